@@ -1,0 +1,146 @@
+// swift-tools-version:6.2
+import PackageDescription
+
+/// Our own targets treat every warning as an error; dependencies keep their own settings.
+let strict: [SwiftSetting] = [
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let serverTestDependencies: [Target.Dependency] = [
+    "RegistryCore", "RegistryServer", "RegistryStore", "PostgresDriver", "EmbeddedPostgres", "TestSupport",
+    .product(name: "AsyncHTTPClient", package: "async-http-client"),
+    .product(name: "HTTPTypes", package: "swift-http-types"),
+    .product(name: "Hummingbird", package: "hummingbird"),
+    .product(name: "HummingbirdTesting", package: "hummingbird"),
+    .product(name: "Logging", package: "swift-log"),
+    .product(name: "NIOCore", package: "swift-nio"),
+    .product(name: "NIOHTTP1", package: "swift-nio"),
+    .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+]
+
+let package = Package(
+    name: "push-token-registry",
+    products: [
+        .executable(name: "pushreg", targets: ["pushreg"])
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        // 2.101.2 and later bound the size of request headers (CVE-2026-28980).
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    ],
+    targets: [
+        .target(name: "RegistryCore", swiftSettings: strict),
+        .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .target(
+            name: "PostgresDriver",
+            dependencies: ["CLibpq", .product(name: "Logging", package: "swift-log")],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "Migrations",
+            path: "sql",
+            resources: [.embedInCode("migrations")],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "RegistryStore",
+            dependencies: [
+                "RegistryCore", "PostgresDriver", "Migrations", .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "EmbeddedPostgres",
+            dependencies: [.product(name: "Logging", package: "swift-log")],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "RegistryServer",
+            dependencies: [
+                "RegistryCore", "RegistryStore",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            resources: [.embedInCode("openapi.json")],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "pushreg",
+            dependencies: [
+                "RegistryCore", "RegistryServer", "RegistryStore", "PostgresDriver", "EmbeddedPostgres",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "TestSupport",
+            dependencies: [
+                "RegistryCore", "RegistryStore", "PostgresDriver", "EmbeddedPostgres",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "Tests/TestSupport",
+            swiftSettings: strict
+        ),
+        .testTarget(name: "RegistryCoreTests", dependencies: ["RegistryCore"], swiftSettings: strict),
+        .testTarget(
+            name: "PostgresDriverTests",
+            dependencies: ["PostgresDriver", .product(name: "Logging", package: "swift-log")],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "EmbeddedPostgresTests",
+            dependencies: ["EmbeddedPostgres", .product(name: "Logging", package: "swift-log")],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "RegistryStoreTests",
+            dependencies: [
+                "RegistryCore", "RegistryStore", "PostgresDriver", "TestSupport",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "RegistryServerTests",
+            dependencies: serverTestDependencies,
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "FaultTests",
+            dependencies: serverTestDependencies + ["pushreg"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "OpenAPITests",
+            dependencies: serverTestDependencies,
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "PushregTests",
+            dependencies: serverTestDependencies + ["pushreg"],
+            swiftSettings: strict
+        ),
+    ]
+)

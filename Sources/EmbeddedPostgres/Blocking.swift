@@ -1,0 +1,28 @@
+import Foundation
+
+/// Runs blocking work on a thread of its own, because the threads of Swift's tasks must never block.
+func onThread<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
+    await withCheckedContinuation { continuation in
+        Thread.detachNewThread { continuation.resume(returning: work()) }
+    }
+}
+
+/// A moment after which waiting is given up.
+struct Deadline: Sendable {
+    private let instant: ContinuousClock.Instant
+
+    static func after(_ duration: Duration) -> Deadline {
+        Deadline(instant: .now + duration)
+    }
+
+    var hasPassed: Bool { ContinuousClock.now >= instant }
+
+    /// Asks again and again, on a thread that may block, until the answer is a value or the deadline has passed.
+    func poll<Value, Failure: Error>(_ question: () throws(Failure) -> Value?) throws(Failure) -> Value? {
+        while true {
+            if let answer = try question() { return answer }
+            if hasPassed { return nil }
+            usleep(5_000)
+        }
+    }
+}

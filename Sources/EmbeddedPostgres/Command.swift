@@ -1,0 +1,60 @@
+import Foundation
+
+/// A program of Postgres's, run to its end on a thread that may block.
+///
+/// Foundation's `Process` would wait for the server that `pg_ctl` leaves behind, which inherits its sockets.
+struct Command {
+    struct Outcome {
+        let succeeded: Bool
+        /// What it printed to both of its streams.
+        let output: String
+    }
+
+    let words: [String]
+
+    init(_ words: [String]) { self.words = words }
+
+    /// - Parameter input: what it reads, short enough for a pipe to hold.
+    func run(input: String = "") throws(EmbeddedPostgresError) -> Outcome {
+        let source = try Descriptor.pipe()
+        let sink = try Descriptor.pipe()
+        let pid = try spawn(input: source.read, output: sink.write)
+        _ = write(source.write.number, input, input.utf8.count)
+        source.write.close()
+        sink.write.close()
+        let output = sink.read.readAll()
+        return Outcome(succeeded: Self.exitCode(of: pid) == 0, output: output)
+    }
+
+    private func spawn(input: Descriptor, output: Descriptor) throws(EmbeddedPostgresError) -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, input.number, 0)
+        posix_spawn_file_actions_adddup2(&actions, output.number, 1)
+        posix_spawn_file_actions_adddup2(&actions, output.number, 2)
+        let argv = words.map { strdup($0) } + [nil]
+        let environment = Self.environment.map { strdup($0) } + [nil]
+        defer { (argv + environment).forEach { free($0) } }
+        var pid: pid_t = 0
+        let failure = posix_spawn(&pid, words[0], &actions, nil, argv, environment)
+        guard failure == 0 else { throw .system("run", words[0], failure) }
+        return pid
+    }
+
+    /// Waits for a child's end; -1 stands for a signal.
+    private static func exitCode(of pid: pid_t) -> CInt {
+        var status: CInt = 0
+        while waitpid(pid, &status, 0) < 0 {
+            guard errno == EINTR else { return -1 }
+        }
+        return status & 0x7f == 0 ? (status >> 8) & 0xff : -1
+    }
+
+    /// Little of ours: PGDATA, PGPORT and their like would change what the programs do.
+    private static var environment: [String] {
+        let names: [String] = ["PATH", "LD_LIBRARY_PATH"]
+        let inherited = names.compactMap { name in getenv(name).map { "\(name)=\(String(cString: $0))" } }
+        return inherited + ["LC_ALL=C", "TZ=UTC"]
+    }
+}

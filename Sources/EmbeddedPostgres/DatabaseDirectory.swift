@@ -1,0 +1,100 @@
+import Foundation
+
+/// The directory of a private Postgres, and what lies in it.
+struct DatabaseDirectory: Sendable {
+    /// Absolute.
+    let root: String
+    /// Who Postgres runs as here.
+    let user: ServerUser
+
+    /// Postgres's own data directory.
+    var data: String { "\(root)/data" }
+    /// Where a new data directory is made before it gets its name.
+    var unfinishedData: String { "\(root)/data.new" }
+    var log: String { "\(root)/postgres.log" }
+    var lockFile: String { "\(root)/users.lock" }
+    var transitionFile: String { "\(root)/transition.lock" }
+
+    /// Makes the directory if it isn't there, and refuses one that holds something else.
+    init(preparing directory: String) throws(EmbeddedPostgresError) {
+        root = URL(fileURLWithPath: directory).standardizedFileURL.path
+        do {
+            try FileManager.default.createDirectory(
+                atPath: root,
+                withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700]
+            )
+        } catch {
+            throw .system("make", root, EACCES)
+        }
+        if let owner = Self.owner(of: "\(root)/data") { user = owner } else { user = try .preferred() }
+        try checkContent()
+        try user.receive(Descriptor.open(root, O_RDONLY | O_DIRECTORY), root)
+        try checkAccess()
+    }
+
+    /// The major version that made the data, nil for a new directory.
+    var version: Int? {
+        let text = try? String(contentsOfFile: "\(data)/PG_VERSION", encoding: .utf8)
+        return text.flatMap { Int($0.trimmingCharacters(in: .whitespacesAndNewlines)) }
+    }
+
+    private static func owner(of path: String) -> ServerUser? {
+        var status = stat()
+        guard geteuid() == 0, lstat(path, &status) == 0, status.st_uid != 0 else { return nil }
+        return ServerUser.withID(status.st_uid)
+    }
+
+    private func checkContent() throws(EmbeddedPostgresError) {
+        let content = (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []
+        let known = ["data", "data.new", "postgres.log", "users.lock", "transition.lock", "socket"]
+        let strangers = content.filter { !known.contains($0) }
+        guard strangers.isEmpty || version != nil else {
+            throw EmbeddedPostgresError(
+                .directoryUnusable,
+                "\(root) holds something else, such as \(strangers[0]). Choose an empty directory."
+            )
+        }
+    }
+
+    /// Root can go everywhere, the user that Postgres runs as cannot.
+    private func checkAccess() throws(EmbeddedPostgresError) {
+        guard user.isSomeoneElse else { return }
+        guard try Command(user.command(["/usr/bin/test", "-w", root])).run().succeeded else {
+            throw EmbeddedPostgresError(
+                .directoryUnusable,
+                """
+                Postgres runs as the user \(user.name), who cannot reach \(root). Choose a directory whose parents are \
+                open to all, such as one under /var/lib, or run as another user than root.
+                """
+            )
+        }
+    }
+
+    // MARK: The socket
+
+    /// The longest path of a Unix socket (`sockaddr_un`), in bytes.
+    private static let longestSocketPath = 107
+
+    /// The directory of the socket, reachable by its owner alone; in /tmp where the path would be too long.
+    func makeSocketDirectory() throws(EmbeddedPostgresError) -> String {
+        let inside = "\(root)/socket"
+        let isShort = "\(inside)/.s.PGSQL.\(ConnectionString.port)".utf8.count <= Self.longestSocketPath
+        let directory = isShort ? inside : "/tmp/pushreg-\(user.id)-\(Self.hash(root))"
+        if mkdir(directory, 0o700) != 0, errno != EEXIST { throw .system("make", directory) }
+        // In /tmp anyone may have made it before us; a link or another's directory is refused.
+        let opened = try Descriptor.open(directory, O_RDONLY | O_DIRECTORY)
+        var status = stat()
+        guard fstat(opened.number, &status) == 0, status.st_uid == user.id || status.st_uid == geteuid() else {
+            throw EmbeddedPostgresError(.directoryUnusable, "\(directory) belongs to someone else. Remove it.")
+        }
+        try user.receive(opened, directory)
+        guard fchmod(opened.number, 0o700) == 0 else { throw .system("protect", directory) }
+        return directory
+    }
+
+    /// FNV-1a of the path, in hex: a name that is the same next time.
+    private static func hash(_ path: String) -> String {
+        String(path.utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }, radix: 16)
+    }
+}

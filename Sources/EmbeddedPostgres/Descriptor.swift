@@ -1,0 +1,54 @@
+import Foundation
+import Synchronization
+
+/// An open file, closed when the last reference to it goes, and by no program that this one starts inherited by chance.
+final class Descriptor: Sendable {
+    let number: CInt
+    private let isOpen = Mutex(true)
+
+    /// Takes over a descriptor.
+    init(_ original: CInt) {
+        // A program started without standard streams gets 0, 1 and 2 for its first files, which a child's streams
+        // would overwrite.
+        let moved = fcntl(original, F_DUPFD_CLOEXEC, 10)
+        if moved >= 0 { Glibc.close(original) }
+        number = moved >= 0 ? moved : original
+    }
+
+    deinit { close() }
+
+    /// Opens a file or directory, never through a symbolic link: the directory may belong to a user that root should
+    /// not trust.
+    static func open(_ path: String, _ flags: CInt, mode: mode_t = 0o600) throws(EmbeddedPostgresError) -> Descriptor {
+        let number = Glibc.open(path, flags | O_CLOEXEC | O_NOFOLLOW, mode)
+        guard number >= 0 else { throw .system("open", path) }
+        return Descriptor(number)
+    }
+
+    /// The two ends of a new pipe.
+    static func pipe() throws(EmbeddedPostgresError) -> (read: Descriptor, write: Descriptor) {
+        var ends: [CInt] = [0, 0]
+        guard Glibc.pipe(&ends) == 0 else { throw .system("open", "a pipe") }
+        return (Descriptor(ends[0]), Descriptor(ends[1]))
+    }
+
+    /// Closes it now rather than with the last reference.
+    func close() {
+        isOpen.withLock { isOpen in
+            if isOpen { Glibc.close(number) }
+            isOpen = false
+        }
+    }
+
+    /// Reads until the end.
+    func readAll() -> String {
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 4096)
+        while true {
+            let count = read(number, &chunk, chunk.count)
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0 else { return String(decoding: bytes, as: UTF8.self) }
+            bytes += chunk[..<count]
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import Foundation
+import Logging
+import Synchronization
+
+/// A private Postgres in a directory, which lives as long as anyone uses the directory.
+///
+/// Every user, in this program or in another one, holds a shared lock on the directory. The first one starts
+/// the server, the last one to close stops it. A server that outlived a crashed program is adopted by the next user.
+public final class EmbeddedPostgres: Sendable {
+    /// Connects to the database, as its superuser: a libpq string of keywords and values.
+    public let connectionString: String
+    /// The server's process id at the time of ``open(_:settings:logger:)``.
+    public let serverPID: pid_t
+
+    private let server: Server
+    private let membership: Mutex<FileLock?>
+
+    /// Opens the directory: initialises it if it is new, starts Postgres if it isn't running, and waits until it is ready.
+    ///
+    /// The work is done on a thread of its own. It isn't interrupted by the task's cancellation, but every wait has a deadline.
+    ///
+    /// - Parameters:
+    ///   - directory: made if it isn't there. An existing one must be empty, or come from an earlier call.
+    ///   - settings: Postgres settings over this type's own, such as `["fsync": "off"]` in tests. They count only
+    ///     when this call starts the server.
+    ///   - logger: says when the server starts, is joined and stops.
+    /// - Throws: an error whose description says what to do.
+    public static func open(
+        _ directory: String,
+        settings: [String: String] = [:],
+        logger: Logger
+    ) async throws(EmbeddedPostgresError) -> EmbeddedPostgres {
+        try await open(directory, settings: settings, search: .standard, logger: logger)
+    }
+
+    static func open(
+        _ directory: String,
+        settings: [String: String],
+        search: InstallationSearch,
+        logger: Logger
+    ) async throws(EmbeddedPostgresError) -> EmbeddedPostgres {
+        try await onThread {
+            Result { () throws(EmbeddedPostgresError) in
+                let place = try DatabaseDirectory(preparing: directory)
+                let server = Server(place: place, settings: settings, search: search, logger: logger)
+                return try EmbeddedPostgres(joining: server)
+            }
+        }.get()
+    }
+
+    private init(joining server: Server) throws(EmbeddedPostgresError) {
+        let transition = try FileLock.transition(of: server.place)
+        defer { transition.release() }
+        let membership = try FileLock.membership(of: server.place)
+        let postmaster = try server.joinOrStart()
+        self.server = server
+        self.membership = Mutex(membership)
+        serverPID = postmaster.pid
+        connectionString = ConnectionString.make(socketDirectory: postmaster.socketDirectory)
+    }
+
+    /// Leaves the directory; the last user to leave stops Postgres and waits until it has stopped.
+    ///
+    /// Without this call the server lives on until a later user of the directory closes. Further calls do nothing.
+    public func close() async {
+        await onThread { self.leave() }
+    }
+
+    private func leave() {
+        // Held throughout, so that a second close returns only when the first one has.
+        membership.withLock { membership in
+            guard let lock = membership.take() else { return }
+            defer { lock.release() }
+            do {
+                let transition = try FileLock.transition(of: server.place)
+                defer { transition.release() }
+                if lock.upgrade() { server.stop() }
+            } catch {
+                server.logger.warning("left Postgres running", metadata: ["reason": "\(error)"])
+            }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import Foundation
+
+/// An advisory lock on a file, which the kernel releases when its holder dies, however that happens.
+///
+/// Two files make starting and stopping safe. Users hold the *membership* lock shared while they use the directory. Joining and
+/// leaving happen under the exclusive *transition* lock, so nobody can join between the last user's look around and the server's end.
+final class FileLock: Sendable {
+    private let file: Descriptor
+
+    private init(_ path: String, owner: ServerUser) throws(EmbeddedPostgresError) {
+        file = try Descriptor.open(path, O_RDWR | O_CREAT)
+        try owner.receive(file, path)
+    }
+
+    /// Waits for the right to start or stop the server.
+    ///
+    /// - Throws: `busy` after three minutes, longer than a start or a stop may take.
+    static func transition(of place: DatabaseDirectory) throws(EmbeddedPostgresError) -> FileLock {
+        let lock = try FileLock(place.transitionFile, owner: place.user)
+        let isOurs = try Deadline.after(.seconds(180)).poll { () throws(EmbeddedPostgresError) -> Bool? in
+            try lock.take(LOCK_EX, place.transitionFile) ? true : nil
+        }
+        guard isOurs == true else {
+            throw EmbeddedPostgresError(
+                .busy,
+                """
+                Another program has been starting or stopping the Postgres in \(place.root) for three minutes. \
+                Find it with `fuser \(place.transitionFile)`, end it and try again.
+                """
+            )
+        }
+        return lock
+    }
+
+    /// Becomes a user of the directory; to be called under the transition lock.
+    static func membership(of place: DatabaseDirectory) throws(EmbeddedPostgresError) -> FileLock {
+        let lock = try FileLock(place.lockFile, owner: place.user)
+        guard try lock.take(LOCK_SH, place.lockFile) else {
+            throw EmbeddedPostgresError(
+                .busy,
+                "Another program has locked \(place.lockFile) for itself. End it (`fuser \(place.lockFile)`) and try again."
+            )
+        }
+        return lock
+    }
+
+    /// Makes a shared lock exclusive, if nobody else has it. On failure the shared lock may be gone.
+    func upgrade() -> Bool {
+        flock(file.number, LOCK_EX | LOCK_NB) == 0
+    }
+
+    /// Gives the lock back now rather than with the last reference.
+    func release() {
+        flock(file.number, LOCK_UN)
+    }
+
+    private func take(_ mode: CInt, _ path: String) throws(EmbeddedPostgresError) -> Bool {
+        if flock(file.number, mode | LOCK_NB) == 0 { return true }
+        guard errno == EWOULDBLOCK || errno == EINTR else { throw .system("lock", path) }
+        return false
+    }
+}

@@ -1,0 +1,58 @@
+import Foundation
+
+/// Where the programs of one major version of Postgres are.
+struct Installation: Sendable, Hashable {
+    let directory: String
+    let version: Int
+
+    /// The oldest major version that the registry works with.
+    static let oldestVersion = 15
+
+    func program(_ name: String) -> String { "\(directory)/\(name)" }
+}
+
+/// Where to look for Postgres: the directories that Debian's and others' packages use, and the PATH.
+struct InstallationSearch: Sendable {
+    let directories: [String]
+
+    static var standard: InstallationSearch {
+        let packaged = ["/usr/lib/postgresql", "/usr/local/pgsql", "/opt/homebrew/opt"]
+            .flatMap { root in
+                ((try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []).map { "\(root)/\($0)/bin" }
+            }
+        let path = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
+        return InstallationSearch(directories: packaged + path)
+    }
+
+    /// The newest installation, or the one of the version asked for.
+    func find(version: Int?) throws(EmbeddedPostgresError) -> Installation {
+        let all = directories.compactMap(Self.installation).filter { $0.version >= Installation.oldestVersion }
+        guard let newest = all.first(where: { $0.version == all.map(\.version).max() }) else {
+            throw EmbeddedPostgresError(
+                .notInstalled,
+                "No Postgres of version \(Installation.oldestVersion) or later was found. Install it: apt-get install postgresql"
+            )
+        }
+        guard let version else { return newest }
+        guard let match = all.first(where: { $0.version == version }) else {
+            throw EmbeddedPostgresError(
+                .otherVersion,
+                """
+                The database was made by Postgres \(version), which is not installed. Install it \
+                (apt-get install postgresql-\(version)), or move the data over with pg_upgrade.
+                """
+            )
+        }
+        return match
+    }
+
+    /// A directory that holds the server and its tools, and not only a wrapper of one of them.
+    private static func installation(_ directory: String) -> Installation? {
+        let programs = ["postgres", "initdb", "pg_ctl"].map { "\(directory)/\($0)" }
+        guard programs.allSatisfy(FileManager.default.isExecutableFile),
+            let outcome = try? Command([programs[0], "--version"]).run(),
+            let match = outcome.output.firstMatch(of: /\(PostgreSQL\) (\d+)/), let version = Int(match.1)
+        else { return nil }
+        return Installation(directory: directory, version: version)
+    }
+}

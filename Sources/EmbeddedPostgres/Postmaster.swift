@@ -1,0 +1,34 @@
+import Foundation
+
+/// A running server, as its `postmaster.pid` tells.
+struct Postmaster: Sendable {
+    let pid: pid_t
+    let socketDirectory: String
+
+    /// The server that runs on a data directory, nil when none does.
+    ///
+    /// The file outlives a crash, and its process id may be another program's by then: the server's working directory
+    /// is its data directory.
+    init?(of place: DatabaseDirectory) {
+        guard let text = try? String(contentsOfFile: "\(place.data)/postmaster.pid", encoding: .utf8) else {
+            return nil
+        }
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        guard lines.count >= 5, let pid = pid_t(lines[0]) else { return nil }
+        let directory = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/cwd")
+        guard directory == URL(fileURLWithPath: place.data).resolvingSymlinksInPath().path else { return nil }
+        self.pid = pid
+        socketDirectory = String(lines[4])
+    }
+
+    /// Removes the file of a killed server whose process nobody has collected yet: Postgres would take it for alive.
+    static func removeFileOfZombie(in place: DatabaseDirectory) {
+        let file = "\(place.data)/postmaster.pid"
+        guard let text = try? String(contentsOfFile: file, encoding: .utf8),
+            let pid = text.split(separator: "\n").first.flatMap({ pid_t($0) }),
+            let status = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8),
+            let end = status.lastIndex(of: ")"), status[end...].hasPrefix(") Z")
+        else { return }
+        unlink(file)
+    }
+}

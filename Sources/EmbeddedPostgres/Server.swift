@@ -1,0 +1,84 @@
+import Foundation
+import Logging
+
+/// Initialises, starts and stops the Postgres of a directory; all of it blocks, and is done under the transition lock.
+struct Server: Sendable {
+    let place: DatabaseDirectory
+    let settings: [String: String]
+    let search: InstallationSearch
+    let logger: Logger
+
+    func joinOrStart() throws(EmbeddedPostgresError) -> Postmaster {
+        if let running = Postmaster(of: place) {
+            logger.debug("joined the Postgres of \(place.root)")
+            return running
+        }
+        let installation = try search.find(version: place.version)
+        if place.version == nil { try initialise(installation) }
+        return try start(installation)
+    }
+
+    /// Stops it in order; those who are connected are sent away.
+    func stop() {
+        guard Postmaster(of: place) != nil, let installation = try? search.find(version: place.version) else { return }
+        let words = [installation.program("pg_ctl"), "stop", "-D", place.data, "-m", "fast", "-w", "-t", "60"]
+        let outcome = try? Command(place.user.command(words)).run()
+        if outcome?.succeeded != true { logger.warning("Postgres did not stop: \(outcome?.output ?? "")") }
+    }
+
+    /// Makes the data under another name first: what was begun and not finished is begun anew.
+    private func initialise(_ installation: Installation) throws(EmbeddedPostgresError) {
+        logger.info("initialising a private Postgres in \(place.root)")
+        try? FileManager.default.removeItem(atPath: place.unfinishedData)
+        let words = [
+            installation.program("initdb"), "-D", place.unfinishedData, "-U", ConnectionString.role, "-A", "trust",
+            "-E", "UTF8", "--locale=C", "--data-checksums",
+        ]
+        // Tests that run without fsync need none here either.
+        try demand(words + (settings["fsync"] == "off" ? ["--no-sync"] : []), .initialisationFailed)
+        try demand(
+            [installation.program("postgres"), "--single", "-D", place.unfinishedData, "postgres"],
+            .initialisationFailed,
+            input: "CREATE DATABASE \(ConnectionString.role)\n"
+        )
+        guard rename(place.unfinishedData, place.data) == 0 else { throw .system("rename", place.unfinishedData) }
+    }
+
+    private func start(_ installation: Installation) throws(EmbeddedPostgresError) -> Postmaster {
+        Postmaster.removeFileOfZombie(in: place)
+        let socketDirectory = try place.makeSocketDirectory()
+        let options = ServerSettings.arguments(socketDirectory: socketDirectory, overrides: settings)
+        let words = [installation.program("pg_ctl"), "start", "-D", place.data, "-l", place.log, "-w", "-t", "60"]
+        let command = Command(place.user.command(words + ["-o", options.map(Self.quoted).joined(separator: " ")]))
+        // The children of a killed server hold its shared memory for a moment longer.
+        let started = try Deadline.after(.seconds(10)).poll { () throws(EmbeddedPostgresError) -> Postmaster? in
+            try command.run().succeeded || !lastLinesOfLog.contains("shared memory") ? Postmaster(of: place) : nil
+        }
+        guard let postmaster = started else {
+            throw EmbeddedPostgresError(.startFailed, "Postgres did not start in \(place.root).\n\(lastLinesOfLog)")
+        }
+        logger.debug("started the Postgres of \(place.root)")
+        return postmaster
+    }
+
+    private func demand(
+        _ words: [String],
+        _ code: EmbeddedPostgresError.Code,
+        input: String = ""
+    ) throws(EmbeddedPostgresError) {
+        let outcome = try Command(place.user.command(words)).run(input: input)
+        guard outcome.succeeded else {
+            throw EmbeddedPostgresError(code, "Cannot make a database in \(place.root).\n\(outcome.output)")
+        }
+    }
+
+    private var lastLinesOfLog: String {
+        let text = (try? String(contentsOfFile: place.log, encoding: .utf8)) ?? ""
+        return text.split(separator: "\n").suffix(8).joined(separator: "\n")
+    }
+
+    /// `pg_ctl` gives its options to a shell.
+    private static func quoted(_ word: String) -> String {
+        "'" + word.replacingOccurrences(of: "'", with: "'\\''") + "'"
+    }
+}

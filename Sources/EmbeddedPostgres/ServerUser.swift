@@ -1,0 +1,61 @@
+import Foundation
+
+/// The operating system's user that Postgres runs as; it refuses to run as root.
+struct ServerUser: Sendable, Equatable {
+    let id: uid_t
+    let group: gid_t
+    let name: String
+
+    /// The user to run a new database as: for root `postgres`, or `nobody` if there is no such user; else the present user.
+    static func preferred() throws(EmbeddedPostgresError) -> ServerUser {
+        guard geteuid() == 0 else { return current }
+        guard let user = named("postgres") ?? named("nobody"), user.id != 0 else {
+            throw EmbeddedPostgresError(
+                .notInstalled,
+                "Postgres refuses to run as root, and there is no user postgres or nobody. Make one: useradd --system postgres"
+            )
+        }
+        return user
+    }
+
+    static var current: ServerUser {
+        withID(geteuid()) ?? ServerUser(id: geteuid(), group: getegid(), name: "\(geteuid())")
+    }
+
+    static func named(_ name: String) -> ServerUser? {
+        look { getpwnam_r(name, $0, $1, $2, $3) }
+    }
+
+    static func withID(_ id: uid_t) -> ServerUser? {
+        look { getpwuid_r(id, $0, $1, $2, $3) }
+    }
+
+    /// Whether commands have to change to this user.
+    var isSomeoneElse: Bool { id != geteuid() }
+
+    /// A command that, run by root, runs the given one as this user, in the same process.
+    func command(_ words: [String]) -> [String] {
+        guard isSomeoneElse else { return words }
+        let identity = ["--reuid=\(id)", "--regid=\(group)", "--clear-groups"]
+        return ["/usr/bin/setpriv"] + identity + words
+    }
+
+    /// Makes a file this user's, where we are root.
+    func receive(_ file: Descriptor, _ path: String) throws(EmbeddedPostgresError) {
+        guard isSomeoneElse else { return }
+        guard fchown(file.number, id, group) == 0 else { throw .system("give the user \(name)", path) }
+    }
+
+    private typealias Lookup = (
+        UnsafeMutablePointer<passwd>, UnsafeMutablePointer<CChar>, Int,
+        UnsafeMutablePointer<UnsafeMutablePointer<passwd>?>
+    ) -> CInt
+
+    private static func look(_ lookup: Lookup) -> ServerUser? {
+        var entry = passwd()
+        var found: UnsafeMutablePointer<passwd>?
+        var texts = [CChar](repeating: 0, count: 16_384)
+        guard lookup(&entry, &texts, texts.count, &found) == 0, found != nil else { return nil }
+        return ServerUser(id: entry.pw_uid, group: entry.pw_gid, name: String(cString: entry.pw_name))
+    }
+}

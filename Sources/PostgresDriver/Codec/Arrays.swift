@@ -1,0 +1,119 @@
+import Foundation
+
+/// A type whose Swift array has a Postgres type: an array of that type, except that `[UInt8]` is bytea.
+///
+/// A type of your own needs no more than the conformance, besides `PostgresEncodable` and `PostgresDecodable`.
+public protocol PostgresArrayElement: Sendable {
+    /// The type of a Swift array of these elements.
+    static var postgresArrayType: PostgresType { get }
+    /// Appends the binary format of the whole array.
+    static func encode(array: [Self], into buffer: inout [UInt8])
+    /// Reads the whole array.
+    ///
+    /// - Throws: ``PostgresError/Code/decoding`` when the column's type or its bytes do not fit.
+    static func decodeArray(_ bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) -> [Self]
+}
+
+extension Array: PostgresEncodable where Element: PostgresArrayElement {
+    public static var postgresType: PostgresType { Element.postgresArrayType }
+
+    public func encode(into buffer: inout [UInt8]) {
+        Element.encode(array: self, into: &buffer)
+    }
+}
+
+extension Array: PostgresDecodable where Element: PostgresArrayElement {
+    public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
+        self = try Element.decodeArray(bytes, type: type)
+    }
+}
+
+extension PostgresArrayElement where Self: PostgresEncodable & PostgresDecodable {
+    public static var postgresArrayType: PostgresType { postgresType.array }
+
+    /// Writes what `array_recv` reads: dimensions, a NULL flag, the element type, then length and bytes of each element.
+    public static func encode(array: [Self], into buffer: inout [UInt8]) {
+        buffer.append(bigEndian: Int32(array.isEmpty ? 0 : 1))
+        buffer.append(bigEndian: Int32(array.contains(where: \.isPostgresNull) ? 1 : 0))
+        buffer.append(bigEndian: postgresType.rawValue)
+        guard !array.isEmpty else { return }
+        buffer.append(bigEndian: Int32(array.count))
+        buffer.append(bigEndian: Int32(1))  // The lower bound.
+        for element in array {
+            let start = buffer.count
+            buffer.append(bigEndian: Int32(-1))  // The length of NULL, until there is another.
+            guard !element.isPostgresNull else { continue }
+            element.encode(into: &buffer)
+            buffer.replace(at: start, bigEndian: Int32(buffer.count - start - 4))
+        }
+    }
+
+    public static func decodeArray(
+        _ bytes: UnsafeRawBufferPointer,
+        type: PostgresType
+    ) throws(PostgresError) -> [Self] {
+        guard type.isArray else { throw .mismatch(type, [Self].self) }
+        var reader = WireReader(bytes)
+        let dimensions = try reader.integer(Int32.self)
+        _ = try reader.integer(Int32.self)
+        let elementType = PostgresType(rawValue: try reader.integer(UInt32.self))
+        guard dimensions != 0 else { return [] }
+        guard dimensions == 1 else { throw PostgresError(.decoding, "an array has \(dimensions) dimensions") }
+        let count = try reader.integer(Int32.self)
+        guard count >= 0 else { throw .malformed([Self].self) }
+        _ = try reader.integer(Int32.self)
+        return try elements(Int(count), of: elementType, in: &reader)
+    }
+
+    private static func elements(
+        _ count: Int,
+        of type: PostgresType,
+        in reader: inout WireReader
+    ) throws(PostgresError) -> [Self] {
+        var array: [Self] = []
+        for _ in 0..<count {
+            let length = try reader.integer(Int32.self)
+            array.append(
+                length == -1
+                    ? try Self(postgresNull: type)
+                    : try Self(postgres: try reader.slice(Int(length)), type: type)
+            )
+        }
+        guard reader.rest.isEmpty else { throw .malformed([Self].self) }
+        return array
+    }
+}
+
+extension UInt8: PostgresArrayElement {
+    public static var postgresArrayType: PostgresType { .bytea }
+
+    public static func encode(array: [UInt8], into buffer: inout [UInt8]) {
+        buffer.append(contentsOf: array)
+    }
+
+    public static func decodeArray(
+        _ bytes: UnsafeRawBufferPointer,
+        type: PostgresType
+    ) throws(PostgresError) -> [UInt8] {
+        guard type == .bytea else { throw .mismatch(type, [UInt8].self) }
+        return Array(bytes)
+    }
+}
+
+/// `[[UInt8]]` is bytea[]; deeper arrays have no Postgres type here.
+extension Array: PostgresArrayElement where Element == UInt8 {}
+
+extension Optional: PostgresArrayElement
+where Wrapped: PostgresArrayElement & PostgresEncodable & PostgresDecodable {}
+
+extension Bool: PostgresArrayElement {}
+extension Int16: PostgresArrayElement {}
+extension Int32: PostgresArrayElement {}
+extension Int64: PostgresArrayElement {}
+extension Int: PostgresArrayElement {}
+extension Double: PostgresArrayElement {}
+extension String: PostgresArrayElement {}
+extension UUID: PostgresArrayElement {}
+extension Date: PostgresArrayElement {}
+extension Duration: PostgresArrayElement {}
+extension JSONB: PostgresArrayElement {}

@@ -1,0 +1,70 @@
+import Foundation
+
+/// Bound as text; read from the text types, enums and other types of the schema whose binary format is their text.
+extension String: PostgresEncodable, PostgresDecodable {
+    public static var postgresType: PostgresType { .text }
+
+    private static let textTypes: Set<PostgresType> = [.text, .varchar, .bpchar, .name, .unknown, .json]
+
+    public func encode(into buffer: inout [UInt8]) {
+        buffer.append(contentsOf: utf8)
+    }
+
+    public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
+        guard Self.textTypes.contains(type) || type.isUserDefined else { throw .mismatch(type, Self.self) }
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw .malformed(Self.self) }
+        self = text
+    }
+}
+
+extension UUID: PostgresEncodable, PostgresDecodable {
+    public static var postgresType: PostgresType { .uuid }
+
+    public func encode(into buffer: inout [UInt8]) {
+        withUnsafeBytes(of: uuid) { buffer.append(contentsOf: $0) }
+    }
+
+    public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
+        guard type == .uuid else { throw .mismatch(type, Self.self) }
+        guard bytes.count == 16 else { throw .malformed(Self.self) }
+        self.init(uuid: bytes.loadUnaligned(as: uuid_t.self))
+    }
+}
+
+/// A JSON text for a jsonb column. The server checks and normalises it; the driver does not parse it.
+public struct JSONB: Hashable, Sendable, PostgresEncodable, PostgresDecodable {
+    /// The JSON text in UTF-8.
+    public let bytes: [UInt8]
+
+    /// Wraps a JSON text in UTF-8.
+    public init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    /// Wraps a JSON text.
+    public init(_ text: String) {
+        bytes = Array(text.utf8)
+    }
+
+    /// The JSON text.
+    public var text: String { String(decoding: bytes, as: UTF8.self) }
+
+    public static var postgresType: PostgresType { .jsonb }
+
+    /// The version of jsonb's binary format (`jsonb_recv` in the server accepts no other).
+    private static let version: UInt8 = 1
+
+    public func encode(into buffer: inout [UInt8]) {
+        buffer.append(Self.version)
+        buffer.append(contentsOf: bytes)
+    }
+
+    public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
+        switch type {
+        case .json: self.bytes = Array(bytes)
+        case .jsonb where bytes.first == Self.version: self.bytes = Array(bytes.dropFirst())
+        case .jsonb: throw .malformed(Self.self)
+        default: throw .mismatch(type, Self.self)
+        }
+    }
+}

@@ -1,0 +1,39 @@
+extension [UInt8] {
+    /// Appends an integer in network byte order.
+    mutating func append<Number: FixedWidthInteger>(bigEndian number: Number) {
+        Swift.withUnsafeBytes(of: number.bigEndian) { append(contentsOf: $0) }
+    }
+
+    /// Overwrites four bytes with an integer in network byte order.
+    mutating func replace(at offset: Int, bigEndian number: Int32) {
+        Swift.withUnsafeBytes(of: number.bigEndian) { replaceSubrange(offset..<offset + 4, with: $0) }
+    }
+}
+
+/// Reads numbers and slices off the front of a value.
+struct WireReader {
+    private(set) var rest: UnsafeRawBufferPointer
+
+    init(_ bytes: UnsafeRawBufferPointer) {
+        rest = bytes
+    }
+
+    mutating func slice(_ length: Int) throws(PostgresError) -> UnsafeRawBufferPointer {
+        guard length >= 0, length <= rest.count else { throw PostgresError(.decoding, "a value is cut short") }
+        defer { rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(length)) }
+        return UnsafeRawBufferPointer(rebasing: rest.prefix(length))
+    }
+
+    mutating func integer<Number: FixedWidthInteger>(_: Number.Type) throws(PostgresError) -> Number {
+        Number(bigEndian: try slice(MemoryLayout<Number>.size).loadUnaligned(as: Number.self))
+    }
+
+    /// Reads a value that consists of one integer and nothing else.
+    static func only<Number: FixedWidthInteger>(
+        _: Number.Type,
+        in bytes: UnsafeRawBufferPointer
+    ) throws(PostgresError) -> Number {
+        guard bytes.count == MemoryLayout<Number>.size else { throw .malformed(Number.self) }
+        return Number(bigEndian: bytes.loadUnaligned(as: Number.self))
+    }
+}

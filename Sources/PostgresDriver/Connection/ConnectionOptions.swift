@@ -1,0 +1,89 @@
+import CLibpq
+import Foundation
+
+/// The keywords and values for one attempt to connect, in the order in which libpq shall apply them.
+struct ConnectionOptions {
+    /// One server of a multi-host connection string.
+    struct Host: Equatable {
+        var host: String?
+        var address: String?
+        var port: String?
+    }
+
+    /// libpq lets later keywords win: these come before the caller's string, so they are defaults only.
+    private static let defaults = [
+        ("keepalives_idle", "30"), ("keepalives_interval", "10"), ("keepalives_count", "3"),
+        ("tcp_user_timeout", "15000"),
+    ]
+
+    let connectionString: String
+    let applicationName: String
+    /// The servers to try, in order; empty when the string names none.
+    private(set) var hosts: [Host]
+    private var wasReduced = false
+
+    /// - Throws: ``PostgresError/Code/misuse`` when libpq cannot parse the connection string.
+    init(connectionString: String, applicationName: String) throws(PostgresError) {
+        self.connectionString = connectionString
+        self.applicationName = applicationName
+        hosts = Self.hosts(in: try Self.parse(connectionString))
+    }
+
+    /// The same options without the host that does not answer, going on with the one after it; nil if none is left.
+    func skipping(_ index: Int) -> ConnectionOptions? {
+        guard hosts.count > 1, hosts.indices.contains(index) else { return nil }
+        var copy = self
+        copy.hosts = Array(hosts[(index + 1)...] + hosts[..<index])
+        copy.wasReduced = true
+        return copy
+    }
+
+    /// Keywords and values; libpq takes the connection string as the value of `dbname`.
+    var keywords: [(String, String)] {
+        var list = Self.defaults
+        list.append(("fallback_application_name", applicationName))
+        list.append(("dbname", connectionString))
+        list.append(("client_encoding", "UTF8"))
+        guard wasReduced else { return list }
+        if hosts.contains(where: { $0.host != nil }) { list.append(("host", joined(\.host))) }
+        if hosts.contains(where: { $0.address != nil }) { list.append(("hostaddr", joined(\.address))) }
+        if hosts.contains(where: { $0.port != nil }) { list.append(("port", joined(\.port))) }
+        return list
+    }
+
+    private func joined(_ part: (Host) -> String?) -> String {
+        hosts.map { part($0) ?? "" }.joined(separator: ",")
+    }
+
+    private static func hosts(in options: [String: String]) -> [Host] {
+        func list(_ key: String) -> [String?] {
+            options[key]?.split(separator: ",", omittingEmptySubsequences: false).map { $0.isEmpty ? nil : String($0) }
+                ?? []
+        }
+        let (names, addresses, ports) = (list("host"), list("hostaddr"), list("port"))
+        return (0..<max(names.count, addresses.count)).map { index in
+            Host(
+                host: index < names.count ? names[index] : nil,
+                address: index < addresses.count ? addresses[index] : nil,
+                // One port stands for all hosts.
+                port: ports.count == 1 ? ports[0] : index < ports.count ? ports[index] : nil
+            )
+        }
+    }
+
+    private static func parse(_ connectionString: String) throws(PostgresError) -> [String: String] {
+        var message: UnsafeMutablePointer<CChar>?
+        guard let options = PQconninfoParse(connectionString, &message) else {
+            defer { PQfreemem(message) }
+            throw PostgresError(.misuse, "connection string: \(ServerMessage.withoutQuotations(message))")
+        }
+        defer { PQconninfoFree(options) }
+        var values: [String: String] = [:]
+        var option = options
+        while let keyword = option.pointee.keyword {
+            values[String(cString: keyword)] = option.pointee.val.map { String(cString: $0) }
+            option += 1
+        }
+        return values
+    }
+}

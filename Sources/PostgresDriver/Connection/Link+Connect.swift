@@ -1,0 +1,118 @@
+import CLibpq
+import Foundation
+import Logging
+
+extension Link {
+    /// Opens a connection: libpq tries the hosts in order, and one that does not answer costs its share of the time.
+    ///
+    /// - Throws: ``PostgresError/Code/connectionFailed`` or ``PostgresError/Code/misuse``.
+    static func connect(
+        _ options: ConnectionOptions,
+        until deadline: Deadline,
+        logger: Logger
+    ) throws(PostgresError) -> Link {
+        var options = options
+        while true {
+            let link = try start(options, logger: logger)
+            switch try link.establish(hosts: options.hosts, until: deadline) {
+            case .established: return link
+            case .unresponsive(let index):
+                guard let rest = options.skipping(index), !deadline.isPassed else {
+                    throw PostgresError(.connectionFailed, "timeout", outcome: .nothingTookEffect)
+                }
+                options = rest
+            }
+        }
+    }
+
+    private enum Attempt {
+        case established
+        /// The host at this index accepted no connection in its share of the time.
+        case unresponsive(Int)
+    }
+
+    private static func start(_ options: ConnectionOptions, logger: Logger) throws(PostgresError) -> Link {
+        let (names, values) = (options.keywords.map(\.0), options.keywords.map(\.1))
+        let pointer = withCStrings(names) { names in
+            withCStrings(values) { values in PQconnectStartParams(names, values, 1) }
+        }
+        guard let pointer else {
+            throw PostgresError(.connectionFailed, "out of memory", outcome: .nothingTookEffect)
+        }
+        return Link(started: pointer, logger: logger)
+    }
+
+    /// Follows libpq's state machine: docs, "PQconnectStartParams". Its connect_timeout does not apply here.
+    private func establish(hosts: [ConnectionOptions.Host], until deadline: Deadline) throws(PostgresError) -> Attempt {
+        let pointer = try open()
+        guard PQstatus(pointer) != CONNECTION_BAD else { throw connectFailure(pointer) }
+        var share = Share(hosts: hosts, deadline: deadline)
+        var next = PGRES_POLLING_WRITING
+        while next != PGRES_POLLING_OK {
+            guard next != PGRES_POLLING_FAILED else { throw connectFailure(pointer) }
+            share.follow(pointer)
+            do throws(PostgresError) {
+                let events = next == PGRES_POLLING_READING ? POLLIN : POLLOUT
+                try wait(for: events, until: share.deadline, outcome: .nothingTookEffect)
+            } catch {
+                return .unresponsive(share.current)
+            }
+            next = PQconnectPoll(pointer)
+        }
+        PQsetErrorVerbosity(pointer, PQERRORS_DEFAULT)
+        guard PQsetnonblocking(pointer, 1) == 0, PQenterPipelineMode(pointer) == 1 else {
+            throw connectFailure(pointer)
+        }
+        return .established
+    }
+
+    private func connectFailure(_ pointer: OpaquePointer) -> PostgresError {
+        let lines = ServerMessage.withoutQuotations(PQerrorMessage(pointer)).split(separator: "; ")
+        let message = lines.filter { !$0.hasPrefix("LOCATION:") }.joined(separator: "; ")
+        // PQERRORS_VERBOSE prints the severity, a colon, two spaces and the SQLSTATE.
+        let sqlState = message.matches(of: #/: {2}([0-9A-Z]{5}):/#).last.map { String($0.1) }
+        close()
+        return PostgresError(.connectionFailed, message, outcome: .nothingTookEffect, sqlState: sqlState)
+    }
+}
+
+/// Divides the time among the hosts that are still to be tried.
+private struct Share {
+    private let hosts: [ConnectionOptions.Host]
+    private let end: Deadline
+    private(set) var current = 0
+    private(set) var deadline: Deadline
+    private var name: [String?] = []
+
+    init(hosts: [ConnectionOptions.Host], deadline: Deadline) {
+        self.hosts = hosts
+        (end, self.deadline) = (deadline, deadline)
+    }
+
+    /// Notices when libpq has gone on to another host.
+    mutating func follow(_ pointer: OpaquePointer) {
+        guard hosts.count > 1 else { return }
+        let name = [PQhost(pointer), PQport(pointer)].map { $0.map { String(cString: $0) } }
+        guard name != self.name else { return }
+        self.name = name
+        current = hosts.firstIndex { $0.isCalled(name) } ?? current
+        deadline = min(end, .after(end.remaining / (hosts.count - current)))
+    }
+}
+
+extension ConnectionOptions.Host {
+    /// Whether libpq's host and port are this one's; a port that the string does not give may be any.
+    fileprivate func isCalled(_ name: [String?]) -> Bool {
+        (host ?? address ?? "") == name[0] && (port == nil || port == name[1])
+    }
+}
+
+/// Lends C strings, ended by a null pointer, to a call.
+private func withCStrings<Result>(
+    _ strings: [String],
+    _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> Result
+) -> Result {
+    let copies = strings.map { strdup($0) }
+    defer { for copy in copies { free(copy) } }
+    return (copies.map { UnsafePointer($0) } + [nil]).withUnsafeBufferPointer { body($0.baseAddress!) }
+}

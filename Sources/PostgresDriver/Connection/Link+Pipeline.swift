@@ -1,0 +1,224 @@
+import CLibpq
+import Foundation
+
+/// What one round trip needs to know besides its statements.
+struct Exchange {
+    let deadline: Deadline
+    /// Whether the round trip can commit: if so, a connection lost on the way leaves the outcome unknown.
+    let canCommit: Bool
+    let site: CallSite
+
+    var outcomeIfLost: PostgresError.Outcome { canCommit ? .unknown : .nothingTookEffect }
+}
+
+extension Link {
+    /// What the server is going to answer, in order.
+    private enum Step {
+        case prepare(PreparedStatements.Key, name: String)
+        case execute
+        case sync
+        case deallocate
+    }
+
+    /// Runs statements in one round trip, up to one sync: outside of `BEGIN` that is one transaction.
+    ///
+    /// - Throws: the error of the first statement that failed, after the server has confirmed the end of the round trip.
+    func run(_ statements: [SQL], _ exchange: Exchange) throws(PostgresError) -> [PostgresResult] {
+        let pointer = try open()
+        guard !exchange.deadline.isPassed else {
+            throw PostgresError(.deadlineExceeded, outcome: .nothingTookEffect, at: exchange.site)
+        }
+        if let tooLong = statements.first(where: { $0.parameters.count > Int(UInt16.max) }) {
+            throw PostgresError(.misuse, "\(tooLong.parameters.count) parameters, over 65535", at: exchange.site)
+        }
+        let steps = try send(statements, on: pointer, exchange)
+        defer { self.statements.trim() }
+        let results = try receive(steps, on: pointer, exchange)
+        try checkReplication(exchange)
+        return results
+    }
+
+    /// Refuses to call a commit a success that is on this server only.
+    func checkReplication(_ exchange: Exchange) throws(PostgresError) {
+        guard takeUnreplicatedCommit() else { return }
+        throw PostgresError(.commitNotReplicated, outcome: .unknown, at: exchange.site)
+    }
+}
+
+// MARK: - Sending
+
+extension Link {
+    /// Queues the messages in libpq's memory; the socket takes them while the answers are read.
+    private func send(
+        _ sqls: [SQL],
+        on pointer: OpaquePointer,
+        _ exchange: Exchange
+    ) throws(PostgresError) -> [Step] {
+        var steps: [Step] = []
+        var fresh: [PreparedStatements.Key: String] = [:]
+        for sql in sqls {
+            let name = sendPrepare(sql, on: pointer, &steps, &fresh)
+            guard let name, sql.sendExecute(name, on: pointer) else { throw lost(pointer, nil, exchange) }
+            steps.append(.execute)
+        }
+        steps.append(.sync)
+        guard PQpipelineSync(pointer) == 1, sendDeallocations(on: pointer, &steps) else {
+            throw lost(pointer, nil, exchange)
+        }
+        return steps
+    }
+
+    /// Queues the preparation of a statement that this connection does not know yet; nil if that fails.
+    private func sendPrepare(
+        _ sql: SQL,
+        on pointer: OpaquePointer,
+        _ steps: inout [Step],
+        _ fresh: inout [PreparedStatements.Key: String]
+    ) -> String? {
+        let key = PreparedStatements.Key(sql)
+        if let name = statements.name(for: key) ?? fresh[key] { return name }
+        let name = statements.newName()
+        fresh[key] = name
+        steps.append(.prepare(key, name: name))
+        return PQsendPrepare(pointer, name, sql.text, Int32(key.types.count), key.types) == 1 ? name : nil
+    }
+
+    /// Drops left-over statements behind a sync of their own, so that they cannot undo the caller's work.
+    private func sendDeallocations(on pointer: OpaquePointer, _ steps: inout [Step]) -> Bool {
+        guard !isInBody, !statements.leftOver.isEmpty else { return true }
+        for name in statements.leftOver {
+            guard PQsendQueryParams(pointer, "DEALLOCATE \(name)", 0, nil, nil, nil, nil, 1) == 1 else { return false }
+            steps.append(.deallocate)
+        }
+        steps.append(.sync)
+        statements.clearLeftOver()
+        return PQpipelineSync(pointer) == 1
+    }
+}
+
+extension SQL {
+    /// Queues an execution with binary parameters and binary results.
+    fileprivate func sendExecute(_ name: String, on pointer: OpaquePointer) -> Bool {
+        guard !parameters.isEmpty else {
+            return PQsendQueryPrepared(pointer, name, 0, nil, nil, nil, 1) == 1
+        }
+        // One buffer holds all values, so that all their addresses stay valid together. An empty value is not NULL and
+        // needs an address too: hence the last byte.
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(parameters.reduce(1) { $0 + ($1.bytes?.count ?? 0) })
+        for parameter in parameters { bytes.append(contentsOf: parameter.bytes ?? []) }
+        bytes.append(0)
+        return bytes.withUnsafeBytes { bytes in
+            var values: [UnsafePointer<CChar>?] = []
+            var lengths: [Int32] = []
+            var offset = 0
+            for parameter in parameters {
+                let start = bytes.baseAddress!.assumingMemoryBound(to: CChar.self) + offset
+                values.append(parameter.bytes == nil ? nil : start)
+                lengths.append(Int32(parameter.bytes?.count ?? 0))
+                offset += parameter.bytes?.count ?? 0
+            }
+            let formats = [Int32](repeating: 1, count: parameters.count)
+            return PQsendQueryPrepared(pointer, name, Int32(parameters.count), values, lengths, formats, 1) == 1
+        }
+    }
+}
+
+// MARK: - Receiving
+
+extension Link {
+    /// Reads the answers up to the last sync. Nothing is returned before: rows can arrive before their commit.
+    private func receive(
+        _ steps: [Step],
+        on pointer: OpaquePointer,
+        _ exchange: Exchange
+    ) throws(PostgresError) -> [PostgresResult] {
+        var results: [PostgresResult] = []
+        var failure: PostgresError?
+        for step in steps {
+            var result = try answer(on: pointer, exchange)
+            if case .sync = step, PQresultStatus(result.pointer) == PGRES_FATAL_ERROR {
+                // The commit itself failed, as deferred constraints do: the end of the round trip comes after that.
+                failure = PostgresError(report: result.pointer, canCommit: exchange.canCommit, at: exchange.site)
+                result = try answer(on: pointer, exchange)
+            }
+            switch (step, PQresultStatus(result.pointer)) {
+            case (.prepare(let key, let name), PGRES_COMMAND_OK): statements.insert(key, name: name)
+            case (.execute, PGRES_TUPLES_OK), (.execute, PGRES_COMMAND_OK), (.execute, PGRES_EMPTY_QUERY):
+                results.append(PostgresResult(storage: result, site: exchange.site))
+            case (.sync, PGRES_PIPELINE_SYNC), (.deallocate, _), (_, PGRES_PIPELINE_ABORTED): break
+            case (_, PGRES_FATAL_ERROR):
+                failure = PostgresError(report: result.pointer, canCommit: exchange.canCommit, at: exchange.site)
+            default: throw confused(exchange)
+            }
+        }
+        if let failure { throw finished(failure) }
+        return results
+    }
+
+    /// Reads the next result, and the end mark that follows each but a sync.
+    private func answer(on pointer: OpaquePointer, _ exchange: Exchange) throws(PostgresError) -> ResultStorage {
+        guard let result = try nextResult(on: pointer, exchange) else { throw confused(exchange) }
+        if isLast(result, on: pointer) { throw lost(pointer, result, exchange) }
+        if PQresultStatus(result.pointer) == PGRES_PIPELINE_SYNC { return result }
+        guard try nextResult(on: pointer, exchange) == nil else { throw confused(exchange) }
+        return result
+    }
+
+    /// Whether the connection ends with this result: the server said so, or it is gone.
+    func isLast(_ result: ResultStorage, on pointer: OpaquePointer) -> Bool {
+        PQstatus(pointer) == CONNECTION_BAD
+            || PQresultStatus(result.pointer) == PGRES_FATAL_ERROR
+                && PostgresError(report: result.pointer, canCommit: false, at: .unknown).code == .connectionLost
+    }
+
+    /// The next result; nil is the end mark of a command.
+    func nextResult(on pointer: OpaquePointer, _ exchange: Exchange) throws(PostgresError) -> ResultStorage? {
+        // After the end of the stream libpq still parses what it has read before; it cannot block any more then.
+        var isEnded = false
+        while !isEnded, PQisBusy(pointer) == 1 {
+            isEnded = try !progress(on: pointer, exchange)
+        }
+        return PQgetResult(pointer).map(ResultStorage.init)
+    }
+
+    /// Sends what the socket takes and reads what it has, whichever comes first; false once the stream has ended.
+    func progress(on pointer: OpaquePointer, _ exchange: Exchange) throws(PostgresError) -> Bool {
+        let unsent = PQflush(pointer)
+        // Even if sending failed, the server's last words may be there to be read.
+        let events = unsent == 1 ? POLLIN | POLLOUT : POLLIN
+        try wait(for: events, until: exchange.deadline, outcome: exchange.outcomeIfLost)
+        return PQconsumeInput(pointer) == 1
+    }
+}
+
+// MARK: - Failing
+
+extension Link {
+    /// The error for a connection that broke, from the server's last words if there are any; closes the rest of it.
+    func lost(_ pointer: OpaquePointer, _ result: ResultStorage?, _ exchange: Exchange) -> PostgresError {
+        defer { close() }
+        if let result, PostgresError.field("C", of: result.pointer) != nil {
+            return PostgresError(report: result.pointer, canCommit: exchange.canCommit, at: exchange.site)
+        }
+        return PostgresError(.connectionLost, outcome: exchange.outcomeIfLost, at: exchange.site)
+    }
+
+    /// The error for an answer that does not belong to the question; closes the connection.
+    func confused(_ exchange: Exchange) -> PostgresError {
+        close()
+        return PostgresError(
+            .connectionLost,
+            "an unexpected answer, such as that of COPY",
+            outcome: exchange.outcomeIfLost,
+            at: exchange.site
+        )
+    }
+
+    /// Draws the connection's consequences from a failure after which the round trip has ended in order.
+    func finished(_ failure: PostgresError) -> PostgresError {
+        if failure.code == .connectionLost || failure.hasStalePreparedStatements { close() }
+        if failure.sqlState == SQLState.readOnlyTransaction { spend() }
+        return failure
+    }
+}

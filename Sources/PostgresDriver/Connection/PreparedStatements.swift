@@ -1,0 +1,65 @@
+/// Which statements the server has prepared on one connection: by text and parameter types, least recently used ones
+/// leave first.
+struct PreparedStatements {
+    /// The same text with other parameter types is another statement to the server.
+    struct Key: Hashable {
+        let text: String
+        let types: [UInt32]
+
+        init(_ sql: SQL) {
+            text = sql.text
+            types = sql.parameters.map(\.type.rawValue)
+        }
+    }
+
+    private struct Entry {
+        let name: String
+        var lastUse: UInt64
+    }
+
+    private let capacity: Int
+    private var entries: [Key: Entry] = [:]
+    private var uses: UInt64 = 0
+    private var names: UInt64 = 0
+    /// Statements that left the cache, but that the server still holds.
+    private(set) var leftOver: [String] = []
+
+    init(capacity: Int = 256) {
+        self.capacity = capacity
+    }
+
+    var count: Int { entries.count }
+
+    /// The server's name for a statement that is prepared, else nil.
+    mutating func name(for key: Key) -> String? {
+        uses += 1
+        entries[key]?.lastUse = uses
+        return entries[key]?.name
+    }
+
+    mutating func newName() -> String {
+        names += 1
+        return "s\(names)"
+    }
+
+    /// Notes that the server has prepared a statement.
+    mutating func insert(_ key: Key, name: String) {
+        uses += 1
+        entries[key] = Entry(name: name, lastUse: uses)
+    }
+
+    /// Forgets the least recently used statements above the capacity; they are left over until deallocated.
+    mutating func trim() {
+        let surplus = entries.count - capacity
+        guard surplus > 0 else { return }
+        for (key, entry) in entries.sorted(by: { $0.value.lastUse < $1.value.lastUse }).prefix(surplus) {
+            leftOver.append(entry.name)
+            entries[key] = nil
+        }
+    }
+
+    /// Notes that the server was told to drop all left-over statements.
+    mutating func clearLeftOver() {
+        leftOver.removeAll()
+    }
+}

@@ -1,0 +1,87 @@
+/// Where Postgres is and how a pool behaves. Its description leaves out the connection string.
+public struct PostgresConfiguration: Sendable {
+    /// A `postgresql://` URI or a `keyword=value` string, which libpq gets as it is: with several hosts,
+    /// `target_session_attrs`, `sslmode`, a password and all else that libpq knows.
+    public var connectionString: String
+    /// What `pg_stat_activity` shows, unless the connection string says otherwise.
+    public var applicationName: String
+    /// How many connections are open at most; they are opened when needed.
+    public var maximumConnections: Int
+    /// How many callers may wait for a connection at most; more fail at once.
+    public var maximumWaiting: Int
+    /// How long one `withSession` may take with queueing, statements and retries, unless the caller says otherwise.
+    public var requestTimeout: Duration
+    /// How long one attempt to connect may take for all hosts together, with the settings and `onConnect`.
+    public var connectTimeout: Duration
+    /// `statement_timeout`; zero and below switch it off.
+    public var statementTimeout: Duration
+    /// `lock_timeout`; zero and below switch it off.
+    public var lockTimeout: Duration
+    /// `idle_in_transaction_session_timeout`; zero and below switch it off.
+    public var idleInTransactionTimeout: Duration
+    /// Sets `plan_cache_mode` to `force_generic_plan`: no statement is planned anew for its parameters.
+    public var forceGenericPlan: Bool
+    /// More settings by name, applied to each new connection; they win over those above.
+    public var settings: [String: String]
+    /// Runs once on each new connection; what it throws, callers get, and the connection is closed.
+    public var onConnect: (@Sendable (borrowing PostgresSession) throws -> Void)?
+
+    /// Makes a configuration; the properties say what each value means.
+    public init(
+        connectionString: String,
+        applicationName: String = "PostgresDriver",
+        maximumConnections: Int = 16,
+        maximumWaiting: Int = 1024,
+        requestTimeout: Duration = .seconds(5),
+        connectTimeout: Duration = .seconds(3),
+        statementTimeout: Duration = .seconds(4),
+        lockTimeout: Duration = .seconds(3),
+        idleInTransactionTimeout: Duration = .seconds(10),
+        forceGenericPlan: Bool = false,
+        settings: [String: String] = [:],
+        onConnect: (@Sendable (borrowing PostgresSession) throws -> Void)? = nil
+    ) {
+        self.connectionString = connectionString
+        self.applicationName = applicationName
+        self.maximumConnections = maximumConnections
+        self.maximumWaiting = maximumWaiting
+        self.requestTimeout = requestTimeout
+        self.connectTimeout = connectTimeout
+        self.statementTimeout = statementTimeout
+        self.lockTimeout = lockTimeout
+        self.idleInTransactionTimeout = idleInTransactionTimeout
+        self.forceGenericPlan = forceGenericPlan
+        self.settings = settings
+        self.onConnect = onConnect
+    }
+
+    /// Applies all settings in one round trip; not as startup options, which poolers refuse.
+    var settingsStatement: SQL {
+        var all = [
+            "statement_timeout": Self.milliseconds(statementTimeout),
+            "lock_timeout": Self.milliseconds(lockTimeout),
+            "idle_in_transaction_session_timeout": Self.milliseconds(idleInTransactionTimeout),
+        ]
+        if forceGenericPlan { all["plan_cache_mode"] = "force_generic_plan" }
+        all.merge(settings) { $1 }
+        let (names, values) = (Array(all.keys), all.values.map { $0 })
+        return "SELECT set_config(name, value, false) FROM unnest(\(names), \(values)) AS setting (name, value)"
+    }
+
+    private static func milliseconds(_ duration: Duration) -> String {
+        guard duration > .zero else { return "0" }
+        let (seconds, attoseconds) = duration.components
+        // The settings are 32-bit numbers, and 0 would mean off.
+        return String(max(1, min(seconds, 2_000_000) * 1000 + attoseconds / 1_000_000_000_000_000))
+    }
+}
+
+extension PostgresConfiguration: CustomStringConvertible, CustomReflectable {
+    public var description: String {
+        "PostgresConfiguration(\(applicationName), at most \(maximumConnections) connections)"
+    }
+
+    public var customMirror: Mirror {
+        Mirror(self, children: ["applicationName": applicationName, "maximumConnections": maximumConnections])
+    }
+}

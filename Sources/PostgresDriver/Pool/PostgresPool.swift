@@ -1,0 +1,198 @@
+import Logging
+import Synchronization
+
+/// Connections to one Postgres, opened when needed and lent to one caller at a time, in the order of their asking.
+///
+/// After a failed connect, callers fail at once while no other connection is open, until the next attempt, which is made
+/// 50 ms to 1 s later by the first caller after that.
+public final class PostgresPool: Sendable {
+    typealias Lease = PoolLease<PostgresConnection>
+    typealias State = PoolState<PostgresConnection, CheckedContinuation<Lease, any Error>>
+
+    /// Counts of the moment, and totals since the pool was made.
+    public struct Statistics: Sendable, Hashable {
+        /// Open connections, idle and busy.
+        public var open: Int { idle + busy }
+        /// Open connections that nobody uses.
+        public let idle: Int
+        /// Lent connections.
+        public let busy: Int
+        /// Callers in the queue.
+        public let waiting: Int
+        /// Connections opened so far.
+        public let connects: Int
+        /// Attempts to connect that failed so far.
+        public let failures: Int
+        /// Closures that were run again so far.
+        public let retries: Int
+    }
+
+    private let configuration: PostgresConfiguration
+    private let logger: Logger
+    private let state: Mutex<State>
+    private let closing = Mutex<[CheckedContinuation<Void, Never>]>([])
+    private let nextTicket = Atomic<UInt64>(0)
+
+    /// Makes a pool; nothing is connected before the first use.
+    public init(configuration: PostgresConfiguration, logger: Logger = Logger(label: "postgres")) {
+        self.configuration = configuration
+        self.logger = logger
+        state = Mutex(
+            State(
+                maximumConnections: max(1, configuration.maximumConnections),
+                maximumWaiting: configuration.maximumWaiting
+            )
+        )
+    }
+
+    /// The pool's counts.
+    public var statistics: Statistics {
+        state.withLock {
+            Statistics(
+                idle: $0.idleCount,
+                busy: $0.busy,
+                waiting: $0.waitingCount,
+                connects: $0.connects,
+                failures: $0.failures,
+                retries: $0.retries
+            )
+        }
+    }
+
+    /// Lends a connection to a closure, which runs on the connection's own thread.
+    ///
+    /// A closure that is run again starts anew, with nothing of its former work in the database: keep its other effects out.
+    /// One that commits several times is only run again (except by `.idempotentRead`) while nothing is committed.
+    /// - Parameters:
+    ///   - retry: after which errors of the closure it is run again.
+    ///   - timeout: for queueing, statements and retries together; the configuration's `requestTimeout` if nil.
+    /// - Throws: what the closure throws, or ``PostgresError``; `CancellationError` if the task is cancelled before the
+    ///   closure runs. A running statement is not cancelled.
+    public func withSession<Value: Sendable>(
+        _ retry: RetryPolicy = .ifSafe,
+        timeout: Duration? = nil,
+        file: String = #fileID,
+        line: Int = #line,
+        _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
+    ) async throws -> Value {
+        let deadline = Deadline.after(timeout ?? configuration.requestTimeout)
+        var schedule = RetrySchedule(policy: retry, deadline: deadline)
+        while true {
+            let start = ContinuousClock.now
+            do {
+                return try await attempt(until: deadline, body)
+            } catch let error as PostgresError {
+                let duration = start.duration(to: .now)
+                guard let pause = schedule.pause(after: error, duration: duration, jitter: .random(in: 0.5...1)) else {
+                    throw error.located(at: CallSite(file: file, line: line))
+                }
+                state.withLock { $0.retries += 1 }
+                try await Task.sleep(for: pause, clock: .continuous)
+            }
+        }
+    }
+
+    /// Refuses new callers, waits for lent sessions and closes all connections.
+    public func shutdown() async {
+        perform(state.withLock { $0.shutDown() })
+        await withCheckedContinuation { continuation in
+            closing.withLock { $0.append(continuation) }
+            resumeIfClosed()
+        }
+    }
+}
+
+// MARK: - Lending
+
+extension PostgresPool {
+    private func attempt<Value: Sendable>(
+        until deadline: Deadline,
+        _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
+    ) async throws -> Value {
+        while true {
+            let lease = try await lease(until: deadline)
+            let loan = await lease.connection.lend(until: deadline, to: body)
+            takeBack(lease, loan)
+            if !loan.wasDead { return try loan.result.get() }
+        }
+    }
+
+    private func takeBack<Value>(_ lease: Lease, _ loan: PostgresConnection.Loan<Value>) {
+        if case .failure(let error as PostgresError) = loan.result, error.sqlState == SQLState.readOnlyTransaction {
+            perform(state.withLock { $0.startGeneration(after: lease.generation) })
+        }
+        perform(state.withLock { $0.release(lease, isReusable: loan.isReusable, now: .now) })
+    }
+
+    private func lease(until deadline: Deadline) async throws -> Lease {
+        try Task.checkCancellation()
+        if let lease = state.withLock({ $0.takeIdle() }) { return lease }
+        let ticket = nextTicket.add(1, ordering: .relaxed).newValue
+        let timer = Task {
+            try await Task.sleep(until: deadline.instant, clock: .continuous)
+            giveUp(ticket, because: Self.outOfTime)
+        }
+        defer { timer.cancel() }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                perform(state.withLock { $0.enqueue(continuation, id: ticket, now: .now) })
+                // Timer and cancellation may have come before the ticket was in the queue, and found nothing.
+                if Task.isCancelled { giveUp(ticket, because: CancellationError()) }
+                if deadline.isPassed { giveUp(ticket, because: Self.outOfTime) }
+            }
+        } onCancel: {
+            giveUp(ticket, because: CancellationError())
+        }
+    }
+
+    private static var outOfTime: PostgresError {
+        PostgresError(.deadlineExceeded, "no connection was free in time", outcome: .nothingTookEffect)
+    }
+
+    private func giveUp(_ ticket: UInt64, because error: any Error) {
+        perform(state.withLock { $0.remove(ticket, because: error) })
+    }
+
+    private func perform(_ effects: [State.Effect]) {
+        for effect in effects {
+            switch effect {
+            case .lend(let lease, let continuation): continuation.resume(returning: lease)
+            case .fail(let continuation, let error): continuation.resume(throwing: error)
+            case .connect(let generation): Task { await connect(generation: generation) }
+            case .close(let connection): Task { await close(connection) }
+            }
+        }
+        resumeIfClosed()
+    }
+}
+
+// MARK: - Opening and closing
+
+extension PostgresPool {
+    private func connect(generation: Int) async {
+        let connection = PostgresConnection()
+        do {
+            try await connection.open(configuration, logger: logger)
+            let lease = Lease(connection: connection, generation: generation)
+            perform(state.withLock { $0.connected(lease, now: .now) })
+        } catch {
+            logger.warning("no connection to Postgres", metadata: ["error": "\(error)"])
+            perform(state.withLock { $0.connectFailed(error, now: .now, jitter: .random(in: 0.5...1)) })
+        }
+    }
+
+    private func close(_ connection: PostgresConnection) async {
+        await connection.close()
+        state.withLock { $0.closed() }
+        resumeIfClosed()
+    }
+
+    private func resumeIfClosed() {
+        guard state.withLock({ $0.isClosed && $0.isEmpty }) else { return }
+        let continuations = closing.withLock { waiting in
+            defer { waiting.removeAll() }
+            return waiting
+        }
+        for continuation in continuations { continuation.resume() }
+    }
+}

@@ -1,0 +1,114 @@
+/// What went wrong while talking to Postgres, with nothing secret in it.
+///
+/// Neither the properties nor ``description`` ever hold a row's values, a parameter, the connection string or a password.
+public struct PostgresError: Error, Sendable, CustomStringConvertible {
+    /// The kind of failure. New kinds may be added, so a switch over codes needs a default.
+    public struct Code: Hashable, Sendable, RawRepresentable, CustomStringConvertible {
+        /// The name of the code, as in logs and metrics.
+        public let rawValue: String
+
+        /// Makes a code of the given name.
+        public init(rawValue: String) {
+            self.rawValue = rawValue
+        }
+
+        public var description: String { rawValue }
+
+        /// The server refused a statement: see ``PostgresError/sqlState``.
+        public static let server = Code(rawValue: "server")
+        /// No connection could be opened.
+        public static let connectionFailed = Code(rawValue: "connectionFailed")
+        /// An open connection broke.
+        public static let connectionLost = Code(rawValue: "connectionLost")
+        /// The caller's time was over; a running statement's connection was closed.
+        public static let deadlineExceeded = Code(rawValue: "deadlineExceeded")
+        /// A commit succeeded on the server, but somebody cancelled its wait for the synchronous standby: a failover
+        /// may lose it. Answer as after a lost connection, and let the caller ask again.
+        public static let commitNotReplicated = Code(rawValue: "commitNotReplicated")
+        /// More callers wait for a connection than the configuration allows.
+        public static let poolExhausted = Code(rawValue: "poolExhausted")
+        /// The pool was shut down.
+        public static let poolClosed = Code(rawValue: "poolClosed")
+        /// A column's value does not fit the Swift type that was asked for.
+        public static let decoding = Code(rawValue: "decoding")
+        /// The driver was used against its rules; the message says which one.
+        public static let misuse = Code(rawValue: "misuse")
+    }
+
+    /// What is certain about the effects of the failed work, seen alone.
+    enum Outcome: Sendable {
+        /// Trying again would fail again, or the caller must decide.
+        case final
+        /// Nothing took effect, and another try may succeed.
+        case nothingTookEffect
+        /// The connection broke after something was sent: it may have been committed.
+        case unknown
+    }
+
+    /// The kind of failure.
+    public let code: Code
+    /// The five characters by which the server names the error; nil when the failure is not the server's.
+    public let sqlState: String?
+    /// `ERROR`, `FATAL` or `PANIC`, never translated; nil when the failure is not the server's.
+    public let severity: String?
+    /// The name of the violated constraint.
+    public let constraint: String?
+    /// The table that the server names.
+    public let table: String?
+    /// A sentence without values; nil when the server's own could hold some.
+    public let message: String?
+    /// Whether it is certain that nothing took effect and another try may succeed.
+    public internal(set) var isSafeToRetry: Bool
+    /// The file of the call that failed.
+    public internal(set) var file: String
+    /// The line of the call that failed.
+    public internal(set) var line: Int
+
+    let outcome: Outcome
+
+    init(
+        _ code: Code,
+        _ message: String? = nil,
+        outcome: Outcome = .final,
+        sqlState: String? = nil,
+        severity: String? = nil,
+        constraint: String? = nil,
+        table: String? = nil,
+        at site: CallSite = .unknown
+    ) {
+        self.code = code
+        self.message = message
+        self.outcome = outcome
+        self.isSafeToRetry = outcome == .nothingTookEffect
+        self.sqlState = sqlState
+        self.severity = severity
+        self.constraint = constraint
+        self.table = table
+        self.file = site.file
+        self.line = site.line
+    }
+
+    /// One line for logs: code, SQLSTATE, names and, where it cannot hold values, the message.
+    public var description: String {
+        var text = "PostgresError.\(code)"
+        for part in [sqlState, constraint.map { "constraint \($0)" }, table.map { "table \($0)" }, message] {
+            if let part { text += ", \(part)" }
+        }
+        return file.isEmpty ? text : text + " (\(file):\(line))"
+    }
+
+    func located(at site: CallSite) -> PostgresError {
+        guard file.isEmpty else { return self }
+        var copy = self
+        (copy.file, copy.line) = (site.file, site.line)
+        return copy
+    }
+}
+
+/// Where in the caller's code a call was written.
+struct CallSite: Sendable {
+    let file: String
+    let line: Int
+
+    static let unknown = CallSite(file: "", line: 0)
+}

@@ -1,0 +1,57 @@
+import CLibpq
+
+/// Owns one libpq result.
+final class ResultStorage {
+    let pointer: OpaquePointer
+
+    init(_ pointer: OpaquePointer) {
+        self.pointer = pointer
+    }
+
+    deinit {
+        PQclear(pointer)
+    }
+}
+
+/// What a statement returned. It lives inside the closure that ran the statement: decode there and return the values.
+public struct PostgresResult {
+    let storage: ResultStorage
+    let site: CallSite
+
+    /// The number of rows that were returned.
+    public var count: Int { Int(PQntuples(storage.pointer)) }
+
+    /// Whether no row was returned.
+    public var isEmpty: Bool { count == 0 }
+
+    /// The number of rows that the statement wrote or, for a query, returned; 0 for others.
+    public var affectedRows: Int { Int(String(cString: PQcmdTuples(storage.pointer))) ?? 0 }
+
+    /// The row of a number from 0 to `count - 1`; others are a programming error.
+    public subscript(index: Int) -> PostgresRow {
+        precondition(index >= 0 && index < count, "there are \(count) rows, no row \(index)")
+        return PostgresRow(storage: storage, index: Int32(index), site: site)
+    }
+
+    /// The rows in the server's order.
+    public var rows: some RandomAccessCollection<PostgresRow> {
+        (0..<count).lazy.map { self[$0] }
+    }
+
+    /// Decodes all rows: `result.decode((Int, String?).self)`.
+    ///
+    /// - Throws: ``PostgresError/Code/decoding`` when the number of columns, a type or a value does not fit.
+    public func decode<each Column: PostgresDecodable>(
+        _: (repeat each Column).Type
+    ) throws(PostgresError) -> [(repeat each Column)] {
+        var decoded: [(repeat each Column)] = []
+        decoded.reserveCapacity(count)
+        for index in 0..<count {
+            decoded.append(try self[index].decode(repeat (each Column).self))
+        }
+        return decoded
+    }
+}
+
+@available(*, unavailable)
+extension PostgresResult: Sendable {}

@@ -1,0 +1,50 @@
+import CLibpq
+
+/// One row of a result.
+public struct PostgresRow {
+    let storage: ResultStorage
+    let index: Int32
+    let site: CallSite
+
+    /// The number of columns.
+    public var count: Int { Int(PQnfields(storage.pointer)) }
+
+    /// Decodes all columns in order: `row.decode(Int.self, String?.self)`.
+    ///
+    /// - Throws: ``PostgresError/Code/decoding`` when the number of columns, a type or a value does not fit.
+    public func decode<each Column: PostgresDecodable>(
+        _ types: repeat (each Column).Type
+    ) throws(PostgresError) -> (repeat each Column) {
+        var width = 0
+        for _ in repeat each types { width += 1 }
+        guard width == count else {
+            throw PostgresError(.decoding, "\(width) types for \(count) columns", at: site)
+        }
+        var next = 0
+        func column<Value: PostgresDecodable>(_ type: Value.Type) throws(PostgresError) -> Value {
+            defer { next += 1 }
+            return try self.column(next, as: type)
+        }
+        return (repeat try column(each types))
+    }
+
+    /// Decodes one column, counted from 0.
+    ///
+    /// - Throws: ``PostgresError/Code/decoding`` when there is no such column, or its type or value does not fit.
+    public func column<Value: PostgresDecodable>(_ column: Int, as: Value.Type) throws(PostgresError) -> Value {
+        guard column >= 0, column < count else { throw PostgresError(.decoding, "no column \(column)", at: site) }
+        let field = Int32(column)
+        let type = PostgresType(rawValue: PQftype(storage.pointer, field))
+        do throws(PostgresError) {
+            guard PQgetisnull(storage.pointer, index, field) == 0 else { return try Value(postgresNull: type) }
+            let length = Int(PQgetlength(storage.pointer, index, field))
+            let bytes = UnsafeRawBufferPointer(start: PQgetvalue(storage.pointer, index, field), count: length)
+            return try Value(postgres: bytes, type: type)
+        } catch {
+            throw PostgresError(.decoding, "column \(column): \(error.message ?? "")", at: site)
+        }
+    }
+}
+
+@available(*, unavailable)
+extension PostgresRow: Sendable {}

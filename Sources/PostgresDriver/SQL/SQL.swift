@@ -1,0 +1,93 @@
+/// A statement written as a string literal whose interpolations become bound parameters.
+///
+/// ```swift
+/// let statement: SQL = "SELECT name FROM app WHERE id = \(id)"  // text: … WHERE id = $1
+/// ```
+/// `\(unescaped:)` puts text into the statement as it is; `\(sql:)` inserts another statement with its parameters.
+/// The text is the key of the prepared statement, so it must not hold values that vary.
+public struct SQL: Sendable, ExpressibleByStringInterpolation {
+    /// The statement's text with `$1`, `$2`, … for its parameters.
+    public let text: String
+    /// The values of `$1`, `$2`, … in order.
+    public let parameters: [PostgresParameter]
+    /// The text around the parameters: always one piece more than there are parameters.
+    let pieces: [String]
+
+    private init(pieces: [String], parameters: [PostgresParameter]) {
+        self.pieces = pieces
+        self.parameters = parameters
+        var text = pieces[0]
+        for (index, piece) in pieces.dropFirst().enumerated() {
+            text += "$\(index + 1)"
+            text += piece
+        }
+        self.text = text
+    }
+
+    public init(stringLiteral value: String) {
+        self.init(pieces: [value], parameters: [])
+    }
+
+    public init(stringInterpolation: StringInterpolation) {
+        self.init(pieces: stringInterpolation.pieces, parameters: stringInterpolation.parameters)
+    }
+
+    /// Collects the pieces and the parameters of a literal.
+    public struct StringInterpolation: StringInterpolationProtocol {
+        var pieces = [""]
+        var parameters: [PostgresParameter] = []
+
+        public init(literalCapacity: Int, interpolationCount: Int) {
+            pieces.reserveCapacity(interpolationCount + 1)
+            parameters.reserveCapacity(interpolationCount)
+        }
+
+        public mutating func appendLiteral(_ literal: String) {
+            pieces[pieces.count - 1] += literal
+        }
+
+        /// Binds a value as the next parameter.
+        public mutating func appendInterpolation<Value: PostgresEncodable>(_ value: Value) {
+            parameters.append(PostgresParameter(value))
+            pieces.append("")
+        }
+
+        /// Binds a value or NULL as the next parameter; the compiler warns of optionals where no method takes them.
+        public mutating func appendInterpolation<Value: PostgresEncodable>(_ value: Value?) {
+            parameters.append(PostgresParameter(value))
+            pieces.append("")
+        }
+
+        /// Puts text into the statement as it is: for identifiers and keywords of our own, never for input.
+        public mutating func appendInterpolation(unescaped text: String) {
+            pieces[pieces.count - 1] += text
+        }
+
+        /// Inserts another statement; its parameters are renumbered behind the ones so far.
+        public mutating func appendInterpolation(sql: SQL) {
+            pieces[pieces.count - 1] += sql.pieces[0]
+            pieces.append(contentsOf: sql.pieces.dropFirst())
+            parameters.append(contentsOf: sql.parameters)
+        }
+    }
+}
+
+/// A value that is bound to a statement, in Postgres's binary format.
+public struct PostgresParameter: Sendable {
+    /// The declared type of the parameter.
+    public let type: PostgresType
+    /// The encoded value; nil is NULL.
+    let bytes: [UInt8]?
+
+    /// Encodes a value.
+    public init<Value: PostgresEncodable>(_ value: Value) {
+        type = Value.postgresType
+        guard !value.isPostgresNull else {
+            bytes = nil
+            return
+        }
+        var buffer: [UInt8] = []
+        value.encode(into: &buffer)
+        bytes = buffer
+    }
+}

@@ -1,0 +1,114 @@
+/// One connection, lent to a synchronous closure that runs on the connection's own thread.
+///
+/// It can be neither copied nor stored, so it does not outlive the closure, and no transaction can idle across an `await`.
+/// Calls block until the server has answered or the caller's deadline is over; then the connection is closed.
+///
+/// Every method throws ``PostgresError``. `isSafeToRetry` of what it throws speaks for the whole closure: it is false
+/// once the closure has committed something before.
+public struct PostgresSession: ~Copyable {
+    let link: Link
+    let deadline: Deadline
+
+    /// Runs one statement in a transaction of its own.
+    public func execute(
+        _ sql: SQL,
+        file: String = #fileID,
+        line: Int = #line
+    ) throws(PostgresError) -> PostgresResult {
+        try pipeline([sql], file: file, line: line)[0]
+    }
+
+    /// Runs statements in one round trip and one transaction: all of them take effect, or none.
+    ///
+    /// - Returns: one result a statement, read after the server has confirmed the commit.
+    /// - Throws: the error of the first statement that failed.
+    public func pipeline(
+        _ statements: [SQL],
+        file: String = #fileID,
+        line: Int = #line
+    ) throws(PostgresError) -> [PostgresResult] {
+        try unit(at: CallSite(file: file, line: line)) { link, exchange throws(PostgresError) in
+            let results = try link.run(statements, exchange)
+            guard !link.isInTransaction else {
+                link.spend()
+                throw PostgresError(.misuse, "BEGIN belongs into transaction(_:)", at: exchange.site)
+            }
+            return results
+        }
+    }
+
+    /// Runs a text of several statements without parameters, for migrations.
+    ///
+    /// The server runs it as one transaction unless it holds transaction commands of its own; because it may,
+    /// its errors are never safe to retry.
+    public func simple(
+        _ script: String,
+        file: String = #fileID,
+        line: Int = #line
+    ) throws(PostgresError) {
+        try unit(at: CallSite(file: file, line: line)) { link, exchange throws(PostgresError) in
+            // Part of the script may stay even if the rest fails.
+            link.mayHaveCommitted = true
+            try link.runScript(script, exchange)
+        }
+    }
+
+    /// Runs the body in an explicit transaction: COMMIT after it returns, ROLLBACK when it throws.
+    ///
+    /// BEGIN travels with the body's first statements. If a statement fails and the body returns nevertheless, the
+    /// transaction is rolled back and that statement's error is thrown.
+    /// - Throws: what the body throws, or ``PostgresError`` from BEGIN and COMMIT.
+    public func transaction<Value>(
+        isolation: IsolationLevel = .serverDefault,
+        readOnly: Bool = false,
+        file: String = #fileID,
+        line: Int = #line,
+        _ body: (borrowing PostgresTransaction) throws -> Value
+    ) throws -> Value {
+        let site = CallSite(file: file, line: line)
+        try refuseNesting(at: site)
+        let progress = TransactionProgress(isolation: isolation, readOnly: readOnly)
+        let transaction = PostgresTransaction(link: link, deadline: deadline, progress: progress)
+        link.isInBody = true
+        defer { link.isInBody = false }
+        do {
+            let value = try body(transaction)
+            try transaction.commit(at: site)
+            return value
+        } catch {
+            transaction.rollBack()
+            throw (error as? PostgresError)?.seen(after: link) ?? error
+        }
+    }
+
+    /// Runs one unit of work and remembers that it was committed, so that the error of a later one does not claim to be safe.
+    private func unit<Value>(
+        at site: CallSite,
+        _ work: (Link, Exchange) throws(PostgresError) -> Value
+    ) throws(PostgresError) -> Value {
+        try refuseNesting(at: site)
+        do throws(PostgresError) {
+            let value = try work(link, Exchange(deadline: deadline, canCommit: true, site: site))
+            link.mayHaveCommitted = true
+            return value
+        } catch {
+            defer { if error.outcome == .unknown { link.mayHaveCommitted = true } }
+            throw error.located(at: site).seen(after: link)
+        }
+    }
+
+    private func refuseNesting(at site: CallSite) throws(PostgresError) {
+        guard !link.isInBody else {
+            throw PostgresError(.misuse, "inside of transaction(_:) use the transaction, not the session", at: site)
+        }
+    }
+}
+
+extension PostgresError {
+    /// The error as the whole closure's: what was committed before would be done twice by another try.
+    fileprivate func seen(after link: Link) -> PostgresError {
+        var copy = self
+        copy.isSafeToRetry = isSafeToRetry && !link.mayHaveCommitted
+        return copy
+    }
+}

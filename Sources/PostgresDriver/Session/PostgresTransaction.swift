@@ -1,0 +1,135 @@
+/// How much of other transactions a transaction sees.
+public enum IsolationLevel: String, Sendable, CaseIterable {
+    /// What the server or the role is configured for.
+    case serverDefault = ""
+    /// Each statement sees what was committed before it.
+    case readCommitted = " ISOLATION LEVEL READ COMMITTED"
+    /// All statements see what was committed before the first.
+    case repeatableRead = " ISOLATION LEVEL REPEATABLE READ"
+    /// As if one transaction ran after the other; fails with 40001 where that is not possible.
+    case serializable = " ISOLATION LEVEL SERIALIZABLE"
+
+    func begin(readOnly: Bool) -> SQL {
+        "BEGIN\(unescaped: rawValue)\(unescaped: readOnly ? " READ ONLY" : "")"
+    }
+}
+
+/// How far a transaction has come.
+final class TransactionProgress {
+    enum Stage {
+        case notBegun
+        case open
+        case ended
+    }
+
+    let begin: SQL
+    let isReadOnly: Bool
+    var stage = Stage.notBegun
+    /// The first error that the server reported: the transaction cannot commit any more.
+    var failure: PostgresError?
+
+    init(isolation: IsolationLevel, readOnly: Bool) {
+        begin = isolation.begin(readOnly: readOnly)
+        isReadOnly = readOnly
+    }
+}
+
+extension TransactionProgress {
+    /// A write that the caller has forbidden itself is no sign of a demoted server, and trying again does not help.
+    fileprivate func seen(_ error: PostgresError) -> PostgresError {
+        guard isReadOnly, error.sqlState == SQLState.readOnlyTransaction else { return error }
+        return PostgresError(.misuse, "a write in a read-only transaction")
+    }
+}
+
+/// An explicit transaction, lent to the body of ``PostgresSession/transaction(isolation:readOnly:file:line:_:)``.
+///
+/// Until COMMIT is sent, every error of the connection is safe to retry: the server rolls back.
+public struct PostgresTransaction: ~Copyable {
+    let link: Link
+    let deadline: Deadline
+    let progress: TransactionProgress
+
+    /// Runs one statement.
+    public func execute(
+        _ sql: SQL,
+        finishing: Bool = false,
+        file: String = #fileID,
+        line: Int = #line
+    ) throws(PostgresError) -> PostgresResult {
+        try pipeline([sql], finishing: finishing, file: file, line: line)[0]
+    }
+
+    /// Runs statements in one round trip.
+    ///
+    /// - Parameter finishing: send COMMIT in the same round trip; nothing can be run in the transaction after that.
+    /// - Throws: the error of the first statement that failed, or of COMMIT.
+    public func pipeline(
+        _ statements: [SQL],
+        finishing: Bool = false,
+        file: String = #fileID,
+        line: Int = #line
+    ) throws(PostgresError) -> [PostgresResult] {
+        let site = CallSite(file: file, line: line)
+        return try guarded(at: site) { () throws(PostgresError) in
+            let opening = progress.stage == .notBegun ? [progress.begin] : []
+            if finishing { progress.stage = .ended }
+            let exchange = Exchange(deadline: deadline, canCommit: finishing, site: site)
+            let results = try link.run(opening + statements + (finishing ? ["COMMIT"] : []), exchange)
+            if finishing { link.mayHaveCommitted = true } else { progress.stage = .open }
+            try checkStage(at: site)
+            return Array(results.dropFirst(opening.count).prefix(statements.count))
+        }
+    }
+
+    /// Runs a text of several statements without parameters and without transaction commands.
+    public func simple(_ script: String, file: String = #fileID, line: Int = #line) throws(PostgresError) {
+        let site = CallSite(file: file, line: line)
+        if progress.stage == .notBegun { _ = try pipeline([], file: file, line: line) }
+        try guarded(at: site) { () throws(PostgresError) in
+            try link.runScript(script, Exchange(deadline: deadline, canCommit: false, site: site))
+            try checkStage(at: site)
+        }
+    }
+
+    /// Ends the transaction after the body has returned.
+    func commit(at site: CallSite) throws(PostgresError) {
+        if let failure = progress.failure { throw failure }
+        guard progress.stage == .open else { return }
+        _ = try pipeline([], finishing: true, file: site.file, line: site.line)
+    }
+
+    /// Ends the transaction after the body has thrown; when that fails, the connection is closed, with the same effect.
+    func rollBack() {
+        guard link.isInTransaction else { return }
+        let exchange = Exchange(deadline: deadline, canCommit: false, site: .unknown)
+        if (try? link.run(["ROLLBACK"], exchange)) == nil { link.close() }
+    }
+
+    /// Runs a step unless the transaction is over, and remembers the first failure.
+    private func guarded<Value>(
+        at site: CallSite,
+        _ step: () throws(PostgresError) -> Value
+    ) throws(PostgresError) -> Value {
+        if let failure = progress.failure { throw failure }
+        guard progress.stage != .ended else {
+            throw PostgresError(.misuse, "the transaction has ended", at: site)
+        }
+        do throws(PostgresError) {
+            return try step()
+        } catch {
+            if error.outcome == .unknown { link.mayHaveCommitted = true }
+            let failure = progress.seen(error).located(at: site)
+            progress.failure = failure
+            throw failure
+        }
+    }
+
+    /// Notices transaction commands that went through as text.
+    private func checkStage(at site: CallSite) throws(PostgresError) {
+        guard link.isInTransaction == (progress.stage == .open) else {
+            link.spend()
+            throw PostgresError(.misuse, "COMMIT, ROLLBACK and BEGIN belong to transaction(_:)", at: site)
+        }
+    }
+}

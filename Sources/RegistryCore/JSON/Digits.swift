@@ -1,0 +1,77 @@
+/// Reads decimal digits and single characters from ASCII bytes.
+struct DigitReader {
+    let bytes: UnsafeBufferPointer<UInt8>
+    private var position = 0
+
+    init(bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
+
+    var isAtEnd: Bool { position == bytes.count }
+
+    var isAtDigit: Bool { position < bytes.count && UInt8(ascii: "0")...UInt8(ascii: "9") ~= bytes[position] }
+
+    /// Steps over the character if it comes next.
+    mutating func take(_ character: Unicode.Scalar) -> Bool {
+        guard position < bytes.count, bytes[position] == UInt8(ascii: character) else { return false }
+        position += 1
+        return true
+    }
+
+    /// Reads exactly so many digits.
+    mutating func number(of width: Int) -> Int? {
+        var value = 0
+        for _ in 0..<width {
+            guard let digit = digit() else { return nil }
+            value = value * 10 + digit
+        }
+        return value
+    }
+
+    /// Reads one digit or more; nil when there is none, or the number is beyond `Int64`.
+    mutating func number() -> Int64? {
+        guard var value = digit().map(Int64.init) else { return nil }
+        while let digit = digit() {
+            let (tens, isTooLarge) = value.multipliedReportingOverflow(by: 10)
+            let (sum, isTooLargeStill) = tens.addingReportingOverflow(Int64(digit))
+            guard !isTooLarge, !isTooLargeStill else { return nil }
+            value = sum
+        }
+        return value
+    }
+
+    /// Reads the one to nine digits of a fraction of a second, and gives them as nanoseconds.
+    mutating func fraction() -> Int? {
+        guard var value = digit() else { return nil }
+        var width = 1
+        while let digit = digit() {
+            value = value * 10 + digit
+            width += 1
+            guard width <= 9 else { return nil }
+        }
+        for _ in width..<9 { value *= 10 }
+        return value
+    }
+
+    private mutating func digit() -> Int? {
+        guard isAtDigit else { return nil }
+        position += 1
+        return Int(bytes[position - 1] - UInt8(ascii: "0"))
+    }
+}
+
+extension [UInt8] {
+    /// Appends the last digits of a number, with leading zeros.
+    mutating func append(decimal number: Int, width: Int) {
+        var divisor = 1
+        for _ in 1..<width { divisor *= 10 }
+        while divisor > 0 {
+            append(UInt8(ascii: "0") + UInt8(number / divisor % 10))
+            divisor /= 10
+        }
+    }
+
+    /// Appends a separator and a number of two digits, or as many as are said.
+    mutating func append(_ separator: UInt8, decimal number: Int, width: Int = 2) {
+        append(separator)
+        append(decimal: number, width: width)
+    }
+}

@@ -1,0 +1,75 @@
+/// What is wrong with one value of a request, and where.
+public struct JSONFault: Sendable, Hashable {
+    /// An RFC 6901 pointer into the body, such as `/reports/3/token`; empty for the body itself.
+    public let pointer: String
+    /// What is wrong, said of the value: "must be a string".
+    public let detail: String
+
+    /// Makes a fault of a value.
+    public init(pointer: String, detail: String) {
+        self.pointer = pointer
+        self.detail = detail
+    }
+}
+
+extension JSONFault: JSONEncodable {
+    /// Writes `{"pointer", "detail"}`.
+    public func encode(to json: inout JSONWriter) {
+        json.object { json in
+            json.member("pointer", pointer)
+            json.member("detail", detail)
+        }
+    }
+}
+
+extension JSONFault {
+    /// Reads `{"pointer", "detail"}`.
+    ///
+    /// - Throws: a sentence when the value is anything else.
+    public init(_ json: JSONValue) throws(JSONFaultReason) {
+        guard case .string(let pointer) = json["pointer"], case .string(let detail) = json["detail"] else {
+            throw JSONFaultReason("must be an object with the strings pointer and detail")
+        }
+        self.init(pointer: pointer, detail: detail)
+    }
+}
+
+/// Why a value was refused, thrown by whoever reads a single value and does not know where it stands.
+public struct JSONFaultReason: Error, Sendable, Hashable, CustomStringConvertible {
+    /// What is wrong, said of the value: "must be a string". It never repeats secrets.
+    public let detail: String
+
+    /// Makes a reason of a sentence without its subject.
+    public init(_ detail: String) { self.detail = detail }
+
+    /// The detail.
+    public var description: String { detail }
+}
+
+/// All that is wrong with a request.
+public struct JSONFaults: Error, Sendable, Hashable {
+    /// At least one, in the order in which the members were read.
+    public let faults: [JSONFault]
+
+    /// Makes the error of the faults.
+    public init(_ faults: [JSONFault]) { self.faults = faults }
+}
+
+/// Steps of RFC 6901 pointers.
+enum JSONPointer {
+    /// The pointer of a member; `~` and `/` in its key are escaped.
+    static func member(_ key: String, of pointer: String) -> String {
+        var path = pointer + "/"
+        for scalar in key.unicodeScalars {
+            switch scalar {
+            case "~": path += "~0"
+            case "/": path += "~1"
+            default: path.unicodeScalars.append(scalar)
+            }
+        }
+        return path
+    }
+
+    /// The pointer of an element.
+    static func element(_ index: Int, of pointer: String) -> String { "\(pointer)/\(index)" }
+}

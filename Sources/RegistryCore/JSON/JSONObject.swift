@@ -1,0 +1,118 @@
+/// A JSON object: members in the order in which their keys first came, each key once.
+///
+/// Where a key comes more than once the last value wins. Equality and hashing ignore the order of members, as JSON does.
+public struct JSONObject: Sendable {
+    /// A key and its value.
+    public typealias Member = (key: String, value: JSONValue)
+
+    private var members: [Member] = []
+    /// Positions by key, kept only for objects so large that a scan would make many look-ups quadratic.
+    private var positions: [UTF8Text: Int] = [:]
+
+    private static let scannedCount = 12
+
+    /// Makes an object without members.
+    public init() {}
+
+    /// Makes an object of the members, in their order.
+    public init(_ members: some Sequence<(String, JSONValue)>) {
+        self.members.reserveCapacity(members.underestimatedCount)
+        for (key, value) in members { self[key] = value }
+    }
+
+    /// The value of a key; nil when there is none. Setting nil removes the member, which takes linear time.
+    public subscript(key: String) -> JSONValue? {
+        get { position(of: key).map { members[$0].value } }
+        set {
+            switch (position(of: key), newValue) {
+            case (let position?, let value?): members[position].value = value
+            case (nil, let value?): append((key, value))
+            case (let position?, nil): remove(at: position)
+            case (nil, nil): break
+            }
+        }
+    }
+
+    /// The keys, in order.
+    public var keys: [String] { members.map(\.key) }
+
+    /// The members in the byte order of their keys.
+    var sortedMembers: [Member] {
+        members.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+    }
+
+    private func position(of key: String) -> Int? {
+        guard positions.isEmpty else { return positions[UTF8Text(key)] }
+        return members.firstIndex { UTF8Text($0.key) == UTF8Text(key) }
+    }
+
+    private mutating func append(_ member: Member) {
+        members.append(member)
+        if !positions.isEmpty {
+            positions[UTF8Text(member.key)] = members.count - 1
+        } else if members.count > Self.scannedCount {
+            indexMembers()
+        }
+    }
+
+    private mutating func remove(at position: Int) {
+        members.remove(at: position)
+        positions = [:]
+        if members.count > Self.scannedCount { indexMembers() }
+    }
+
+    private mutating func indexMembers() {
+        for (position, member) in members.enumerated() { positions[UTF8Text(member.key)] = position }
+    }
+}
+
+extension JSONObject: RandomAccessCollection {
+    /// The position of the first member.
+    public var startIndex: Int { 0 }
+    /// The position after the last member.
+    public var endIndex: Int { members.count }
+    /// The member at a position.
+    public subscript(position: Int) -> Member { members[position] }
+}
+
+extension JSONObject: Hashable {
+    /// Compares keys by their bytes, without regard to their order.
+    public static func == (left: JSONObject, right: JSONObject) -> Bool {
+        left.count == right.count && left.allSatisfy { right[$0.key] == $0.value }
+    }
+
+    /// Hashes what `==` compares.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(count)
+        for member in sortedMembers {
+            hasher.combine(UTF8Text(member.key))
+            hasher.combine(member.value)
+        }
+    }
+}
+
+extension JSONObject: JSONEncodable {
+    /// Writes the members in their order.
+    public func encode(to json: inout JSONWriter) {
+        json.object { json in
+            for member in self { json.member(member.key, member.value) }
+        }
+    }
+}
+
+/// A text that compares and hashes by its UTF-8 bytes, for `String` holds canonically equivalent texts to be equal.
+struct UTF8Text: Hashable {
+    private let text: String
+
+    init(_ text: String) { self.text = text }
+
+    static func == (left: UTF8Text, right: UTF8Text) -> Bool {
+        left.text.utf8.count == right.text.utf8.count && left.text.utf8.elementsEqual(right.text.utf8)
+    }
+
+    func hash(into hasher: inout Hasher) {
+        var text = text
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        hasher.combine(UInt8.max)
+    }
+}

@@ -1,0 +1,58 @@
+/// Reads JSON text strictly by RFC 8259.
+public struct JSONParser {
+    /// The deepest nesting that can be asked for: the parser recurses, and a task's stack is small.
+    public static let deepestNesting = 256
+
+    /// Reads one JSON value from UTF-8 bytes, in time proportional to their number.
+    ///
+    /// Refused besides what the grammar refuses: a byte order mark, bytes that are not UTF-8, lone surrogates in `\u`
+    /// escapes, numbers beyond the range of `Double` or longer than 1,024 bytes, and anything after the value.
+    /// Integers beyond `Int64` become `.number`. Where a key comes more than once in an object the last value wins.
+    ///
+    /// - Parameters:
+    ///   - bytes: The whole text. Read in place when contiguous, else copied once.
+    ///   - maximumDepth: How deep arrays and objects may nest, at most `deepestNesting`.
+    /// - Throws: `JSONSyntaxError` at the first byte that is wrong.
+    public static func parse(
+        _ bytes: some Collection<UInt8>,
+        maximumDepth: Int = 32
+    ) throws(JSONSyntaxError) -> JSONValue {
+        let inPlace = bytes.withContiguousStorageIfAvailable { scan($0, maximumDepth) }
+        let outcome = inPlace ?? Array(bytes).withUnsafeBufferPointer { scan($0, maximumDepth) }
+        return try outcome.get()
+    }
+
+    /// Reads one JSON value from a string.
+    ///
+    /// - Throws: `JSONSyntaxError` at the first byte that is wrong.
+    public static func parse(_ text: String, maximumDepth: Int = 32) throws(JSONSyntaxError) -> JSONValue {
+        try parse(text.utf8, maximumDepth: maximumDepth)
+    }
+
+    private static func scan(
+        _ bytes: UnsafeBufferPointer<UInt8>,
+        _ maximumDepth: Int
+    ) -> Result<JSONValue, JSONSyntaxError> {
+        Result { () throws(JSONSyntaxError) in
+            var scanner = JSONScanner(bytes: bytes, maximumDepth: min(maximumDepth, deepestNesting))
+            return try scanner.document()
+        }
+    }
+}
+
+/// Why a text is not JSON.
+public struct JSONSyntaxError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// Where, in bytes from the start of the text.
+    public let offset: Int
+    /// What is wrong, in one sentence that repeats nothing of the text.
+    public let detail: String
+
+    /// Makes an error at an offset in bytes.
+    public init(offset: Int, detail: String) {
+        self.offset = offset
+        self.detail = detail
+    }
+
+    /// The sentence, with the offset.
+    public var description: String { "Byte \(offset): \(detail)" }
+}

@@ -1,0 +1,113 @@
+extension JSONReader {
+    /// Reads an object that must be there with a reader of its own, whose faults become this one's.
+    public mutating func nested<T>(_ key: String, _ body: (inout JSONReader) -> T?) -> T? {
+        demand(key).flatMap { descend(into: $0, at: JSONPointer.member(key, of: pointer), body) }
+    }
+
+    /// Reads an object that may be absent with a reader of its own, whose faults become this one's.
+    public mutating func optionalNested<T>(_ key: String, _ body: (inout JSONReader) -> T?) -> T? {
+        present(key).flatMap { descend(into: $0, at: JSONPointer.member(key, of: pointer), body) }
+    }
+
+    /// Reads an array that must be there, element by element.
+    ///
+    /// - Parameters:
+    ///   - maximumCount: More elements than this are one fault of the array, and none is read.
+    ///   - each: Reads an element; what it throws is a fault of the element, and the next ones are read still.
+    /// - Returns: The elements that could be read; nil when there is no array.
+    public mutating func array<T>(
+        _ key: String,
+        maximumCount: Int = .max,
+        each: (JSONValue) throws(JSONFaultReason) -> T
+    ) -> [T]? {
+        demand(key).flatMap { elements(of: $0, at: key, maximumCount)?.compactMap { attempt($0, each) } }
+    }
+
+    /// Reads an array that may be absent, as `array(_:maximumCount:each:)` does.
+    public mutating func optionalArray<T>(
+        _ key: String,
+        maximumCount: Int = .max,
+        each: (JSONValue) throws(JSONFaultReason) -> T
+    ) -> [T]? {
+        present(key).flatMap { elements(of: $0, at: key, maximumCount)?.compactMap { attempt($0, each) } }
+    }
+
+    /// Reads an array of objects that must be there, each with a reader of its own, whose faults become this one's.
+    ///
+    /// - Parameter maximumCount: More elements than this are one fault of the array, and none is read.
+    /// - Returns: What the closure made of the elements, those left out for which it gave nil; nil when there is no array.
+    public mutating func objects<T>(
+        _ key: String,
+        maximumCount: Int = .max,
+        each: (inout JSONReader) -> T?
+    ) -> [T]? {
+        demand(key).flatMap { elements(of: $0, at: key, maximumCount)?.compactMap { visit($0, each) } }
+    }
+
+    /// Reads an array of objects that may be absent, as `objects(_:maximumCount:each:)` does.
+    public mutating func optionalObjects<T>(
+        _ key: String,
+        maximumCount: Int = .max,
+        each: (inout JSONReader) -> T?
+    ) -> [T]? {
+        present(key).flatMap { elements(of: $0, at: key, maximumCount)?.compactMap { visit($0, each) } }
+    }
+
+    /// Reads a member that is one value or an array of such values, as those of `aliases` are; it must be there.
+    ///
+    /// - Returns: The values that could be read; nil when the member is absent.
+    public mutating func oneOrMore<T>(
+        _ key: String,
+        maximumCount: Int = .max,
+        each: (JSONValue) throws(JSONFaultReason) -> T
+    ) -> [T]? {
+        guard let value = demand(key) else { return nil }
+        if case .array = value { return array(key, maximumCount: maximumCount, each: each) }
+        return required(key, each).map { [$0] } ?? []
+    }
+}
+
+extension JSONReader {
+    private typealias Element = (pointer: String, value: JSONValue)
+
+    private mutating func elements(of value: JSONValue, at key: String, _ maximumCount: Int) -> [Element]? {
+        guard case .array(let values) = value else {
+            fault(key, "must be an array")
+            return nil
+        }
+        guard values.count <= maximumCount else {
+            fault(key, "must hold at most \(maximumCount) elements")
+            return nil
+        }
+        let path = JSONPointer.member(key, of: pointer)
+        return values.enumerated().map { (JSONPointer.element($0, of: path), $1) }
+    }
+
+    private mutating func attempt<T>(
+        _ element: Element,
+        _ read: (JSONValue) throws(JSONFaultReason) -> T
+    ) -> T? {
+        do throws(JSONFaultReason) {
+            return try read(element.value)
+        } catch {
+            record(JSONFault(pointer: element.pointer, detail: error.detail))
+            return nil
+        }
+    }
+
+    private mutating func visit<T>(_ element: Element, _ body: (inout JSONReader) -> T?) -> T? {
+        descend(into: element.value, at: element.pointer, body)
+    }
+
+    private mutating func descend<T>(
+        into value: JSONValue,
+        at pointer: String,
+        _ body: (inout JSONReader) -> T?
+    ) -> T? {
+        var reader = JSONReader(value, pointer: pointer)
+        // The body is not asked about what is no object: its faults would only repeat that one.
+        let result = reader.faults.isEmpty ? body(&reader) : nil
+        for fault in reader.faults { record(fault) }
+        return result
+    }
+}

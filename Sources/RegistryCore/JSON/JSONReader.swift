@@ -1,0 +1,95 @@
+/// Reads the members of a JSON object into typed values, and collects every fault on the way.
+///
+/// ```swift
+/// var json = JSONReader(value)
+/// let token = json.string("token", PushToken.init(hexadecimal:))
+/// let observedAt = json.optionalTimestamp("observedAt")
+/// try json.check()
+/// ```
+/// Each call that fails gives nil and records a fault, so that the next ones still run. A member that is `null` counts as
+/// absent (an omitted field is not a cleared one), and members that nobody asks for are ignored.
+public struct JSONReader: Sendable {
+    /// The object that is read; empty when the value was none.
+    public let object: JSONObject
+    /// Where the object stands in the body: an RFC 6901 pointer.
+    public let pointer: String
+    /// What was wrong so far, in the order of the calls; at most `maximumFaults`.
+    public private(set) var faults: [JSONFault] = []
+
+    /// The most faults that are kept, for a body of many small elements must not make an answer many times its size.
+    public static let maximumFaults = 1000
+
+    private let isObject: Bool
+
+    /// Begins to read a value, and records the fault "must be an object" when it is none.
+    ///
+    /// - Parameter pointer: Where the value stands in the body.
+    public init(_ value: JSONValue, pointer: String = "") {
+        self.pointer = pointer
+        if case .object(let object) = value {
+            self.object = object
+            isObject = true
+        } else {
+            object = JSONObject()
+            isObject = false
+            faults = [JSONFault(pointer: pointer, detail: "must be an object")]
+        }
+    }
+
+    /// Throws all faults that were found, or nothing when there are none.
+    ///
+    /// - Throws: `JSONFaults`.
+    public func check() throws(JSONFaults) {
+        guard faults.isEmpty else { throw JSONFaults(faults) }
+    }
+
+    /// Records a fault of a member, or of the object itself when the key is nil.
+    public mutating func fault(_ key: String?, _ detail: String) {
+        record(JSONFault(pointer: key.map { JSONPointer.member($0, of: pointer) } ?? pointer, detail: detail))
+    }
+
+    mutating func record(_ fault: JSONFault) {
+        if faults.count < Self.maximumFaults { faults.append(fault) }
+    }
+
+    /// Reads a member; absent or `null` is the fault "is required", and what the closure throws is a fault of the member.
+    public mutating func required<T>(
+        _ key: String,
+        _ read: (JSONValue) throws(JSONFaultReason) -> T
+    ) -> T? {
+        demand(key).flatMap { attempt($0, at: key, read) }
+    }
+
+    /// Reads a member; absent or `null` is nil, and what the closure throws is a fault of the member.
+    public mutating func optional<T>(
+        _ key: String,
+        _ read: (JSONValue) throws(JSONFaultReason) -> T
+    ) -> T? {
+        present(key).flatMap { attempt($0, at: key, read) }
+    }
+
+    /// The member unless it is absent or `null`.
+    func present(_ key: String) -> JSONValue? {
+        object[key].flatMap { $0.isNull ? nil : $0 }
+    }
+
+    /// The member; absent or `null` is a fault, except where the whole is no object, which is fault enough.
+    mutating func demand(_ key: String) -> JSONValue? {
+        let value = present(key)
+        if value == nil, isObject { fault(key, "is required") }
+        return value
+    }
+
+    private mutating func attempt<T>(
+        _ value: JSONValue,
+        at key: String,
+        _ read: (JSONValue) throws(JSONFaultReason) -> T
+    ) -> T? {
+        do throws(JSONFaultReason) {
+            return try read(value)
+        } catch {
+            fault(key, error.detail)
+            return nil
+        }
+    }
+}

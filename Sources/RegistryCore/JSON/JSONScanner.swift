@@ -1,0 +1,109 @@
+/// The grammar of RFC 8259 over bytes that live as long as the scanner.
+///
+/// Every access is guarded by `position < bytes.count`: the bytes come from strangers.
+struct JSONScanner {
+    let bytes: UnsafeBufferPointer<UInt8>
+    let maximumDepth: Int
+    var position = 0
+
+    init(bytes: UnsafeBufferPointer<UInt8>, maximumDepth: Int) {
+        self.bytes = bytes
+        self.maximumDepth = maximumDepth
+    }
+
+    /// Reads the one value that the text holds.
+    mutating func document() throws(JSONSyntaxError) -> JSONValue {
+        guard !bytes.starts(with: [0xEF, 0xBB, 0xBF]) else { throw fault("The text starts with a byte order mark.") }
+        skipWhitespace()
+        let value = try value(depth: 0)
+        skipWhitespace()
+        guard position == bytes.count else { throw fault("The text goes on after its JSON value.") }
+        return value
+    }
+
+    private mutating func value(depth: Int) throws(JSONSyntaxError) -> JSONValue {
+        guard let first = next else { throw fault("The text ends where a value should be.") }
+        switch first {
+        case UInt8(ascii: "\""): return .string(try string())
+        case UInt8(ascii: "{"): return .object(try object(depth: depth + 1))
+        case UInt8(ascii: "["): return .array(try array(depth: depth + 1))
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return try number()
+        case UInt8(ascii: "t"): return try literal("true", .bool(true))
+        case UInt8(ascii: "f"): return try literal("false", .bool(false))
+        case UInt8(ascii: "n"): return try literal("null", .null)
+        default: throw fault("There is no JSON value here.")
+        }
+    }
+
+    private mutating func object(depth: Int) throws(JSONSyntaxError) -> JSONObject {
+        try enter(depth: depth)
+        var object = JSONObject()
+        if take(UInt8(ascii: "}")) { return object }
+        while true {
+            guard next == UInt8(ascii: "\"") else { throw fault("There should be a key in quotes here.") }
+            let key = try string()
+            skipWhitespace()
+            guard take(UInt8(ascii: ":")) else { throw fault("There should be a colon after the key.") }
+            skipWhitespace()
+            object[key] = try value(depth: depth)
+            skipWhitespace()
+            if take(UInt8(ascii: "}")) { return object }
+            guard take(UInt8(ascii: ",")) else { throw fault("There should be a comma or the object's end here.") }
+            skipWhitespace()
+        }
+    }
+
+    private mutating func array(depth: Int) throws(JSONSyntaxError) -> [JSONValue] {
+        try enter(depth: depth)
+        var elements: [JSONValue] = []
+        if take(UInt8(ascii: "]")) { return elements }
+        while true {
+            elements.append(try value(depth: depth))
+            skipWhitespace()
+            if take(UInt8(ascii: "]")) { return elements }
+            guard take(UInt8(ascii: ",")) else { throw fault("There should be a comma or the array's end here.") }
+            skipWhitespace()
+        }
+    }
+
+    private mutating func enter(depth: Int) throws(JSONSyntaxError) {
+        guard depth <= maximumDepth else { throw fault("The text nests deeper than \(maximumDepth) levels.") }
+        position += 1
+        skipWhitespace()
+    }
+
+    private mutating func literal(_ word: StaticString, _ value: JSONValue) throws(JSONSyntaxError) -> JSONValue {
+        let rest = bytes[position...].prefix(word.utf8CodeUnitCount)
+        let expected = UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)
+        guard rest.elementsEqual(expected) else { throw fault("There is no JSON value here.") }
+        position += expected.count
+        return value
+    }
+}
+
+extension JSONScanner {
+    /// The byte at the position; nil at the end.
+    var next: UInt8? { position < bytes.count ? bytes[position] : nil }
+
+    /// Steps over the byte if it comes next.
+    mutating func take(_ byte: UInt8) -> Bool {
+        guard next == byte else { return false }
+        position += 1
+        return true
+    }
+
+    mutating func skipWhitespace() {
+        while position < bytes.count {
+            switch bytes[position] {
+            case 0x20, 0x09, 0x0A, 0x0D: position += 1
+            default: return
+            }
+        }
+    }
+
+    func fault(_ detail: String) -> JSONSyntaxError { fault(detail, at: position) }
+
+    func fault(_ detail: String, at offset: Int) -> JSONSyntaxError {
+        JSONSyntaxError(offset: min(offset, bytes.count), detail: detail)
+    }
+}

@@ -1,0 +1,111 @@
+/// One JSON value, as it was read or as it is to be written.
+///
+/// Strings and keys compare byte by byte in UTF-8, as RFC 8259 has it, and not by canonical equivalence as `String` does.
+/// `integer` and `number` are different values even where they are numerically the same.
+public enum JSONValue: Sendable {
+    /// `null`.
+    case null
+    /// `true` or `false`.
+    case bool(Bool)
+    /// A number written without fraction and exponent that fits `Int64`.
+    case integer(Int64)
+    /// Any other number.
+    case number(Double)
+    /// A string, its escapes resolved.
+    case string(String)
+    /// An array.
+    case array([JSONValue])
+    /// An object, each key once.
+    case object(JSONObject)
+}
+
+extension JSONValue: Hashable {
+    /// Compares strings by their bytes, and objects without regard to the order of their members.
+    public static func == (left: JSONValue, right: JSONValue) -> Bool {
+        switch (left, right) {
+        case (.null, .null): true
+        case (.bool(let left), .bool(let right)): left == right
+        case (.integer(let left), .integer(let right)): left == right
+        case (.number(let left), .number(let right)): left == right
+        case (.string(let left), .string(let right)): UTF8Text(left) == UTF8Text(right)
+        case (.array(let left), .array(let right)): left == right
+        case (.object(let left), .object(let right)): left == right
+        case (.null, _), (.bool, _), (.integer, _), (.number, _), (.string, _), (.array, _), (.object, _): false
+        }
+    }
+
+    /// Hashes what `==` compares.
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .null: hasher.combine(0)
+        case .bool(let value): hasher.combine(value)
+        case .integer(let value): hasher.combine(value)
+        case .number(let value): hasher.combine(value)
+        case .string(let text): hasher.combine(UTF8Text(text))
+        case .array(let elements): hasher.combine(elements)
+        case .object(let object): hasher.combine(object)
+        }
+    }
+}
+
+extension JSONValue {
+    /// The value of a member; nil when this is no object or has no such member.
+    public subscript(key: String) -> JSONValue? {
+        guard case .object(let object) = self else { return nil }
+        return object[key]
+    }
+
+    /// Whether this is `null`.
+    public var isNull: Bool {
+        guard case .null = self else { return false }
+        return true
+    }
+
+    /// The canonical JSON text in UTF-8: keys in byte order at every level, no spaces, only the escapes that JSON demands.
+    ///
+    /// Equal values have the same bytes. Numbers are written as `JSONWriter` writes them.
+    public var canonicalBytes: [UInt8] {
+        var json = JSONWriter()
+        json.canonical(self)
+        return json.bytes
+    }
+}
+
+extension JSONValue: JSONEncodable {
+    /// Writes the value, members in their order.
+    public func encode(to json: inout JSONWriter) {
+        switch self {
+        case .null: json.null()
+        case .bool(let value): json.bool(value)
+        case .integer(let value): json.integer(value)
+        case .number(let value): json.double(value)
+        case .string(let text): json.string(text)
+        case .array(let elements): elements.encode(to: &json)
+        case .object(let object): object.encode(to: &json)
+        }
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func canonical(_ value: JSONValue) {
+        switch value {
+        case .null, .bool, .integer, .number, .string: value.encode(to: &self)
+        case .array(let elements):
+            array { json in
+                for element in elements { json.canonical(element) }
+            }
+        case .object(let object):
+            self.object { json in
+                for member in object.sortedMembers {
+                    json.key(member.key)
+                    json.canonical(member.value)
+                }
+            }
+        }
+    }
+}
+
+extension JSONValue: CustomStringConvertible {
+    /// The canonical JSON text.
+    public var description: String { String(decoding: canonicalBytes, as: UTF8.self) }
+}

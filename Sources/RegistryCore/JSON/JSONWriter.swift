@@ -1,0 +1,178 @@
+import Foundation
+
+/// Writes JSON into a buffer of bytes, without spaces; commas and colons come by themselves.
+///
+/// ```swift
+/// var json = JSONWriter()
+/// json.object { json in
+///     json.member("activityId", "a-1")
+///     json.key("token")
+///     json.hex(token)
+/// }
+/// ```
+/// What is written is well-formed as long as each key is followed by one value and each begin by its end.
+public struct JSONWriter: Sendable {
+    /// What has been written: UTF-8.
+    public private(set) var bytes: [UInt8] = []
+    private var needsComma = false
+
+    /// Makes an empty writer with room for a number of bytes; it grows when they are not enough.
+    public init(reservingCapacity capacity: Int = 256) { bytes.reserveCapacity(capacity) }
+
+    /// Writes an object whose members the closure writes.
+    public mutating func object<Failure>(_ members: (inout JSONWriter) throws(Failure) -> Void) throws(Failure) {
+        beginObject()
+        try members(&self)
+        endObject()
+    }
+
+    /// Writes an array whose elements the closure writes.
+    public mutating func array<Failure>(_ elements: (inout JSONWriter) throws(Failure) -> Void) throws(Failure) {
+        beginArray()
+        try elements(&self)
+        endArray()
+    }
+
+    /// Opens an object. Prefer `object(_:)`, except where the members come over time.
+    public mutating func beginObject() { open(UInt8(ascii: "{")) }
+    /// Closes the object that was opened last.
+    public mutating func endObject() { close(UInt8(ascii: "}")) }
+    /// Opens an array. Prefer `array(_:)`, except where the elements come over time.
+    public mutating func beginArray() { open(UInt8(ascii: "[")) }
+    /// Closes the array that was opened last.
+    public mutating func endArray() { close(UInt8(ascii: "]")) }
+
+    /// Writes the key of the member whose value is written next.
+    public mutating func key(_ name: String) {
+        string(name)
+        bytes.append(UInt8(ascii: ":"))
+        needsComma = false
+    }
+
+    /// Ends a line, so that the next value begins a new one, as in NDJSON. Only between whole values.
+    public mutating func newline() {
+        bytes.append(0x0A)
+        needsComma = false
+    }
+
+    /// Forgets what has been written, and keeps the room.
+    public mutating func removeAll() {
+        bytes.removeAll(keepingCapacity: true)
+        needsComma = false
+    }
+
+    private mutating func open(_ bracket: UInt8) {
+        separate()
+        bytes.append(bracket)
+        needsComma = false
+    }
+
+    private mutating func close(_ bracket: UInt8) {
+        bytes.append(bracket)
+        needsComma = true
+    }
+
+    private mutating func separate() {
+        if needsComma { bytes.append(UInt8(ascii: ",")) }
+        needsComma = true
+    }
+}
+
+extension JSONWriter {
+    /// Writes a string: quotes, backslashes and control characters escaped, all else as it is.
+    public mutating func string(_ text: String) {
+        separate()
+        bytes.append(UInt8(ascii: "\""))
+        var text = text
+        text.withUTF8 { JSONEscapes.append($0, to: &bytes) }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    /// Writes an integer.
+    public mutating func int(_ value: Int) { integer(value) }
+
+    /// Writes an integer of any width.
+    public mutating func integer(_ value: some FixedWidthInteger) {
+        separate()
+        bytes.append(contentsOf: String(value).utf8)
+    }
+
+    /// Writes `true` or `false`.
+    public mutating func bool(_ value: Bool) { literal(value ? "true" : "false") }
+
+    /// Writes `null`.
+    public mutating func null() { literal("null") }
+
+    /// Writes the shortest number that reads back the same, `-0` as `0.0`, and `null` for what JSON has no number for.
+    public mutating func double(_ value: Double) {
+        guard value.isFinite else { return null() }
+        separate()
+        bytes.append(contentsOf: (value == 0 ? 0 : value).description.utf8)
+    }
+
+    /// Writes an RFC 3339 time in UTC, rounded down to the millisecond.
+    public mutating func timestamp(_ date: Date) {
+        quoted { RFC3339.append(date, to: &$0) }
+    }
+
+    /// Writes an ISO 8601 duration, such as `PT8H`.
+    public mutating func duration(_ duration: Duration) {
+        quoted { $0.append(contentsOf: ISO8601Duration.format(duration).utf8) }
+    }
+
+    /// Writes bytes as a string of lower-case hex.
+    public mutating func hex(_ value: some Collection<UInt8>) {
+        quoted { Hexadecimal.append(value, to: &$0) }
+    }
+
+    /// Writes JSON text that was made elsewhere, as it is: it must be one whole value.
+    public mutating func raw(_ json: some Collection<UInt8>) {
+        separate()
+        bytes.append(contentsOf: json)
+    }
+
+    private mutating func literal(_ word: StaticString) {
+        separate()
+        bytes.append(contentsOf: UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
+    }
+
+    private mutating func quoted(_ append: (inout [UInt8]) -> Void) {
+        separate()
+        bytes.append(UInt8(ascii: "\""))
+        append(&bytes)
+        bytes.append(UInt8(ascii: "\""))
+    }
+}
+
+/// The escapes of JSON strings.
+enum JSONEscapes {
+    /// Appends the text, with the escapes that JSON demands.
+    static func append(_ text: UnsafeBufferPointer<UInt8>, to bytes: inout [UInt8]) {
+        var start = 0
+        for (index, byte) in text.enumerated() where needsEscape(byte) {
+            bytes.append(contentsOf: text.extracting(start..<index))
+            bytes.append(UInt8(ascii: "\\"))
+            appendEscape(of: byte, to: &bytes)
+            start = index + 1
+        }
+        bytes.append(contentsOf: text.extracting(start..<text.count))
+    }
+
+    private static func needsEscape(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    }
+
+    private static func appendEscape(of byte: UInt8, to bytes: inout [UInt8]) {
+        switch byte {
+        case 0x08: bytes.append(UInt8(ascii: "b"))
+        case 0x09: bytes.append(UInt8(ascii: "t"))
+        case 0x0A: bytes.append(UInt8(ascii: "n"))
+        case 0x0C: bytes.append(UInt8(ascii: "f"))
+        case 0x0D: bytes.append(UInt8(ascii: "r"))
+        case 0..<0x20:
+            bytes.append(contentsOf: "u00".utf8)
+            Hexadecimal.append(CollectionOfOne(byte), to: &bytes)
+        default: bytes.append(byte)
+        }
+    }
+}

@@ -1,0 +1,29 @@
+/// What became of an activity, as clients and senders see it.
+public enum ActivityState: String, Sendable, Hashable, CaseIterable {
+    /// It runs; its token, once it has one, may be handed out.
+    case active
+    /// It was missing from its installation's full state; a later observation brings it back.
+    case dismissed
+    /// It ended; that is final.
+    case ended
+    /// Its lifetime is over, counted from `startedAt`.
+    case expired
+}
+
+/// Why an activity ended, as the client said.
+public enum EndReason: String, Sendable, Hashable, CaseIterable {
+    case ended
+    case dismissed
+}
+
+/// What a registration did.
+public enum RegistrationOutcome: String, Sendable, Hashable, CaseIterable {
+    /// The activity's first token, or its first sign of life.
+    case registered
+    /// Another token replaced the former one.
+    case rotated
+    /// The current token was confirmed.
+    case refreshed
+    /// The activity was dismissed and runs again.
+    case reactivated
+}

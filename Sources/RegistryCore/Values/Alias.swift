@@ -1,0 +1,53 @@
+/// A name that the business knows activities by, such as (`liveactivityId`, `order-42`).
+///
+/// Aliases are compared byte by byte. One alias may name many activities; one activity may bear many aliases.
+public struct Alias: Sendable, Hashable, Comparable, CustomStringConvertible {
+    /// `[A-Za-z][A-Za-z0-9_.-]{0,63}`.
+    public let kind: String
+    /// 1 to 256 bytes of UTF-8 without control characters, never `.` or `..`.
+    public let value: String
+
+    /// - Throws: a sentence when the kind or the value is not allowed.
+    public init(kind: String, value: String) throws(JSONFaultReason) {
+        try Self.checkKind(kind)
+        try ActivityID.check(value, maximumBytes: 256)
+        self.kind = kind
+        self.value = value
+    }
+
+    /// - Throws: a sentence when `kind` is not `[A-Za-z][A-Za-z0-9_.-]{0,63}`.
+    public static func checkKind(_ kind: String) throws(JSONFaultReason) {
+        let bytes = Array(kind.utf8)
+        let letters = bytes.first.map { isLetter($0) } ?? false
+        guard letters, bytes.count <= 64, bytes.allSatisfy({ isLetter($0) || isDigitOrMark($0) }) else {
+            throw JSONFaultReason("an alias kind must match [A-Za-z][A-Za-z0-9_.-]{0,63}")
+        }
+    }
+
+    /// The kind of the alias that `POST …/activities` takes.
+    public static let liveActivityKind = "liveactivityId"
+
+    public var description: String { "\(kind):\(value)" }
+
+    public static func < (left: Alias, right: Alias) -> Bool {
+        left.kind == right.kind ? left.value.utf8.lexicographicallyPrecedes(right.value.utf8) : left.kind < right.kind
+    }
+
+    // Swift compares strings by canonical equivalence; aliases are compared byte by byte.
+    public static func == (left: Alias, right: Alias) -> Bool {
+        left.kind == right.kind && left.value.utf8.elementsEqual(right.value.utf8)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(kind)
+        for byte in value.utf8 { hasher.combine(byte) }
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
+    }
+
+    private static func isDigitOrMark(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || "_.-".utf8.contains(byte)
+    }
+}

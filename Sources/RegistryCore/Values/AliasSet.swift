@@ -1,0 +1,24 @@
+/// The aliases of one activity: at most 16, read from `{"kind": "value" | ["value", …]}`.
+public struct AliasSet: Sendable, Hashable {
+    /// Sorted, without doubles.
+    public let aliases: [Alias]
+
+    /// The most aliases that one activity may bear.
+    public static let maximumCount = 16
+
+    /// - Throws: a sentence when there are more than 16.
+    public init(_ aliases: some Sequence<Alias>) throws(JSONFaultReason) {
+        let sorted = Set(aliases).sorted()
+        guard sorted.count <= Self.maximumCount else {
+            throw JSONFaultReason("must hold at most \(Self.maximumCount) aliases")
+        }
+        self.aliases = sorted
+    }
+
+    /// The canonical JSON form, `{"kind":["value",…],…}` in byte order: what is stored, and what breaks a tie.
+    public var canonicalJSON: [UInt8] {
+        let members = Dictionary(grouping: aliases, by: \.kind).sorted { $0.key < $1.key }
+        let object = JSONObject(members.map { ($0.key, .array($0.value.sorted().map { .string($0.value) })) })
+        return JSONValue.object(object).canonicalBytes
+    }
+}

@@ -1,0 +1,30 @@
+/// A client's free JSON object about an activity, at most 2 KiB in canonical form.
+public struct Metadata: Sendable, Hashable {
+    /// Canonical JSON: keys in byte order, no spaces.
+    public let canonicalJSON: [UInt8]
+
+    /// The largest canonical form, in bytes.
+    public static let maximumBytes = 2048
+
+    /// - Throws: a sentence when it is no object, too large, or holds U+0000, which Postgres's `jsonb` cannot.
+    public init(_ value: JSONValue) throws(JSONFaultReason) {
+        guard case .object = value else { throw JSONFaultReason("must be an object") }
+        guard !value.containsNulCharacter else { throw JSONFaultReason("must not contain the character U+0000") }
+        let bytes = value.canonicalBytes
+        guard bytes.count <= Self.maximumBytes else {
+            throw JSONFaultReason("must be at most \(Self.maximumBytes) bytes of JSON")
+        }
+        canonicalJSON = bytes
+    }
+}
+
+extension JSONValue {
+    fileprivate var containsNulCharacter: Bool {
+        switch self {
+        case .null, .bool, .integer, .number: false
+        case .string(let text): text.utf8.contains(0)
+        case .array(let elements): elements.contains(where: \.containsNulCharacter)
+        case .object(let object): object.contains { $0.key.utf8.contains(0) || $0.value.containsNulCharacter }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+extension RegistrationAnswer: JSONEncodable {
+    /// Writes `{activityId, outcome, state, observedAt, confirmedAt, expiresAt, revision}`; no token comes back.
+    public func encode(to json: inout JSONWriter) {
+        json.object { json in
+            json.member("activityId", activity.activityID.rawValue)
+            json.member("outcome", outcome.rawValue)
+            json.member("state", activity.state.rawValue)
+            json.member("observedAt", ifPresent: activity.observedAt)
+            json.member("confirmedAt", ifPresent: activity.confirmedAt)
+            json.member("expiresAt", ifPresent: activity.expiresAt)
+            json.member("revision", activity.revision)
+        }
+    }
+}
+
+extension ActivityRecord {
+    /// Writes all that a sender needs of one activity, with its token only while that may be handed out.
+    public func encode(to json: inout JSONWriter, bundleID: BundleID, environment: APNSEnvironment) {
+        json.object { json in
+            json.member("activityId", answer.activityID.rawValue)
+            json.member("state", answer.state.rawValue)
+            json.member("reason", ifPresent: answer.reason)
+            if let token { json.hex("token", token.bytes) }
+            json.member("topic", bundleID.liveActivityTopic)
+            json.member("pushType", BundleID.liveActivityPushType)
+            json.member("environment", environment.rawValue)
+            if let installation { json.hex("installation", installation.bytes) }
+            json.member("attributesType", ifPresent: attributesType)
+            json.member("frequentPushesEnabled", ifPresent: frequentPushesEnabled)
+            json.member("startedAt", startedAt)
+            json.member("observedAt", ifPresent: answer.observedAt)
+            json.member("confirmedAt", ifPresent: answer.confirmedAt)
+            json.member("expiresAt", ifPresent: answer.expiresAt)
+            json.member("endedAt", ifPresent: answer.endedAt)
+            json.member("revision", answer.revision)
+        }
+    }
+}
+
+extension ResolvedActivity: JSONEncodable {
+    /// Writes one activity of an alias, with its token.
+    public func encode(to json: inout JSONWriter) {
+        json.object { json in
+            json.member("activityId", activityID.rawValue)
+            json.hex("token", token.bytes)
+            if let installation { json.hex("installation", installation.bytes) }
+            json.member("attributesType", ifPresent: attributesType)
+            json.member("frequentPushesEnabled", ifPresent: frequentPushesEnabled)
+            json.member("startedAt", startedAt)
+            json.member("observedAt", observedAt)
+            json.member("confirmedAt", confirmedAt)
+            json.member("expiresAt", expiresAt)
+            json.member("revision", revision)
+        }
+    }
+}
+
+extension FullStateResult: JSONEncodable {
+    /// Writes `{activityId, outcome}` or `{activityId, problem}`, without the id when none could be read.
+    public func encode(to json: inout JSONWriter) {
+        json.object { json in
+            json.member("activityId", ifPresent: activityID?.rawValue)
+            switch result {
+            case .success(let outcome): json.member("outcome", outcome.rawValue)
+            case .failure(let problem): json.member("problem", problem)
+            }
+        }
+    }
+}

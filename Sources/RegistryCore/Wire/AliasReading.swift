@@ -1,0 +1,50 @@
+extension Alias {
+    /// Reads `{"kind", "value"}`; nil and faults in the reader when either is missing or not allowed.
+    public static func read(_ json: inout JSONReader) -> Alias? {
+        let kind = json.string("kind", Alias.kind)
+        let value = json.string("value", Alias.value)
+        guard let kind, let value else { return nil }
+        return try? Alias(kind: kind, value: value)
+    }
+
+    /// Takes a kind as it is.
+    ///
+    /// - Throws: a sentence when it is not allowed.
+    public static func kind(_ text: String) throws(JSONFaultReason) -> String {
+        try checkKind(text)
+        return text
+    }
+
+    /// Takes a value as it is.
+    ///
+    /// - Throws: a sentence when it is not allowed.
+    public static func value(_ text: String) throws(JSONFaultReason) -> String {
+        try Alias(kind: liveActivityKind, value: text).value
+    }
+}
+
+extension AliasSet {
+    /// Reads `{"kind": "value" | ["value", …]}`; nil and faults in the reader when any of it is not allowed.
+    public static func read(_ json: inout JSONReader) -> AliasSet? {
+        let kinds = json.object.filter { !$0.value.isNull }.map(\.key)
+        let aliases = kinds.flatMap { read(kind: $0, &json) }
+        do throws(JSONFaultReason) {
+            return try AliasSet(aliases)
+        } catch {
+            json.fault(nil, error.detail)
+            return nil
+        }
+    }
+
+    private static func read(kind: String, _ json: inout JSONReader) -> [Alias] {
+        do throws(JSONFaultReason) {
+            try Alias.checkKind(kind)
+        } catch {
+            json.fault(kind, error.detail)
+            return []
+        }
+        return json.oneOrMore(kind) { value throws(JSONFaultReason) in
+            try Alias(kind: kind, value: String.read(value))
+        } ?? []
+    }
+}

@@ -1,0 +1,92 @@
+import Foundation
+
+extension AppChanges {
+    /// The longest lifetime of an activity; iOS itself ends one after 8 hours, and shows it for 4 more.
+    public static let longestActivityLifetime = Duration.seconds(7 * 86_400)
+    /// The longest time for which anything is kept.
+    public static let longestRetention = Duration.seconds(3660 * 86_400)
+
+    /// Reads the settings that a body gives, and leaves its faults in the reader: with any, this must not be used.
+    public init(from json: inout JSONReader) {
+        self.init()
+        name = json.optionalString("name", Self.name)
+        activityLifetime = json.optional("activityLifetime", Self.duration(upTo: Self.longestActivityLifetime))
+        tombstoneRetention = json.optional("tombstoneRetention", Self.duration(upTo: Self.longestRetention))
+        eventRetention = json.optional("eventRetention", Self.duration(upTo: Self.longestRetention))
+        aliasRules = json.optionalNested("aliasRules") { Self.aliasRules(&$0) }
+        jwt = json.optionalNested("jwt") { Self.jwt(&$0) }
+        checkRetention(&json)
+    }
+
+    /// R4: a tombstone must outlive what could still be registered. Against stored values the store checks the same.
+    private func checkRetention(_ json: inout JSONReader) {
+        guard let tombstoneRetention, let activityLifetime else { return }
+        if tombstoneRetention < activityLifetime + .seconds(3600) {
+            json.fault("tombstoneRetention", "must be at least activityLifetime and an hour")
+        }
+    }
+
+    private static func name(_ text: String) throws(JSONFaultReason) -> String {
+        try ActivityID.check(text, maximumBytes: 256)
+        return text
+    }
+
+    private static func duration(upTo longest: Duration) -> (JSONValue) throws(JSONFaultReason) -> Duration {
+        { value throws(JSONFaultReason) in
+            let duration = try Duration.read(value)
+            guard duration >= .seconds(1), duration <= longest else {
+                throw JSONFaultReason("must be from PT1S to \(ISO8601Duration.format(longest))")
+            }
+            return duration
+        }
+    }
+
+    private static func aliasRules(_ json: inout JSONReader) -> [String: AliasRule] {
+        var rules: [String: AliasRule] = [:]
+        for kind in json.object.keys {
+            do throws(JSONFaultReason) {
+                try Alias.checkKind(kind)
+                rules[kind] = json.optionalChoice(kind)
+            } catch {
+                json.fault(kind, error.detail)
+            }
+        }
+        return rules
+    }
+}
+
+extension AppChanges {
+    /// Checks `{issuer, audience, jwksUrl | jwks, subjectClaim}` and keeps it as it is; `{}` stands for no JWTs.
+    private static func jwt(_ json: inout JSONReader) -> JSONObject? {
+        guard !json.object.isEmpty else { return JSONObject() }
+        _ = json.string("issuer", text)
+        _ = json.oneOrMore("audience", maximumCount: 16) { value throws(JSONFaultReason) in try text(String.read(value))
+        }
+        _ = json.optionalString("subjectClaim", text)
+        let url = json.optionalString("jwksUrl", httpsURL)
+        let keys = json.optional("jwks", keySet)
+        if json.faults.isEmpty, (url == nil) == (keys == nil) {
+            json.fault(nil, "must hold either jwksUrl or jwks")
+        }
+        return json.object
+    }
+
+    private static func text(_ text: String) throws(JSONFaultReason) -> String {
+        try ActivityID.check(text, maximumBytes: 1024)
+        return text
+    }
+
+    private static func httpsURL(_ text: String) throws(JSONFaultReason) -> String {
+        guard text.utf8.count <= 2048, let url = URL(string: text), url.scheme?.lowercased() == "https",
+            let host = url.host, !host.isEmpty
+        else { throw JSONFaultReason("must be an https URL") }
+        return text
+    }
+
+    private static func keySet(_ value: JSONValue) throws(JSONFaultReason) -> JSONValue {
+        guard case .array(let keys) = value["keys"], keys.allSatisfy({ (try? JSONObject.read($0)) != nil }) else {
+            throw JSONFaultReason("must be a JSON Web Key Set: an object with an array of objects, keys")
+        }
+        return value
+    }
+}

@@ -1,0 +1,68 @@
+/// A full state as a body gave it: what the store is told, and where in the answer its results belong.
+public struct FullStateBody: Sendable, Hashable {
+    /// The items whose activity could be read.
+    public let readable: FullState
+    /// One for each item of the body, in its order.
+    private let places: [Place]
+
+    /// The most items that one body may list.
+    public static let maximumItems = 1000
+
+    private enum Place: Sendable, Hashable {
+        /// The next of the items whose activity could be read.
+        case item
+        case unreadable(Problem)
+    }
+
+    /// Reads `{observedAt, activities: […]}`; nil and faults in the reader when the envelope is wrong.
+    ///
+    /// A malformed item is no fault of the body: it gets a problem in its place, and when its id can be read its
+    /// activity counts as present.
+    public static func read(_ json: inout JSONReader) -> FullStateBody? {
+        let observedAt = json.timestamp("observedAt")
+        let values = json.array("activities", maximumCount: maximumItems) { $0 }
+        guard let observedAt, let values else { return nil }
+        var (items, places): ([FullState.Item], [Place]) = ([], [])
+        for (index, value) in values.enumerated() {
+            switch FullState.Item.read(value, pointer: "/activities/\(index)") {
+            case .success(let item):
+                items.append(item)
+                places.append(.item)
+            case .failure(let problem): places.append(.unreadable(problem))
+            }
+        }
+        return FullStateBody(readable: FullState(observedAt: observedAt, items: items), places: places)
+    }
+
+    /// Brings the store's results, one for each readable item, back among the items that could not be read.
+    public func results(_ answer: FullStateAnswer) -> [FullStateResult] {
+        var results = answer.results[...]
+        return places.compactMap { place in
+            switch place {
+            case .item: results.popFirst().map { FullStateResult(activityID: $0.activityID, result: $0.result) }
+            case .unreadable(let problem): FullStateResult(activityID: nil, result: .failure(problem))
+            }
+        }
+    }
+}
+
+/// What became of one listed activity; without an id when none could be read.
+public struct FullStateResult: Sendable, Hashable {
+    public let activityID: ActivityID?
+    public let result: Result<RegistrationOutcome, Problem>
+}
+
+extension FullState.Item {
+    /// Reads an item; the failure is an item whose id cannot be read.
+    fileprivate static func read(_ value: JSONValue, pointer: String) -> Result<FullState.Item, Problem> {
+        var json = JSONReader(value, pointer: pointer)
+        let id = json.string("activityId", ActivityID.init)
+        let registration = ActivityRegistration(from: &json, requiresToken: false)
+        let problem = json.faults.isEmpty ? nil : Problem(faults: json.faults)
+        switch (id, problem) {
+        case (let id?, nil): return .success(FullState.Item(activityID: id, registration: registration))
+        case (let id?, let problem?): return .success(FullState.Item(activityID: id, problem: problem))
+        case (nil, let problem): return .failure(problem ?? Problem(faults: []))
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import Foundation
+
+/// An error as a caller of the API sees it (RFC 9457), thrown by the store and the server and decoded by the SDKs.
+public struct Problem: Error, Sendable, Hashable {
+    /// The stable kebab-case word that programs branch on.
+    public enum Code: String, Sendable, Hashable, CaseIterable {
+        case malformedPath = "malformed-path"
+        case malformedJSON = "malformed-json"
+        case unauthenticated
+        case forbidden
+        case installationRequired = "installation-required"
+        case aliasNotAllowed = "alias-not-allowed"
+        case notYours = "not-yours"
+        case noSuchRoute = "no-such-route"
+        case unknownApp = "unknown-app"
+        case activityNotFound = "activity-not-found"
+        case methodNotAllowed = "method-not-allowed"
+        case superseded
+        case activityEnded = "activity-ended"
+        case activityExpired = "activity-expired"
+        case bodyTooLarge = "body-too-large"
+        case unsupportedMediaType = "unsupported-media-type"
+        case misdirectedRequest = "misdirected-request"
+        case invalidRequest = "invalid-request"
+        case invalidCursor = "invalid-cursor"
+        case clockSkew = "clock-skew"
+        case tooManyRequests = "too-many-requests"
+        case unavailable
+        case internalError = "internal-error"
+    }
+
+    public let code: Code
+    /// One sentence for the developer who reads it: what was wrong and what to do.
+    public let detail: String
+    /// Every fault of the request, with JSON pointers; only for 422.
+    public var errors: [JSONFault] = []
+    /// What is known of the activity that a 409 or 410 is about.
+    public var activity: ActivityAnswer?
+    /// The server's clock, on problems that turn on time.
+    public var serverTime: Date?
+    /// After how long the same request may be sent again.
+    public var retryAfter: Duration?
+
+    public init(_ code: Code, _ detail: String) {
+        self.code = code
+        self.detail = detail
+    }
+}
+
+extension Problem.Code {
+    /// The HTTP status that goes with the code.
+    public var status: Int {
+        switch self {
+        case .malformedPath, .malformedJSON: 400
+        case .unauthenticated: 401
+        case .forbidden, .installationRequired, .aliasNotAllowed, .notYours: 403
+        case .noSuchRoute, .unknownApp, .activityNotFound: 404
+        case .methodNotAllowed: 405
+        case .superseded: 409
+        case .activityEnded, .activityExpired: 410
+        case .bodyTooLarge: 413
+        case .unsupportedMediaType: 415
+        case .misdirectedRequest: 421
+        case .invalidRequest, .invalidCursor, .clockSkew: 422
+        case .tooManyRequests: 429
+        case .internalError: 500
+        case .unavailable: 503
+        }
+    }
+
+    /// A short title, the same for every problem of the code.
+    public var title: String {
+        switch self {
+        case .malformedPath: "The path is malformed"
+        case .malformedJSON: "The body is not JSON"
+        case .unauthenticated: "Credentials are missing or wrong"
+        case .forbidden: "The credentials do not allow this call"
+        case .installationRequired: "An installation id is required"
+        case .aliasNotAllowed: "The alias is not allowed"
+        case .notYours: "The record belongs to someone else"
+        case .noSuchRoute: "There is nothing at this path"
+        case .unknownApp: "The app or environment is unknown"
+        case .activityNotFound: "The activity is unknown"
+        case .methodNotAllowed: "The method is not allowed here"
+        case .superseded: "A later registration is current"
+        case .activityEnded: "The activity has ended"
+        case .activityExpired: "The activity has expired"
+        case .bodyTooLarge: "The body is too large"
+        case .unsupportedMediaType: "The media type is not supported"
+        case .misdirectedRequest: "The request is for another host"
+        case .invalidRequest: "The request is not valid"
+        case .invalidCursor: "The cursor is not one of ours"
+        case .clockSkew: "The time lies in the future"
+        case .tooManyRequests: "Too many requests"
+        case .internalError: "The service failed"
+        case .unavailable: "The service is unavailable"
+        }
+    }
+}

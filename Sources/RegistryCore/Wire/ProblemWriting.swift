@@ -1,0 +1,43 @@
+extension Problem {
+    /// The problem of a request whose body, path or query has these faults.
+    public init(faults: [JSONFault]) {
+        let number = faults.count == 1 ? "one fault" : "\(faults.count) faults"
+        self.init(.invalidRequest, "The request has \(number); errors says where and what.")
+        errors = faults
+    }
+}
+
+extension Problem: JSONEncodable {
+    /// Writes the problem of one item of a batch: `{code, status, detail, errors}` and what is known of its activity.
+    public func encode(to json: inout JSONWriter) {
+        json.object { json in
+            json.member("code", code.rawValue)
+            writeMembers(to: &json)
+        }
+    }
+
+    /// Writes the problem of a whole request, as RFC 9457 has it.
+    public func encode(to json: inout JSONWriter, requestID: String) {
+        json.object { json in
+            json.member("type", "urn:push-token-registry:problem:\(code.rawValue)")
+            json.member("title", code.title)
+            json.member("code", code.rawValue)
+            writeMembers(to: &json)
+            json.member("requestId", requestID)
+        }
+    }
+
+    private func writeMembers(to json: inout JSONWriter) {
+        json.member("status", code.status)
+        json.member("detail", detail)
+        if !errors.isEmpty { json.member("errors", errors) }
+        if let activity {
+            json.member("activityId", activity.activityID.rawValue)
+            json.member("state", activity.state.rawValue)
+            json.member("reason", ifPresent: activity.reason)
+            json.member("observedAt", ifPresent: activity.observedAt)
+            json.member("endedAt", ifPresent: activity.endedAt)
+        }
+        json.member("serverTime", ifPresent: serverTime)
+    }
+}

@@ -1,0 +1,29 @@
+/// A batch of aliases to resolve, each as it was given or with what was wrong with it.
+public struct ResolveBody: Sendable, Hashable {
+    /// In the order asked.
+    public let aliases: [Result<Alias, Problem>]
+    /// The most activities for each alias.
+    public let limitPerAlias: Int
+
+    /// The most aliases that one body may ask for.
+    public static let maximumAliases = 1000
+    /// How many activities a page or an alias of a batch may have.
+    public static let limits = 1...1000
+    /// How many it has when nothing is said.
+    public static let defaultLimit = 100
+
+    /// Reads `{aliases: [{kind, value}], limitPerAlias}`; nil and faults in the reader when the envelope is wrong.
+    ///
+    /// A malformed alias is no fault of the body: it gets a problem in its place.
+    public static func read(_ json: inout JSONReader) -> ResolveBody? {
+        let values = json.array("aliases", maximumCount: maximumAliases) { $0 }
+        let limit = json.optionalInteger("limitPerAlias", in: limits) ?? defaultLimit
+        guard let values else { return nil }
+        let aliases = values.enumerated().map { index, value in
+            var json = JSONReader(value, pointer: "/aliases/\(index)")
+            let alias = Alias.read(&json)
+            return alias.map { .success($0) } ?? Result<Alias, Problem>.failure(Problem(faults: json.faults))
+        }
+        return ResolveBody(aliases: aliases, limitPerAlias: limit)
+    }
+}

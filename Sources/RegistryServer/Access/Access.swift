@@ -1,0 +1,40 @@
+import RegistryCore
+
+/// Which roles may make a call. Every route names one of these, and `check` alone decides by it.
+///
+/// | access | who | calls |
+/// |---|---|---|
+/// | `everyone` | no credentials needed | `/livez`, `/readyz`, `/openapi.json` |
+/// | `clientCalls` | client, sender, admin, root | registering and ending; senders and admins do it for their users |
+/// | `senderCalls` | sender, admin, root | whatever hands out tokens, and ending all under an alias; never a client |
+/// | `appReads` | auditor, admin, root | an app's settings |
+/// | `appChanges` | admin, root | changing them |
+/// | `rootCalls` | root | deleting apps; making them too, since only root belongs to no app |
+/// | `operatorReads` | auditor, admin, root | the checks behind `/readyz` |
+struct Access: Sendable, Hashable {
+    /// Nil for everyone.
+    let roles: Set<Role>?
+
+    static let everyone = Access(roles: nil)
+    static let clientCalls = Access(roles: [.client, .sender, .admin, .root])
+    static let senderCalls = Access(roles: [.sender, .admin, .root])
+    static let appReads = Access(roles: [.auditor, .admin, .root])
+    static let appChanges = Access(roles: [.admin, .root])
+    static let rootCalls = Access(roles: [.root])
+    static let operatorReads = Access(roles: [.auditor, .admin, .root])
+
+    /// - Throws: `unauthenticated` for a request without credentials.
+    func checkCredentials(of principal: Principal) throws(Problem) {
+        guard roles == nil || principal.role != nil else {
+            throw Problem(.unauthenticated, "The call needs credentials: Authorization: Bearer …")
+        }
+    }
+
+    /// - Throws: `unauthenticated` for a request without credentials, `forbidden` for a role that is not enough.
+    func check(_ principal: Principal) throws(Problem) {
+        try checkCredentials(of: principal)
+        guard let roles, let role = principal.role, !roles.contains(role) else { return }
+        let allowed = Role.allCases.filter(roles.contains).map(\.rawValue).joined(separator: ", ")
+        throw Problem(.forbidden, "The role \(role.rawValue) may not make this call; it takes one of: \(allowed).")
+    }
+}

@@ -1,0 +1,80 @@
+import Hummingbird
+import NIOCore
+import RegistryCore
+import RegistryStore
+
+/// All activities of an alias as NDJSON, in bounded memory however many there are.
+///
+/// Between two pages no connection and no snapshot of Postgres is held, so a reader that stops costs only its own
+/// connection. When a page cannot be read the stream ends without its last line, and the connection without the chunk
+/// that would make the response whole.
+struct ActivityStream: Sendable {
+    let registry: Registry
+    let alias: Alias
+    let scope: Scope
+    /// Read before the head is sent, so that Postgres being away is still a 503.
+    let firstPage: [ResolvedActivity]
+
+    /// How many activities are read at a time.
+    static let pageSize = 2000
+    /// From how many bytes on what was written is sent. A reader must take this much before its deadline.
+    private static let chunkSize = 32 * 1024
+
+    /// Writes the whole stream.
+    ///
+    /// - Throws: when a page cannot be read or the reader is gone.
+    func write(to writer: inout any ResponseBodyWriter) async throws {
+        var json = JSONWriter(reservingCapacity: Self.chunkSize + 4096)
+        writeHead(to: &json)
+        var page = firstPage
+        var count = 0
+        while true {
+            for activity in page {
+                json.line(activity)
+                if json.bytes.count >= Self.chunkSize { try await Self.send(&json, to: &writer) }
+            }
+            count += page.count
+            guard page.count == Self.pageSize, let last = page.last else { break }
+            page = try await registry.activities(under: alias, after: last.number, limit: Self.pageSize, in: scope)
+        }
+        writeEnd(count: count, to: &json)
+        try await Self.send(&json, to: &writer)
+        try await writer.finish(nil)
+    }
+
+    private func writeHead(to json: inout JSONWriter) {
+        json.object { json in
+            json.writeAddress(of: alias, in: scope)
+            json.array("channels") { _ in }
+        }
+        json.newline()
+    }
+
+    private func writeEnd(count: Int, to json: inout JSONWriter) {
+        json.object { json in
+            json.member("end", true)
+            json.member("count", count)
+        }
+        json.newline()
+    }
+
+    private static func send(_ json: inout JSONWriter, to writer: inout any ResponseBodyWriter) async throws {
+        try await writer.write(ByteBuffer(bytes: json.bytes))
+        json.removeAll()
+    }
+}
+
+extension JSONWriter {
+    /// Writes a value and ends the line.
+    fileprivate mutating func line(_ value: some JSONEncodable) {
+        value.encode(to: &self)
+        newline()
+    }
+
+    /// Writes the members that say what was asked for and how to push to it: `alias`, `topic`, `pushType`.
+    mutating func writeAddress(of alias: Alias, in scope: Scope) {
+        member("alias", alias)
+        member("topic", scope.app.bundleID.liveActivityTopic)
+        member("pushType", BundleID.liveActivityPushType)
+    }
+}

@@ -1,0 +1,55 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import RegistryCore
+
+/// What a call answers, before it becomes HTTP.
+struct Answer: Sendable {
+    enum Body: Sendable {
+        case none
+        case bytes([UInt8])
+        /// Written while it is sent, so that its size is no matter.
+        case stream(ActivityStream)
+    }
+
+    var status: HTTPResponse.Status = .ok
+    var fields: HTTPFields = [:]
+    var body: Body = .none
+
+    /// An answer without a body.
+    static let noContent = Answer(status: .noContent)
+
+    /// An answer of one JSON value.
+    static func json(_ status: HTTPResponse.Status = .ok, _ value: some JSONEncodable) -> Answer {
+        Answer(status: status, fields: [.contentType: MediaType.json], body: .bytes(value.jsonBytes))
+    }
+
+    /// An answer of one JSON object whose members the closure writes.
+    static func json(_ status: HTTPResponse.Status = .ok, _ members: (inout JSONWriter) -> Void) -> Answer {
+        var json = JSONWriter(reservingCapacity: 1024)
+        json.object(members)
+        return Answer(status: status, fields: [.contentType: MediaType.json], body: .bytes(json.bytes))
+    }
+
+    /// An answer of NDJSON.
+    static func stream(_ stream: ActivityStream) -> Answer {
+        Answer(fields: [.contentType: MediaType.lines], body: .stream(stream))
+    }
+
+    /// The response, which nobody may cache unless the answer says otherwise.
+    func response(requestID: String, isHead: Bool) -> Response {
+        var fields = fields
+        fields[RequestID.field] = requestID
+        if fields[.cacheControl] == nil { fields[.cacheControl] = "no-store" }
+        let response = Response(status: status, headers: fields, body: responseBody)
+        return isHead ? response.createHeadResponse() : response
+    }
+
+    private var responseBody: ResponseBody {
+        switch body {
+        case .none: ResponseBody()
+        case .bytes(let bytes): ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
+        case .stream(let stream): ResponseBody { writer in try await stream.write(to: &writer) }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import HTTPTypes
+import Logging
+import RegistryCore
+
+// The one place that knows how an error becomes an answer.
+
+extension Answer {
+    /// The answer to a request that failed: what the caller may know of it, in the format of RFC 9457.
+    init(_ error: any Error, requestID: String, logger: Logger) {
+        let problem = Problem(error, logger: logger)
+        var json = JSONWriter(reservingCapacity: 512)
+        problem.encode(to: &json, requestID: requestID)
+        status = HTTPResponse.Status(code: problem.code.status)
+        fields = problem.fields
+        if let error = error as? MethodNotAllowed {
+            fields[.allow] = error.allowed.map(\.rawValue).joined(separator: ", ")
+        }
+        body = .bytes(json.bytes)
+    }
+}
+
+extension Problem {
+    /// What is told of any error; what the caller has no part in is logged, and told as `internal-error`.
+    init(_ error: any Error, logger: Logger) {
+        switch error {
+        case let problem as Problem: self = problem
+        case let faults as JSONFaults: self.init(faults: faults.faults)
+        case let error as JSONSyntaxError: self.init(.malformedJSON, "The body is not JSON. \(error)")
+        case is MethodNotAllowed: self.init(.methodNotAllowed, "There is something at this path, but not this method.")
+        case is CancellationError:
+            self.init(.unavailable, "The service is stopping. Send the same request again.")
+        default:
+            logger.error("A request failed: \(error)")
+            self.init(.internalError, "The service failed. Its log has more under this requestId.")
+        }
+    }
+
+    /// The header fields that go with a code.
+    fileprivate var fields: HTTPFields {
+        var fields: HTTPFields = [.contentType: MediaType.problem]
+        switch code {
+        case .unauthenticated: fields[.wwwAuthenticate] = "Bearer"
+        case .unavailable, .tooManyRequests: fields[.retryAfter] = String(retryAfterSeconds)
+        // What was not read of the body still comes; whoever sends it must not take the connection for a free one.
+        case .bodyTooLarge: fields[.connection] = "close"
+        default: break
+        }
+        return fields
+    }
+
+    private var retryAfterSeconds: Int64 {
+        let (seconds, attoseconds) = (retryAfter ?? .seconds(1)).components
+        return max(1, seconds + (attoseconds > 0 ? 1 : 0))
+    }
+}

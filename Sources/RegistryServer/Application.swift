@@ -1,0 +1,38 @@
+import Hummingbird
+import Logging
+import NIOCore
+import RegistryStore
+
+/// Builds the HTTP server: what `pushreg serve` runs is what the tests call.
+///
+/// It runs as a service until it is told to shut down; then it takes no more connections and lets requests in flight
+/// finish. Signals are the caller's affair, and so is to refuse `insecureNoAuth` on any but a loopback `host`.
+///
+/// - Parameters:
+///   - registry: Where everything is stored.
+///   - configuration: Where to listen and how much to take.
+///   - logger: Gets one line a request at debug level, and what went wrong within.
+///   - onServing: Called once requests are accepted, with the port, which the system chose where 0 was given.
+public func buildApplication(
+    registry: Registry,
+    configuration: ServerConfiguration,
+    logger: Logger,
+    onServing: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
+) -> some ApplicationProtocol {
+    let limits = configuration.limits
+    return Application(
+        responder: RegistryResponder(registry: registry, configuration: configuration),
+        server: .http1(
+            configuration: .init(
+                additionalChannelHandlers: [ConnectionGuard(limits)],
+                idleTimeout: TimeAmount(limits.idleTimeout)
+            )
+        ),
+        configuration: ApplicationConfiguration(
+            address: .hostname(configuration.host, port: configuration.port),
+            backlog: limits.backlog
+        ),
+        onServerRunning: { channel in await onServing(channel.localAddress?.port ?? configuration.port) },
+        logger: logger
+    )
+}

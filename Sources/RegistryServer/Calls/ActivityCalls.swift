@@ -1,0 +1,117 @@
+import Foundation
+import HTTPTypes
+import RegistryCore
+import RegistryStore
+
+extension ScopedCall {
+    /// `PUT …/activities/{activityId}`: registers, rotates or refreshes.
+    func register() async throws -> Answer {
+        var parameters = ParameterReader(call)
+        let id = parameters.path("activityId", ActivityID.init)
+        var json = JSONReader(call.body)
+        let registration = readRegistration(&json, &parameters)
+        parameters.add(json.faults)
+        let answer = try await registry.register(registration, as: parameters.checked(id), in: scope, by: who)
+        return .registration(answer)
+    }
+
+    /// `POST …/activities`: the same for apps that know only a token and a `liveactivityId`.
+    func registerByAlias() async throws -> Answer {
+        var parameters = ParameterReader(call)
+        var json = JSONReader(call.body)
+        let value = json.string("alias", Alias.value)
+        let registration = readRegistration(&json, &parameters)
+        parameters.add(json.faults)
+        let alias = try parameters.checked(value)
+        let owner = try findOwner(registration.installation)
+        let answer = try await registry.register(registration, alias: alias, owner: owner, in: scope, by: who)
+        return .registration(answer)
+    }
+
+    /// `GET …/activities/{activityId}`: all that a sender needs to push to it.
+    func readActivity() async throws -> Answer {
+        var parameters = ParameterReader(call)
+        let id = parameters.path("activityId", ActivityID.init)
+        guard let record = try await registry.activity(parameters.checked(id), in: scope) else {
+            throw Problem(.activityNotFound, "No activity of this id is known in this app and environment.")
+        }
+        var json = JSONWriter(reservingCapacity: 1024)
+        record.encode(to: &json, bundleID: scope.app.bundleID, environment: scope.environment)
+        return Answer(fields: [.contentType: MediaType.json], body: .bytes(json.bytes))
+    }
+
+    /// `DELETE …/activities/{activityId}`: ends it, known or not.
+    func end() async throws -> Answer {
+        var parameters = ParameterReader(call)
+        let candidate = parameters.path("activityId", ActivityID.init)
+        let ending = Ending(&parameters)
+        let id = try parameters.checked(candidate)
+        try await registry.end(id, reason: ending.reason, observedAt: ending.observedAt, in: scope, by: who)
+        return .noContent
+    }
+
+    /// `DELETE …/activities?alias=`: ends the caller's running activity of that `liveactivityId`.
+    func endByAlias() async throws -> Answer {
+        var parameters = ParameterReader(call)
+        let value = parameters.requiredQuery("alias", Alias.value)
+        let ending = Ending(&parameters)
+        let installation = InstallationStatement(self, &parameters)
+        let alias = try parameters.checked(value)
+        let owner = try findOwner(installation.hash)
+        try await registry.end(
+            alias: alias,
+            owner: owner,
+            reason: ending.reason,
+            observedAt: ending.observedAt,
+            in: scope,
+            by: who
+        )
+        return .noContent
+    }
+}
+
+extension ScopedCall {
+    /// What the body says of an activity, with the installation and the subject that the request names.
+    private func readRegistration(
+        _ json: inout JSONReader,
+        _ parameters: inout ParameterReader
+    ) -> ActivityRegistration {
+        var registration = ActivityRegistration(from: &json)
+        var installation = InstallationStatement(self, &parameters)
+        let stated = json.optionalString("installationId", InstallationID.init)
+        installation.add(stated, named: "installationId", &parameters)
+        registration.installation = installation.hash
+        registration.subject = call.principal.subject
+        return registration
+    }
+
+    /// Whose activity it is that has only an alias.
+    ///
+    /// - Throws: `installation-required` for a client that names nobody: the app itself is not for clients to own.
+    private func findOwner(_ installation: InstallationHash?) throws(Problem) -> ActivityOwner {
+        if let installation { return .installation(installation) }
+        if let subject = call.principal.subject { return .subject(subject) }
+        guard call.principal.role != .client else {
+            throw Problem(.installationRequired, "Name the installation: installationId or X-Installation-Id.")
+        }
+        return .app
+    }
+}
+
+/// The query of a call that ends activities.
+private struct Ending {
+    let reason: EndReason
+    let observedAt: Date?
+
+    init(_ parameters: inout ParameterReader) {
+        reason = parameters.query("reason", ParameterReader.choice) ?? .ended
+        observedAt = parameters.query("observedAt", ParameterReader.timestamp)
+    }
+}
+
+extension Answer {
+    /// 201 the first time, 200 after.
+    fileprivate static func registration(_ answer: RegistrationAnswer) -> Answer {
+        .json(answer.outcome == .registered ? .created : .ok, answer)
+    }
+}

@@ -1,0 +1,113 @@
+import HTTPTypes
+import RegistryCore
+import RegistryStore
+
+extension ScopedCall {
+    /// `GET …/aliases/{kind}/{value}/activities`: a page of them, or all as NDJSON.
+    func listActivities() async throws -> Answer {
+        var parameters = ParameterReader(call)
+        let candidate = readAlias(&parameters)
+        let limit = parameters.query("limit", ParameterReader.limit) ?? ResolveBody.defaultLimit
+        let number = try readCursor(&parameters, of: candidate) ?? 0
+        let alias = try parameters.checked(candidate)
+        guard !call.wantsLines else { return try await stream(alias) }
+        return try await page(alias, after: number, limit: limit)
+    }
+
+    /// `DELETE …/aliases/{kind}/{value}/activities`: ends all that run.
+    func endAll() async throws -> Answer {
+        var parameters = ParameterReader(call)
+        let alias = readAlias(&parameters)
+        let ended = try await registry.endAll(under: parameters.checked(alias), in: scope, by: who)
+        return .json { $0.member("ended", ended) }
+    }
+
+    /// `POST …/resolve`: many aliases at once.
+    func resolve() async throws -> Answer {
+        var json = JSONReader(call.body)
+        let candidate = ResolveBody.read(&json)
+        try json.check()
+        guard let body = candidate else { throw Problem(faults: []) }
+        var found = try await find(body)[...]
+        return .json { json in
+            json.array("results") { json in
+                for alias in body.aliases { json.writeResult(of: alias, from: &found) }
+            }
+        }
+    }
+
+    private func find(_ body: ResolveBody) async throws -> [ResolvedAlias] {
+        let aliases = body.aliases.compactMap { try? $0.get() }
+        guard !aliases.isEmpty else { return [] }
+        return try await registry.resolve(aliases, limitPerAlias: body.limitPerAlias, in: scope)
+    }
+}
+
+extension JSONWriter {
+    /// Writes what was found for the next alias, or in its place what was wrong with it.
+    fileprivate mutating func writeResult(of alias: Result<Alias, Problem>, from found: inout ArraySlice<ResolvedAlias>)
+    {
+        switch alias {
+        case .success: value(found.popFirst())
+        case .failure(let problem): object { $0.member("problem", problem) }
+        }
+    }
+}
+
+extension ScopedCall {
+    private func readAlias(_ parameters: inout ParameterReader) -> Alias? {
+        let kind = parameters.path("kind", Alias.kind)
+        let value = parameters.path("value", Alias.value)
+        guard let kind, let value else { return nil }
+        return try? Alias(kind: kind, value: value)
+    }
+
+    /// - Throws: `invalid-cursor` when the cursor is the one fault of the request; else it is one of them.
+    private func readCursor(_ parameters: inout ParameterReader, of alias: Alias?) throws(Problem) -> Int64? {
+        guard let alias else { return nil }
+        let isFirstFault = parameters.faults.isEmpty
+        let number = parameters.query("cursor") { text throws(JSONFaultReason) in
+            try Cursor.decode(text, of: alias, in: scope)
+        }
+        guard isFirstFault, !parameters.faults.isEmpty else { return number }
+        var problem = Problem(.invalidCursor, "The cursor is none that this alias's pages gave. Begin without one.")
+        problem.errors = parameters.faults
+        throw problem
+    }
+
+    private func page(_ alias: Alias, after number: Int64, limit: Int) async throws -> Answer {
+        // One more than asked for tells whether there is another page.
+        let found = try await registry.activities(under: alias, after: number, limit: limit + 1, in: scope)
+        let page = found.prefix(limit)
+        let last = found.count > limit ? page.last : nil
+        return .json { json in
+            json.writeAddress(of: alias, in: scope)
+            json.member("activities", Array(page))
+            json.array("channels") { _ in }
+            json.member("nextCursor", ifPresent: last.map { Cursor.encode(after: $0.number, of: alias, in: scope) })
+        }
+    }
+
+    private func stream(_ alias: Alias) async throws -> Answer {
+        let limit = ActivityStream.pageSize
+        let first = try await registry.activities(under: alias, after: 0, limit: limit, in: scope)
+        return .stream(ActivityStream(registry: registry, alias: alias, scope: scope, firstPage: first))
+    }
+}
+
+extension Call {
+    /// Whether the caller asks for NDJSON.
+    fileprivate var wantsLines: Bool { MediaType.acceptsLines(fields[.accept]) }
+}
+
+extension ResolvedAlias: JSONEncodable {
+    /// Writes `{alias, activities, channels, truncated}`.
+    public func encode(to json: inout JSONWriter) {
+        json.object { json in
+            json.member("alias", alias)
+            json.member("activities", activities)
+            json.array("channels") { _ in }
+            json.member("truncated", isTruncated)
+        }
+    }
+}

@@ -1,0 +1,27 @@
+import HTTPTypes
+import RegistryCore
+import RegistryStore
+
+/// A request whose route is known and whose caller may make it.
+struct Call: Sendable {
+    let registry: Registry
+    let apps: AppDirectory
+    let principal: Principal
+    let parameters: [String: String]
+    let query: Query
+    let fields: HTTPFields
+    /// `null` where the route takes no body.
+    let body: JSONValue
+
+    /// What stands in a place of the path's template.
+    func parameter(_ name: String) -> String { parameters[name] ?? "" }
+}
+
+/// A call about one app in one environment.
+struct ScopedCall: Sendable {
+    let call: Call
+    let scope: Scope
+
+    var registry: Registry { call.registry }
+    var who: String { call.principal.who }
+}

@@ -1,0 +1,100 @@
+import Foundation
+import HTTPTypes
+import RegistryCore
+
+/// Collects what is wrong with the path, the query and the header fields of a call.
+///
+/// Their pointers name the parameter, `/activityId`, and the details say where it stands, for pointers have no word
+/// for what is outside of the body.
+struct ParameterReader {
+    private let call: Call
+    private(set) var faults: [JSONFault] = []
+
+    init(_ call: Call) { self.call = call }
+
+    /// Reads a part of the path.
+    mutating func path<Value>(_ name: String, _ make: (String) throws(JSONFaultReason) -> Value) -> Value? {
+        read(name, from: "path", call.parameter(name), make)
+    }
+
+    /// Reads a parameter of the query that may be absent.
+    mutating func query<Value>(_ name: String, _ make: (String) throws(JSONFaultReason) -> Value) -> Value? {
+        let values = call.query[name]
+        guard values.count < 2 else {
+            record(name, "query", "must be given only once")
+            return nil
+        }
+        return values.first.flatMap { read(name, from: "query", $0, make) }
+    }
+
+    /// Reads a parameter of the query that must be there.
+    mutating func requiredQuery<Value>(_ name: String, _ make: (String) throws(JSONFaultReason) -> Value) -> Value? {
+        if call.query[name].isEmpty { record(name, "query", "is required") }
+        return query(name, make)
+    }
+
+    /// Reads a header field that may be absent.
+    mutating func field<Value>(_ name: HTTPField.Name, _ make: (String) throws(JSONFaultReason) -> Value) -> Value? {
+        call.fields[name].flatMap { read(name.rawName, from: "header", $0, make) }
+    }
+
+    /// Takes over the faults of the body, or of a check of one's own.
+    mutating func add(_ others: [JSONFault]) { faults += others }
+
+    /// Gives what was read when there is no fault at all.
+    ///
+    /// - Throws: `invalid-request` with all faults that were found.
+    func checked<each Value>(_ values: repeat (each Value)?) throws(Problem) -> (repeat each Value) {
+        guard faults.isEmpty else { throw Problem(faults: faults) }
+        return (repeat try unwrapped(each values))
+    }
+
+    private func unwrapped<Value>(_ value: Value?) throws(Problem) -> Value {
+        guard let value else { throw Problem(faults: faults) }
+        return value
+    }
+
+    private mutating func read<Value>(
+        _ name: String,
+        from place: String,
+        _ text: String,
+        _ make: (String) throws(JSONFaultReason) -> Value
+    ) -> Value? {
+        do throws(JSONFaultReason) {
+            return try make(text)
+        } catch {
+            record(name, place, error.detail)
+            return nil
+        }
+    }
+
+    private mutating func record(_ name: String, _ place: String, _ detail: String) {
+        faults.append(JSONFault(pointer: "/\(name)", detail: "(in the \(place)) \(detail)"))
+    }
+}
+
+extension ParameterReader {
+    /// An RFC 3339 time.
+    static func timestamp(_ text: String) throws(JSONFaultReason) -> Date {
+        try Date.read(.string(text))
+    }
+
+    /// A word of an enumeration; the fault lists them.
+    static func choice<Value>(_ text: String) throws(JSONFaultReason) -> Value
+    where Value: RawRepresentable<String> & CaseIterable {
+        guard let value = Value(rawValue: text) else {
+            let words = Value.allCases.map(\.rawValue).joined(separator: ", ")
+            throw JSONFaultReason("must be one of \(words)")
+        }
+        return value
+    }
+
+    /// How many activities a page may have.
+    static func limit(_ text: String) throws(JSONFaultReason) -> Int {
+        guard let limit = Int(text), ResolveBody.limits.contains(limit) else {
+            let limits = ResolveBody.limits
+            throw JSONFaultReason("must be an integer from \(limits.lowerBound) to \(limits.upperBound)")
+        }
+        return limit
+    }
+}

@@ -1,0 +1,42 @@
+import HTTPTypes
+import RegistryCore
+import RegistryStore
+
+extension Answer {
+    /// `GET /livez`: the service runs. It asks nobody else, for to restart it would not mend Postgres.
+    static var livez: Answer { .json { $0.member("status", "ok") } }
+
+    /// `GET /openapi.json`.
+    static var openAPI: Answer {
+        Answer(
+            fields: [.contentType: MediaType.json, .cacheControl: "public, max-age=300"],
+            body: .bytes(PackageResources.openapi_json)
+        )
+    }
+}
+
+extension Call {
+    /// `GET /readyz`: whether the service can do its work now; with `?verbose` how that was found.
+    func readiness() async throws -> Answer {
+        let isVerbose = !query["verbose"].isEmpty
+        if isVerbose { try Access.operatorReads.check(principal) }
+        let readiness = try await registry.checkReadiness()
+        return .json { json in
+            json.member("status", "ok")
+            if isVerbose { json.object("checks", readiness.writeChecks) }
+        }
+    }
+}
+
+extension Readiness {
+    fileprivate func writeChecks(to json: inout JSONWriter) {
+        json.object("postgres") { json in
+            json.member("status", "ok")
+            json.member("serverVersion", serverVersion)
+        }
+        json.object("schema") { json in
+            json.member("status", "ok")
+            json.member("version", schemaVersion)
+        }
+    }
+}

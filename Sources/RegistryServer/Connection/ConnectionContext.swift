@@ -1,0 +1,14 @@
+import Hummingbird
+import Logging
+import NIOCore
+
+/// What a request knows of the connection that it came by.
+struct ConnectionContext: InitializableFromSource, Sendable {
+    let channel: any Channel
+    let logger: Logger
+
+    init(source: ApplicationRequestContextSource) {
+        channel = source.channel
+        logger = source.logger
+    }
+}

@@ -1,0 +1,118 @@
+import HTTPTypes
+import Hummingbird
+import Logging
+import RegistryCore
+import RegistryStore
+
+/// Takes a request through the stages in which it can be refused, and turns what comes of it into a response.
+///
+/// The order is that of the contract: path, host, route, method, credentials, app, role, body, and then the call itself.
+/// Postgres is not asked before the stage that needs it.
+struct RegistryResponder: HTTPResponder {
+    private let registry: Registry
+    private let apps: AppDirectory
+    private let authenticator: Authenticator
+    private let bodies: BodyReader
+    private let routes = RouteTable(Route.all)
+
+    init(registry: Registry, configuration: ServerConfiguration) {
+        self.registry = registry
+        apps = AppDirectory(registry: registry, lifetime: configuration.limits.appLifetime)
+        authenticator = Authenticator(insecureNoAuth: configuration.insecureNoAuth)
+        bodies = BodyReader(limits: configuration.limits)
+    }
+
+    /// Answers a request, whatever is wrong with it.
+    ///
+    /// - Throws: only when the connection broke, so that there is nobody to answer.
+    func respond(to request: Request, context: ConnectionContext) async throws -> Response {
+        let start = ContinuousClock.now
+        let id = RequestID.choose(request.headers[RequestID.field])
+        var logger = context.logger
+        logger[metadataKey: "request-id"] = "\(id)"
+        let located = Result { try locate(request.head) }
+        let answer: Answer
+        do {
+            answer = try await perform(located.get(), request, context)
+        } catch let error as ConnectionLost {
+            throw error.cause
+        } catch {
+            answer = Answer(error, requestID: id, logger: logger)
+        }
+        logger.debug("request", metadata: Self.summary(request.method, try? located.get(), answer, since: start))
+        return answer.response(requestID: id, isHead: request.method == .head)
+    }
+
+    /// A request whose route is known.
+    private struct Located {
+        let target: RequestTarget
+        let match: RouteTable.Match
+    }
+
+    private func locate(_ head: HTTPRequest) throws -> Located {
+        try authenticator.checkHost(of: head)
+        let target = try RequestTarget(head.path ?? "")
+        return Located(target: target, match: try routes.match(head.method, target.parts))
+    }
+
+    private func perform(_ located: Located, _ request: Request, _ context: ConnectionContext) async throws -> Answer {
+        let route = located.match.route
+        let principal = try findPrincipal(for: route, request.headers)
+        let scope = try await findScope(of: located.match, for: principal)
+        try route.access.check(principal)
+        let call = Call(
+            registry: registry,
+            apps: apps,
+            principal: principal,
+            parameters: located.match.parameters,
+            query: located.target.query,
+            fields: request.headers,
+            body: try await bodies.read(request, as: route.body, from: context.channel)
+        )
+        switch (route.action, scope) {
+        case (.plain(let action), _): return try await action(call)
+        case (.scoped(let action), let scope?): return try await action(ScopedCall(call: call, scope: scope))
+        case (.scoped, nil): throw Problem.unknownApp
+        }
+    }
+}
+
+extension RegistryResponder {
+    /// Where everyone may call, credentials do not matter, wrong ones neither.
+    private func findPrincipal(for route: Route, _ fields: HTTPFields) throws(Problem) -> Principal {
+        guard route.access != .everyone else { return (try? authenticator.principal(for: fields)) ?? .anonymous }
+        let principal = try authenticator.principal(for: fields)
+        try route.access.checkCredentials(of: principal)
+        return principal
+    }
+
+    /// The app and environment of the path, for routes that are about one.
+    ///
+    /// - Throws: `unknown-app`, also for an app that the credentials do not belong to.
+    private func findScope(of match: RouteTable.Match, for principal: Principal) async throws -> Scope? {
+        guard let name = match.parameters["bundleId"] else { return nil }
+        if let own = principal.app, own.rawValue != name { throw Problem.unknownApp }
+        guard case .scoped = match.route.action else { return nil }
+        guard let bundleID = try? BundleID(name),
+            let environment = match.parameters["environment"].flatMap(APNSEnvironment.init(rawValue:)),
+            let app = try await apps.app(bundleID)
+        else { throw Problem.unknownApp }
+        return Scope(app: app, environment: environment)
+    }
+
+    /// What the log says of a request: its template and never its path, which may hold an installation's id.
+    private static func summary(
+        _ method: HTTPRequest.Method,
+        _ located: Located?,
+        _ answer: Answer,
+        since start: ContinuousClock.Instant
+    ) -> Logger.Metadata {
+        let duration = ContinuousClock.now - start
+        return [
+            "method": "\(method.rawValue.prefix(16))",
+            "route": "\(located?.match.route.template ?? "-")",
+            "status": "\(answer.status.code)",
+            "milliseconds": "\(duration / .milliseconds(1))",
+        ]
+    }
+}

@@ -1,0 +1,50 @@
+import Crypto
+import Foundation
+import RegistryCore
+import RegistryStore
+
+/// Where the next page of an alias begins, in a form that callers pass back as it is.
+///
+/// It is base64url of a version byte, eight bytes that stand for scope and alias, the number of the last activity of the
+/// page, and a checksum: a cursor of another alias, and one that was altered, is told apart from ours. It is no secret.
+enum Cursor {
+    private static let version: UInt8 = 1
+
+    /// The cursor of the page after the activity with this number.
+    static func encode(after number: Int64, of alias: Alias, in scope: Scope) -> String {
+        var bytes = [version] + subject(alias, scope)
+        withUnsafeBytes(of: number.bigEndian) { bytes += $0 }
+        bytes += SHA256.hash(data: bytes).prefix(8)
+        return base64URL(bytes)
+    }
+
+    /// The number after which the page begins.
+    ///
+    /// - Throws: a sentence when it is no cursor of this alias.
+    static func decode(_ text: String, of alias: Alias, in scope: Scope) throws(JSONFaultReason) -> Int64 {
+        guard let bytes = bytes(base64URL: text), bytes.count == 25 else { throw fault }
+        let number = bytes[9..<17].reduce(0) { $0 << 8 | Int64($1) }
+        // Any bit that differs shows here: the version, the subject, the number and the checksum, and base64 that is
+        // not in its canonical form.
+        guard number >= 0, encode(after: number, of: alias, in: scope) == text else { throw fault }
+        return number
+    }
+
+    private static var fault: JSONFaultReason { JSONFaultReason("is not a cursor of this alias") }
+
+    private static func subject(_ alias: Alias, _ scope: Scope) -> [UInt8] {
+        let names = [scope.app.bundleID.rawValue, scope.environment.rawValue, alias.kind, alias.value]
+        return Array(SHA256.hash(data: Data(names.joined(separator: "\0").utf8)).prefix(8))
+    }
+
+    private static func base64URL(_ bytes: [UInt8]) -> String {
+        Data(bytes).base64EncodedString()
+            .replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
+            .replacingOccurrences(of: "=", with: "")
+    }
+
+    private static func bytes(base64URL text: String) -> Data? {
+        let base64 = text.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
+        return Data(base64Encoded: base64 + String(repeating: "=", count: (4 - base64.utf8.count % 4) % 4))
+    }
+}

@@ -1,0 +1,44 @@
+/// A media type with its parameters, such as `application/json; charset=utf-8`.
+struct MediaType: Sendable, Hashable {
+    /// Lower case, without parameters.
+    let name: String
+    /// Names in lower case, values without their quotes.
+    let parameters: [String: String]
+
+    static let json = "application/json"
+    static let problem = "application/problem+json"
+    static let lines = "application/x-ndjson"
+
+    init(_ text: String) {
+        let fields = text.split(separator: ";", omittingEmptySubsequences: false).map(Self.trimmed)
+        name = (fields.first ?? "").lowercased()
+        let pairs = fields.dropFirst().map { field in
+            let halves = field.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let value = halves.count > 1 ? Self.unquoted(Self.trimmed(halves[1])) : ""
+            return (Self.trimmed(halves[0]).lowercased(), value)
+        }
+        parameters = Dictionary(pairs) { first, _ in first }
+    }
+
+    /// Whether it is JSON in UTF-8, the one that is read.
+    var isJSON: Bool {
+        name == Self.json && (parameters["charset"] ?? "utf-8").lowercased() == "utf-8"
+    }
+
+    /// Whether an `Accept` field asks for NDJSON by name.
+    static func acceptsLines(_ accept: String?) -> Bool {
+        (accept ?? "").split(separator: ",").map { MediaType(String($0)) }.contains { type in
+            type.name == lines && type.parameters["q"].flatMap(Double.init) != 0
+        }
+    }
+
+    private static func trimmed(_ text: Substring) -> String {
+        let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+        let start = text.drop(while: isBlank)
+        return String(start.reversed().drop(while: isBlank).reversed())
+    }
+
+    private static func unquoted(_ text: String) -> String {
+        text.count >= 2 && text.hasPrefix("\"") && text.hasSuffix("\"") ? String(text.dropFirst().dropLast()) : text
+    }
+}

@@ -1,0 +1,32 @@
+import RegistryCore
+
+/// What a request asks for: the parts of its path and its query, decoded.
+///
+/// The path is split at `/` first and each part is decoded once after, so `%2F` is part of an id and no separator.
+struct RequestTarget: Sendable, Hashable {
+    let parts: [String]
+    let query: Query
+
+    /// - Throws: `malformed-path` for bad escapes, bytes that are not UTF-8, and anything that is no path.
+    init(_ raw: String) throws(Problem) {
+        // NIO has turned bytes that are no UTF-8 into replacement characters by now; no path has a right to either.
+        guard raw.utf8.first == UInt8(ascii: "/"), raw.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw Problem(.malformedPath, "The path must begin with '/' and percent-encode all but visible ASCII.")
+        }
+        let halves = raw.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        parts = try halves[0].dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+            .map { (part) throws(Problem) in try Self.decode(part) }
+        query = try Query(halves.count > 1 ? halves[1] : "")
+    }
+
+    /// Decodes a part of a path or a query.
+    static func decode(_ text: Substring) throws(Problem) -> String {
+        guard let decoded = PercentEncoding.decode(text) else {
+            throw Problem(
+                .malformedPath,
+                "The path or query holds a '%' without two hex digits after it, or bytes that are not UTF-8."
+            )
+        }
+        return decoded
+    }
+}

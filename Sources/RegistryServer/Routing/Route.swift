@@ -1,0 +1,51 @@
+import HTTPTypes
+
+/// One call of the API: where it is, who may make it, how large its body may be, and what it does.
+struct Route: Sendable {
+    /// How large a request's body may be.
+    enum Body: Sendable, Hashable {
+        /// A body is not looked at.
+        case none
+        /// JSON about one thing.
+        case single
+        /// JSON about many things.
+        case batch
+    }
+
+    /// What a route does, by what it needs to know first.
+    enum Action: Sendable {
+        case plain(@Sendable (Call) async throws -> Answer)
+        /// The path begins with an app that there is and an environment.
+        case scoped(@Sendable (ScopedCall) async throws -> Answer)
+    }
+
+    let method: HTTPRequest.Method
+    /// Such as `/v1/apps/{bundleId}`; what stands in braces is any one part of a path that is not empty.
+    let template: String
+    let access: Access
+    let body: Body
+    let action: Action
+
+    /// A call that is not about one app and environment.
+    static func plain(
+        _ method: HTTPRequest.Method,
+        _ template: String,
+        for access: Access,
+        body: Body = .none,
+        _ action: @escaping @Sendable (Call) async throws -> Answer
+    ) -> Route {
+        Route(method: method, template: template, access: access, body: body, action: .plain(action))
+    }
+
+    /// A call below `/v1/apps/{bundleId}/{environment}`, which `…` stands for.
+    static func scoped(
+        _ method: HTTPRequest.Method,
+        _ template: String,
+        for access: Access,
+        body: Body = .none,
+        _ action: @escaping @Sendable (ScopedCall) async throws -> Answer
+    ) -> Route {
+        let template = "/v1/apps/{bundleId}/{environment}" + template.dropFirst()
+        return Route(method: method, template: template, access: access, body: body, action: .scoped(action))
+    }
+}

@@ -1,0 +1,90 @@
+import HTTPTypes
+import RegistryCore
+
+extension Route {
+    /// The whole of the API. Below `…` there is `/v1/apps/{bundleId}/{environment}`.
+    static var all: [Route] {
+        [
+            .scoped(.put, "…/activities/{activityId}", for: .clientCalls, body: .single) { try await $0.register() },
+            .scoped(.get, "…/activities/{activityId}", for: .senderCalls) { try await $0.readActivity() },
+            .scoped(.delete, "…/activities/{activityId}", for: .clientCalls) { try await $0.end() },
+            .scoped(.post, "…/activities", for: .clientCalls, body: .single) { try await $0.registerByAlias() },
+            .scoped(.delete, "…/activities", for: .clientCalls) { try await $0.endByAlias() },
+            .scoped(.put, "…/installations/{installationId}/activities", for: .clientCalls, body: .batch) {
+                try await $0.applyFullState()
+            },
+            .scoped(.get, "…/aliases/{kind}/{value}/activities", for: .senderCalls) { try await $0.listActivities() },
+            .scoped(.delete, "…/aliases/{kind}/{value}/activities", for: .senderCalls) { try await $0.endAll() },
+            .scoped(.post, "…/resolve", for: .senderCalls, body: .batch) { try await $0.resolve() },
+            .plain(.get, "/v1/apps", for: .appReads) { try await $0.listApps() },
+            .plain(.put, "/v1/apps/{bundleId}", for: .appChanges, body: .single) { try await $0.putApp() },
+            .plain(.get, "/v1/apps/{bundleId}", for: .appReads) { try await $0.readApp() },
+            .plain(.delete, "/v1/apps/{bundleId}", for: .rootCalls) { try await $0.deleteApp() },
+            .plain(.get, "/livez", for: .everyone) { _ in .livez },
+            .plain(.get, "/readyz", for: .everyone) { try await $0.readiness() },
+            .plain(.get, "/openapi.json", for: .everyone) { _ in .openAPI },
+        ]
+    }
+}
+
+/// Finds the route of a request. HEAD is answered wherever GET is.
+struct RouteTable: Sendable {
+    /// A route and what stands in the places of its braces.
+    struct Match: Sendable {
+        let route: Route
+        let parameters: [String: String]
+    }
+
+    /// The routes of one template.
+    private struct Resource: Sendable {
+        let parts: [Substring]
+        var routes: [HTTPRequest.Method: Route]
+
+        var allowed: [HTTPRequest.Method] {
+            (routes.keys + (routes[.get] == nil ? [] : [.head])).sorted { $0.rawValue < $1.rawValue }
+        }
+    }
+
+    private var resources: [Resource] = []
+
+    init(_ routes: [Route]) {
+        for route in routes {
+            let parts = route.template.split(separator: "/")
+            if let index = resources.firstIndex(where: { $0.parts == parts }) {
+                resources[index].routes[route.method] = route
+            } else {
+                resources.append(Resource(parts: parts, routes: [route.method: route]))
+            }
+        }
+    }
+
+    /// - Throws: `no-such-route`, or `MethodNotAllowed`.
+    func match(_ method: HTTPRequest.Method, _ parts: [String]) throws -> Match {
+        for resource in resources where resource.parts.count == parts.count {
+            guard let parameters = Self.parameters(of: parts, in: resource.parts) else { continue }
+            guard let route = resource.routes[method == .head ? .get : method] else {
+                throw MethodNotAllowed(allowed: resource.allowed)
+            }
+            return Match(route: route, parameters: parameters)
+        }
+        throw Problem(.noSuchRoute, "The API has nothing at this path; /openapi.json lists what there is.")
+    }
+
+    private static func parameters(of parts: [String], in template: [Substring]) -> [String: String]? {
+        var parameters: [String: String] = [:]
+        for (part, name) in zip(parts, template) {
+            if name.hasPrefix("{") {
+                guard !part.isEmpty else { return nil }
+                parameters[String(name.dropFirst().dropLast())] = part
+            } else if part != name {
+                return nil
+            }
+        }
+        return parameters
+    }
+}
+
+/// There is something at the path, but not with this method.
+struct MethodNotAllowed: Error, Hashable {
+    let allowed: [HTTPRequest.Method]
+}

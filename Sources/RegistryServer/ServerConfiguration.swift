@@ -1,0 +1,48 @@
+/// Where the server listens, what it believes, and how much it takes.
+public struct ServerConfiguration: Sendable {
+    /// The name or address to listen on.
+    public var host: String
+    /// The port to listen on; 0 lets the system choose.
+    public var port: Int
+    /// Requests without credentials act as root. For trying things out: the caller makes sure of a loopback `host`.
+    public var insecureNoAuth: Bool
+    /// The sizes and times beyond which a request is refused or its connection closed.
+    public var limits: Limits
+
+    /// Makes a configuration; the defaults are those of `pushreg serve`.
+    public init(
+        host: String = "127.0.0.1",
+        port: Int = 8080,
+        insecureNoAuth: Bool = false,
+        limits: Limits = Limits()
+    ) {
+        self.host = host
+        self.port = port
+        self.insecureNoAuth = insecureNoAuth
+        self.limits = limits
+    }
+
+    /// Whether `host` can be reached from this machine only, as `insecureNoAuth` demands.
+    public var listensOnLoopback: Bool { LoopbackHost.matches(host.contains(":") ? "[\(host)]" : host) }
+
+    /// The sizes and times beyond which a request is refused or its connection closed.
+    public struct Limits: Sendable {
+        /// The largest body about one thing, in bytes.
+        public var singleBody = 64 * 1024
+        /// The largest body of a batch, in bytes.
+        public var batchBody = 2 * 1024 * 1024
+        /// How long a request may take to arrive, from the end of its head to the end of its body.
+        public var requestDeadline: Duration = .seconds(10)
+        /// How long a connection may stay without a request, or a request's head without its end.
+        public var idleTimeout: Duration = .seconds(30)
+        /// How long a reader may leave an answer lying that does not fit the socket's buffers.
+        public var stalledReader: Duration = .seconds(60)
+        /// How many connections may wait to be accepted.
+        public var backlog = 1024
+        /// How long what is known of an app is believed before it is read again.
+        public var appLifetime: Duration = .seconds(5)
+
+        /// Makes the limits of section 4 of the contract.
+        public init() {}
+    }
+}

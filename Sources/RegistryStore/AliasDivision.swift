@@ -1,0 +1,149 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+
+/// Carries a request about (liveactivityId, owner) over to the activities that its history divides into.
+struct AliasDivision {
+    let identity: AliasIdentity
+    let statements: AliasIdentityStatements
+    let scope: Scope
+    let who: String
+
+    // MARK: Registration
+
+    func register(
+        _ registration: ActivityRegistration,
+        _ transaction: borrowing PostgresTransaction
+    ) throws -> Result<RegistrationAnswer, Problem> {
+        if registration.observedAt == nil, identity.isTokenKnown {
+            return try registerAgain(registration, transaction)
+        }
+        let observedAt = registration.observedAt ?? identity.receivedAt
+        if let end = identity.endedAt, observedAt <= end { return try registerLate(registration, transaction) }
+        return try registerNew(registration, at: observedAt, transaction)
+    }
+
+    /// A token seen before, without a time: the current one is a refresh, any other is refused.
+    private func registerAgain(
+        _ registration: ActivityRegistration,
+        _ transaction: borrowing PostgresTransaction
+    ) throws -> Result<RegistrationAnswer, Problem> {
+        guard identity.isRunning else { return try registerLate(registration, transaction) }
+        guard let activity = identity.activity, activity.tokenDigest == identity.tokenDigest else {
+            return .failure(refusal())
+        }
+        return try merge([(activity.activityID, registration)], transaction)[0]
+    }
+
+    private func refusal() -> Problem {
+        var problem = Problem(.superseded, "The token was retired under this alias; send observedAt to claim it anew.")
+        problem.activity = identity.activity?.answer
+        problem.activity?.reason = "rotated"
+        problem.serverTime = identity.receivedAt
+        return problem
+    }
+
+    /// Observed no later than the end, or of an activity that is over: it counts for the tombstone.
+    private func registerLate(
+        _ registration: ActivityRegistration,
+        _ transaction: borrowing PostgresTransaction
+    ) throws -> Result<RegistrationAnswer, Problem> {
+        let id = identity.closedActivityID ?? identity.activityID ?? identity.newActivityID()
+        return try merge([(id, registration)], transaction)[0]
+    }
+
+    private func registerNew(
+        _ registration: ActivityRegistration,
+        at observedAt: Date,
+        _ transaction: borrowing PostgresTransaction
+    ) throws -> Result<RegistrationAnswer, Problem> {
+        var timed = registration
+        timed.observedAt = observedAt
+        let entry = AliasTimeline.Registration(
+            observedAt: observedAt,
+            tokenDigest: identity.tokenDigest,
+            startedAt: min(registration.startedAt ?? observedAt, observedAt),
+            activityID: nil
+        )
+        let all = identity.registrations + [(entry, timed)]
+        return try divide(all, after: identity.endedAt, closed: [], identity.closedActivityID, transaction)
+    }
+
+    // MARK: End
+
+    func end(reason: EndReason, observedAt: Date?, _ transaction: borrowing PostgresTransaction) throws {
+        // Without a time it ends whatever runs now, even what a fast clock observed in the future.
+        let end = observedAt ?? ([identity.receivedAt] + identity.registrations.map(\.entry.observedAt)).max()!
+        let closing = identity.registrations.filter { $0.entry.observedAt <= end }.compactMap(\.entry.activityID)
+        let remaining = identity.registrations.filter { $0.entry.observedAt > end }
+        let latest = remaining.isEmpty ? identity.activityID : nil
+        let ended = closing.max() ?? latest ?? identity.closedActivityID ?? identity.newActivityID()
+        let ends = EndStatements(scope: scope, who: who)
+        let all = Set(closing + [ended]).sorted()
+        _ = try transaction.pipeline(
+            ends.end(all, reason: reason, observedAt: observedAt ?? identity.receivedAt)
+                + [statements.update(activityID: identity.activityID ?? ended, closedActivityID: ended, endedAt: end)]
+        )
+        if !remaining.isEmpty {
+            _ = try divide(remaining, after: end, closed: Set(closing), ended, transaction)
+        }
+        _ = try transaction.execute(statements.forgetClosed)
+    }
+
+    // MARK: Division
+
+    /// Merges each registration into the activity that it belongs to, unless that has been done; the answer is that of
+    /// the last registration.
+    private func divide(
+        _ registrations: [(entry: AliasTimeline.Registration, registration: ActivityRegistration)],
+        after end: Date?,
+        closed: Set<String>,
+        _ closedActivityID: String?,
+        _ transaction: borrowing PostgresTransaction
+    ) throws -> Result<RegistrationAnswer, Problem> {
+        let targets = targets(of: registrations.map(\.entry), after: end, closed: closed)
+        let open = registrations.compactMap { item in targets[item.entry].map { (id: $0, item: item) } }
+        let moves = open.filter { $0.id != $0.item.entry.activityID }
+        let results = try merge(moves.map { ($0.id, $0.item.registration) }, transaction)
+        let latest = open.max { $0.item.entry.observedAt < $1.item.entry.observedAt }
+        let remembered = moves.map { move in
+            statements.remember(move.item.registration, at: move.item.entry.observedAt, as: move.id)
+        }
+        let update = statements.update(
+            activityID: latest?.id ?? identity.activityID,
+            closedActivityID: closedActivityID,
+            endedAt: end
+        )
+        _ = try transaction.pipeline(remembered + [update])
+        return results.last ?? .failure(refusal())
+    }
+
+    private func targets(
+        of entries: [AliasTimeline.Registration],
+        after end: Date?,
+        closed: Set<String>
+    ) -> [AliasTimeline.Registration: String] {
+        let lifetime = scope.app.settings.activityLifetime
+        let timeline = AliasTimeline(entries, after: end, lifetime: lifetime)
+        var targets: [AliasTimeline.Registration: String] = [:]
+        for (index, generation) in timeline.generations.enumerated() {
+            let known = timeline.activityID(ofGeneration: index)
+            let id = known.flatMap { closed.contains($0) ? nil : $0 } ?? identity.newActivityID()
+            for entry in generation.registrations { targets[entry] = id }
+        }
+        return targets
+    }
+
+    private func merge(
+        _ registrations: [(String, ActivityRegistration)],
+        _ transaction: borrowing PostgresTransaction
+    ) throws -> [Result<RegistrationAnswer, Problem>] {
+        let name = try? AliasSet([Alias(kind: Alias.liveActivityKind, value: statements.alias)])
+        let named = registrations.map { id, registration in
+            var named = registration
+            named.defaultAliases = name
+            return (id: id, registration: named)
+        }
+        return try Registry.merge(named, in: scope, by: who) { try transaction.pipeline($0) }
+    }
+}

@@ -1,0 +1,73 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+
+extension Registry {
+    /// Registers a token for an activity that is known only by its `liveactivityId` and owner.
+    ///
+    /// - Throws: `superseded`, `activityEnded`, `activityExpired`, `clockSkew`, `invalidRequest` for too many aliases.
+    public func register(
+        _ registration: ActivityRegistration,
+        alias: String,
+        owner: ActivityOwner,
+        in scope: Scope,
+        by who: String
+    ) async throws -> RegistrationAnswer {
+        let statements = AliasIdentityStatements(alias: alias, owner: owner, scope: scope)
+        let named = try registration.named(alias, owner)
+        let result = try await write { session in
+            try session.transaction { transaction in
+                let identity = try AliasIdentity(
+                    statements,
+                    token: named.token,
+                    observedAt: named.observedAt,
+                    transaction
+                )
+                let division = AliasDivision(identity: identity, statements: statements, scope: scope, who: who)
+                return try division.register(named, transaction)
+            }
+        }
+        return try result.get()
+    }
+
+    /// Ends what runs under (liveactivityId, owner), and leaves a tombstone even where nothing does.
+    ///
+    /// - Throws: `clockSkew`.
+    public func end(
+        alias: String,
+        owner: ActivityOwner,
+        reason: EndReason,
+        observedAt: Date?,
+        in scope: Scope,
+        by who: String
+    ) async throws {
+        let statements = AliasIdentityStatements(alias: alias, owner: owner, scope: scope)
+        try await write { session in
+            try session.transaction { transaction in
+                let identity = try AliasIdentity(statements, token: nil, observedAt: observedAt, transaction)
+                let division = AliasDivision(identity: identity, statements: statements, scope: scope, who: who)
+                try division.end(reason: reason, observedAt: observedAt, transaction)
+            }
+        }
+    }
+}
+
+extension ActivityRegistration {
+    /// The registration with the alias and owner that its identity is made of.
+    ///
+    /// - Throws: `invalidRequest`.
+    fileprivate func named(_ alias: String, _ owner: ActivityOwner) throws(Problem) -> ActivityRegistration {
+        var named = self
+        if case .installation(let hash) = owner { named.installation = hash }
+        if case .subject(let subject) = owner { named.subject = subject }
+        do throws(JSONFaultReason) {
+            let name = try Alias(kind: Alias.liveActivityKind, value: alias)
+            if let aliases { named.aliases = try AliasSet(aliases.aliases + [name]) }
+        } catch {
+            var problem = Problem(.invalidRequest, "The aliases, liveactivityId included, are not valid.")
+            problem.errors = [JSONFault(pointer: "/aliases", detail: error.detail)]
+            throw problem
+        }
+        return named
+    }
+}

@@ -1,0 +1,78 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+
+extension Registry {
+    /// Takes in all running activities of an installation as one transaction (R9).
+    ///
+    /// - Throws: `clockSkew`; faults of items are in the answer.
+    public func apply(
+        _ state: FullState,
+        of installation: InstallationHash,
+        in scope: Scope,
+        by who: String
+    ) async throws -> FullStateAnswer {
+        let statements = FullStateStatements(
+            installation: installation,
+            observedAt: state.observedAt,
+            scope: scope,
+            who: who
+        )
+        return try await write { session in
+            try session.transaction { transaction in
+                try Self.lock(state, statements, transaction)
+                let results = try Self.merge(
+                    state.items.map { ($0.activityID.rawValue, $0.observed(at: state.observedAt, by: installation)) },
+                    in: scope,
+                    by: who
+                ) { try transaction.pipeline($0) }
+                let ended = try Self.dismiss(state, statements, transaction)
+                return FullStateAnswer(results: zip(state.items, results).map { $0.result($1) }, ended: ended)
+            }
+        }
+    }
+
+    private static func lock(
+        _ state: FullState,
+        _ statements: FullStateStatements,
+        _ transaction: borrowing PostgresTransaction
+    ) throws {
+        let results = try transaction.pipeline([
+            statements.lockInstallation, "SELECT clock_timestamp()", statements.lock(listed: state.listedIDs),
+        ])
+        guard !results[0].isEmpty else {
+            throw try refusal(of: state.observedAt, at: results[1][0].column(0, as: Date.self))
+        }
+    }
+
+    private static func dismiss(
+        _ state: FullState,
+        _ statements: FullStateStatements,
+        _ transaction: borrowing PostgresTransaction
+    ) throws -> [ActivityID] {
+        let listed = state.listedIDs
+        let statements = [statements.remember, statements.dismissal(listed: listed), statements.event(listed: listed)]
+        let dismissed = try transaction.pipeline(statements, finishing: true)[1]
+        return try dismissed.rows.map { try $0.column(0, as: String.self) }.sorted().compactMap { try? ActivityID($0) }
+    }
+}
+
+extension FullState {
+    fileprivate var listedIDs: [String] { items.map(\.activityID.rawValue) }
+}
+
+extension FullState.Item {
+    /// What the item says of its activity: that it ran at the time of the full state, and more if it was readable.
+    fileprivate func observed(at time: Date, by installation: InstallationHash) -> ActivityRegistration {
+        var registration = registration ?? ActivityRegistration(token: nil)
+        registration.observedAt = time
+        registration.installation = installation
+        return registration
+    }
+
+    /// The item's own fault goes before what its bare sign of life did.
+    fileprivate func result(_ merged: Result<RegistrationAnswer, Problem>) -> FullStateAnswer.ItemResult {
+        let result = problem.map { .failure($0) } ?? merged.map(\.outcome)
+        return FullStateAnswer.ItemResult(activityID: activityID, result: result)
+    }
+}

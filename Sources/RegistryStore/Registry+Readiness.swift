@@ -1,0 +1,30 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+
+/// What the service found when it asked Postgres.
+public struct Readiness: Sendable, Hashable {
+    public let serverVersion: String
+    public let schemaVersion: Int
+}
+
+extension Registry {
+    /// Asks Postgres whether writes would work now.
+    ///
+    /// - Throws: `unavailable` with a sentence: Postgres is away, only a standby, or has another schema.
+    public func checkReadiness() async throws -> Readiness {
+        let (version, isReadOnly, schema) = try await read { session in
+            try session.execute(
+                """
+                SELECT current_setting('server_version'), current_setting('transaction_read_only')::boolean,
+                    (SELECT coalesce(max(version), 0) FROM schema_migrations)
+                """
+            )[0].decode(String.self, Bool.self, Int.self)
+        }
+        guard !isReadOnly else { throw Problem(.unavailable, "Postgres takes no writes: it is a standby.") }
+        guard schema == SchemaMigrator.currentVersion else {
+            throw Problem(.unavailable, SchemaError.behind(schema, SchemaMigrator.currentVersion).description)
+        }
+        return Readiness(serverVersion: version, schemaVersion: schema)
+    }
+}

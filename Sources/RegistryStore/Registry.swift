@@ -1,0 +1,79 @@
+import Foundation
+import Logging
+import PostgresDriver
+import RegistryCore
+
+/// The registry in Postgres: each method is one unit of work, committed when it returns.
+///
+/// Every method throws a ``Problem``: `unavailable` when Postgres is away or did not answer in time (the same call may
+/// be repeated), and those that its own documentation names.
+public struct Registry: Sendable {
+    let pool: PostgresPool
+    let logger: Logger
+
+    public init(pool: PostgresPool, logger: Logger = Logger(label: "store")) {
+        self.pool = pool
+        self.logger = logger
+    }
+
+    /// Runs a unit of work that writes. After a lost connection it is not repeated: the caller decides that.
+    func write<Value: Sendable>(
+        _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
+    ) async throws -> Value {
+        try await run(.ifSafe, body)
+    }
+
+    /// Runs a unit of work that only reads, once more when its connection was lost.
+    func read<Value: Sendable>(
+        _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
+    ) async throws -> Value {
+        try await run(.idempotentRead, body)
+    }
+
+    private func run<Value: Sendable>(
+        _ retry: RetryPolicy,
+        _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await pool.withSession(retry, body)
+        } catch let error as PostgresError {
+            let problem = Problem(error)
+            logger.log(level: problem.code == .internalError ? .error : .warning, "Postgres: \(error)")
+            throw problem
+        } catch let error as UnreadableRow {
+            logger.error("\(error)")
+            throw Problem(.internalError, "The registry holds a row that this version cannot read.")
+        }
+    }
+}
+
+extension Problem {
+    /// What a caller of the API is told of an error of Postgres.
+    init(_ error: PostgresError) {
+        switch (error.constraint, error.sqlState?.prefix(2)) {
+        case ("apps_tombstones_outlive_activities", _):
+            self.init(.invalidRequest, "Tombstones must outlive activities.")
+            errors = [
+                JSONFault(pointer: "/tombstoneRetention", detail: "must be at least activityLifetime and an hour")
+            ]
+        case (_, "22"):
+            self.init(.invalidRequest, "The request holds a value that Postgres cannot store.")
+        case (_, "40"), (_, "53"), (_, "55"), (_, "57"), (_, "25"), (_, "08"), (_, nil):
+            self.init(.unavailable, "Postgres did not answer in time. Send the same request again.")
+            retryAfter = .seconds(1)
+        default:
+            self.init(.internalError, "The registry could not carry out the request.")
+        }
+    }
+}
+
+/// One app in one APNs environment: what every call but the apps' own is about.
+public struct Scope: Sendable, Hashable {
+    public let app: App
+    public let environment: APNSEnvironment
+
+    public init(app: App, environment: APNSEnvironment) {
+        self.app = app
+        self.environment = environment
+    }
+}

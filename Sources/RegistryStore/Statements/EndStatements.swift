@@ -1,0 +1,87 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+
+/// The statements that end activities, sent in one round trip and committed as one transaction.
+struct EndStatements {
+    let scope: Scope
+    let who: String
+
+    private var app: Int64 { scope.app.number }
+    private var environment: String { scope.environment.rawValue }
+
+    /// Ends the activities named, known or not; one result, of `MergedActivity.columns`, for each that was not refused.
+    func end(_ ids: [String], reason: EndReason, observedAt: Date?) -> [SQL] {
+        let source: SQL = """
+            SELECT q.activity_id, coalesce(\(observedAt), clock_timestamp()) AS ended_at FROM unnest(\(ids)) AS q (activity_id)
+            WHERE coalesce(\(observedAt) <= now() + interval '5 minutes', true)
+            """
+        return [merge(source, reason: reason)] + consequences(ids)
+    }
+
+    /// Ends up to `limit` of the activities that bear the alias and have not ended.
+    func end(under alias: Alias, limit: Int) -> SQL {
+        merge(
+            """
+            SELECT a.activity_id, clock_timestamp() AS ended_at
+            FROM activity_aliases al
+            JOIN activities a ON a.app_number = al.app_number AND a.activity_number = al.activity_number
+            WHERE al.app_number = \(app) AND al.environment = \(environment)::apns_environment
+                AND al.kind = \(alias.kind) AND al.value = \(alias.value) AND NOT al.ended
+            LIMIT \(limit)
+            """,
+            reason: .ended
+        )
+    }
+
+    /// What must follow in the same transaction for the activities that ``merge`` ended.
+    func consequences(_ ids: [String]) -> [SQL] {
+        [RetirementStatements.ended(ids, in: scope), aliasRows(ids), event(ids)]
+    }
+
+    /// The tombstone is the activity's own row and its state absorbs all others (R4); always writes (R1).
+    private func merge(_ ends: SQL, reason: EndReason) -> SQL {
+        """
+        INSERT INTO activities AS stored (
+            app_number, environment, activity_id, started_at, lifetime, expires_at, ended_at, end_reason, outcome, created_at
+        )
+        SELECT app.app_number, \(environment)::apns_environment, e.activity_id, now(), app.activity_lifetime,
+            now() + app.activity_lifetime, e.ended_at, \(reason.rawValue)::end_reason, 'ended', now()
+        FROM apps app CROSS JOIN (\(sql: ends)) AS e
+        WHERE app.app_number = \(app)
+        ORDER BY e.activity_id
+        ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET
+            token = NULL,
+            ended_at = least(stored.ended_at, excluded.ended_at),
+            end_reason = CASE WHEN stored.ended_at IS NULL
+                OR (excluded.ended_at, excluded.end_reason) < (stored.ended_at, stored.end_reason)
+                THEN excluded.end_reason ELSE stored.end_reason END,
+            outcome = CASE WHEN stored.ended_at IS NULL THEN 'ended' ELSE 'refused' END::activity_outcome,
+            displaced_digest = NULL, displaced_observed_at = NULL,
+            revision = stored.revision + CASE WHEN stored.ended_at IS NULL THEN 1 ELSE 0 END,
+            touches = stored.touches + 1
+        RETURNING \(unescaped: MergedActivity.columns)
+        """
+    }
+
+    /// Resolve reads only rows of activities that have not ended.
+    private func aliasRows(_ ids: [String]) -> SQL {
+        """
+        UPDATE activity_aliases al SET ended = true FROM activities a
+        WHERE a.app_number = \(app) AND a.environment = \(environment)::apns_environment
+            AND a.activity_id = ANY(\(ids)) AND a.outcome = 'ended'
+            AND al.app_number = a.app_number AND al.activity_number = a.activity_number AND NOT al.ended
+        """
+    }
+
+    private func event(_ ids: [String]) -> SQL {
+        """
+        INSERT INTO events (app_number, environment, type, who, activity_id, installation_hash, subject, token_fingerprint)
+        SELECT a.app_number, a.environment, 'ended', \(who), a.activity_id, a.installation_hash, a.subject,
+            substr(a.token_digest, 1, 4)
+        FROM activities a
+        WHERE a.app_number = \(app) AND a.environment = \(environment)::apns_environment
+            AND a.activity_id = ANY(\(ids)) AND a.outcome = 'ended'
+        """
+    }
+}

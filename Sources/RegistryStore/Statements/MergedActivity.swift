@@ -1,0 +1,60 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+
+/// An activity's row right after a request was merged into it, as the statement returned it.
+struct MergedActivity {
+    let activityID: String
+    /// `activity_outcome` of the schema.
+    let outcome: String
+    let tokenDigest: [UInt8]?
+    let answer: ActivityAnswer
+    let serverTime: Date
+    /// It had not expired when the request came.
+    let isWithinLifetime: Bool
+
+    /// What ``init(_:)`` reads, in its order, of the row called `stored`.
+    static let columns = """
+        stored.activity_id, stored.outcome::text, stored.token_digest, \
+        \(stateColumns("stored")), now(), stored.expires_at > now()
+        """
+
+    /// What ``ActivityAnswer`` is made of, of the row called `row`.
+    static func stateColumns(_ row: String) -> String {
+        """
+        \(row).end_reason::text, \(row).ended_at, coalesce(\(row).token_observed_at, \(row).last_observed_at), \
+        \(row).confirmed_at, \(row).expires_at, \(row).revision, \
+        CASE WHEN \(row).ended_at IS NOT NULL THEN 'ended' WHEN \(row).expires_at <= now() THEN 'expired' \
+        WHEN EXISTS (SELECT FROM installations i WHERE i.app_number = \(row).app_number \
+        AND i.environment = \(row).environment AND i.installation_hash = \(row).installation_hash \
+        AND i.full_state_at > \(row).last_observed_at) THEN 'dismissed' ELSE 'active' END
+        """
+    }
+
+    init(_ row: PostgresRow) throws {
+        activityID = try row.column(0, as: String.self)
+        outcome = try row.column(1, as: String.self)
+        tokenDigest = try row.column(2, as: [UInt8]?.self)
+        answer = try ActivityAnswer(id: activityID, row, from: 3)
+        serverTime = try row.column(10, as: Date.self)
+        isWithinLifetime = try row.column(11, as: Bool.self)
+    }
+}
+
+extension ActivityAnswer {
+    /// - Throws: ``UnreadableRow`` when the database holds what the schema does not allow.
+    ///
+    /// Reads the columns of ``MergedActivity/stateColumns(_:)`` from `first` on.
+    init(id: String, _ row: PostgresRow, from first: Int) throws {
+        let state = try ActivityState(rawValue: row.column(first + 6, as: String.self))
+        guard let activityID = try? ActivityID(id), let state else {
+            throw UnreadableRow(detail: "an activity's id or state is not one of ours")
+        }
+        self.init(activityID: activityID, state: state, revision: try row.column(first + 5, as: Int.self))
+        reason = try row.column(first, as: String?.self) ?? (state == .expired ? "expired" : nil)
+        endedAt = try row.column(first + 1, as: Date?.self)
+        observedAt = try row.column(first + 2, as: Date?.self)
+        confirmedAt = try row.column(first + 3, as: Date?.self)
+        expiresAt = try row.column(first + 4, as: Date?.self)
+    }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+
+/// Registrations of one app and environment, column by column, as `unnest` takes them.
+///
+/// No activity and no token value occurs twice in a batch: one `INSERT … ON CONFLICT` cannot touch a row twice, and
+/// what follows an activity's merge in the transaction reads what exactly one request did to it.
+struct RegistrationBatch {
+    private(set) var activityIDs: [String] = []
+    private var tokens: [[UInt8]?] = []
+    private var observedAt: [Date?] = []
+    private var startedAt: [Date?] = []
+    private var installations: [[UInt8]?] = []
+    private var subjects: [String?] = []
+    private var attributesTypes: [String?] = []
+    private var frequentPushes: [Bool?] = []
+    private var aliases: [JSONB?] = []
+    private var aliasesGivenAt: [Date?] = []
+    private var metadata: [JSONB?] = []
+    private var activitySet: Set<String> = []
+    private var tokenSet: Set<PushToken> = []
+
+    var isEmpty: Bool { activityIDs.isEmpty }
+
+    /// Some request has no `observedAt`: it is ordered by its receipt, so its row is locked before it is looked at.
+    private(set) var needsReceiptOrder = false
+    private(set) var hasAliases = false
+
+    /// Adds a request unless its activity or token has been offered already; then it must wait for a later batch, and
+    /// so must all that are offered after it for the same activity or token.
+    mutating func add(_ registration: ActivityRegistration, as id: String) -> Bool {
+        let isNewActivity = activitySet.insert(id).inserted
+        let isNewToken = registration.token.map { tokenSet.insert($0).inserted } ?? true
+        guard isNewActivity, isNewToken else { return false }
+        needsReceiptOrder = needsReceiptOrder || registration.observedAt == nil
+        hasAliases = hasAliases || registration.aliases != nil || registration.defaultAliases != nil
+        append(registration, as: id)
+        return true
+    }
+
+    private mutating func append(_ registration: ActivityRegistration, as id: String) {
+        activityIDs.append(id)
+        tokens.append(registration.token?.bytes)
+        observedAt.append(registration.observedAt)
+        startedAt.append(registration.startedAt)
+        installations.append(registration.installation?.bytes)
+        subjects.append(registration.subject)
+        attributesTypes.append(registration.attributesType?.rawValue)
+        frequentPushes.append(registration.frequentPushesEnabled)
+        aliases.append((registration.aliases ?? registration.defaultAliases).map { JSONB($0.canonicalJSON) })
+        // Default aliases count as given before all others, so that they never replace any.
+        aliasesGivenAt.append(registration.aliases == nil ? .distantPast : nil)
+        metadata.append(registration.metadata.map { JSONB($0.canonicalJSON) })
+    }
+
+    /// The requests as rows.
+    var rows: SQL {
+        """
+        unnest(\(activityIDs), \(tokens), \(observedAt), \(startedAt), \(installations), \(subjects), \
+        \(attributesTypes), \(frequentPushes), \(aliases), \(aliasesGivenAt), \(metadata)) \
+        AS q (activity_id, token, observed_at, started_at, installation_hash, subject, attributes_type, \
+        frequent_pushes_enabled, aliases, aliases_given_at, metadata)
+        """
+    }
+
+    /// Activity, token and time alone, for the statements that need no more.
+    var claims: SQL {
+        "unnest(\(activityIDs), \(tokens), \(observedAt)) AS q (activity_id, token, observed_at)"
+    }
+}

@@ -1,0 +1,184 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+
+/// The statements of a batch of registrations, sent in one round trip and committed as one transaction.
+///
+/// They are statements of their own and not one with many CTEs: each then sees what was committed while the first one
+/// waited for its row locks. Rows are locked in one order everywhere (installation, activities by id, tokens by
+/// digest, retired tokens by key), so batches do not deadlock.
+struct RegistrationStatements {
+    let batch: RegistrationBatch
+    let scope: Scope
+    let who: String
+
+    private var app: Int64 { scope.app.number }
+    private var environment: String { scope.environment.rawValue }
+
+    /// All of them, in order. The results at ``mergeIndex`` and ``ownershipIndex`` are needed for the answer.
+    var all: [SQL] {
+        var statements = batch.needsReceiptOrder ? [creation, lock] : []
+        statements += [merge, ownership]
+        if batch.hasAliases { statements += [aliasRemoval, aliasInsertion] }
+        return statements + [RetirementStatements.registered(batch, in: scope), event]
+    }
+
+    var mergeIndex: Int { batch.needsReceiptOrder ? 2 : 0 }
+    var ownershipIndex: Int { mergeIndex + 1 }
+
+    // MARK: Requests without observedAt
+
+    /// Makes the rows that are still missing, so that there is something to lock.
+    private var creation: SQL {
+        """
+        INSERT INTO activities (app_number, environment, activity_id, started_at, lifetime, expires_at, outcome, created_at)
+        SELECT app.app_number, \(environment)::apns_environment, q.activity_id, now(), app.activity_lifetime,
+            now() + app.activity_lifetime, 'observed', now()
+        FROM apps app CROSS JOIN \(sql: batch.claims)
+        WHERE app.app_number = \(app) AND q.observed_at IS NULL
+        ORDER BY q.activity_id
+        ON CONFLICT (app_number, environment, activity_id) DO NOTHING
+        """
+    }
+
+    /// Without `observedAt` the order is that of receipt, which is the order in which this lock is got: only then
+    /// may the next statement ask whether the token is retired.
+    private var lock: SQL {
+        """
+        SELECT FROM activities a
+        WHERE a.app_number = \(app) AND a.environment = \(environment)::apns_environment
+            AND a.activity_id = ANY(\(batch.activityIDs))
+        ORDER BY a.activity_id FOR UPDATE
+        """
+    }
+
+    // MARK: The merge
+
+    /// The requests with the times that they count from: when the token was claimed, when aliases and facts were
+    /// given, and when the activity started.
+    private var timedRequests: SQL {
+        let times: SQL =
+            batch.needsReceiptOrder ? Self.receiptTimes : "q.observed_at AS claimed_at, q.observed_at AS given_at"
+        return """
+            SELECT q.*, sha256(q.token) AS token_digest, clock.received_at, \(sql: times),
+                least(coalesce(q.started_at, q.observed_at, clock.received_at), clock.received_at) AS said_started_at
+            FROM \(sql: batch.rows)
+            CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE q.activity_id IS NOT NULL) AS clock
+            \(sql: batch.needsReceiptOrder ? knownTokens : "")
+            """
+    }
+
+    /// R3: the current token again claims nothing new; a retired one claims what it did, and so loses; another
+    /// counts as observed now.
+    private static let receiptTimes: SQL = """
+        CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at \
+        WHEN known.token_digest = sha256(q.token) THEN known.token_observed_at \
+        ELSE coalesce(retired.observed_at, clock.received_at) END AS claimed_at, \
+        CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at \
+        WHEN known.token_digest <> sha256(q.token) THEN coalesce(retired.observed_at, clock.received_at) \
+        ELSE clock.received_at END AS given_at
+        """
+
+    private var knownTokens: SQL {
+        """
+        LEFT JOIN activities known ON q.observed_at IS NULL AND known.app_number = \(app)
+            AND known.environment = \(environment)::apns_environment AND known.activity_id = q.activity_id
+        LEFT JOIN retired_tokens retired ON q.observed_at IS NULL AND retired.app_number = \(app)
+            AND retired.environment = \(environment)::apns_environment AND retired.activity_id = q.activity_id
+            AND retired.token_digest = sha256(q.token)
+        """
+    }
+
+    /// One upsert an activity; always writes, so that a repeated request is as durable as the first (R1).
+    private var merge: SQL {
+        """
+        INSERT INTO activities AS stored (
+            app_number, environment, activity_id, token, token_digest, token_observed_at, last_observed_at,
+            started_at, lifetime, expires_at, confirmed_at,
+            installation_hash, installation_observed_at, subject, subject_observed_at,
+            attributes_type, attributes_type_observed_at,
+            frequent_pushes_enabled, frequent_pushes_enabled_observed_at,
+            aliases, aliases_observed_at, metadata, metadata_observed_at, outcome, created_at
+        )
+        SELECT app.app_number, \(environment)::apns_environment, r.activity_id, r.token, r.token_digest,
+            CASE WHEN r.token IS NOT NULL THEN r.claimed_at END, r.claimed_at,
+            r.said_started_at, app.activity_lifetime, r.said_started_at + app.activity_lifetime,
+            CASE WHEN r.token IS NOT NULL THEN r.received_at END,
+            r.installation_hash, r.given_at, r.subject, r.given_at, r.attributes_type, r.given_at,
+            r.frequent_pushes_enabled, r.given_at, r.aliases, coalesce(r.aliases_given_at, r.given_at), r.metadata, r.given_at,
+            CASE WHEN r.said_started_at + app.activity_lifetime <= now() THEN 'expired'
+                ELSE 'registered' END::activity_outcome,
+            r.received_at
+        FROM apps app CROSS JOIN (\(sql: timedRequests)) AS r
+        WHERE app.app_number = \(app) AND (r.observed_at IS NULL OR r.observed_at <= now() + interval '5 minutes')
+        ORDER BY r.activity_id
+        ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET \(unescaped: ActivityMerge.assignments)
+        RETURNING \(unescaped: MergedActivity.columns)
+        """
+    }
+
+    /// One upsert a token value: the greatest (time, activity) owns it (R2, R7), and stays its owner.
+    private var ownership: SQL {
+        """
+        INSERT INTO activity_tokens AS stored (app_number, environment, token_digest, activity_id, observed_at)
+        SELECT a.app_number, a.environment, sha256(q.token), a.activity_id,
+            coalesce(q.observed_at, a.token_observed_at)
+        FROM \(sql: batch.claims)
+        JOIN activities a ON a.app_number = \(app) AND a.environment = \(environment)::apns_environment
+            AND a.activity_id = q.activity_id
+        WHERE q.token IS NOT NULL AND CASE WHEN q.observed_at IS NULL THEN a.token_digest = sha256(q.token)
+            ELSE q.observed_at <= now() + interval '5 minutes' END
+        ORDER BY 3
+        ON CONFLICT (app_number, environment, token_digest) DO UPDATE SET
+            activity_id = CASE WHEN \(unescaped: Self.claimsMore) THEN excluded.activity_id ELSE stored.activity_id END,
+            observed_at = greatest(stored.observed_at, excluded.observed_at),
+            displaced_activity_id = CASE WHEN \(unescaped: Self.claimsMore)
+                AND excluded.activity_id <> stored.activity_id THEN stored.activity_id END
+        RETURNING stored.token_digest, stored.activity_id
+        """
+    }
+
+    private static let claimsMore =
+        "(excluded.observed_at, excluded.activity_id) > (stored.observed_at, stored.activity_id)"
+
+    // MARK: What follows from the merged rows
+
+    /// Aliases are replaced as a whole; the row says which they are now.
+    private var aliasRemoval: SQL {
+        """
+        DELETE FROM activity_aliases al USING activities a
+        WHERE a.app_number = \(app) AND a.environment = \(environment)::apns_environment
+            AND a.activity_id = ANY(\(batch.activityIDs)) AND a.aliases IS NOT NULL
+            AND al.app_number = a.app_number AND al.activity_number = a.activity_number
+            AND NOT coalesce(a.aliases -> al.kind ? al.value, false)
+        """
+    }
+
+    private var aliasInsertion: SQL {
+        """
+        INSERT INTO activity_aliases (app_number, environment, kind, value, ended, activity_number)
+        SELECT a.app_number, a.environment, kinds.key, alias_values.value, a.ended_at IS NOT NULL, a.activity_number
+        FROM activities a, jsonb_each(a.aliases) AS kinds, jsonb_array_elements_text(kinds.value) AS alias_values
+        WHERE a.app_number = \(app) AND a.environment = \(environment)::apns_environment
+            AND a.activity_id = ANY(\(batch.activityIDs))
+        ON CONFLICT DO NOTHING
+        """
+    }
+
+    /// R11, and R7 for the activity that lost its token to another.
+    private var event: SQL {
+        """
+        INSERT INTO events (app_number, environment, type, who, activity_id, installation_hash, subject, token_fingerprint)
+        SELECT a.app_number, a.environment, a.outcome::text, \(who), a.activity_id, a.installation_hash, a.subject,
+            substr(a.token_digest, 1, 4)
+        FROM activities a
+        WHERE a.app_number = \(app) AND a.environment = \(environment)::apns_environment
+            AND a.activity_id = ANY(\(batch.activityIDs)) AND a.outcome IN ('registered', 'rotated', 'reactivated')
+        UNION ALL
+        SELECT loser.app_number, loser.environment, 'taken-over', \(who), loser.activity_id, loser.installation_hash,
+            loser.subject, substr(loser.token_digest, 1, 4)
+        FROM (\(sql: RetirementStatements.losers(batch, in: scope))) AS loser
+        WHERE loser.displaced OR loser.outcome IN ('registered', 'rotated', 'reactivated')
+        """
+    }
+}

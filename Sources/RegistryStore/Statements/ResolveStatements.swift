@@ -1,0 +1,91 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+
+/// The statements that hand out tokens. All of them read the view `current_activities`, the one place that says which
+/// tokens may be handed out.
+enum ResolveStatements {
+    /// What ``ResolvedActivity/init(_:)`` reads, in its order, of the view's row called `c`.
+    static let columns = """
+        c.activity_number, c.activity_id, c.token, c.installation_hash, c.attributes_type, \
+        c.frequent_pushes_enabled, c.started_at, c.observed_at, c.confirmed_at, c.expires_at, c.revision
+        """
+
+    /// One page of an alias, in the order of the immutable number.
+    static func page(of alias: Alias, after number: Int64, limit: Int, in scope: Scope) -> SQL {
+        """
+        SELECT \(unescaped: columns)
+        FROM activity_aliases al
+        JOIN current_activities c ON c.app_number = al.app_number AND c.activity_number = al.activity_number
+        WHERE al.app_number = \(scope.app.number) AND al.environment = \(scope.environment.rawValue)::apns_environment
+            AND al.kind = \(alias.kind) AND al.value = \(alias.value) AND NOT al.ended
+            AND al.activity_number > \(number)
+        ORDER BY al.activity_number LIMIT \(limit)
+        """
+    }
+
+    /// The first activities of many aliases; each row begins with the alias's position in the request.
+    static func resolve(_ aliases: [Alias], limitPerAlias: Int, in scope: Scope) -> SQL {
+        """
+        SELECT q.position, c.*
+        FROM unnest(\(aliases.map(\.kind)), \(aliases.map(\.value))) WITH ORDINALITY AS q (kind, value, position)
+        CROSS JOIN LATERAL (
+            SELECT \(unescaped: columns)
+            FROM activity_aliases al
+            JOIN current_activities c ON c.app_number = al.app_number AND c.activity_number = al.activity_number
+            WHERE al.app_number = \(scope.app.number) AND al.environment = \(scope.environment.rawValue)::apns_environment
+                AND al.kind = q.kind AND al.value = q.value AND NOT al.ended
+            ORDER BY al.activity_number LIMIT \(limitPerAlias)
+        ) AS c
+        ORDER BY q.position, c.activity_number
+        """
+    }
+
+    /// One activity, running or not; the token only while it is handed out.
+    static func activity(_ id: ActivityID, in scope: Scope) -> SQL {
+        """
+        SELECT a.activity_id, \(unescaped: MergedActivity.stateColumns("a")), c.token, a.token_digest IS NOT NULL,
+            a.installation_hash, a.attributes_type, a.frequent_pushes_enabled, a.started_at
+        FROM activities a
+        LEFT JOIN current_activities c ON c.app_number = a.app_number AND c.activity_number = a.activity_number
+        WHERE a.app_number = \(scope.app.number) AND a.environment = \(scope.environment.rawValue)::apns_environment
+            AND a.activity_id = \(id.rawValue)
+        """
+    }
+}
+
+extension ResolvedActivity {
+    /// Reads the columns of ``ResolveStatements/columns`` from `first` on.
+    init(_ row: PostgresRow, from first: Int = 0) throws {
+        guard let id = try? ActivityID(row.column(first + 1, as: String.self)) else {
+            throw UnreadableRow(detail: "an activity's id is not one of ours")
+        }
+        self.init(
+            number: try row.column(first, as: Int64.self),
+            activityID: id,
+            token: PushToken(bytes: try row.column(first + 2, as: [UInt8].self)),
+            startedAt: try row.column(first + 6, as: Date.self),
+            observedAt: try row.column(first + 7, as: Date.self),
+            confirmedAt: try row.column(first + 8, as: Date.self),
+            expiresAt: try row.column(first + 9, as: Date.self),
+            revision: try row.column(first + 10, as: Int.self)
+        )
+        installation = try row.column(first + 3, as: [UInt8]?.self).map(InstallationHash.init(bytes:))
+        attributesType = try row.column(first + 4, as: String?.self)
+        frequentPushesEnabled = try row.column(first + 5, as: Bool?.self)
+    }
+}
+
+extension ActivityRecord {
+    init(_ row: PostgresRow) throws {
+        var answer = try ActivityAnswer(id: row.column(0, as: String.self), row, from: 1)
+        let token = try row.column(8, as: [UInt8]?.self)
+        let hasToken = try row.column(9, as: Bool.self)
+        if answer.state == .active, hasToken, token == nil { answer.reason = "taken-over" }
+        self.init(answer: answer, startedAt: try row.column(13, as: Date.self))
+        self.token = token.map(PushToken.init(bytes:))
+        installation = try row.column(10, as: [UInt8]?.self).map(InstallationHash.init(bytes:))
+        attributesType = try row.column(11, as: String?.self)
+        frequentPushesEnabled = try row.column(12, as: Bool?.self)
+    }
+}

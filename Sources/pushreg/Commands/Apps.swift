@@ -1,0 +1,127 @@
+import ArgumentParser
+import RegistryCore
+import RegistryStore
+
+/// `pushreg apps`: the apps that the registry serves.
+struct Apps: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Creates, lists, shows and deletes apps.",
+        subcommands: [Create.self, List.self, Show.self, Delete.self]
+    )
+
+    /// Who the audit trail says it was.
+    fileprivate static let who = "command-line"
+
+    fileprivate static func bundleID(_ text: String) throws(CommandFailure) -> BundleID {
+        do throws(JSONFaultReason) {
+            return try BundleID(text)
+        } catch {
+            throw CommandFailure(.usage, "BUNDLE_ID \(error.detail).")
+        }
+    }
+}
+
+extension Apps {
+    /// `pushreg apps create BUNDLE_ID`.
+    struct Create: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Creates an app; for one that is there already it changes the settings that are given."
+        )
+
+        @Argument(help: "The bundle id, such as com.example.food.") var bundleID: String
+        @Option(help: "A name for people.") var name: String?
+        @Option(help: "How long an activity runs, such as PT8H.") var activityLifetime: String?
+        @Option(help: "How long an ended activity is remembered, such as P7D.") var tombstoneRetention: String?
+        @Option(help: "How long audit events are kept, such as P90D.") var eventRetention: String?
+        @Flag(help: "Prints the app as JSON.") var json = false
+        @OptionGroup(title: "Database") var database: DatabaseOptions
+
+        func run() async throws {
+            let bundleID = try Apps.bundleID(bundleID)
+            var changes = AppChanges()
+            changes.name = name
+            changes.activityLifetime = try duration(activityLifetime, "--activity-lifetime")
+            changes.tombstoneRetention = try duration(tombstoneRetention, "--tombstone-retention")
+            changes.eventRetention = try duration(eventRetention, "--event-retention")
+            let settings = try DatabaseSettings(SettingSources(flags: database.flags))
+            let (app, isNew) = try await settings.withDatabase { [changes] database in
+                try await database.registry.put(changes, for: bundleID, by: Apps.who)
+            }
+            Output.words.note(
+                isNew ? "Created \(bundleID)." : "\(bundleID) was there already; its settings are as given."
+            )
+            if json { try Output.results.line(app.jsonLine) }
+        }
+
+        private func duration(_ text: String?, _ flag: String) throws(CommandFailure) -> Duration? {
+            guard let text else { return nil }
+            guard let duration = ISO8601Duration.parse(text), duration > .zero else {
+                throw CommandFailure(.usage, "\(flag) must be an ISO 8601 duration, such as PT8H or P7D.")
+            }
+            return duration
+        }
+    }
+
+    /// `pushreg apps list`.
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Lists all apps.")
+
+        @Flag(help: "Prints a line of JSON for each app.") var json = false
+        @OptionGroup(title: "Database") var database: DatabaseOptions
+
+        func run() async throws {
+            let settings = try DatabaseSettings(SettingSources(flags: database.flags))
+            let apps = try await settings.withDatabase { try await $0.registry.apps() }
+            guard !json else {
+                for app in apps { try Output.results.line(app.jsonLine) }
+                return
+            }
+            var table = Table("Bundle id", "Name", "Lifetime", "Created")
+            for app in apps {
+                let lifetime = ISO8601Duration.format(app.settings.activityLifetime)
+                table.append(app.bundleID.rawValue, app.settings.name ?? "", lifetime, RFC3339.format(app.createdAt))
+            }
+            try table.print()
+        }
+    }
+
+    /// `pushreg apps show BUNDLE_ID`.
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Shows an app and its settings, as JSON.")
+
+        @Argument(help: "The bundle id.") var bundleID: String
+        @Flag(help: "Prints JSON, as it does anyway.") var json = false
+        @OptionGroup(title: "Database") var database: DatabaseOptions
+
+        func run() async throws {
+            let bundleID = try Apps.bundleID(bundleID)
+            let settings = try DatabaseSettings(SettingSources(flags: database.flags))
+            let app = try await settings.withDatabase { try await $0.registry.app(bundleID) }
+            guard let app else { throw CommandFailure(.failed, "There is no app \(bundleID).") }
+            try Output.results.line(app.jsonLine)
+        }
+    }
+
+    /// `pushreg apps delete BUNDLE_ID --yes`.
+    struct Delete: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Deletes an app and everything that belongs to it.")
+
+        @Argument(help: "The bundle id.") var bundleID: String
+        @Flag(help: "Says that you mean it; nothing brings the app's records back.") var yes = false
+        @OptionGroup(title: "Database") var database: DatabaseOptions
+
+        func run() async throws {
+            let bundleID = try Apps.bundleID(bundleID)
+            guard yes else {
+                throw CommandFailure(
+                    .usage,
+                    "This deletes \(bundleID) and all its activities. Add --yes if you mean it."
+                )
+            }
+            let settings = try DatabaseSettings(SettingSources(flags: database.flags))
+            let isDeleted = try await settings.withDatabase { try await $0.registry.deleteApp(bundleID, by: Apps.who) }
+            guard isDeleted else { throw CommandFailure(.failed, "There is no app \(bundleID).") }
+            Output.words.note("Deleted \(bundleID).")
+        }
+    }
+}

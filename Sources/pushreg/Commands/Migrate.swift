@@ -1,0 +1,92 @@
+import ArgumentParser
+import RegistryCore
+import RegistryStore
+
+/// `pushreg migrate`: brings the schema of a database up to date, or says where it stands.
+struct Migrate: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Brings the schema of the database up to date, or says where it stands.",
+        subcommands: [Apply.self, Status.self],
+        defaultSubcommand: Apply.self
+    )
+}
+
+extension Migrate {
+    /// `pushreg migrate [--dry-run]`.
+    struct Apply: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Applies the pending migrations, each in a transaction of its own."
+        )
+
+        @Flag(help: "Prints the SQL of the pending migrations and changes nothing.")
+        var dryRun = false
+
+        @Flag(help: "Prints a line of JSON for each migration.")
+        var json = false
+
+        @OptionGroup(title: "Database") var database: DatabaseOptions
+
+        func run() async throws {
+            let settings = try DatabaseSettings(SettingSources(flags: database.flags))
+            try await settings.withDatabase(.leave) { database in
+                if dryRun {
+                    for migration in try await database.migrator.pending() { try show(migration, withSQL: true) }
+                } else {
+                    try await apply(database.migrator)
+                }
+            }
+        }
+
+        private func apply(_ migrator: SchemaMigrator) async throws {
+            let applied = try await migrator.migrate {
+                Output.words.note("Applied migration \($0.version), \($0.name).")
+            }
+            if applied.isEmpty { Output.words.note("The schema is up to date.") }
+            if json { for migration in applied { try show(migration, withSQL: false) } }
+        }
+
+        private func show(_ migration: Migration, withSQL: Bool) throws {
+            guard json else {
+                return try Output.results.line("-- Migration \(migration.version), \(migration.name)\n\(migration.sql)")
+            }
+            var members: JSONObject = ["version": .integer(Int64(migration.version)), "name": .string(migration.name)]
+            if withSQL { members["sql"] = .string(migration.sql) }
+            try Output.results.line(members.jsonLine)
+        }
+    }
+}
+
+extension Migrate {
+    /// `pushreg migrate status`.
+    struct Status: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Says which migrations the database has and which are pending; it changes nothing."
+        )
+
+        @Flag(help: "Prints one JSON object.")
+        var json = false
+
+        @OptionGroup(title: "Database") var database: DatabaseOptions
+
+        func run() async throws {
+            let settings = try DatabaseSettings(SettingSources(flags: database.flags))
+            try await settings.withDatabase(.leave) { database in
+                try show(await database.migrator.status())
+            }
+        }
+
+        private func show(_ status: SchemaStatus) throws {
+            guard !json else {
+                let pending = status.pending.map { JSONValue.integer(Int64($0.version)) }
+                let members: JSONObject = ["version": .integer(Int64(status.version)), "pending": .array(pending)]
+                return try Output.results.line(members.jsonLine)
+            }
+            var table = Table("Version", "Name", "Applied")
+            for applied in status.applied {
+                table.append("\(applied.version)", applied.name, RFC3339.format(applied.appliedAt))
+            }
+            for pending in status.pending { table.append("\(pending.version)", pending.name, "pending") }
+            try table.print()
+        }
+    }
+}

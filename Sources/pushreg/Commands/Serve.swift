@@ -1,0 +1,25 @@
+import ArgumentParser
+
+/// `pushreg serve`: runs the service until it is told to stop.
+struct Serve: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Runs the service until SIGTERM or SIGINT.",
+        discussion: """
+            Once it accepts requests it logs one line with its addresses to standard error: JSON, or words on a terminal. \
+            SIGTERM and SIGINT let requests in flight finish, for at most 10 seconds, and the exit code is 0.
+
+            An embedded database brings its schema up to date by itself. Any other whose schema is behind or ahead is \
+            refused with exit code 69, unless --migrate is given.
+            """
+    )
+
+    @OptionGroup(title: "Database") var database: DatabaseOptions
+    @OptionGroup(title: "Service") var service: ServiceOptions
+
+    func run() async throws {
+        let sources = try SettingSources(flags: database.flags.merging(service.flags) { $1 })
+        let settings = try ServiceSettings(sources)
+        let database = try DatabaseSettings(sources)
+        try await RegistryService(database: database, settings: settings).runUntilSignal()
+    }
+}

@@ -1,0 +1,118 @@
+import EmbeddedPostgres
+import Logging
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+
+/// A Postgres that answers, and the pool of connections to it.
+struct Database: Sendable {
+    let pool: PostgresPool
+    let logger: Logger
+    /// Whether the program runs this Postgres itself, and so is alone responsible for its schema.
+    let isEmbedded: Bool
+
+    var registry: Registry { Registry(pool: pool, logger: logger) }
+
+    var migrator: SchemaMigrator { SchemaMigrator(pool: pool) }
+}
+
+/// What a command does about the schema before it works.
+enum SchemaPolicy: Sendable {
+    /// Brings it up to date.
+    case migrate
+    /// Brings it up to date if the database is embedded, else refuses one that is behind or ahead.
+    case require
+    /// Takes it as it is.
+    case leave
+}
+
+/// How a command uses the connections to Postgres.
+struct ConnectionLimits: Sendable {
+    var maximumConnections = 2
+    var requestTimeout: Duration = .seconds(10)
+}
+
+extension DatabaseSettings {
+    /// Opens the database, lends it to `body`, and closes it again, whatever happens.
+    ///
+    /// - Throws: a ``CommandFailure`` when there is no Postgres, or its schema is not what `policy` asks for; and what
+    ///   `body` throws.
+    func withDatabase<Result: Sendable>(
+        _ policy: SchemaPolicy = .require,
+        limits: ConnectionLimits = ConnectionLimits(),
+        logger: Logger = .lines(style: .words, level: .error),
+        _ body: (Database) async throws -> Result
+    ) async throws -> Result {
+        switch location {
+        case .remote(let connectionString):
+            return try await withPool(connectionString, isEmbedded: false, limits, logger) { database in
+                try await database.prepareSchema(policy)
+                return try await body(database)
+            }
+        case .embedded(let directory):
+            return try await withEmbedded(directory, logger) { connectionString in
+                try await withPool(connectionString, isEmbedded: true, limits, logger) { database in
+                    try await database.prepareSchema(policy)
+                    return try await body(database)
+                }
+            }
+        }
+    }
+
+    private func withEmbedded<Result: Sendable>(
+        _ directory: String,
+        _ logger: Logger,
+        _ body: (String) async throws -> Result
+    ) async throws -> Result {
+        let postgres = try await EmbeddedPostgres.open(directory, logger: logger)
+        return try await closing(after: { try await body(postgres.connectionString) }) { await postgres.close() }
+    }
+
+    private func withPool<Result: Sendable>(
+        _ connectionString: String,
+        isEmbedded: Bool,
+        _ limits: ConnectionLimits,
+        _ logger: Logger,
+        _ body: (Database) async throws -> Result
+    ) async throws -> Result {
+        let pool = PostgresPool(
+            databaseURL: connectionString,
+            maximumConnections: limits.maximumConnections,
+            requestTimeout: limits.requestTimeout,
+            allowsUnsafeDurability: allowsUnsafeDurability,
+            logger: logger
+        )
+        let database = Database(pool: pool, logger: logger, isEmbedded: isEmbedded)
+        return try await closing(after: { try await body(database) }) { await pool.shutdown() }
+    }
+}
+
+/// Runs `body`, and then `close`, which goes to its end even where the task was cancelled meanwhile.
+private func closing<Result: Sendable>(
+    after body: () async throws -> Result,
+    _ close: @escaping @Sendable () async -> Void
+) async throws -> Result {
+    let outcome: Swift.Result<Result, any Error>
+    do {
+        outcome = .success(try await body())
+    } catch {
+        outcome = .failure(error)
+    }
+    await Task { await close() }.value
+    return try outcome.get()
+}
+
+extension Database {
+    fileprivate func prepareSchema(_ policy: SchemaPolicy) async throws {
+        switch policy {
+        case .migrate: try await migrate()
+        case .require where isEmbedded: try await migrate()
+        case .require: try await migrator.checkCompatible()
+        case .leave: break
+        }
+    }
+
+    private func migrate() async throws {
+        _ = try await migrator.migrate { logger.info("migrated", metadata: ["migration": "\($0.version) \($0.name)"]) }
+    }
+}

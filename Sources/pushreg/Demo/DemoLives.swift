@@ -1,0 +1,149 @@
+import Foundation
+import RegistryCore
+
+/// The lives that the demo plays; each says what is to come and checks that it comes.
+struct DemoLives: Sendable {
+    private let service: DemoService
+    private let crowd: Int
+    /// Keeps the ids of one run apart from those of another on the same service.
+    private let run = String(UInt32.random(in: .min ... .max), radix: 16)
+    private let start = Date().addingTimeInterval(-600)
+
+    init(service: String, crowd: Int) {
+        self.service = DemoService(base: service)
+        self.crowd = crowd
+    }
+
+    func play() async throws {
+        try Output.results.line("The app com.example.food, in sandbox:")
+        try expect(try await service.call("PUT", DemoService.app, [:]).status < 300, "the app is there")
+        try await normalLife()
+        try await rotationAndLateRetry()
+        try await takeover()
+        try await swipeWhileTheAppWasDead()
+        try await manyUnderOneAlias()
+        try Output.results.line("\nAll as it should be.")
+    }
+
+    private func normalLife() async throws {
+        try title("1. A normal life: register, find it by its alias, confirm, end.")
+        let (id, token) = (id("order"), token())
+        let alias = "aliases/liveactivityId/\(id)/activities"
+        let body: JSONValue = ["token": token, "observedAt": time(0), "aliases": ["liveactivityId": .string(id)]]
+        try expect(try await register(id, body).status == 201, "the first token is registered")
+        try expect(try await resolve(alias) == [token], "a sender finds it")
+        try expect(try await register(id, body).body["outcome"] == "refreshed", "the same again only confirms it")
+        try expect(try await end(id).status == 204, "it ends")
+        try expect(try await resolve(alias) == [], "nothing is handed out any more")
+    }
+
+    private func rotationAndLateRetry() async throws {
+        try title("2. A rotation, and uploads that come too late.")
+        let (id, old, new) = (id("ride"), token(), token())
+        _ = try await register(id, ["token": old, "observedAt": time(0)])
+        let rotated = try await register(id, ["token": new, "observedAt": time(1)])
+        try expect(rotated.body["outcome"] == "rotated", "the new token replaces the old one")
+        let late = try await register(id, ["token": old, "observedAt": time(0)])
+        try expect(late.body["code"] == "superseded", "a late retry of the old token is refused")
+        _ = try await end(id)
+        let afterEnd = try await register(id, ["token": new, "observedAt": time(2)])
+        try expect(afterEnd.body["code"] == "activity-ended", "ended is final")
+    }
+
+    private func takeover() async throws {
+        try title("3. A takeover: the token turns up under another activity.")
+        let (first, second, token) = (id("first"), id("second"), token())
+        _ = try await register(first, ["token": token, "observedAt": time(0)])
+        _ = try await register(second, ["token": token, "observedAt": time(1)])
+        let earlier = try await service.call("GET", "\(DemoService.scope)/activities/\(first)")
+        try expect(earlier.body["reason"] == "taken-over", "the earlier activity is left without it")
+        let later = try await service.call("GET", "\(DemoService.scope)/activities/\(second)")
+        try expect(later.body["token"] == token, "the later one has it")
+    }
+
+    private func swipeWhileTheAppWasDead() async throws {
+        try title("4. A swipe while the app was dead: at its next launch it tells all that still runs.")
+        let (gone, phone) = (id("gone"), id("phone"))
+        let alias: JSONValue = ["orderId": .string(gone)]
+        let body: JSONValue = [
+            "token": token(), "observedAt": time(0), "installationId": .string(phone), "aliases": alias,
+        ]
+        _ = try await register(gone, body)
+        let path = "\(DemoService.scope)/installations/\(phone)/activities"
+        let state = try await service.call("PUT", path, ["observedAt": time(1), "activities": []])
+        try expect(state.body["ended"] == [.string(gone)], "the one that is missing falls out")
+        try expect(try await resolve("aliases/orderId/\(gone)/activities") == [], "it is not handed out")
+        let again = try await register(gone, ["token": body["token"] ?? .null, "observedAt": time(2)])
+        try expect(again.body["outcome"] == "reactivated", "a later observation brings it back")
+    }
+
+    private func manyUnderOneAlias() async throws {
+        try title("5. A crowd of \(crowd) under one alias, streamed.")
+        let match = id("match")
+        let clock = ContinuousClock()
+        let registering = try await clock.measure { try await registerCrowd(match) }
+        try Output.results.line("  \(crowd) registrations in \(registering)")
+        var streamed: (lines: Int, last: JSONValue) = (0, .null)
+        let streaming = try await clock.measure {
+            streamed = try await service.stream("\(DemoService.scope)/aliases/matchId/\(match)/activities")
+        }
+        try Output.results.line("  ← \(streamed.lines) lines in \(streaming), the last one \(streamed.last.jsonLine)")
+        let end: JSONValue = ["end": true, "count": .integer(Int64(crowd))]
+        try expect(streamed.last == end && streamed.lines == crowd + 2, "every activity is in it, and its end")
+        let all = try await service.call("DELETE", "\(DemoService.scope)/aliases/matchId/\(match)/activities")
+        try expect(all.body["ended"] == .integer(Int64(crowd)), "one call ends them all")
+    }
+
+    private func registerCrowd(_ match: String) async throws {
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for number in 0..<crowd {
+                if number >= 64 { try check(await group.next()) }
+                let path = "\(DemoService.scope)/activities/\(match)-\(number)"
+                let body: JSONValue = ["token": token(), "aliases": ["matchId": .string(match)]]
+                group.addTask { try await service.send("PUT", path, body).status }
+            }
+            for try await status in group { try check(status) }
+        }
+    }
+
+    private func check(_ status: Int?) throws(CommandFailure) {
+        guard status == 201 else {
+            throw CommandFailure(.failed, "A registration of the crowd was answered \(status ?? 0).")
+        }
+    }
+}
+
+extension DemoLives {
+    private func register(_ id: String, _ body: JSONValue) async throws -> DemoService.Reply {
+        try await service.call("PUT", "\(DemoService.scope)/activities/\(id)", body)
+    }
+
+    private func end(_ id: String) async throws -> DemoService.Reply {
+        try await service.call("DELETE", "\(DemoService.scope)/activities/\(id)")
+    }
+
+    private func resolve(_ path: String) async throws -> [JSONValue] {
+        let reply = try await service.call("GET", "\(DemoService.scope)/\(path)")
+        guard case .array(let activities) = reply.body["activities"] ?? .null else { return [.null] }
+        return activities.compactMap { $0["token"] }
+    }
+
+    private func title(_ text: String) throws(CommandFailure) { try Output.results.line("\n\(text)") }
+
+    private func expect(_ isTrue: Bool, _ sentence: String) throws(CommandFailure) {
+        guard isTrue else { throw CommandFailure(.failed, "This should have been so, and is not: \(sentence).") }
+        try Output.results.line("    \(sentence).")
+    }
+
+    private func id(_ name: String) -> String { "\(name)-\(run)" }
+
+    /// A made-up token of the usual length.
+    private func token() -> JSONValue {
+        .string(Hexadecimal.encode((0..<80).map { _ in UInt8.random(in: .min ... .max) }))
+    }
+
+    /// Minutes after the first of the demo's observations.
+    private func time(_ minute: Double) -> JSONValue {
+        .string(RFC3339.format(start.addingTimeInterval(minute * 60)))
+    }
+}

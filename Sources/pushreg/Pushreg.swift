@@ -1,0 +1,43 @@
+import ArgumentParser
+import Foundation
+import RegistryCore
+
+/// The program. It turns what its commands throw into a sentence on standard error and an exit code.
+@main
+struct Pushreg: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pushreg",
+        abstract: "Keeps the push tokens of Live Activities, and hands them to those who send the pushes.",
+        discussion: """
+            A setting comes from its flag, else from its environment variable, else from the config file, else it has a \
+            default. Data goes to standard output, words and logs to standard error.
+
+            Exit codes: 0 done, 1 failed, 64 used wrongly, 69 something that is needed is not available, 77 not permitted.
+            """,
+        version: "0.1.0",
+        subcommands: [Serve.self, Demo.self, Migrate.self, Apps.self, Resolve.self, Config.self]
+    )
+
+    static func main() async {
+        do {
+            var command = try await asyncParseAsRoot()
+            if var asyncCommand = command as? any AsyncParsableCommand {
+                try await asyncCommand.run()
+            } else {
+                try command.run()
+            }
+        } catch let failure as CommandFailure {
+            stop(failure)
+        } catch let problem as Problem {
+            stop(CommandFailure(problem))
+        } catch {
+            if let failure = CommandFailure(cause: error) { stop(failure) }
+            exit(withError: error)
+        }
+    }
+
+    private static func stop(_ failure: CommandFailure) -> Never {
+        Output.words.note("pushreg: \(failure.sentence)")
+        Foundation.exit(failure.status.rawValue)
+    }
+}

@@ -1,0 +1,55 @@
+import ArgumentParser
+import Configuration
+
+/// The flags that say which database a command works on.
+///
+/// All are optional and without defaults: else they would beat the environment and the config file.
+struct DatabaseOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The directory of a private Postgres, which is made, started and stopped as needed (PUSHREG_EMBEDDED).",
+            valueName: "dir"
+        ),
+        completion: .directory
+    )
+    var embedded: String?
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            Any libpq connection string (DATABASE_URL). A password in it is better given by the variable: other users \
+            of the machine can read the flags of running programs.
+            """,
+            valueName: "url"
+        )
+    )
+    var databaseUrl: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A JSON file of settings, an object with keys such as \"port\" and \"databaseUrl\" (PUSHREG_CONFIG).",
+            valueName: "file"
+        ),
+        completion: .file(extensions: ["json"])
+    )
+    var config: String?
+
+    @Flag(
+        help: """
+            Works on a Postgres whose fsync or synchronous_commit is off, which may lose acknowledged writes; for tests \
+            only (PUSHREG_UNSAFE_DURABILITY).
+            """
+    )
+    var unsafeDurability = false
+
+    /// What was given as a flag.
+    var flags: [Setting: ConfigContent] {
+        var flags: [Setting: ConfigContent] = [:]
+        flags[.embedded] = embedded.map { .string($0) }
+        flags[.databaseUrl] = databaseUrl.map { .string($0) }
+        flags[.config] = config.map { .string($0) }
+        // A flag that is not there says nothing; it does not say no.
+        flags[.unsafeDurability] = unsafeDurability ? .bool(true) : nil
+        return flags
+    }
+}

@@ -1,0 +1,55 @@
+/// Which database, and on what terms, as the sources say.
+///
+/// Reads `embedded`, `databaseUrl` and `unsafeDurability`.
+struct DatabaseSettings: Sendable {
+    enum Location: Sendable {
+        /// A private Postgres in a directory.
+        case embedded(directory: String)
+        /// A libpq connection string; it may hold a password.
+        case remote(connectionString: String)
+    }
+
+    let location: Location
+    let allowsUnsafeDurability: Bool
+
+    /// - Throws: a ``CommandFailure`` when no database is named, or two are.
+    init(_ sources: SettingSources) throws(CommandFailure) {
+        guard let chosen = try Self.choice(sources) else { throw Self.noDatabase }
+        let text = chosen.text ?? ""
+        location = chosen.setting == .embedded ? .embedded(directory: text) : .remote(connectionString: text)
+        allowsUnsafeDurability = try sources.find(.unsafeDurability)?.isTrue ?? false
+    }
+
+    /// The stronger of the two settings that name a database.
+    ///
+    /// - Throws: a ``CommandFailure`` when both were given in the same place.
+    static func choice(_ sources: SettingSources) throws(CommandFailure) -> FoundSetting? {
+        let embedded = try sources.find(.embedded)
+        guard let url = try sources.find(.databaseUrl) else { return embedded }
+        guard let embedded else { return url }
+        guard embedded.origin != url.origin else {
+            throw CommandFailure(.usage, "Give one of \(embedded.givenName) and \(url.givenName), not both.")
+        }
+        return embedded.origin.rank < url.origin.rank ? embedded : url
+    }
+
+    private static let noDatabase = CommandFailure(
+        .usage,
+        """
+        No database is named. Use --embedded DIR for a private Postgres in a directory, or --database-url URL \
+        (DATABASE_URL) for one that runs already.
+        """
+    )
+}
+
+extension SettingOrigin {
+    /// The strongest has the lowest.
+    fileprivate var rank: Int {
+        switch self {
+        case .flag: 0
+        case .environment: 1
+        case .file: 2
+        case .fallback: 3
+        }
+    }
+}

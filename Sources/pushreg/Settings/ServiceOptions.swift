@@ -1,0 +1,65 @@
+import ArgumentParser
+import Configuration
+
+/// The flags of the service beside those of its database; optional and without defaults for the same reason.
+struct ServiceOptions: ParsableArguments {
+    @Flag(
+        inversion: .prefixedNo,
+        help: "Brings the schema up to date before it serves; an embedded database always is (PUSHREG_MIGRATE)."
+    )
+    var migrate: Bool?
+
+    @Option(help: "The address or host name to listen on; 127.0.0.1 unless given (PUSHREG_HOST).")
+    var host: String?
+
+    @Option(help: "The TCP port to listen on, 0 for any that is free; 8080 unless given (PUSHREG_PORT).")
+    var port: Int?
+
+    @Flag(
+        help: """
+            Lets requests without credentials act as root, for trying things out; it then listens on a loopback address \
+            only (PUSHREG_INSECURE_NO_AUTH).
+            """
+    )
+    var insecureNoAuth = false
+
+    @Option(
+        help: ArgumentHelp(
+            "The most connections to Postgres; 16 unless given (PUSHREG_MAX_CONNECTIONS).",
+            valueName: "count"
+        )
+    )
+    var maxConnections: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "How long a request may wait for Postgres, as an ISO 8601 duration; PT5S unless given "
+                + "(PUSHREG_REQUEST_TIMEOUT).",
+            valueName: "duration"
+        )
+    )
+    var requestTimeout: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The least severe events that are logged: trace, debug, info, notice, warning, error or critical; info "
+                + "unless given (PUSHREG_LOG_LEVEL).",
+            valueName: "level"
+        ),
+        completion: .list(["trace", "debug", "info", "notice", "warning", "error", "critical"])
+    )
+    var logLevel: String?
+
+    /// What was given as a flag.
+    var flags: [Setting: ConfigContent] {
+        var flags: [Setting: ConfigContent] = [:]
+        flags[.migrate] = migrate.map { .bool($0) }
+        flags[.host] = host.map { .string($0) }
+        flags[.port] = port.map { .int($0) }
+        flags[.insecureNoAuth] = insecureNoAuth ? .bool(true) : nil
+        flags[.maxConnections] = maxConnections.map { .int($0) }
+        flags[.requestTimeout] = requestTimeout.map { .string($0) }
+        flags[.logLevel] = logLevel.map { .string($0) }
+        return flags
+    }
+}

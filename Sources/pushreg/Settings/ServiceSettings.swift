@@ -1,0 +1,77 @@
+import Logging
+import RegistryCore
+
+/// How the service listens and how it uses its database, as the sources say.
+///
+/// Reads `migrate`, `host`, `port`, `insecureNoAuth`, `maxConnections`, `requestTimeout` and `logLevel`.
+struct ServiceSettings: Sendable {
+    let migrates: Bool
+    let host: String
+    let port: Int
+    let isInsecure: Bool
+    let maximumConnections: Int
+    let requestTimeout: Duration
+    let logLevel: Logger.Level
+
+    /// - Throws: a ``CommandFailure`` that names the first setting whose value will not do.
+    init(_ sources: SettingSources) throws(CommandFailure) {
+        migrates = try sources.find(.migrate)?.isTrue ?? false
+        host = try sources.find(.host)?.text ?? ""
+        port = try sources.number(.port, in: 0...65_535)
+        isInsecure = try sources.find(.insecureNoAuth)?.isTrue ?? false
+        maximumConnections = try sources.number(.maxConnections, in: 1...10_000)
+        requestTimeout = try Self.requestTimeout(sources)
+        logLevel = try Self.logLevel(sources)
+        if isInsecure { try Self.checkLoopback(host) }
+    }
+
+    private static func requestTimeout(_ sources: SettingSources) throws(CommandFailure) -> Duration {
+        guard let found = try sources.find(.requestTimeout), let text = found.text else { return .seconds(5) }
+        guard let duration = ISO8601Duration.parse(text), (.milliseconds(1) ... .seconds(3600)).contains(duration)
+        else {
+            throw CommandFailure(
+                .usage,
+                "\(found.givenName) must be an ISO 8601 duration of at most an hour, such as PT5S."
+            )
+        }
+        return duration
+    }
+
+    private static func logLevel(_ sources: SettingSources) throws(CommandFailure) -> Logger.Level {
+        guard let found = try sources.find(.logLevel), let text = found.text else { return .info }
+        guard let level = Logger.Level(rawValue: text) else {
+            let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
+            throw CommandFailure(.usage, "\(found.givenName) must be one of \(levels).")
+        }
+        return level
+    }
+
+    // Anyone who reaches the port may do anything: no address that another machine can reach is taken.
+    private static func checkLoopback(_ host: String) throws(CommandFailure) {
+        let isLoopback = host == "localhost" || host == "::1" || isLoopbackIPv4(host)
+        guard isLoopback else {
+            throw CommandFailure(
+                .usage,
+                "--insecure-no-auth lets everyone in, so it listens on a loopback address only; \(host) is none."
+            )
+        }
+    }
+
+    private static func isLoopbackIPv4(_ host: String) -> Bool {
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
+        return parts.count == 4 && parts.first == 127 && !parts.contains(nil)
+    }
+}
+
+extension SettingSources {
+    fileprivate func number(_ setting: Setting, in range: ClosedRange<Int>) throws(CommandFailure) -> Int {
+        guard let found = try find(setting), let number = found.number else { return range.lowerBound }
+        guard range.contains(number) else {
+            throw CommandFailure(
+                .usage,
+                "\(found.givenName) must be between \(range.lowerBound) and \(range.upperBound)."
+            )
+        }
+        return number
+    }
+}

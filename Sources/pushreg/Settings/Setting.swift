@@ -1,0 +1,68 @@
+import Configuration
+
+/// One setting and the names that it goes by: a flag, an environment variable and a key of the config file.
+struct Setting: Sendable, Hashable {
+    /// The key in the config file, camelCase; the other names follow from it.
+    let key: String
+    let type: ConfigType
+    /// What holds where nobody says anything; nil for settings that may be absent.
+    let fallback: ConfigContent?
+    /// Whether the value may hold a password.
+    let isSecret: Bool
+
+    init(_ key: String, _ type: ConfigType, fallback: ConfigContent? = nil, isSecret: Bool = false) {
+        self.key = key
+        self.type = type
+        self.fallback = fallback
+        self.isSecret = isSecret
+    }
+
+    /// The flag, such as `--request-timeout`.
+    var flag: String { "--" + words.joined(separator: "-") }
+
+    /// The environment variable, such as `PUSHREG_REQUEST_TIMEOUT`.
+    var variable: String {
+        let name = words.joined(separator: "_").uppercased()
+        // The one name that platforms as a service agree on.
+        return self == .databaseUrl ? name : "PUSHREG_" + name
+    }
+
+    private var words: [String] {
+        key.reduce(into: [""]) { words, letter in
+            if letter.isUppercase { words.append("") }
+            words[words.count - 1] += letter.lowercased()
+        }
+    }
+}
+
+extension Setting {
+    /// The directory of a private Postgres.
+    static let embedded = Setting("embedded", .string)
+    /// Any libpq connection string.
+    static let databaseUrl = Setting("databaseUrl", .string, isSecret: true)
+    /// Whether `fsync` or `synchronous_commit` may be off.
+    static let unsafeDurability = Setting("unsafeDurability", .bool, fallback: .bool(false))
+    /// Whether `serve` brings the schema up to date.
+    static let migrate = Setting("migrate", .bool, fallback: .bool(false))
+    static let host = Setting("host", .string, fallback: .string("127.0.0.1"))
+    /// 0 to 65535; 0 picks a free port.
+    static let port = Setting("port", .int, fallback: .int(8080))
+    /// Whether requests without credentials act as root.
+    static let insecureNoAuth = Setting("insecureNoAuth", .bool, fallback: .bool(false))
+    /// The most connections to Postgres.
+    static let maxConnections = Setting("maxConnections", .int, fallback: .int(16))
+    /// How long a request may wait for Postgres, ISO 8601.
+    static let requestTimeout = Setting("requestTimeout", .string, fallback: .string("PT5S"))
+    static let logLevel = Setting("logLevel", .string, fallback: .string("info"))
+
+    /// All settings of the service, in the order in which they are shown.
+    static let all = [
+        embedded, databaseUrl, unsafeDurability, migrate, host, port, insecureNoAuth, maxConnections, requestTimeout,
+        logLevel,
+    ]
+
+    /// The config file itself, which no config file can name.
+    static let config = Setting("config", .string)
+    /// The service that `demo` plays with.
+    static let url = Setting("url", .string)
+}

@@ -1,0 +1,51 @@
+import Foundation
+
+/// One of the two streams that a command writes to.
+struct Output: Sendable {
+    /// Standard output: what the command was asked for, and nothing else.
+    static let results = Output(descriptor: STDOUT_FILENO)
+    /// Standard error: words, progress and logs.
+    static let words = Output(descriptor: STDERR_FILENO)
+
+    let descriptor: Int32
+
+    /// Whether a person reads along.
+    var isTerminal: Bool { isatty(descriptor) == 1 }
+
+    /// Whether colours may be used: on a terminal, unless `NO_COLOR` is set (no-color.org).
+    var isColourful: Bool {
+        isTerminal && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
+    }
+
+    /// Writes a line.
+    ///
+    /// - Throws: a ``CommandFailure`` when the stream does not take it, for example because the disk is full.
+    func line(_ text: String = "") throws(CommandFailure) {
+        try write(text + "\n")
+    }
+
+    /// Writes a line of words; where nobody can read them, they are dropped.
+    func note(_ text: String) {
+        try? line(text)
+    }
+
+    /// Writes a text as it is.
+    ///
+    /// - Throws: a ``CommandFailure`` when the stream does not take it.
+    func write(_ text: String) throws(CommandFailure) {
+        let bytes = Array(text.utf8)
+        var written = 0
+        while written < bytes.count {
+            let count = bytes[written...].withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
+            if count > 0 {
+                written += count
+                continue
+            }
+            guard errno == EINTR else { throw Self.failure(errno) }
+        }
+    }
+
+    private static func failure(_ code: Int32) -> CommandFailure {
+        CommandFailure(.failed, "The output could not be written: \(String(cString: strerror(code))).")
+    }
+}

@@ -1,0 +1,165 @@
+import Foundation
+import Logging
+import Testing
+
+@testable import EmbeddedPostgres
+
+/// A private Postgres in a directory, on the real programs.
+@Suite(.timeLimit(.minutes(2))) struct EmbeddedPostgresTests {
+    @Test func dataIsFoundAgain() async throws {
+        try await TemporaryDirectory.use { directory in
+            let first = try await open(directory)
+            try run("CREATE TABLE kept AS SELECT 42 AS answer", on: first)
+            await first.close()
+            #expect(kill(first.serverPID, 0) != 0 || isGone(first.serverPID))
+            let second = try await open(directory)
+            #expect(try run("SELECT answer FROM kept", on: second) == "42")
+            await second.close()
+        }
+    }
+
+    @Test func lastUserStopsTheServer() async throws {
+        try await TemporaryDirectory.use { directory in
+            let first = try await open(directory)
+            let second = try await open(directory)
+            #expect(first.serverPID == second.serverPID)
+            await first.close()
+            await first.close()
+            #expect(try run("SELECT 1", on: second) == "1")
+            await second.close()
+            #expect(isGone(second.serverPID))
+        }
+    }
+
+    @Test func openedAtOnceThereIsOneServer() async throws {
+        try await TemporaryDirectory.use { directory in
+            async let a = open(directory)
+            async let b = open(directory)
+            async let c = open(directory)
+            let all = try await [a, b, c]
+            #expect(Set(all.map(\.serverPID)).count == 1)
+            for user in all { await user.close() }
+            #expect(isGone(all[0].serverPID))
+        }
+    }
+
+    @Test func killedServerIsReplaced() async throws {
+        try await TemporaryDirectory.use { directory in
+            let first = try await open(directory)
+            kill(first.serverPID, SIGKILL)
+            while !isGone(first.serverPID) { await Task.yield() }
+            let second = try await open(directory)
+            #expect(second.serverPID != first.serverPID)
+            #expect(try run("SELECT 1", on: second) == "1")
+            await second.close()
+            await first.close()
+        }
+    }
+
+    @Test func serverLeftOverByACrashIsAdopted() async throws {
+        try await TemporaryDirectory.use { directory in
+            let place = try DatabaseDirectory(preparing: directory)
+            // A program that starts a server and dies leaves its locks to the kernel and its server running.
+            let server = Server(place: place, settings: ["fsync": "off"], search: .standard, logger: .silent)
+            let left = try server.joinOrStart()
+            let adopted = try await open(directory)
+            #expect(adopted.serverPID == left.pid)
+            await adopted.close()
+            #expect(isGone(left.pid))
+        }
+    }
+
+    @Test func longPathsMoveTheSocket() async throws {
+        try await TemporaryDirectory.use { directory in
+            let long = directory + "/" + String(repeating: "long", count: 40)
+            let postgres = try await open(long)
+            #expect(!postgres.connectionString.contains(long))
+            #expect(try run("SELECT 1", on: postgres) == "1")
+            await postgres.close()
+        }
+    }
+
+    @Test func listensOnNoPortAndLogsNoParameters() async throws {
+        try await TemporaryDirectory.use { directory in
+            let postgres = try await open(directory)
+            #expect(try run("SHOW listen_addresses", on: postgres) == "")
+            #expect(try run("SHOW log_parameter_max_length", on: postgres) == "0")
+            await postgres.close()
+        }
+    }
+
+    @Test func isDurableUnlessATestSaysOtherwise() async throws {
+        try await TemporaryDirectory.use { directory in
+            let postgres = try await EmbeddedPostgres.open(directory, logger: .silent)
+            #expect(try run("SHOW fsync", on: postgres) == "on")
+            #expect(try run("SHOW synchronous_commit", on: postgres) == "on")
+            await postgres.close()
+        }
+    }
+
+    @Test func otherDirectoriesAndMissingProgramsAreRefusedWithASentence() async throws {
+        try await TemporaryDirectory.use { directory in
+            try Data("mine".utf8).write(to: URL(fileURLWithPath: directory + "/letter.txt"))
+            let strange = await failure { try await open(directory) }
+            #expect(strange?.code == .directoryUnusable)
+            #expect(strange?.description.contains("letter.txt") == true)
+        }
+        try await TemporaryDirectory.use { directory in
+            let search = InstallationSearch(directories: ["/nowhere"])
+            let missing = await failure {
+                try await EmbeddedPostgres.open(directory, settings: [:], search: search, logger: .silent)
+            }
+            #expect(missing?.code == .notInstalled)
+            #expect(missing?.description.contains("apt-get install postgresql") == true)
+        }
+    }
+
+    @Test func dataOfAnotherVersionIsRefused() async throws {
+        try await TemporaryDirectory.use { directory in
+            let postgres = try await open(directory)
+            await postgres.close()
+            try Data("12\n".utf8).write(to: URL(fileURLWithPath: directory + "/data/PG_VERSION"))
+            #expect(await failure { try await open(directory) }?.code == .otherVersion)
+        }
+    }
+
+    private func open(_ directory: String) async throws -> EmbeddedPostgres {
+        try await EmbeddedPostgres.open(directory, settings: ["fsync": "off"], logger: .silent)
+    }
+
+    private func failure<Value>(_ call: () async throws -> Value) async -> EmbeddedPostgresError? {
+        do {
+            _ = try await call()
+            return nil
+        } catch {
+            return error as? EmbeddedPostgresError
+        }
+    }
+
+    /// What `psql` prints.
+    @discardableResult
+    private func run(_ sql: String, on postgres: EmbeddedPostgres) throws -> String {
+        let installation = try InstallationSearch.standard.find(version: nil)
+        let outcome = try Command([installation.program("psql"), "-XAtc", sql, postgres.connectionString]).run()
+        return outcome.output.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    private func isGone(_ process: pid_t) -> Bool {
+        guard let status = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8) else { return true }
+        return status.contains(") Z")
+    }
+}
+
+extension Logger {
+    fileprivate static var silent: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
+}
+
+/// A directory in /tmp that is gone afterwards.
+private enum TemporaryDirectory {
+    static func use(_ body: (String) async throws -> Void) async throws {
+        let directory = "/tmp/pushreg-embedded-\(UInt64.random(in: 0 ..< .max))"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        try await body(directory)
+    }
+}

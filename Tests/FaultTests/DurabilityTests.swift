@@ -1,0 +1,121 @@
+import Foundation
+import RegistryCore
+import Synchronization
+import TestSupport
+import Testing
+
+/// R1: what was acknowledged survives `kill -9` of the service and of Postgres, under write load.
+@Suite(.serialized) struct DurabilityTests {
+    private static let rounds = TestScale.isLong ? 50 : 4
+
+    @Test(.timeLimit(.minutes(30)))
+    func killingServiceAndPostgresLosesNothing() async throws {
+        let lost = try await play(rounds: Self.rounds, settings: [:], arguments: [])
+        #expect(lost.acknowledged > 0)
+        #expect(lost.missing == 0, "of \(lost.acknowledged)")
+        print("kill -9, \(Self.rounds) rounds: \(lost.acknowledged) acknowledged, \(lost.missing) lost")
+    }
+
+    /// The control: the same play must lose where Postgres acknowledges before it has flushed.
+    @Test(.timeLimit(.minutes(10)))
+    func withoutSynchronousCommitItDoesLose() async throws {
+        let settings = ["synchronous_commit": "off", "wal_writer_delay": "10000", "commit_delay": "0"]
+        let lost = try await play(rounds: 2, settings: settings, arguments: ["--unsafe-durability"])
+        #expect(lost.missing > 0, "of \(lost.acknowledged)")
+        print("control: \(lost.acknowledged) acknowledged, \(lost.missing) lost")
+    }
+
+    private func play(
+        rounds: Int,
+        settings: [String: String],
+        arguments: [String]
+    ) async throws -> (acknowledged: Int, missing: Int) {
+        let cluster = FaultCluster(settings: settings)
+        var url = try await cluster.start()
+        var service = try await ServiceProcess.start(databaseURL: url, arguments: arguments)
+        try await service.makeApp()
+        var acknowledged: Set<String> = []
+        for round in 0..<rounds {
+            let load = WriteLoad(service: service, round: round)
+            await load.run(until: 300) { [service] in
+                if round.isMultiple(of: 2) { await cluster.signal(SIGKILL) } else { service.kill(SIGKILL) }
+            }
+            acknowledged.formUnion(load.acknowledged)
+            await service.stop(SIGKILL)
+            await cluster.crash()
+            url = try await cluster.start()
+            service = try await ServiceProcess.start(databaseURL: url, arguments: arguments)
+        }
+        let found = try await streamed(from: service)
+        await service.stop()
+        await cluster.remove()
+        return (acknowledged.count, acknowledged.subtracting(found).count)
+    }
+
+    private func streamed(from service: ServiceProcess) async throws -> Set<String> {
+        var ids: Set<String> = []
+        var cursor: String?
+        repeat {
+            let query = cursor.map { "&cursor=\($0)" } ?? ""
+            let page = try await service.call(
+                "GET",
+                "\(ServiceProcess.app)/aliases/testId/fault/activities?limit=1000\(query)"
+            )
+            guard case .object(let object) = try JSONParser.parse(page.body) else { return ids }
+            if case .array(let activities) = object["activities"] {
+                for case .object(let activity) in activities {
+                    if case .string(let id) = activity["activityId"] { ids.insert(id) }
+                }
+            }
+            if case .string(let next) = object["nextCursor"] { cursor = next } else { cursor = nil }
+        } while cursor != nil
+        return ids
+    }
+}
+
+/// Writers that note what was acknowledged, and a fault once enough was.
+final class WriteLoad: Sendable {
+    private let service: ServiceProcess
+    private let round: Int
+    private let state = Mutex<(acknowledged: [String], isOver: Bool)>(([], false))
+
+    init(service: ServiceProcess, round: Int) {
+        self.service = service
+        self.round = round
+    }
+
+    var acknowledged: [String] { state.withLock { $0.acknowledged } }
+
+    /// Writes from 16 tasks; after `count` acknowledgements the fault strikes while they go on, until each has failed.
+    func run(until count: Int, fault: @escaping @Sendable () async -> Void) async {
+        await withTaskGroup(of: Void.self) { group in
+            for writer in 0..<16 {
+                group.addTask {
+                    var number = 0
+                    while await self.write(writer, number) {
+                        number += 1
+                        if self.isMoment(count) { await fault() }
+                    }
+                }
+            }
+        }
+    }
+
+    /// True once, after enough was acknowledged.
+    private func isMoment(_ count: Int) -> Bool {
+        state.withLock { state in
+            guard !state.isOver, state.acknowledged.count >= count else { return false }
+            state.isOver = true
+            return true
+        }
+    }
+
+    /// False once the service or Postgres is gone.
+    private func write(_ writer: Int, _ number: Int) async -> Bool {
+        let id = "r\(round)-w\(writer)-\(number)"
+        let unique = (round * 16 + writer) * 1_000_000 + number
+        guard let answer = try? await service.register(id, number: unique), answer.status == 201 else { return false }
+        state.withLock { $0.acknowledged.append(id) }
+        return true
+    }
+}

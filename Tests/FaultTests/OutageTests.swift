@@ -1,0 +1,95 @@
+import Foundation
+import RegistryCore
+import TestSupport
+import Testing
+
+/// Postgres stopped, frozen and restarted: callers get a quick 503, and the service recovers by itself.
+@Suite(.serialized) struct OutageTests {
+    /// The service is started with a request timeout of 2 s; the rest is for a busy machine.
+    private let deadline = Duration.seconds(4)
+
+    @Test(.timeLimit(.minutes(3)))
+    func stoppedAndRestarted() async throws {
+        try await outage { cluster in
+            await cluster.stop()
+        } end: { cluster in
+            try await cluster.start()
+        }
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func frozenAndThawed() async throws {
+        try await outage { cluster in
+            await cluster.signal(SIGSTOP)
+        } end: { cluster in
+            await cluster.signal(SIGCONT)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func crashedAndRestarted() async throws {
+        try await outage { cluster in
+            await cluster.crash()
+        } end: { cluster in
+            try await cluster.start()
+        }
+    }
+
+    private func outage(
+        begin: (FaultCluster) async throws -> Void,
+        end: (FaultCluster) async throws -> Void
+    ) async throws {
+        let cluster = FaultCluster()
+        let service = try await ServiceProcess.start(databaseURL: try await cluster.start())
+        try await service.makeApp()
+        #expect(try await service.register("before", number: 1).status == 201)
+        #expect(try await service.call("GET", "/readyz").status == 200)
+        try await begin(cluster)
+        try await callersAreRefusedInTime(by: service)
+        try await end(cluster)
+        try await recovers(service)
+        #expect(try await service.register("before", number: 1).status == 200)
+        await service.stop()
+        await cluster.remove()
+    }
+
+    private func callersAreRefusedInTime(by service: ServiceProcess) async throws {
+        try await withThrowingTaskGroup(of: [ServiceProcess.Answer].self) { group in
+            for caller in 0..<32 {
+                group.addTask {
+                    var answers: [ServiceProcess.Answer] = []
+                    for number in 0..<3 {
+                        answers.append(try await service.register("during-\(caller)-\(number)", number: 100 + caller))
+                    }
+                    return answers
+                }
+            }
+            let live = try await service.call("GET", "/livez")
+            #expect(live.status == 200)
+            #expect(live.duration < .seconds(1))
+            let ready = try await service.call("GET", "/readyz")
+            #expect(ready.status == 503)
+            #expect(ready.duration < deadline)
+            for try await answers in group {
+                for answer in answers {
+                    #expect(answer.status == 503)
+                    #expect(answer.header("retry-after") != nil)
+                    #expect(answer.duration < deadline)
+                }
+            }
+        }
+    }
+
+    /// Within 5 s of Postgres; the asking itself is what the service's callers do.
+    private func recovers(_ service: ServiceProcess) async throws {
+        let clock = ContinuousClock()
+        let start = clock.now
+        while try await service.register("after", number: 2).status >= 500 {
+            guard clock.now - start < .seconds(5) else {
+                Issue.record("no recovery within 5 s")
+                return
+            }
+        }
+        #expect(try await service.call("GET", "/readyz").status == 200)
+    }
+}

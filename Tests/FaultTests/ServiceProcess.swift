@@ -1,0 +1,124 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import NIOHTTP1
+import RegistryCore
+
+/// The built `pushreg serve` as a process of its own, and calls to it.
+final class ServiceProcess: Sendable {
+    let port: Int
+    let processID: pid_t
+
+    private init(port: Int, processID: pid_t) {
+        self.port = port
+        self.processID = processID
+    }
+
+    /// Starts the service on a database and waits until it says that it accepts requests.
+    static func start(databaseURL: String, arguments: [String] = []) async throws -> ServiceProcess {
+        let process = Process()
+        process.executableURL = executable
+        process.arguments =
+            ["serve", "--database-url", databaseURL, "--migrate", "--insecure-no-auth", "--port", "0"]
+            + ["--request-timeout", "PT2S"] + arguments
+        let errors = Pipe()
+        process.standardError = errors
+        process.standardOutput = FileHandle.nullDevice
+        process.standardInput = FileHandle.nullDevice
+        try process.run()
+        let port = try await readyPort(in: errors.fileHandleForReading)
+        return ServiceProcess(port: port, processID: process.processIdentifier)
+    }
+
+    /// The executable that was built beside this test.
+    private static var executable: URL {
+        URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+            .appendingPathComponent("pushreg")
+    }
+
+    /// Reads the service's log up to the line that names its address; the rest is read and dropped.
+    private static func readyPort(in log: FileHandle) async throws -> Int {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread {
+                var text = ""
+                var isReady = false
+                while true {
+                    let chunk = log.availableData
+                    guard !chunk.isEmpty else { break }
+                    guard !isReady else { continue }
+                    text += String(decoding: chunk, as: UTF8.self)
+                    if let match = text.firstMatch(of: /127\.0\.0\.1:(\d+)/), let port = Int(match.1) {
+                        isReady = true
+                        continuation.resume(returning: port)
+                    }
+                }
+                if !isReady {
+                    continuation.resume(throwing: ServiceFault(detail: "the service did not start: \(text)"))
+                }
+            }
+        }
+    }
+
+    func kill(_ signal: Int32) { _ = Glibc.kill(processID, signal) }
+
+    /// Ends the service and waits until its process is gone.
+    func stop(_ signal: Int32 = SIGTERM) async {
+        kill(signal)
+        while Glibc.kill(processID, 0) == 0 { await Task.yield() }
+    }
+
+    /// The most memory that was ever resident, in MiB.
+    var peakMemory: Int {
+        let status = (try? String(contentsOfFile: "/proc/\(processID)/status", encoding: .utf8)) ?? ""
+        return (status.firstMatch(of: /VmHWM:\s+(\d+) kB/).flatMap { Int($0.1) } ?? 0) / 1024
+    }
+}
+
+struct ServiceFault: Error, CustomStringConvertible {
+    let detail: String
+
+    var description: String { detail }
+}
+
+extension ServiceProcess {
+    struct Answer {
+        let status: Int
+        let headers: [(String, String)]
+        let body: String
+        let duration: Duration
+
+        func header(_ name: String) -> String? { headers.first { $0.0.lowercased() == name }?.1 }
+    }
+
+    static let app = "/v1/apps/com.example.food/sandbox"
+
+    func makeApp() async throws {
+        _ = try await call("PUT", "/v1/apps/com.example.food", "{}")
+    }
+
+    /// Registers an activity under an alias; the token is made of the number.
+    func register(_ id: String, number: Int, alias: String = "fault") async throws -> Answer {
+        let token = String(repeating: "0", count: 16 - String(number, radix: 16).count) + String(number, radix: 16)
+        let body = #"{"token":"\#(token)ab","aliases":{"testId":"\#(alias)"}}"#
+        return try await call("PUT", "\(Self.app)/activities/\(id)", body)
+    }
+
+    func call(_ method: String, _ path: String, _ body: String? = nil) async throws -> Answer {
+        var request = HTTPClientRequest(url: "http://127.0.0.1:\(port)\(path)")
+        request.method = .RAW(value: method)
+        if let body {
+            request.headers.add(name: "Content-Type", value: "application/json")
+            request.body = .bytes(ByteBuffer(string: body))
+        }
+        let clock = ContinuousClock()
+        let start = clock.now
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(20))
+        let text = String(buffer: try await response.body.collect(upTo: 1 << 24))
+        return Answer(
+            status: Int(response.status.code),
+            headers: response.headers.map { ($0.name, $0.value) },
+            body: text,
+            duration: clock.now - start
+        )
+    }
+}

@@ -1,0 +1,113 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import NIOHTTP1
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+/// Very many activities under one alias as NDJSON: complete, in bounded memory, and slow readers cost nothing.
+@Suite(.serialized) struct StreamTests {
+    private static let count = TestScale.isLong ? 1_000_000 : 50_000
+
+    @Test(.timeLimit(.minutes(10)))
+    func streamIsCompleteInBoundedMemory() async throws {
+        let database = try await TestDatabase.make()
+        let scope = try await database.scope()
+        try await Self.fill(database, scope)
+        let service = try await ServiceProcess.start(
+            databaseURL: database.connectionString,
+            arguments: ["--unsafe-durability"]
+        )
+        let before = service.peakMemory
+        let clock = ContinuousClock()
+        let start = clock.now
+        let (lines, last) = try await Self.read(service)
+        let duration = clock.now - start
+        #expect(lines == Self.count + 2)
+        #expect(last == #"{"end":true,"count":\#(Self.count)}"#)
+        print("stream of \(Self.count): \(duration), peak memory \(before) MiB before, \(service.peakMemory) MiB after")
+        #expect(service.peakMemory < before + 64)
+        try await stalledReadersCostOnlyTheirConnection(service, database)
+        await service.stop()
+    }
+
+    private func stalledReadersCostOnlyTheirConnection(_ service: ServiceProcess, _ database: TestDatabase) async throws
+    {
+        let before = service.peakMemory
+        // 32 readers, twice the service's connections to Postgres, take the first bytes and no more.
+        var readers: [HTTPClientResponse] = []
+        for _ in 0..<32 {
+            let response = try await Self.open(service)
+            var chunks = response.body.makeAsyncIterator()
+            _ = try await chunks.next()
+            readers.append(response)
+        }
+        for _ in 0..<20 {
+            let page = try await service.call("GET", "\(ServiceProcess.app)/aliases/matchId/m/activities?limit=10")
+            #expect(page.status == 200)
+        }
+        let busy = try await database.pool.withSession { session in
+            try session.execute(
+                "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pushreg' AND state <> 'idle' AND pid <> pg_backend_pid()"
+            )[0].column(0, as: Int.self)
+        }
+        #expect(busy <= 2)
+        #expect(service.peakMemory < before + 64)
+        print("32 stalled readers: \(service.peakMemory - before) MiB more")
+        withExtendedLifetime(readers) {}
+    }
+
+    private static func open(_ service: ServiceProcess) async throws -> HTTPClientResponse {
+        var request = HTTPClientRequest(
+            url: "http://127.0.0.1:\(service.port)\(ServiceProcess.app)/aliases/matchId/m/activities"
+        )
+        request.headers.add(name: "Accept", value: "application/x-ndjson")
+        return try await HTTPClient.shared.execute(request, timeout: .minutes(5))
+    }
+
+    private static func read(_ service: ServiceProcess) async throws -> (lines: Int, last: String) {
+        var (lines, last) = (0, [UInt8]())
+        var previous: [UInt8] = []
+        for try await chunk in try await open(service).body {
+            for byte in chunk.readableBytesView {
+                if byte == 0x0A {
+                    lines += 1
+                    swap(&previous, &last)
+                    last.removeAll(keepingCapacity: true)
+                } else {
+                    last.append(byte)
+                }
+            }
+        }
+        return (lines, String(decoding: previous, as: UTF8.self))
+    }
+
+    private static func fill(_ database: TestDatabase, _ scope: Scope) async throws {
+        let app = scope.app.number
+        try await database.pool.withSession(.never, timeout: .seconds(300)) { session in
+            try session.simple("SET statement_timeout = 0")
+            _ = try session.pipeline([
+                """
+                INSERT INTO activities (app_number, environment, activity_id, token, token_digest, token_observed_at,
+                    last_observed_at, started_at, lifetime, expires_at, confirmed_at, outcome, created_at)
+                SELECT \(app), 'sandbox', 'activity-' || n, t.token, sha256(t.token), now(), now(), now(),
+                    '8 hours', now() + interval '8 hours', now(), 'registered', now()
+                FROM generate_series(1::bigint, \(Int64(count))) AS n
+                CROSS JOIN LATERAL (SELECT int8send(n) || decode(repeat('ab', 72), 'hex') AS token) AS t
+                """,
+                """
+                INSERT INTO activity_tokens (app_number, environment, token_digest, activity_id, observed_at)
+                SELECT app_number, environment, token_digest, activity_id, token_observed_at FROM activities
+                """,
+                """
+                INSERT INTO activity_aliases (app_number, environment, kind, value, ended, activity_number)
+                SELECT app_number, environment, 'matchId', 'm', false, activity_number FROM activities
+                """,
+            ])
+            try session.simple("ANALYZE")
+        }
+    }
+}

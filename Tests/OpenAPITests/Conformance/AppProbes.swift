@@ -1,0 +1,62 @@
+import RegistryCore
+
+extension Probe {
+    private static let path = "/v1/apps/"
+
+    private static let settings: JSONValue = [
+        "name": "Food", "activityLifetime": "PT4H", "tombstoneRetention": "P3D", "eventRetention": "P30D",
+        "aliasRules": ["orderId": "backend", "userId": "any"],
+        "jwt": [
+            "issuer": "https://login.example.com", "audience": ["food", "drink"],
+            "jwksUrl": "https://login.example.com/jwks.json",
+        ],
+    ]
+
+    private static let forgetful: JSONValue = ["activityLifetime": "PT8H", "tombstoneRetention": "PT8H"]
+
+    static let apps: [Probe] = [
+        Probe("listApps", "all", .get("/v1/apps"))
+            .gives(200),
+        Probe("putApp", "a new one", .put(path + "com.example.new", [:]))
+            .gives(201, ["bundleId": "com.example.new", "activityLifetime": "PT8H", "tombstoneRetention": "P7D"]),
+        Probe("putApp", "with all settings", .put(path + "com.example.full", settings))
+            .after(.put(path + "com.example.full", [:]))
+            .gives(200, settings.members),
+        Probe("putApp", "that forgets too early", .put(path + "com.example.short", forgetful))
+            .fails(.invalidRequest),
+        Probe("putApp", "without a bundle id", .put(path + "com_example", ["name": ""]))
+            .fails(.invalidRequest),
+        Probe("getApp", "with all settings", .get(path + "com.example.read"))
+            .after(.put(path + "com.example.read", settings))
+            .gives(200, settings.members),
+        Probe("getApp", "unknown", .get(path + "com.example.none"))
+            .fails(.unknownApp),
+        Probe("deleteApp", "with what it holds", .delete(path + "com.example.gone"))
+            .after(
+                .put(path + "com.example.gone", [:]),
+                .put(path + "com.example.gone/sandbox/activities/x", Sample.registration(80))
+            )
+            .gives(204),
+        Probe("deleteApp", "unknown", .delete(path + "com.example.none"))
+            .fails(.unknownApp),
+    ]
+
+    static let service: [Probe] = [
+        Probe("getLiveness", "alive", .get("/livez"))
+            .gives(200, ["status": "ok"]),
+        Probe("getReadiness", "ready", .get("/readyz"))
+            .gives(200, ["status": "ok"]),
+        Probe("getReadiness", "in words", .get("/readyz?verbose"))
+            .gives(200),
+        Probe("getReadiness", "in words for nobody", .get("/readyz?verbose").with("Authorization", "Bearer nonsense"))
+            .fails(.unauthenticated),
+        Probe("getOpenAPI", "the document", .get("/openapi.json"))
+            .gives(200, ["openapi": "3.1.0"]),
+    ]
+
+    /// Everything that is asked of one operation in particular.
+    static var specific: [Probe] {
+        registrations + refusedRegistrations + reads + ends + namedRegistrations + namedEnds + lists + resolutions
+            + fullStates + malformedItems + apps + service
+    }
+}

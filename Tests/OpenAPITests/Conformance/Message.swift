@@ -1,0 +1,52 @@
+import HTTPTypes
+import RegistryCore
+
+/// A request, exactly as it is sent.
+struct Message: Sendable {
+    var method: HTTPRequest.Method
+    /// Path and query, percent-encoded.
+    var target: String
+    var fields: HTTPFields = [:]
+    var body: [UInt8]?
+    /// What stands in `Host`.
+    var authority = "localhost"
+
+    /// `…` stands for an app and environment that there are.
+    init(_ method: HTTPRequest.Method, _ target: String, _ body: JSONValue? = nil) {
+        self.method = method
+        self.target = target.replacing("…", with: Self.scope)
+        self.body = body?.jsonBytes
+        if body != nil { fields[.contentType] = "application/json" }
+    }
+
+    static let bundleID = "com.example.food"
+    static let scope = "/v1/apps/\(bundleID)/sandbox"
+
+    static func put(_ target: String, _ body: JSONValue) -> Message { Message(.put, target, body) }
+    static func post(_ target: String, _ body: JSONValue) -> Message { Message(.post, target, body) }
+    static func get(_ target: String) -> Message { Message(.get, target) }
+    static func delete(_ target: String) -> Message { Message(.delete, target) }
+
+    /// The same with another header field.
+    func with(_ name: String, _ value: String) -> Message {
+        var message = self
+        message.fields[HTTPField.Name(name)!] = value
+        return message
+    }
+}
+
+/// What came back.
+struct Reply: Sendable {
+    var status: Int
+    var fields: HTTPFields
+    var body: [UInt8]
+
+    /// The media type without parameters.
+    var mediaType: String? { fields[.contentType]?.split(separator: ";").first.map(String.init) }
+
+    /// The JSON of the body, line by line for NDJSON.
+    func values() throws -> [JSONValue] {
+        guard mediaType == "application/x-ndjson" else { return [try JSONParser.parse(body)] }
+        return try String(decoding: body, as: UTF8.self).split(separator: "\n").map { try JSONParser.parse(String($0)) }
+    }
+}

@@ -1,0 +1,56 @@
+import RegistryCore
+
+extension Probe {
+    private static let path = "…/activities"
+
+    private static func post(
+        _ alias: String,
+        _ token: Int,
+        _ minutes: Double? = nil,
+        _ more: JSONObject = [:]
+    ) -> Message {
+        var body = more
+        body["alias"] = .string(alias)
+        return .post(path, Sample.registration(token, minutesAgo: minutes, body))
+    }
+
+    static let namedRegistrations: [Probe] = [
+        Probe("registerActivityByAlias", "a first token", post("match-1", 40))
+            .gives(201, ["outcome": "registered", "state": "active"]),
+        Probe(
+            "registerActivityByAlias",
+            "another token",
+            post("match-2", 42, 1, ["installationId": "phone-4", "aliases": ["orderId": "o-1"]])
+        )
+        .after(post("match-2", 41, 2, ["installationId": "phone-4"]))
+        .gives(200, ["outcome": "rotated"]),
+        Probe("registerActivityByAlias", "a retired token", post("match-3", 43))
+            .after(post("match-3", 43), post("match-3", 44))
+            .fails(.superseded),
+        Probe("registerActivityByAlias", "observed before the end", post("match-4", 46, 2))
+            .after(post("match-4", 45, 3), .delete(path + "?alias=match-4"))
+            .fails(.activityEnded, ["state": "ended"]),
+        Probe("registerActivityByAlias", "nine hours after the start", post("match-5", 47, 1, Sample.startedLongAgo))
+            .fails(.activityExpired, ["state": "expired"]),
+        Probe("registerActivityByAlias", "without a name", .post(path, ["token": "no hex"]))
+            .fails(.invalidRequest),
+        Probe("registerActivityByAlias", "from the future", post("match-6", 48, -10))
+            .fails(.clockSkew),
+    ]
+
+    static let namedEnds: [Probe] = [
+        Probe("endActivityByAlias", "never seen", .delete(path + "?alias=match-7"))
+            .gives(204),
+        Probe(
+            "endActivityByAlias",
+            "of an installation",
+            .delete(path + "?alias=match-8&reason=dismissed").with("X-Installation-Id", "phone-5")
+        )
+        .after(post("match-8", 49, 1, ["installationId": "phone-5"]))
+        .gives(204),
+        Probe("endActivityByAlias", "without a name", .delete(path))
+            .fails(.invalidRequest),
+        Probe("endActivityByAlias", "in the future", .delete(path + "?alias=x&observedAt=2999-01-01T00:00:00Z"))
+            .fails(.clockSkew),
+    ]
+}

@@ -1,0 +1,118 @@
+import RegistryCore
+import Testing
+
+/// What the document must be whatever the server does: whole, without loose ends, and true to the codes of problems.
+@Suite struct DocumentTests {
+    private static let document = OpenAPIDocument.embedded
+
+    @Test("Is OpenAPI 3.1")
+    func hasItsVersion() {
+        #expect(Self.document.json["openapi"]?.text?.hasPrefix("3.1.") == true)
+    }
+
+    @Test("Every reference leads somewhere, and every component is referred to")
+    func hasNoLooseEnds() {
+        let references = Set(Self.references(in: Self.document.json))
+        for reference in references {
+            #expect(
+                SchemaValidator(document: Self.document.json).resolve(reference) != .null,
+                "\(reference) is missing"
+            )
+        }
+        for kind in Self.document.json["components"]?.members ?? [:] where kind.key != "securitySchemes" {
+            for name in kind.value.members.keys {
+                #expect(references.contains("#/components/\(kind.key)/\(name)"), "\(kind.key)/\(name) is not used")
+            }
+        }
+    }
+
+    @Test("Every operation says what it is and who may call it", arguments: document.operations.map(\.id))
+    func describesOperations(id: String) throws {
+        let operation = try #require(Self.document.operation(id))
+        #expect(Self.document.operations.count { $0.id == id } == 1, "operation ids are unique")
+        #expect(operation.json["summary"]?.text?.isEmpty == false)
+        #expect(operation.json["description"]?.text?.isEmpty == false)
+        #expect(operation.json["x-roles"] != nil)
+        #expect(operation.responses.contains { $0.status < 300 })
+        #expect(operation.responses.allSatisfy { $0.json["description"]?.text?.isEmpty == false })
+    }
+
+    @Test("Every place of a path is a documented parameter", arguments: document.operations.map(\.id))
+    func documentsPathParameters(id: String) throws {
+        let operation = try #require(Self.document.operation(id))
+        let places = operation.path.matches(of: #/\{(\w+)\}/#).map { String($0.1) }
+        let parameters = operation.parameters.filter { $0["in"]?.text == "path" }
+        #expect(parameters.compactMap { $0["name"]?.text } == places)
+        #expect(parameters.allSatisfy { $0["required"] == true })
+    }
+
+    @Test("Every answer carries Request-Id and says how long it may be kept", arguments: document.operations.map(\.id))
+    func documentsCommonHeaders(id: String) throws {
+        for response in try #require(Self.document.operation(id)).responses {
+            let names = Set(response.headers.map(\.key))
+            #expect(names.isSuperset(of: ["Request-Id", "Cache-Control"]), "\(response.status)")
+            #expect(response.headers.allSatisfy { $0.value["required"] == true })
+        }
+    }
+
+    @Test("Every schema's and every answer's examples are valid, and use no undocumented member")
+    func hasValidExamples() {
+        let validator = SchemaValidator(document: Self.document.json, refusesUndocumented: true)
+        let examples = Self.examples(in: Self.document.json)
+        #expect(examples.count > 50)
+        for (schema, example) in examples {
+            #expect(validator.faults(of: example, against: schema) == [], "\(example)")
+        }
+    }
+
+    @Test("The codes and titles are those of the service")
+    func namesEveryProblem() throws {
+        let schemas = try #require(Self.document.json["components"]?["schemas"])
+        let codes = schemas["ProblemCode"]?["enum"]?.elements.compactMap(\.text) ?? []
+        let titles = schemas["Problem"]?["properties"]?["title"]?["enum"]?.elements.compactMap(\.text) ?? []
+        #expect(codes.sorted() == Problem.Code.allCases.map(\.rawValue).sorted())
+        #expect(titles.sorted() == Problem.Code.allCases.map(\.title).sorted())
+        let description = try #require(schemas["ProblemCode"]?["description"]?.text)
+        for code in Problem.Code.allCases {
+            #expect(description.contains("`\(code.rawValue)` \(code.status) \"\(code.title)\""))
+        }
+    }
+
+    @Test("Every code is documented with its own status", arguments: document.operations.map(\.id))
+    func givesCodesTheirStatus(id: String) throws {
+        for response in try #require(Self.document.operation(id)).responses where response.status >= 400 {
+            #expect(!response.codes.isEmpty)
+            for name in response.codes {
+                #expect(Problem.Code(rawValue: name)?.status == response.status, "\(name)")
+                #expect(response.json["description"]?.text?.contains("`\(name)`") == true, "\(name) is explained")
+            }
+        }
+    }
+}
+
+extension DocumentTests {
+    private static func references(in json: JSONValue) -> [String] {
+        switch json {
+        case .object(let members):
+            (members["$ref"]?.text.map { [$0] } ?? []) + members.flatMap { references(in: $0.value) }
+        case .array(let elements): elements.flatMap(references)
+        default: []
+        }
+    }
+
+    /// A schema has a list of examples; a media type has a schema and examples by name, or one example.
+    private static func examples(in json: JSONValue) -> [(schema: JSONValue, example: JSONValue)] {
+        let inner = json.elements.flatMap(examples) + json.members.flatMap { examples(in: $0.value) }
+        let ofSchema = json["examples"]?.elements ?? []
+        guard let schema = json["schema"] else { return inner + ofSchema.map { (json, $0) } }
+        let named = (json["examples"]?.members ?? [:]).compactMap { $0.value["value"] }
+        let single = json["example"].map(lines) ?? []
+        return inner + (named + single).map { (schema, $0) }
+    }
+
+    /// An example of NDJSON is a text of many values.
+    private static func lines(of example: JSONValue) -> [JSONValue] {
+        guard let text = example.text, text.hasPrefix("{") else { return [example] }
+        return text.split(separator: "\n").map { (try? JSONParser.parse(String($0))) ?? .null }
+    }
+}

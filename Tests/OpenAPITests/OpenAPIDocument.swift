@@ -1,0 +1,102 @@
+import RegistryCore
+
+@testable import RegistryServer
+
+/// The OpenAPI document that is embedded in the server.
+struct OpenAPIDocument: Sendable {
+    let json: JSONValue
+    let operations: [DocumentedOperation]
+
+    /// The document of this build; it is read once.
+    static let embedded: OpenAPIDocument = {
+        do {
+            return OpenAPIDocument(try JSONParser.parse(PackageResources.openapi_json))
+        } catch {
+            fatalError("openapi.json is no JSON: \(error)")
+        }
+    }()
+
+    private static let methods = ["get", "put", "post", "delete", "patch", "head", "options"]
+
+    init(_ json: JSONValue) {
+        self.json = json
+        let references = SchemaValidator(document: json)
+        operations = (json["paths"]?.members ?? [:]).flatMap { path in
+            path.value.members.filter { Self.methods.contains($0.key) }.map { method in
+                DocumentedOperation(json: method.value, method: method.key, path: path.key, references: references)
+            }
+        }
+    }
+
+    /// An operation by its `operationId`.
+    func operation(_ id: String) -> DocumentedOperation? { operations.first { $0.id == id } }
+}
+
+/// One method of one path.
+struct DocumentedOperation: Sendable {
+    let json: JSONValue
+    /// Lower case, as the document has it.
+    let method: String
+    let path: String
+    fileprivate let references: SchemaValidator
+
+    var id: String { json["operationId"]?.text ?? "" }
+    var roles: [String] { json["x-roles"]?.elements.compactMap(\.text) ?? [] }
+
+    /// The parameters, with references followed.
+    var parameters: [JSONValue] { (json["parameters"]?.elements ?? []).map(follow) }
+
+    /// The schema of a body in JSON, where the operation takes one.
+    var requestSchema: JSONValue? { json["requestBody"]?["content"]?["application/json"]?["schema"] }
+
+    /// Everything that the operation can answer, by status.
+    var responses: [DocumentedResponse] {
+        (json["responses"]?.members ?? [:]).map { member in
+            DocumentedResponse(
+                json: follow(member.value),
+                reference: member.value["$ref"]?.text,
+                status: Int(member.key) ?? 0,
+                references: references
+            )
+        }
+    }
+
+    /// What the document says of a status, or nil when it says nothing.
+    func response(_ status: Int) -> DocumentedResponse? { responses.first { $0.status == status } }
+
+    /// Whether no credentials are needed.
+    var isOpenToEveryone: Bool {
+        guard case .array(let requirements)? = json["security"] else { return false }
+        return requirements.isEmpty || requirements.contains { $0.members.isEmpty }
+    }
+
+    private func follow(_ value: JSONValue) -> JSONValue { value["$ref"]?.text.map(references.resolve) ?? value }
+}
+
+/// What an operation answers with one status.
+struct DocumentedResponse: Sendable {
+    let json: JSONValue
+    /// The shared response that it refers to, if it does.
+    let reference: String?
+    let status: Int
+    fileprivate let references: SchemaValidator
+
+    /// The headers by name, with references followed.
+    var headers: [JSONObject.Member] {
+        (json["headers"]?.members ?? [:]).map { header in
+            (key: header.key, value: header.value["$ref"]?.text.map(references.resolve) ?? header.value)
+        }
+    }
+
+    /// The schema of a body by its media type; nil when the answer must be empty.
+    var schemas: [String: JSONValue]? {
+        guard case .object(let content)? = json["content"] else { return nil }
+        return Dictionary(content.map { ($0.key, $0.value["schema"] ?? true) }) { first, _ in first }
+    }
+
+    /// The problem codes that come with the status; none for a success.
+    var codes: [String] {
+        let parts = schemas?["application/problem+json"]?["allOf"]?.elements ?? []
+        return parts.flatMap { $0["properties"]?["code"]?["enum"]?.elements ?? [] }.compactMap(\.text)
+    }
+}

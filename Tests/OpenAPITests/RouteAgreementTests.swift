@@ -1,0 +1,44 @@
+import HTTPTypes
+import RegistryCore
+import Testing
+
+@testable import RegistryServer
+
+/// The document and the server's table of routes name the same calls, for the same roles, with the same bodies.
+@Suite struct RouteAgreementTests {
+    private static let document = OpenAPIDocument.embedded
+
+    @Test("Every route is documented, and every documented operation is a route")
+    func namesTheSameCalls() {
+        let documented = Self.document.operations.map { "\($0.method.uppercased()) \($0.path)" }
+        let routed = Route.all.map { "\($0.method.rawValue) \($0.template)" }
+        #expect(documented.sorted() == routed.sorted())
+    }
+
+    @Test("For the same roles", arguments: document.operations.map(\.id))
+    func namesTheSameRoles(id: String) throws {
+        let operation = try #require(Self.document.operation(id))
+        let route = try Self.route(of: operation)
+        #expect(operation.roles.sorted() == (route.access.roles ?? []).map(\.rawValue).sorted())
+        #expect(operation.isOpenToEveryone == (route.access == .everyone))
+    }
+
+    @Test("With the same bodies", arguments: document.operations.map(\.id))
+    func takesTheSameBodies(id: String) throws {
+        let operation = try #require(Self.document.operation(id))
+        let route = try Self.route(of: operation)
+        #expect((operation.requestSchema != nil) == (route.body != .none))
+        #expect(operation.response(413)?.reference == Self.tooLarge[route.body])
+        #expect((operation.response(415) != nil) == (route.body != .none))
+    }
+
+    private static let tooLarge: [Route.Body: String] = [
+        .single: "#/components/responses/BodyTooLarge", .batch: "#/components/responses/BatchTooLarge",
+    ]
+
+    private static func route(of operation: DocumentedOperation) throws -> Route {
+        try #require(
+            Route.all.first { $0.method.rawValue.lowercased() == operation.method && $0.template == operation.path }
+        )
+    }
+}

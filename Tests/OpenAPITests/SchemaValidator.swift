@@ -1,0 +1,123 @@
+import RegistryCore
+
+/// Holds JSON against the schemas of an OpenAPI 3.1 document: the subset of JSON Schema 2020-12 that ours uses.
+///
+/// A keyword that it does not know is a fault, so that none is passed over in silence.
+struct SchemaValidator: Sendable {
+    /// Where `#/…` references lead.
+    let document: JSONValue
+    /// A member that the schema does not name is a fault too, unless the schema says `additionalProperties`. Readers
+    /// must let unknown members be; the service itself must not send any that it does not document.
+    var refusesUndocumented = false
+
+    /// Everything that is wrong with the value, with pointers into it; empty when it is valid.
+    func faults(of value: JSONValue, against schema: JSONValue, at pointer: String = "") -> [JSONFault] {
+        let faults = branchFaults(of: value, against: schema, at: pointer)
+        guard refusesUndocumented, case .object(let object) = value, let names = documentedNames(of: schema) else {
+            return faults
+        }
+        return faults
+            + object.keys.filter { !names.contains($0) }.map {
+                JSONFault(pointer: "\(pointer)/\($0)", detail: "is not documented")
+            }
+    }
+
+    /// The same without the check for undocumented members, which only the whole of a schema's branches can decide.
+    func branchFaults(of value: JSONValue, against schema: JSONValue, at pointer: String) -> [JSONFault] {
+        switch schema {
+        case .bool(true): []
+        case .object(let keywords): keywords.flatMap { faults(of: value, keyword: $0, among: keywords, at: pointer) }
+        default: [JSONFault(pointer: pointer, detail: "is not allowed")]
+        }
+    }
+
+    /// What a local reference names; null, which is no schema, when there is no such thing.
+    func resolve(_ reference: String) -> JSONValue {
+        guard reference.hasPrefix("#/") else { return .null }
+        return reference.dropFirst(2).split(separator: "/").reduce(document) { value, part in
+            value[String(part).replacing("~1", with: "/").replacing("~0", with: "~")] ?? .null
+        }
+    }
+
+    private func faults(
+        of value: JSONValue,
+        keyword: JSONObject.Member,
+        among keywords: JSONObject,
+        at pointer: String
+    ) -> [JSONFault] {
+        switch keyword.key {
+        case "description", "examples", "example", "default": []
+        case "$ref", "allOf", "anyOf", "oneOf": combinationFaults(of: value, keyword, at: pointer)
+        case "properties", "required", "additionalProperties", "propertyNames", "maxProperties":
+            objectFaults(of: value, keyword, among: keywords, at: pointer)
+        case "items", "minItems", "maxItems": arrayFaults(of: value, keyword, at: pointer)
+        default: scalarFaults(of: value, keyword, at: pointer)
+        }
+    }
+}
+
+// MARK: Combinations
+
+extension SchemaValidator {
+    private func combinationFaults(of value: JSONValue, _ keyword: JSONObject.Member, at pointer: String) -> [JSONFault]
+    {
+        switch (keyword.key, keyword.value) {
+        case ("$ref", .string(let reference)):
+            return branchFaults(of: value, against: resolve(reference), at: pointer)
+        case ("allOf", .array(let schemas)):
+            return schemas.flatMap { branchFaults(of: value, against: $0, at: pointer) }
+        case ("anyOf", .array(let schemas)):
+            return alternativeFaults(of: value, schemas, allowed: 1...schemas.count, at: pointer)
+        case ("oneOf", .array(let schemas)):
+            return alternativeFaults(of: value, schemas, allowed: 1...1, at: pointer)
+        default: return [unsupported(keyword, at: pointer)]
+        }
+    }
+
+    private func alternativeFaults(
+        of value: JSONValue,
+        _ schemas: [JSONValue],
+        allowed: ClosedRange<Int>,
+        at pointer: String
+    ) -> [JSONFault] {
+        let all = schemas.map { branchFaults(of: value, against: $0, at: pointer) }
+        let matches = all.count(where: \.isEmpty)
+        guard !allowed.contains(matches) else { return [] }
+        let count = JSONFault(pointer: pointer, detail: "matches \(matches) of \(schemas.count) alternatives")
+        return [count] + (matches == 0 ? all.min { $0.count < $1.count } ?? [] : [])
+    }
+
+    func unsupported(_ keyword: JSONObject.Member, at pointer: String) -> JSONFault {
+        JSONFault(pointer: pointer, detail: "meets the unsupported keyword \(keyword.key): \(keyword.value)")
+    }
+}
+
+// MARK: Undocumented members
+
+extension SchemaValidator {
+    /// The members that a schema and its branches name; nil when it lets any through.
+    private func documentedNames(of schema: JSONValue) -> Set<String>? {
+        guard let names = names(in: schema), !names.isEmpty else { return nil }
+        return names
+    }
+
+    private func names(in schema: JSONValue) -> Set<String>? {
+        guard schema["additionalProperties"] == nil else { return nil }
+        var names: Set<String> = []
+        if case .object(let properties)? = schema["properties"] { names.formUnion(properties.keys) }
+        for branch in branches(of: schema) {
+            guard let more = self.names(in: branch) else { return nil }
+            names.formUnion(more)
+        }
+        return names
+    }
+
+    private func branches(of schema: JSONValue) -> [JSONValue] {
+        var branches: [JSONValue] = []
+        if case .string(let reference)? = schema["$ref"] { branches.append(resolve(reference)) }
+        for key in ["allOf", "anyOf", "oneOf"] {
+            if case .array(let schemas)? = schema[key] { branches += schemas }
+        }
+        return branches
+    }
+}

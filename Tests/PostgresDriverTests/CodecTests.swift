@@ -1,0 +1,245 @@
+import Foundation
+import PostgresDriver
+import Testing
+
+/// A value and the server's own text for it.
+struct CodecCase: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let check: @Sendable (borrowing PostgresSession) throws -> Void
+
+    init<Value: PostgresEncodable & PostgresDecodable & Equatable>(_ value: Value, _ text: String?, as type: String) {
+        testDescription = "\(text ?? "NULL")::\(type)"
+        check = { session in
+            let row = try session.execute(
+                """
+                SELECT \(value), \(value)::\(unescaped: type)::text, \(text)::\(unescaped: type),
+                    pg_typeof(\(value))::text
+                """
+            )[0].decode(Value.self, String?.self, Value.self, String.self)
+            #expect(row.0 == value)
+            #expect(row.1 == text)
+            #expect(row.2 == value)
+            #expect(row.3 == type)
+        }
+    }
+}
+
+@Suite struct CodecTests {
+    static let scalars: [CodecCase] = [
+        CodecCase(true, "true", as: "boolean"),
+        CodecCase(false, "false", as: "boolean"),
+        CodecCase(Int16.min, "-32768", as: "smallint"),
+        CodecCase(Int16.max, "32767", as: "smallint"),
+        CodecCase(Int32.min, "-2147483648", as: "integer"),
+        CodecCase(Int32.max, "2147483647", as: "integer"),
+        CodecCase(Int64.min, "-9223372036854775808", as: "bigint"),
+        CodecCase(Int.max, "9223372036854775807", as: "bigint"),
+        CodecCase(-1, "-1", as: "bigint"),
+        CodecCase(0.1, "0.1", as: "double precision"),
+        CodecCase(-Double.infinity, "-Infinity", as: "double precision"),
+        CodecCase(Double.leastNonzeroMagnitude, "5e-324", as: "double precision"),
+        CodecCase("", "", as: "text"),
+        CodecCase("it's \"𝄞\" \\ $1 ü\n", "it's \"𝄞\" \\ $1 ü\n", as: "text"),
+        CodecCase([UInt8](), "\\x", as: "bytea"),
+        CodecCase([UInt8(0), 255, 92, 39], "\\x00ff5c27", as: "bytea"),
+        CodecCase(
+            UUID(uuidString: "00112233-4455-6677-8899-AABBCCDDEEFF")!,
+            "00112233-4455-6677-8899-aabbccddeeff",
+            as: "uuid"
+        ),
+        CodecCase(JSONB(#"{"a": [1, null, "ü"]}"#), #"{"a": [1, null, "ü"]}"#, as: "jsonb"),
+    ]
+
+    static let times: [CodecCase] = [
+        CodecCase(Date(timeIntervalSince1970: 946_684_800), "2000-01-01 00:00:00+00", as: "timestamp with time zone"),
+        CodecCase(Date(timeIntervalSince1970: 0), "1970-01-01 00:00:00+00", as: "timestamp with time zone"),
+        CodecCase(
+            Date(timeIntervalSinceReferenceDate: 0.000001),
+            "2001-01-01 00:00:00.000001+00",
+            as: "timestamp with time zone"
+        ),
+        CodecCase(
+            Date(timeIntervalSinceReferenceDate: -0.000001),
+            "2000-12-31 23:59:59.999999+00",
+            as: "timestamp with time zone"
+        ),
+        CodecCase(Date.distantFuture, "infinity", as: "timestamp with time zone"),
+        CodecCase(Date.distantPast, "-infinity", as: "timestamp with time zone"),
+        CodecCase(Duration.zero, "00:00:00", as: "interval"),
+        CodecCase(Duration.microseconds(-1), "-00:00:00.000001", as: "interval"),
+        CodecCase(Duration.seconds(100 * 3600), "100:00:00", as: "interval"),
+    ]
+
+    static let nulls: [CodecCase] = [
+        CodecCase(Bool?.none, nil, as: "boolean"),
+        CodecCase(Int16?.none, nil, as: "smallint"),
+        CodecCase(Int32?.none, nil, as: "integer"),
+        CodecCase(Int64?.none, nil, as: "bigint"),
+        CodecCase(Int?.none, nil, as: "bigint"),
+        CodecCase(Double?.none, nil, as: "double precision"),
+        CodecCase(String?.none, nil, as: "text"),
+        CodecCase(String?.some("there"), "there", as: "text"),
+        CodecCase([UInt8]?.none, nil, as: "bytea"),
+        CodecCase(UUID?.none, nil, as: "uuid"),
+        CodecCase(Date?.none, nil, as: "timestamp with time zone"),
+        CodecCase(Duration?.none, nil, as: "interval"),
+        CodecCase(JSONB?.none, nil, as: "jsonb"),
+        CodecCase([String]?.none, nil, as: "text[]"),
+    ]
+
+    static let arrays: [CodecCase] = [
+        CodecCase([String](), "{}", as: "text[]"),
+        CodecCase(["a", "", "NULL", "b,\"c\\"], #"{a,"","NULL","b,\"c\\"}"#, as: "text[]"),
+        CodecCase(["a", nil], "{a,NULL}", as: "text[]"),
+        CodecCase([[UInt8]](), "{}", as: "bytea[]"),
+        CodecCase([[1, 2], []] as [[UInt8]], #"{"\\x0102","\\x"}"#, as: "bytea[]"),
+        CodecCase([[255], nil] as [[UInt8]?], #"{"\\xff",NULL}"#, as: "bytea[]"),
+        CodecCase([true, nil, false], "{t,NULL,f}", as: "boolean[]"),
+        CodecCase([Int16(1), nil], "{1,NULL}", as: "smallint[]"),
+        CodecCase([Int32(-1)], "{-1}", as: "integer[]"),
+        CodecCase([Int64.max, nil], "{9223372036854775807,NULL}", as: "bigint[]"),
+        CodecCase([1, 2, 3], "{1,2,3}", as: "bigint[]"),
+        CodecCase([0.5, nil], "{0.5,NULL}", as: "double precision[]"),
+        CodecCase(
+            [Date(timeIntervalSince1970: 0), nil],
+            #"{"1970-01-01 00:00:00+00",NULL}"#,
+            as: "timestamp with time zone[]"
+        ),
+        CodecCase([Duration.seconds(1), nil], "{00:00:01,NULL}", as: "interval[]"),
+        CodecCase([JSONB("1"), nil], "{1,NULL}", as: "jsonb[]"),
+        CodecCase([UUID?.none], "{NULL}", as: "uuid[]"),
+    ]
+
+    @Test(arguments: scalars + times + nulls + arrays)
+    func roundTrip(_ example: CodecCase) async throws {
+        let configuration = try await ownSchema(1) { $0.settings["timezone"] = "UTC" }
+        try await withPool(configuration: configuration) { pool in
+            try await pool.withSession { try example.check($0) }
+        }
+    }
+
+    @Test func decodesSmallerIntegersAndReals() async throws {
+        try await withPool(1) { pool in
+            try await pool.withSession { session in
+                let row = try session.execute("SELECT 7::int2, 8::int4, 9::int8, 9::int8, 0.5::float4")[0]
+                let decoded = try row.decode(Int.self, Int64.self, Int16.self, Int32.self, Double.self)
+                #expect(
+                    (decoded.0, decoded.1, decoded.2, decoded.3, decoded.4) == (
+                        Int(7), Int64(8), Int16(9), Int32(9), 0.5
+                    )
+                )
+            }
+        }
+    }
+
+    @Test func decodesTextLikeTypesAndEnums() async throws {
+        try await withPool(1) { pool in
+            try await pool.withSession { session in
+                try session.simple("CREATE TYPE mood AS ENUM ('calm'); CREATE DOMAIN word AS varchar(9)")
+                let mood = "calm"
+                let row = try session.execute(
+                    "SELECT \(mood)::mood, 'w'::word, 'n'::name, 'v'::varchar, 'b'::char(1), 'u', ARRAY['calm'::mood]"
+                )[0]
+                let decoded = try row.decode(
+                    String.self,
+                    String.self,
+                    String.self,
+                    String.self,
+                    String.self,
+                    String.self,
+                    [String].self
+                )
+                #expect(
+                    [decoded.0, decoded.1, decoded.2, decoded.3, decoded.4, decoded.5] == [
+                        "calm", "w", "n", "v", "b", "u",
+                    ]
+                )
+                #expect(decoded.6 == ["calm"])
+            }
+        }
+    }
+
+    @Test func roundsDatesToTheNearestMicrosecond() async throws {
+        let reference = 700_000_000.0
+        try await withPool(1) { pool in
+            try await pool.withSession { session in
+                for (seconds, microseconds) in [(0.000_000_4, 0), (0.000_000_6, 1), (0.999_999_7, 1_000_000)] {
+                    let date = Date(timeIntervalSinceReferenceDate: reference + seconds)
+                    let base = Date(timeIntervalSinceReferenceDate: reference)
+                    let row = try session.execute("SELECT (extract(epoch FROM \(date) - \(base)) * 1000000)::int8")[0]
+                    #expect(try row.decode(Int.self) == microseconds)
+                }
+            }
+        }
+    }
+
+    @Test func datesThatTheServerMadeAreExact() async throws {
+        try await withPool(1) { pool in
+            try await pool.withSession { session in
+                let rows = try session.execute(
+                    """
+                    SELECT '1900-01-01'::timestamptz + i * interval '1234567.654321 s',
+                        row_number() OVER (ORDER BY i) FROM generate_series(1, 5000) AS i ORDER BY i
+                    """
+                ).decode((Date, Int).self)
+                let back = try session.execute(
+                    """
+                    SELECT count(*) FROM unnest(\(rows.map(\.0))) WITH ORDINALITY AS sent (at, i)
+                    WHERE at = '1900-01-01'::timestamptz + i * interval '1234567.654321 s'
+                    """
+                )
+                #expect(try back[0].decode(Int.self) == 5000)
+            }
+        }
+    }
+
+    @Test func extremeDatesAndDurationsDoNotTrap() async throws {
+        try await withPool(1) { pool in
+            try await pool.withSession { session in
+                let dates = [Double.nan, .infinity, -.infinity, 1e300].map(Date.init(timeIntervalSinceReferenceDate:))
+                let result = try session.execute("SELECT \(dates)::text, \(Duration.seconds(Int64.max))")
+                let row = try result[0].decode(String.self, Duration.self)
+                #expect(row.0 == "{-infinity,infinity,-infinity,infinity}")
+                #expect(row.1 == .microseconds(Int64.max))
+            }
+        }
+    }
+
+    @Test func daysAreTwentyFourHours() async throws {
+        try await withPool(1) { pool in
+            let length = try await pool.value(Duration.self, "SELECT interval '2 days 1 us'")
+            #expect(length == .microseconds(172_800_000_001))
+        }
+    }
+
+    static let misfits: [SQL] = [
+        "SELECT 'text'", "SELECT NULL::int8", "SELECT 1, 2", "SELECT 40000", "SELECT '\\x01'::bytea", "SELECT 1.5",
+        "SELECT '{1}'::int8[]",
+    ]
+
+    @Test(arguments: misfits.indices)
+    func refusesWhatDoesNotFit(_ index: Int) async throws {
+        try await withPool(1) { pool in
+            let error = try await postgresError { _ = try await pool.value(Int16.self, Self.misfits[index]) }
+            #expect(error.code == .decoding)
+            #expect(!error.isSafeToRetry)
+            #expect(error.file.hasSuffix("Support.swift"))
+        }
+    }
+
+    @Test func refusesOtherMisfits() async throws {
+        try await withPool(1) { pool in
+            try await pool.withSession { session in
+                let months = try session.execute(
+                    "SELECT interval '1 month', '{{1},{2}}'::int8[], '{1,NULL}'::int8[], 1"
+                )[0]
+                #expect(throws: PostgresError.self) { try months.column(0, as: Duration.self) }
+                #expect(throws: PostgresError.self) { try months.column(1, as: [Int].self) }
+                #expect(throws: PostgresError.self) { try months.column(2, as: [Int].self) }
+                #expect(throws: PostgresError.self) { try months.column(3, as: String.self) }
+                #expect(throws: PostgresError.self) { try months.column(4, as: Int.self) }
+                #expect(try months.column(2, as: [Int?].self) == [1, nil])
+            }
+        }
+    }
+}

@@ -1,0 +1,262 @@
+import Foundation
+import PostgresDriver
+import Testing
+
+@Suite struct FailureTests {
+    /// Waits until a backend of the pool waits for a lock, and returns its number.
+    private func blockedBackend(_ pool: PostgresPool) async throws -> Int {
+        var backend: Int?
+        try await until {
+            backend = try await pool.value(
+                Int?.self,
+                """
+                SELECT max(pid)::int8 FROM pg_stat_activity
+                WHERE application_name = current_setting('application_name') AND wait_event_type = 'Lock'
+                """
+            )
+            return backend != nil
+        }
+        return try #require(backend)
+    }
+
+    private func terminate(_ backend: Int, _ pool: PostgresPool) async throws {
+        let isDone = try await pool.value(Bool.self, "SELECT pg_terminate_backend(\(Int32(backend)))")
+        #expect(isDone)
+    }
+
+    @Test func aFrozenBackendCostsNoMoreThanTheDeadline() async throws {
+        try await withPool(1) { pool in
+            let backend = try await pool.value(Int.self, "SELECT pg_backend_pid()")
+            kill(pid_t(backend), SIGSTOP)
+            defer { kill(pid_t(backend), SIGCONT) }
+            let start = ContinuousClock.now
+            let error = try await postgresError {
+                try await pool.withSession(.idempotentRead, timeout: .milliseconds(300)) {
+                    _ = try $0.execute("SELECT 1")
+                }
+            }
+            #expect((.milliseconds(300) ..< .seconds(10)).contains(start.duration(to: .now)))
+            #expect(error.code == .deadlineExceeded)
+            #expect(!error.isSafeToRetry)
+            try await pool.run("SELECT 1")
+            #expect(pool.statistics.connects == 2)
+        }
+    }
+
+    @Test func aFrozenBackendInsideOfATransactionIsCertainlyRolledBack() async throws {
+        try await withPool(1) { pool in
+            let error = try await postgresError {
+                try await pool.withSession(timeout: .seconds(2)) { session in
+                    let backend = try session.execute("SELECT pg_backend_pid()")[0].decode(Int.self)
+                    defer { kill(pid_t(backend), SIGCONT) }
+                    try session.transaction { transaction in
+                        _ = try transaction.execute("SELECT 1")
+                        kill(pid_t(backend), SIGSTOP)
+                        let inner = #expect(throws: PostgresError.self) { try transaction.execute("SELECT 2") }
+                        #expect(inner?.code == .deadlineExceeded)
+                        #expect(inner?.isSafeToRetry == true)
+                    }
+                }
+            }
+            #expect(error.code == .deadlineExceeded)
+        }
+    }
+
+    @Test func aConnectionThatDiedIdleIsReplacedUnseen() async throws {
+        try await withPool(2) { pool in
+            let backends = Journal()
+            for _ in 0..<2 {
+                let both = Rendezvous(2)
+                async let first: Void = note(pool, backends, both)
+                async let second: Void = note(pool, backends, both)
+                _ = try await (first, second)
+                if backends.numbers.count == 2 { try await endBackends(backends.numbers) }
+            }
+            #expect(Set(backends.numbers).count == 4)
+            #expect(pool.statistics.failures == 0)
+            #expect(pool.statistics.retries == 0)
+        }
+    }
+
+    private func note(_ pool: PostgresPool, _ backends: Journal, _ meeting: Rendezvous) async throws {
+        try await pool.withSession(.never) { session in
+            backends.note(try session.execute("SELECT pg_backend_pid()")[0].decode(Int.self))
+            meeting.arrive()
+        }
+    }
+
+    private func endBackends(_ backends: [Int]) async throws {
+        try await withPool(1) { pool in
+            for backend in backends { try await terminate(backend, pool) }
+            try await until {
+                try await pool.value(Int.self, "SELECT count(*) FROM pg_stat_activity WHERE pid = ANY(\(backends))")
+                    == 0
+            }
+        }
+    }
+
+    /// Runs statements of which the last waits for a lock, and ends their backend meanwhile.
+    private func runAndTerminate(_ retry: RetryPolicy, _ tries: Counter, _ pool: PostgresPool) async throws -> Int {
+        let (inside, end) = (Counter(), Gate())
+        let holder = Task {
+            try await pool.withSession { session in
+                _ = try session.execute("SELECT pg_advisory_lock(77)")
+                inside.increment()
+                end.pass()
+                _ = try session.execute("SELECT pg_advisory_unlock(77)")
+            }
+        }
+        try await until { inside.value == 1 }
+        let victim = Task {
+            try await pool.withSession(retry) { session in
+                tries.increment()
+                let lock: SQL = "SELECT pg_advisory_xact_lock(77)"
+                return try session.pipeline(["INSERT INTO t VALUES (1)", lock, "SELECT 7"])[2][0].decode(Int.self)
+            }
+        }
+        try await terminate(try await blockedBackend(pool), pool)
+        end.open()
+        try await holder.value
+        return try await victim.value
+    }
+
+    @Test func aWriteWhoseConnectionBreaksIsNotRetried() async throws {
+        try await withPool(3) { pool in
+            try await pool.run("CREATE TABLE t (id int)")
+            let tries = Counter()
+            let error = try await postgresError { _ = try await runAndTerminate(.ifSafe, tries, pool) }
+            #expect(error.code == .connectionLost)
+            #expect(error.sqlState == "57P01")
+            #expect(!error.isSafeToRetry)
+            #expect(tries.value == 1)
+            let rows = try await pool.value(Int.self, "SELECT count(*) FROM t")
+            #expect(rows == 0)
+        }
+    }
+
+    @Test func anIdempotentReadWhoseConnectionBreaksIsRetriedOnce() async throws {
+        try await withPool(3) { pool in
+            try await pool.run("CREATE TABLE t (id int)")
+            let tries = Counter()
+            let result = try await runAndTerminate(.idempotentRead, tries, pool)
+            #expect(result == 7)
+            #expect(tries.value == 2)
+        }
+    }
+
+    @Test func anIdempotentReadIsNotRetriedForEver() async throws {
+        try await withPool(1) { pool in
+            let tries = Counter()
+            let error = try await postgresError {
+                try await pool.withSession(.idempotentRead) { session in
+                    tries.increment()
+                    _ = try session.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+                }
+            }
+            #expect(error.code == .connectionLost)
+            #expect(tries.value == 2)
+        }
+    }
+
+    @Test func aTransactionWhoseConnectionBreaksBeforeCommitIsRunAgain() async throws {
+        try await withPool(1) { pool in
+            try await pool.run("CREATE TABLE t (id int)")
+            let tries = Counter()
+            try await pool.withSession { session in
+                let isFirst = tries.increment() == 1
+                try session.transaction { transaction in
+                    _ = try transaction.execute("INSERT INTO t VALUES (1)")
+                    if isFirst { _ = try transaction.execute("SELECT pg_terminate_backend(pg_backend_pid())") }
+                }
+            }
+            let rows = try await pool.value(Int.self, "SELECT count(*) FROM t")
+            #expect((tries.value, rows) == (2, 1))
+        }
+    }
+
+    @Test func aCommitThatTheStandbyDoesNotHaveIsNoSuccess() async throws {
+        let cluster = try await ThrowawayCluster.start(settings: ["synchronous_standby_names": "absent"])
+        let configuration = try await ownSchema(1, on: cluster.socketString) {
+            $0.settings["synchronous_commit"] = "local"
+        }
+        try await withPool(configuration: configuration) { pool in
+            try await pool.run("CREATE TABLE t (id int)")
+            let backend = try await pool.value(Int.self, "SELECT pg_backend_pid()")
+            let tries = Counter()
+            let write = Task {
+                try await pool.withSession { session in
+                    tries.increment()
+                    _ = try session.pipeline(["SET LOCAL synchronous_commit = on", "INSERT INTO t VALUES (1)"])
+                }
+            }
+            try await cancelReplicationWait(of: backend, on: cluster)
+            let error = try await postgresError { try await write.value }
+            #expect(error.code == .commitNotReplicated)
+            #expect(!error.isSafeToRetry)
+            #expect(tries.value == 1)
+            try await pool.run("INSERT INTO t VALUES (2)")
+        }
+    }
+
+    private func cancelReplicationWait(of backend: Int, on cluster: ThrowawayCluster) async throws {
+        try await withPool(configuration: PostgresConfiguration(connectionString: cluster.socketString)) { pool in
+            let cancel: SQL = """
+                SELECT count(*) FROM (
+                    SELECT pg_cancel_backend(pid) FROM pg_stat_activity
+                    WHERE pid = \(Int32(backend)) AND wait_event = 'SyncRep' OFFSET 0
+                ) AS waiting WHERE pg_cancel_backend
+                """
+            try await until { try await pool.value(Int.self, cancel) == 1 }
+        }
+    }
+
+    @Test func aRestartOfTheServerIsSurvived() async throws {
+        let cluster = try await ThrowawayCluster.start()
+        try await withPool(4, on: cluster.tcpString) { pool in
+            try await pool.run("SELECT 1")
+            try await cluster.stop(mode: "immediate")
+            try await cluster.resume()
+            try await pool.run("SELECT 2")
+            #expect(pool.statistics.connects == 2)
+            #expect(pool.statistics.failures == 0)
+        }
+    }
+
+    @Test func whileTheServerIsDownCallersFailFastAndAfterwardsAllRecovers() async throws {
+        let cluster = try await ThrowawayCluster.start()
+        try await withPool(4, on: cluster.tcpString) { pool in
+            try await pool.run("SELECT 1")
+            try await cluster.stop()
+            let start = ContinuousClock.now
+            for _ in 0..<200 {
+                let error = try await postgresError { try await pool.run("SELECT 2") }
+                #expect(error.code == .connectionFailed)
+                #expect(error.isSafeToRetry)
+            }
+            #expect(start.duration(to: .now) < .seconds(10))
+            #expect(pool.statistics.failures < 20)
+            try await cluster.resume()
+            try await until(.seconds(5)) { (try? await pool.run("SELECT 3")) != nil }
+        }
+    }
+
+    @Test func withoutPauseNobodyQueuesBehindAServerThatDoesNotAnswer() async throws {
+        let listener = try SilentListener()
+        var configuration = PostgresConfiguration(
+            connectionString: "host=127.0.0.1 port=\(listener.port) user=nobody sslmode=disable"
+        )
+        configuration.connectTimeout = .milliseconds(200)
+        try await withPool(configuration: configuration) { pool in
+            let start = ContinuousClock.now
+            await withTaskGroup(of: Void.self) { group in
+                for _ in 0..<40 {
+                    group.addTask {
+                        let error = try? await postgresError { try await pool.run("SELECT 1") }
+                        #expect(error?.code == .connectionFailed)
+                    }
+                }
+            }
+            #expect(start.duration(to: .now) < .seconds(4))
+        }
+    }
+}

@@ -1,0 +1,115 @@
+import PostgresDriver
+import Testing
+
+@Suite struct HostTests {
+    private func string(_ ports: [Int], _ more: String = "") -> String {
+        let hosts = ports.map { _ in "127.0.0.1" }.joined(separator: ",")
+        let list = ports.map(String.init).joined(separator: ",")
+        return "host=\(hosts) port=\(list) user=postgres dbname=postgres sslmode=disable \(more)"
+    }
+
+    private func answeringPort(_ pool: PostgresPool) async throws -> Int {
+        try await pool.value(Int.self, "SELECT inet_server_port()")
+    }
+
+    @Test func aHostThatRefusesIsSkipped() async throws {
+        let alive = try await ThrowawayCluster.shared.port
+        try await withPool(1, on: string([try ThrowawayCluster.freePort(), alive])) { pool in
+            let port = try await answeringPort(pool)
+            #expect(port == alive)
+            #expect(pool.statistics.failures == 0)
+        }
+    }
+
+    @Test func aHostThatIsFrozenCostsOnlyItsShareOfTheTime() async throws {
+        let alive = try await ThrowawayCluster.shared.port
+        let frozen = [try SilentListener(), try SilentListener()]
+        let ports = [frozen[0].port, alive, frozen[1].port]
+        let configuration = try await ownSchema(1, on: string(ports)) { $0.connectTimeout = .seconds(6) }
+        try await withPool(configuration: configuration) { pool in
+            let start = ContinuousClock.now
+            let port = try await answeringPort(pool)
+            #expect(port == alive)
+            #expect((.seconds(2) ..< .seconds(5)).contains(start.duration(to: .now)))
+        }
+        withExtendedLifetime(frozen) {}
+    }
+
+    @Test func uriWithSeveralHosts() async throws {
+        let alive = try await ThrowawayCluster.shared.port
+        let dead = try ThrowawayCluster.freePort()
+        let uri = "postgresql://postgres@127.0.0.1:\(dead),127.0.0.1:\(alive)/postgres?sslmode=disable"
+        try await withPool(1, on: uri) { pool in
+            let port = try await answeringPort(pool)
+            #expect(port == alive)
+        }
+    }
+
+    @Test func aReadOnlyServerIsNoTargetForWrites() async throws {
+        let readOnly = try await ThrowawayCluster.start(settings: ["default_transaction_read_only": "on"])
+        let primary = try await ThrowawayCluster.shared.port
+        let both = string([readOnly.port, primary], "target_session_attrs=read-write")
+        try await withPool(1, on: both) { pool in
+            let port = try await answeringPort(pool)
+            #expect(port == primary)
+        }
+        let alone = PostgresConfiguration(connectionString: string([readOnly.port], "target_session_attrs=read-write"))
+        try await withPool(configuration: alone) { pool in
+            let error = try await postgresError { try await pool.run("SELECT 1") }
+            #expect(error.code == .connectionFailed)
+            #expect(error.message?.contains("read-only") == true)
+        }
+    }
+
+    @Test func afterADemotionTheOtherHostIsUsedUnseen() async throws {
+        let old = try await ThrowawayCluster.start()
+        let new = try await ThrowawayCluster.shared
+        try await withPool(2, on: string([old.port, new.port], "target_session_attrs=read-write")) { pool in
+            #expect(try await bothReadOnly(pool) == [false, false])
+            try await demote(old)
+            // Each backend reads its configuration again in its own time.
+            try await until { try await bothReadOnly(pool) == [true, true] }
+            let port = try await pool.withSession { session in
+                try session.transaction { transaction in
+                    let port = try transaction.execute("SELECT inet_server_port()")[0].decode(Int.self)
+                    _ = try transaction.execute("CREATE TABLE written (id int)")
+                    return port
+                }
+            }
+            #expect(port == new.port)
+            #expect(pool.statistics.open == 1)
+            try await expectNoConnections(named: pool.value(String.self, "SHOW application_name"), on: old)
+        }
+    }
+
+    /// What the two connections of a pool have for `default_transaction_read_only`.
+    private func bothReadOnly(_ pool: PostgresPool) async throws -> [Bool] {
+        let meeting = Rendezvous(2)
+        let ask: @Sendable () async throws -> Bool = {
+            try await pool.withSession { session in
+                meeting.arrive()
+                return try session.execute("SHOW default_transaction_read_only")[0].decode(String.self) == "on"
+            }
+        }
+        async let first = ask()
+        async let second = ask()
+        return try await [first, second]
+    }
+
+    private func demote(_ cluster: ThrowawayCluster) async throws {
+        try await withPool(1, on: cluster.socketString) { pool in
+            try await pool.withSession { try $0.simple("ALTER SYSTEM SET default_transaction_read_only = on") }
+            try await pool.run("SELECT pg_reload_conf()")
+        }
+    }
+
+    private func expectNoConnections(named name: String, on cluster: ThrowawayCluster) async throws {
+        let configuration = PostgresConfiguration(connectionString: cluster.socketString)
+        try await withPool(configuration: configuration) { pool in
+            try await until {
+                try await pool.value(Int.self, "SELECT count(*) FROM pg_stat_activity WHERE application_name = \(name)")
+                    == 0
+            }
+        }
+    }
+}

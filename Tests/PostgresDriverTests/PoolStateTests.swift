@@ -1,0 +1,174 @@
+import Testing
+
+@testable import PostgresDriver
+
+/// The pool's decisions, without clock and socket: connections are numbers, waiters are names.
+@Suite struct PoolStateTests {
+    typealias State = PoolState<Int, String>
+
+    let start = ContinuousClock.now
+    let failure = PostgresError(.connectionFailed)
+
+    private func state(connections: Int = 2, waiting: Int = 10) -> State {
+        State(maximumConnections: connections, maximumWaiting: waiting)
+    }
+
+    private func lease(_ connection: Int, generation: Int = 0) -> PoolLease<Int> {
+        PoolLease(connection: connection, generation: generation)
+    }
+
+    @Test func connectionsAreOpenedForCallersUpToTheLimit() {
+        var state = state()
+        #expect(state.enqueue("a", id: 1, now: start).summary == ["connect 0"])
+        #expect(state.enqueue("b", id: 2, now: start).summary == ["connect 0"])
+        #expect(state.enqueue("c", id: 3, now: start).summary == [])
+        #expect(state.connected(lease(7), now: start).summary == ["lend 7 to a"])
+        #expect(state.waitingCount == 2)
+    }
+
+    @Test func theQueueIsFirstInFirstOut() {
+        var state = state(connections: 1)
+        for (id, name) in ["a", "b", "c"].enumerated() { _ = state.enqueue(name, id: UInt64(id), now: start) }
+        #expect(state.connected(lease(7), now: start).summary == ["lend 7 to a"])
+        #expect(state.takeIdle() == nil)
+        #expect(state.release(lease(7), isReusable: true, now: start).summary == ["lend 7 to b"])
+        #expect(state.release(lease(7), isReusable: true, now: start).summary == ["lend 7 to c"])
+        #expect(state.release(lease(7), isReusable: true, now: start).summary == [])
+        #expect(state.takeIdle()?.connection == 7)
+    }
+
+    @Test func aBrokenConnectionIsReplacedForThoseWhoWait() {
+        var state = state(connections: 1)
+        _ = state.enqueue("a", id: 1, now: start)
+        _ = state.enqueue("b", id: 2, now: start)
+        _ = state.connected(lease(7), now: start)
+        #expect(state.release(lease(7), isReusable: false, now: start).summary == ["close 7", "connect 0"])
+        #expect(state.connected(lease(8), now: start).summary == ["lend 8 to b"])
+    }
+
+    @Test func theQueueIsBounded() {
+        var state = state(connections: 1, waiting: 1)
+        #expect(state.enqueue("a", id: 1, now: start).summary == ["connect 0"])
+        #expect(state.enqueue("b", id: 2, now: start).summary == [])
+        #expect(state.enqueue("c", id: 3, now: start).summary == ["fail c poolExhausted"])
+        #expect(state.remove(2, because: PostgresError(.deadlineExceeded)).summary == ["fail b deadlineExceeded"])
+        #expect(state.remove(2, because: PostgresError(.deadlineExceeded)).summary == [])
+        #expect(state.enqueue("d", id: 4, now: start).summary == [])
+    }
+
+    @Test func aPoolWithoutQueueStillConnects() {
+        var state = state(connections: 1, waiting: 0)
+        #expect(state.enqueue("a", id: 1, now: start).summary == ["connect 0"])
+        #expect(state.enqueue("b", id: 2, now: start).summary == ["fail b poolExhausted"])
+    }
+
+    @Test func aFailedConnectTellsAllWhoWaitAndThoseWhoComeSoon() {
+        var state = state(connections: 1)
+        _ = state.enqueue("a", id: 1, now: start)
+        _ = state.enqueue("b", id: 2, now: start)
+        let told = state.connectFailed(failure, now: start, jitter: 1).summary
+        #expect(told == ["fail a connectionFailed", "fail b connectionFailed"])
+        let soon = start.advanced(by: .milliseconds(49))
+        #expect(state.enqueue("c", id: 3, now: soon).summary == ["fail c connectionFailed"])
+    }
+
+    @Test func afterThePauseOneCallerTriesAndTheOthersFailFast() {
+        var state = state()
+        _ = state.enqueue("a", id: 1, now: start)
+        _ = state.connectFailed(failure, now: start, jitter: 1)
+        let later = start.advanced(by: .milliseconds(50))
+        #expect(state.enqueue("b", id: 2, now: later).summary == ["connect 0"])
+        #expect(state.enqueue("c", id: 3, now: later).summary == ["fail c connectionFailed"])
+        #expect(state.connected(lease(7), now: later).summary == ["lend 7 to b"])
+        #expect(state.enqueue("d", id: 4, now: later).summary == ["connect 0"])
+    }
+
+    @Test func pausesDoubleUpToASecond() {
+        var state = state()
+        var now = start
+        for milliseconds in [50, 100, 200, 400, 800, 1000, 1000] {
+            _ = state.enqueue("a", id: 1, now: now)
+            _ = state.connectFailed(failure, now: now, jitter: 1)
+            #expect(
+                state.enqueue("b", id: 2, now: now.advanced(by: .milliseconds(milliseconds - 1))).summary.count == 1
+            )
+            #expect(state.waitingCount == 0)
+            now = now.advanced(by: .milliseconds(milliseconds))
+        }
+    }
+
+    @Test func attemptsThatFailTogetherCountOnce() {
+        var state = state()
+        _ = state.enqueue("a", id: 1, now: start)
+        _ = state.enqueue("b", id: 2, now: start)
+        _ = state.connectFailed(failure, now: start, jitter: 1)
+        _ = state.connectFailed(failure, now: start, jitter: 1)
+        let later = start.advanced(by: .milliseconds(50))
+        #expect(state.enqueue("c", id: 3, now: later).summary == ["connect 0"])
+        #expect(state.failures == 2)
+    }
+
+    @Test func withALiveConnectionCallersWaitForItInstead() {
+        var state = state()
+        _ = state.enqueue("a", id: 1, now: start)
+        _ = state.connected(lease(7), now: start)
+        #expect(state.enqueue("b", id: 2, now: start).summary == ["connect 0"])
+        #expect(state.connectFailed(failure, now: start, jitter: 1).summary == [])
+        #expect(state.enqueue("c", id: 3, now: start).summary == [])
+        #expect(state.release(lease(7), isReusable: true, now: start).summary == ["lend 7 to b"])
+        #expect(
+            state.release(lease(7), isReusable: false, now: start).summary == ["close 7", "fail c connectionFailed"]
+        )
+    }
+
+    @Test func aNewGenerationDropsTheOldOnes() {
+        var state = state(connections: 3)
+        for id in 0..<3 { _ = state.enqueue("\(id)", id: UInt64(id), now: start) }
+        for connection in 0..<3 { _ = state.connected(lease(connection), now: start) }
+        _ = state.release(lease(0), isReusable: true, now: start)
+        #expect(state.startGeneration(after: 0).summary == ["close 0"])
+        #expect(state.startGeneration(after: 0).summary == [])
+        #expect(state.release(lease(1), isReusable: true, now: start).summary == ["close 1"])
+        #expect(state.enqueue("d", id: 4, now: start).summary == ["connect 1"])
+        #expect(state.connected(lease(9, generation: 1), now: start).summary == ["lend 9 to d"])
+    }
+
+    @Test func aConnectionThatWasOnItsWayDuringTheDemotionIsReplaced() {
+        var state = state(connections: 1)
+        _ = state.enqueue("a", id: 1, now: start)
+        _ = state.startGeneration(after: 0)
+        #expect(state.connected(lease(7), now: start).summary == ["close 7", "connect 1"])
+    }
+
+    @Test func shutDownRefusesAndCloses() {
+        var state = state(connections: 2)
+        _ = state.enqueue("a", id: 1, now: start)
+        _ = state.enqueue("b", id: 2, now: start)
+        _ = state.connected(lease(1), now: start)
+        _ = state.connected(lease(2), now: start)
+        _ = state.release(lease(1), isReusable: true, now: start)
+        _ = state.enqueue("c", id: 3, now: start)
+        _ = state.enqueue("d", id: 4, now: start)
+        #expect(state.shutDown().summary == ["fail d poolClosed"])
+        #expect(state.enqueue("e", id: 5, now: start).summary == ["fail e poolClosed"])
+        #expect(state.release(lease(1), isReusable: true, now: start).summary == ["close 1"])
+        #expect(state.release(lease(2), isReusable: true, now: start).summary == ["close 2"])
+        #expect(!state.isEmpty)
+        state.closed()
+        state.closed()
+        #expect(state.isEmpty)
+    }
+}
+
+extension [PoolState<Int, String>.Effect] {
+    fileprivate var summary: [String] {
+        map { effect in
+            switch effect {
+            case .lend(let lease, let waiter): "lend \(lease.connection) to \(waiter)"
+            case .fail(let waiter, let error): "fail \(waiter) \((error as? PostgresError)?.code.rawValue ?? "")"
+            case .connect(let generation): "connect \(generation)"
+            case .close(let connection): "close \(connection)"
+            }
+        }
+    }
+}

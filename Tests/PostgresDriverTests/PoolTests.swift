@@ -1,0 +1,231 @@
+import Foundation
+import PostgresDriver
+import Testing
+
+@Suite struct PoolTests {
+    /// Lends the only connection until the gate is opened.
+    private func occupy(_ pool: PostgresPool) async throws -> (Gate, Task<Void, any Error>) {
+        let end = Gate()
+        let task = Task { try await pool.withSession { _ in end.pass() } }
+        try await until { pool.statistics.busy == 1 }
+        return (end, task)
+    }
+
+    @Test func opensNoMoreThanItsLimitAndReusesConnections() async throws {
+        try await withPool(3) { pool in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<50 {
+                    group.addTask { try await pool.run("SELECT \(number)") }
+                }
+                try await group.waitForAll()
+            }
+            #expect((1...3).contains(pool.statistics.connects))
+            #expect(pool.statistics.open == pool.statistics.connects)
+            #expect(pool.statistics.idle == pool.statistics.open)
+        }
+    }
+
+    @Test func callersAreServedInTheOrderOfTheirAsking() async throws {
+        try await withPool(1) { pool in
+            let (end, holder) = try await occupy(pool)
+            let order = Journal()
+            var callers: [Task<Void, any Error>] = []
+            for number in 0..<20 {
+                callers.append(Task { try await pool.withSession { _ in order.note(number) } })
+                try await until { pool.statistics.waiting == number + 1 }
+            }
+            end.open()
+            for caller in callers { try await caller.value }
+            try await holder.value
+            #expect(order.numbers == Array(0..<20))
+        }
+    }
+
+    @Test func aFullQueueRefusesAtOnce() async throws {
+        let configuration = try await ownSchema(1) { $0.maximumWaiting = 1 }
+        try await withPool(configuration: configuration) { pool in
+            let (end, holder) = try await occupy(pool)
+            let waiter = Task { try await pool.run("SELECT 1") }
+            try await until { pool.statistics.waiting == 1 }
+            let error = try await postgresError { try await pool.run("SELECT 2") }
+            #expect(error.code == .poolExhausted)
+            #expect(error.isSafeToRetry)
+            end.open()
+            try await waiter.value
+            try await holder.value
+        }
+    }
+
+    @Test func aWaiterGivesUpAtItsDeadline() async throws {
+        try await withPool(1) { pool in
+            let (end, holder) = try await occupy(pool)
+            let start = ContinuousClock.now
+            let error = try await postgresError {
+                try await pool.withSession(timeout: .milliseconds(100)) { _ in _ = Issue.record("it ran") }
+            }
+            #expect(error.code == .deadlineExceeded)
+            #expect(error.isSafeToRetry)
+            #expect(error.file.hasSuffix("PoolTests.swift"))
+            #expect((.milliseconds(100) ..< .seconds(10)).contains(start.duration(to: .now)))
+            #expect(pool.statistics.waiting == 0)
+            end.open()
+            try await holder.value
+        }
+    }
+
+    @Test func aDeadlineThatHasPassedBeforeTheQueueCounts() async throws {
+        try await withPool(1) { pool in
+            let (end, holder) = try await occupy(pool)
+            for _ in 0..<100 {
+                let error = try await postgresError {
+                    try await pool.withSession(timeout: .zero) { _ in _ = Issue.record("it ran") }
+                }
+                #expect(error.code == .deadlineExceeded)
+            }
+            end.open()
+            try await holder.value
+        }
+    }
+
+    @Test func aCancelledWaiterLeavesTheQueue() async throws {
+        try await withPool(1) { pool in
+            let (end, holder) = try await occupy(pool)
+            let waiter = Task { try await pool.withSession { _ in _ = Issue.record("it ran") } }
+            try await until { pool.statistics.waiting == 1 }
+            waiter.cancel()
+            await #expect(throws: CancellationError.self) { try await waiter.value }
+            #expect(pool.statistics.waiting == 0)
+            end.open()
+            try await holder.value
+        }
+    }
+
+    @Test func aRunningStatementIsNotCancelled() async throws {
+        try await withPool(1) { pool in
+            let (inside, end) = (Counter(), Gate())
+            let running = Task {
+                try await pool.withSession { session in
+                    inside.increment()
+                    end.pass()
+                    return try session.execute("SELECT 7")[0].decode(Int.self)
+                }
+            }
+            try await until { inside.value == 1 }
+            running.cancel()
+            end.open()
+            let result = try await running.value
+            #expect(result == 7)
+        }
+    }
+
+    @Test func shutdownWaitsForLentSessionsAndRefusesOthers() async throws {
+        let watched = try await withPool(1) { pool in
+            let (end, holder) = try await occupy(pool)
+            let waiter = Task { try await pool.run("SELECT 1") }
+            try await until { pool.statistics.waiting == 1 }
+            let isOver = Counter()
+            let shutdown = Task {
+                await pool.shutdown()
+                isOver.increment()
+            }
+            let refused = try await postgresError { try await waiter.value }
+            #expect(refused.code == .poolClosed)
+            #expect(isOver.value == 0)
+            end.open()
+            try await holder.value
+            await shutdown.value
+            let late = try await postgresError { try await pool.run("SELECT 1") }
+            #expect(late.code == .poolClosed)
+            return pool
+        }
+        #expect(watched.statistics.open == 0)
+    }
+
+    @Test func settingsReachTheServer() async throws {
+        let configuration = try await ownSchema(1) {
+            $0.statementTimeout = .milliseconds(1500)
+            $0.lockTimeout = .zero
+            $0.forceGenericPlan = true
+            $0.settings["work_mem"] = "5MB"
+            $0.connectionString += " options='-c geqo_threshold=9'"
+        }
+        try await withPool(configuration: configuration) { pool in
+            let names = [
+                "statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout", "plan_cache_mode",
+                "work_mem", "geqo_threshold",
+            ]
+            let values = try await pool.value(
+                [String].self,
+                "SELECT array_agg(current_setting(name) ORDER BY i) FROM unnest(\(names)) WITH ORDINALITY AS n (name, i)"
+            )
+            #expect(values == ["1500ms", "0", "10s", "force_generic_plan", "5MB", "9"])
+        }
+    }
+
+    struct Unfit: Error, Equatable {}
+
+    @Test func theCheckOfNewConnectionsCanRefuse() async throws {
+        let configuration = try await ownSchema(1) { $0.onConnect = { _ in throw Unfit() } }
+        try await withPool(configuration: configuration) { pool in
+            await #expect(throws: Unfit.self) { try await pool.run("SELECT 1") }
+            #expect(pool.statistics.open == 0)
+            #expect(pool.statistics.failures == 1)
+        }
+    }
+
+    @Test func aFailureWhileAConnectionIsMadeReadyIsAFailedConnect() async throws {
+        let configuration = try await ownSchema(1) { $0.onConnect = { _ = try $0.execute("SELECT 1/0") } }
+        try await withPool(configuration: configuration) { pool in
+            let error = try await postgresError { try await pool.run("SELECT 1") }
+            #expect((error.code, error.sqlState) == (.connectionFailed, "22012"))
+            #expect(error.isSafeToRetry)
+        }
+    }
+
+    @Test func threadsEndWithTheirConnections() async throws {
+        func threads() throws -> Int {
+            try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count {
+                (try? String(contentsOfFile: "/proc/self/task/\($0)/comm", encoding: .utf8)) == "ended-soon\n"
+            }
+        }
+        let name: @Sendable (borrowing PostgresSession) throws -> Void = { _ in
+            try "ended-soon".write(toFile: "/proc/thread-self/comm", atomically: false, encoding: .utf8)
+        }
+        for _ in 0..<20 {
+            let configuration = try await ownSchema(2) { $0.onConnect = name }
+            try await withPool(configuration: configuration) { pool in
+                try await pool.run("SELECT 1")
+                #expect(try threads() >= 1)
+            }
+        }
+        try await until { try threads() == 0 }
+    }
+
+    @Test func manyTasksOnFewConnections() async throws {
+        try await withPool(4) { pool in
+            try await pool.run(
+                "CREATE TABLE counters (id int PRIMARY KEY, count int)",
+                "INSERT INTO counters VALUES (1, 0)"
+            )
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for task in 0..<64 {
+                    group.addTask {
+                        for number in 0..<50 {
+                            let expected = task * 1000 + number
+                            let echoed = try await pool.withSession { session in
+                                try session.pipeline([
+                                    "UPDATE counters SET count = count + 1 WHERE id = 1", "SELECT \(expected)",
+                                ])[1][0].decode(Int.self)
+                            }
+                            #expect(echoed == expected)
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await pool.value(Int.self, "SELECT count FROM counters") == 3200)
+            #expect(pool.statistics.connects <= 4)
+            #expect(pool.statistics.failures == 0)
+        }
+    }
+}

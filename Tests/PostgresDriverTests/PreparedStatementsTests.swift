@@ -1,0 +1,118 @@
+import Testing
+
+@testable import PostgresDriver
+
+@Suite struct PreparedStatementsTests {
+    @Test func theLeastRecentlyUsedLeaveFirst() {
+        var cache = PreparedStatements(capacity: 2)
+        for text in ["a", "b", "c"] { cache.insert(.init(SQL(stringLiteral: text)), name: text) }
+        #expect(cache.name(for: .init("a")) == "a")
+        cache.trim()
+        #expect(cache.leftOver == ["b"])
+        #expect(cache.name(for: .init("a")) == "a")
+        #expect(cache.name(for: .init("b")) == nil)
+        #expect(cache.count == 2)
+        cache.clearLeftOver()
+        #expect(cache.leftOver.isEmpty)
+    }
+
+    @Test func otherTypesAreAnotherStatement() {
+        var cache = PreparedStatements()
+        cache.insert(.init("SELECT \(1)"), name: "s1")
+        #expect(cache.name(for: .init("SELECT \(2)")) == "s1")
+        #expect(cache.name(for: .init("SELECT \("text")")) == nil)
+    }
+
+    @Test func aStatementIsPreparedOnce() async throws {
+        try await withPool(1) { pool in
+            let prepared = try await pool.withSession { session in
+                for number in 0..<5 { _ = try session.execute("SELECT \(number) + 1000") }
+                return try session.execute(
+                    "SELECT count(*) FROM pg_prepared_statements WHERE statement = 'SELECT $1 + 1000'"
+                )[0].decode(Int.self)
+            }
+            #expect(prepared == 1)
+        }
+    }
+
+    @Test func manyDistinctStatementsStayBounded() async throws {
+        try await withPool(1) { pool in
+            try await pool.withSession { session in
+                for number in 0..<700 {
+                    let text = "SELECT \(number) AS c\(number)"
+                    let row = try session.execute(SQL(stringLiteral: text))[0]
+                    #expect(try row.decode(Int.self) == number)
+                }
+                let prepared = try session.execute("SELECT count(*) FROM pg_prepared_statements")[0]
+                #expect((256...260).contains(try prepared.decode(Int.self)))
+            }
+        }
+    }
+
+    @Test func onePipelineMayHoldMoreStatementsThanTheCache() async throws {
+        try await withPool(1) { pool in
+            try await pool.withSession { session in
+                let statements = (0..<600).map { SQL(stringLiteral: "SELECT \($0) AS d\($0)") }
+                for _ in 0..<2 {
+                    let numbers = try session.pipeline(statements).map { try $0[0].decode(Int32.self) }
+                    #expect(numbers == Array(0..<600))
+                }
+                _ = try session.execute("SELECT 1")
+                let prepared = try session.execute("SELECT count(*) FROM pg_prepared_statements")[0]
+                #expect(try prepared.decode(Int.self) <= 260)
+            }
+        }
+    }
+
+    @Test func aFailedParseIsNotRemembered() async throws {
+        try await withPool(1) { pool in
+            try await pool.withSession { session in
+                let select: SQL = "SELECT count(*) FROM later"
+                let error = #expect(throws: PostgresError.self) { try session.execute(select) }
+                #expect(error?.sqlState == "42P01")
+                _ = try session.execute("CREATE TABLE later (id int)")
+                #expect(try session.execute(select)[0].decode(Int.self) == 0)
+            }
+        }
+    }
+
+    @Test func statementsBehindAFailureAreNotRemembered() async throws {
+        try await withPool(1) { pool in
+            try await pool.withSession { session in
+                let behind: SQL = "SELECT 'behind'"
+                #expect(throws: PostgresError.self) { try session.pipeline(["SELECT 1/0", behind, behind]) }
+                _ = try session.execute(behind)
+                #expect(throws: PostgresError.self) { try session.pipeline([behind, "SELECT 1/0"]) }
+                _ = try session.execute(behind)
+            }
+        }
+    }
+
+    @Test func statementsThatTheServerForgotAreTriedOnANewConnection() async throws {
+        try await withPool(1) { pool in
+            let tries = Counter()
+            let statement: SQL = "SELECT 'remembered'"
+            try await pool.withSession { _ = try $0.pipeline([statement, "SELECT 1"]) }
+            try await pool.withSession { try $0.simple("DEALLOCATE ALL") }
+            let text = try await pool.withSession { session in
+                tries.increment()
+                return try session.execute(statement)[0].decode(String.self)
+            }
+            #expect(text == "remembered")
+            #expect(tries.value == 2)
+            #expect(pool.statistics.connects == 2)
+        }
+    }
+
+    @Test func aChangedResultTypeIsTriedOnANewConnection() async throws {
+        try await withPool(2) { pool in
+            try await pool.run("CREATE TABLE t (a int)", "INSERT INTO t VALUES (1)")
+            let all: SQL = "SELECT * FROM t"
+            try await pool.withSession { _ = try $0.execute(all) }
+            try await pool.run("ALTER TABLE t ADD b text DEFAULT 'new'")
+            let row = try await pool.withSession { try $0.execute(all)[0].decode(Int.self, String.self) }
+            #expect(row == (1, "new"))
+            #expect(pool.statistics.retries == 1)
+        }
+    }
+}

@@ -1,0 +1,185 @@
+import PostgresDriver
+import Testing
+
+@Suite struct RetryTests {
+    @Test func deadlocksAreInvisible() async throws {
+        try await withPool(2) { pool in
+            try await pool.run("CREATE TABLE t (id int PRIMARY KEY, hits int)", "INSERT INTO t VALUES (1, 0), (2, 0)")
+            let (meeting, tries) = (Rendezvous(2), Counter())
+            let hit: @Sendable ([Int]) async throws -> Void = { order in
+                try await pool.withSession { session in
+                    tries.increment()
+                    try session.transaction { transaction in
+                        _ = try transaction.execute("UPDATE t SET hits = hits + 1 WHERE id = \(order[0])")
+                        meeting.arrive()
+                        _ = try transaction.execute("UPDATE t SET hits = hits + 1 WHERE id = \(order[1])")
+                    }
+                }
+            }
+            async let first: Void = hit([1, 2])
+            async let second: Void = hit([2, 1])
+            _ = try await (first, second)
+            #expect(try await pool.value([Int].self, "SELECT array_agg(hits::int8) FROM t") == [2, 2])
+            #expect(tries.value >= 3)
+            #expect(pool.statistics.retries == tries.value - 2)
+        }
+    }
+
+    @Test func serializationFailuresAreInvisible() async throws {
+        try await withPool(2) { pool in
+            try await pool.run("CREATE TABLE t (n int8)", "INSERT INTO t VALUES (0)")
+            let (meeting, tries) = (Rendezvous(2), Counter())
+            let add: @Sendable () async throws -> Void = {
+                try await pool.withSession { session in
+                    tries.increment()
+                    try session.transaction(isolation: .serializable) { transaction in
+                        let old = try transaction.execute("SELECT n FROM t")[0].decode(Int.self)
+                        meeting.arrive()
+                        _ = try transaction.execute("UPDATE t SET n = \(old + 1)", finishing: true)
+                    }
+                }
+            }
+            async let first: Void = add()
+            async let second: Void = add()
+            _ = try await (first, second)
+            #expect(try await pool.value(Int.self, "SELECT n FROM t") == 2)
+            #expect(tries.value >= 3)
+        }
+    }
+
+    @Test func aSerializationFailureIsTriedManyTimes() async throws {
+        try await withPool(1) { pool in
+            let tries = Counter()
+            try await pool.withSession { session in
+                guard tries.increment() < 12 else { return }
+                _ = try session.execute("DO $$ BEGIN RAISE 'no luck' USING ERRCODE = '40001'; END $$")
+            }
+            #expect(tries.value == 12)
+            #expect(pool.statistics.retries == 11)
+        }
+    }
+
+    @Test func neverMeansNever() async throws {
+        try await withPool(1) { pool in
+            let tries = Counter()
+            let error = try await postgresError {
+                try await pool.withSession(.never) { session in
+                    tries.increment()
+                    _ = try session.execute("DO $$ BEGIN RAISE 'no luck' USING ERRCODE = '40P01'; END $$")
+                }
+            }
+            #expect(error.isSafeToRetry)
+            #expect(tries.value == 1)
+        }
+    }
+
+    @Test func constraintViolationsAreNotRetried() async throws {
+        try await withPool(1) { pool in
+            try await pool.run("CREATE TABLE t (id int CONSTRAINT t_key PRIMARY KEY)")
+            let tries = Counter()
+            let error = try await postgresError {
+                try await pool.withSession(.idempotentRead) { session in
+                    tries.increment()
+                    _ = try session.execute("INSERT INTO t VALUES (1), (1)")
+                }
+            }
+            #expect((error.sqlState, error.constraint) == ("23505", "t_key"))
+            #expect(!error.isSafeToRetry)
+            #expect(tries.value == 1)
+        }
+    }
+
+    @Test func aClosureThatHasCommittedIsNotRunAgain() async throws {
+        try await withPool(1) { pool in
+            try await pool.run("CREATE TABLE t (id int)")
+            let error = try await postgresError {
+                try await pool.withSession { session in
+                    _ = try session.execute("INSERT INTO t VALUES (1)")
+                    _ = try session.execute("DO $$ BEGIN RAISE 'no luck' USING ERRCODE = '40001'; END $$")
+                }
+            }
+            #expect(error.sqlState == "40001")
+            #expect(!error.isSafeToRetry)
+            #expect(try await pool.value(Int.self, "SELECT count(*) FROM t") == 1)
+        }
+    }
+
+    @Test func aCommitBeforeASwallowedErrorCountsToo() async throws {
+        try await withPool(1) { pool in
+            try await pool.run("CREATE TABLE t (id int)")
+            let unlucky: SQL = "DO $$ BEGIN RAISE 'no luck' USING ERRCODE = '40001'; END $$"
+            let error = try await postgresError {
+                try await pool.withSession { session in
+                    try? session.transaction { transaction in
+                        _ = try transaction.execute("INSERT INTO t VALUES (1)", finishing: true)
+                        throw Failure("after the commit")
+                    }
+                    _ = try session.execute(unlucky)
+                }
+            }
+            #expect((error.sqlState, error.isSafeToRetry) == ("40001", false))
+            let rows = try await pool.value(Int.self, "SELECT count(*) FROM t")
+            #expect(rows == 1)
+        }
+    }
+
+    @Test func aSwallowedLossOfTheConnectionIsNotTakenForSafe() async throws {
+        try await withPool(1) { pool in
+            let tries = Counter()
+            let error = try await postgresError {
+                try await pool.withSession { session in
+                    tries.increment()
+                    _ = try? session.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+                    _ = try session.execute("SELECT 1")
+                }
+            }
+            #expect((error.code, error.isSafeToRetry) == (.connectionLost, false))
+            #expect(tries.value == 1)
+        }
+    }
+
+    @Test func statementAndLockTimeoutsAreSafe() async throws {
+        let configuration = try await ownSchema(2) {
+            $0.statementTimeout = .milliseconds(200)
+            $0.lockTimeout = .milliseconds(50)
+        }
+        try await withPool(configuration: configuration) { pool in
+            try await pool.run("CREATE TABLE t (id int)")
+            let slow = try await postgresError {
+                try await pool.withSession(.never) { _ = try $0.execute("SELECT pg_sleep(30)") }
+            }
+            #expect((slow.sqlState, slow.isSafeToRetry) == ("57014", true))
+            let (inside, end) = (Counter(), Gate())
+            let holder = Task {
+                try await pool.withSession { session in
+                    try session.transaction { transaction in
+                        _ = try transaction.execute("LOCK TABLE t")
+                        inside.increment()
+                        end.pass()
+                    }
+                }
+            }
+            try await until { inside.value == 1 }
+            let blocked = try await postgresError {
+                try await pool.withSession(.never) { _ = try $0.execute("INSERT INTO t VALUES (1)") }
+            }
+            #expect((blocked.sqlState, blocked.isSafeToRetry) == ("55P03", true))
+            end.open()
+            try await holder.value
+        }
+    }
+
+    @Test func otherUnsupportedFeaturesAreNotRetried() async throws {
+        try await withPool(1) { pool in
+            let error = try await postgresError {
+                try await pool.run("SELECT now() FROM pg_class FOR UPDATE OF nothing")
+            }
+            #expect(!error.isSafeToRetry)
+            let unsupported = try await postgresError {
+                try await pool.run("CREATE TABLE t (a int) WITH (oids = true)")
+            }
+            #expect(!unsupported.isSafeToRetry)
+            #expect(pool.statistics.retries == 0)
+        }
+    }
+}

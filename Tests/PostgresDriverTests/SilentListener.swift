@@ -1,0 +1,33 @@
+import Foundation
+
+/// A TCP port on the loopback whose connections the kernel accepts and nobody ever answers: a frozen host.
+final class SilentListener: Sendable {
+    let port: Int
+    private let descriptor: Int32
+
+    /// Listens on a port; 0 leaves the choice to the kernel.
+    init(port: Int = 0) throws {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { name in
+                bind(descriptor, name, length) == 0 && listen(descriptor, 16) == 0
+                    && getsockname(descriptor, name, &length) == 0
+            }
+        }
+        guard isBound else {
+            close(descriptor)
+            throw Failure("no free port")
+        }
+        self.descriptor = descriptor
+        self.port = Int(in_port_t(bigEndian: address.sin_port))
+    }
+
+    deinit {
+        close(descriptor)
+    }
+}

@@ -1,0 +1,165 @@
+import Foundation
+import PostgresDriver
+import Synchronization
+import Testing
+
+/// Lends a pool whose connections work in a new schema, and shuts it down.
+func withPool<Value>(
+    _ maximumConnections: Int = 4,
+    on connectionString: String? = nil,
+    _ body: (PostgresPool) async throws -> Value
+) async throws -> Value {
+    try await withPool(configuration: ownSchema(maximumConnections, on: connectionString), body)
+}
+
+/// A configuration with long timeouts whose connections work in a new schema, in the shared cluster if no other is given.
+func ownSchema(
+    _ maximumConnections: Int = 4,
+    on connectionString: String? = nil,
+    change: (inout PostgresConfiguration) -> Void = { _ in }
+) async throws -> PostgresConfiguration {
+    let schema = "test_\(UUID().uuidString.prefix(8).lowercased())"
+    var configuration = PostgresConfiguration(
+        connectionString: try await connectionString.orShared,
+        applicationName: schema,
+        maximumConnections: maximumConnections,
+        requestTimeout: .seconds(30),
+        connectTimeout: .seconds(10),
+        statementTimeout: .seconds(20),
+        lockTimeout: .seconds(20),
+        settings: ["search_path": schema],
+        onConnect: { session in
+            // Two connections that come together collide here, in spite of IF NOT EXISTS; then the schema is there too.
+            try? session.simple("CREATE SCHEMA IF NOT EXISTS \(schema)")
+        }
+    )
+    change(&configuration)
+    return configuration
+}
+
+extension String? {
+    /// The string, or that of the shared cluster.
+    fileprivate var orShared: String {
+        get async throws {
+            if let self { return self }
+            return try await ThrowawayCluster.shared.socketString
+        }
+    }
+}
+
+/// Lends a pool, and shuts it down.
+func withPool<Value>(
+    configuration: PostgresConfiguration,
+    _ body: (PostgresPool) async throws -> Value
+) async throws -> Value {
+    let pool = PostgresPool(configuration: configuration)
+    let result: Result<Value, any Error>
+    do {
+        result = .success(try await body(pool))
+    } catch {
+        result = .failure(error)
+    }
+    await pool.shutdown()
+    return try result.get()
+}
+
+/// The error of some work, which must be Postgres's.
+func postgresError(
+    _ comment: Comment? = nil,
+    sourceLocation: SourceLocation = #_sourceLocation,
+    _ work: () async throws -> Void
+) async throws -> PostgresError {
+    do {
+        try await work()
+    } catch let error as PostgresError {
+        return error
+    }
+    Issue.record(comment ?? "no error", sourceLocation: sourceLocation)
+    throw Failure("no error")
+}
+
+/// Waits until a condition holds, giving way to other tasks meanwhile.
+func until(
+    _ limit: Duration = .seconds(20),
+    sourceLocation: SourceLocation = #_sourceLocation,
+    _ condition: () async throws -> Bool
+) async throws {
+    let end = ContinuousClock.now.advanced(by: limit)
+    while try await !condition() {
+        try #require(.now < end, "the condition never came true", sourceLocation: sourceLocation)
+        await Task.yield()
+    }
+}
+
+/// A place where closures on several connections meet: the first ones wait for each other, later ones pass.
+final class Rendezvous: @unchecked Sendable {
+    private let condition = NSCondition()
+    private var missing: Int
+
+    init(_ parties: Int) {
+        missing = parties
+    }
+
+    func arrive() {
+        condition.withLock {
+            missing -= 1
+            condition.broadcast()
+            while missing > 0 { condition.wait() }
+        }
+    }
+}
+
+/// Holds a closure on its connection's thread until the test lets it go on.
+final class Gate: @unchecked Sendable {
+    private let condition = NSCondition()
+    private var isOpen = false
+
+    func pass() {
+        condition.withLock {
+            while !isOpen { condition.wait() }
+        }
+    }
+
+    func open() {
+        condition.withLock {
+            isOpen = true
+            condition.broadcast()
+        }
+    }
+}
+
+/// Counts from any thread.
+final class Counter: Sendable {
+    private let count = Atomic<Int>(0)
+
+    /// The new count.
+    @discardableResult
+    func increment() -> Int {
+        count.add(1, ordering: .sequentiallyConsistent).newValue
+    }
+
+    var value: Int { count.load(ordering: .sequentiallyConsistent) }
+}
+
+/// Notes numbers in the order of their coming.
+final class Journal: Sendable {
+    private let entries = Mutex<[Int]>([])
+
+    func note(_ number: Int) {
+        entries.withLock { $0.append(number) }
+    }
+
+    var numbers: [Int] { entries.withLock { $0 } }
+}
+
+extension PostgresPool {
+    /// Runs statements in one round trip and forgets their results.
+    func run(_ statements: SQL...) async throws {
+        try await withSession { session in _ = try session.pipeline(statements) }
+    }
+
+    /// The one value of a query.
+    func value<Value: PostgresDecodable & Sendable>(_ type: Value.Type, _ sql: SQL) async throws -> Value {
+        try await withSession { session in try session.execute(sql)[0].decode(type) }
+    }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import PostgresDriver
+import Testing
+
+@Suite struct TLSTests {
+    /// A server with a certificate for localhost, and two authorities of which one has signed it.
+    private final class Server: Sendable {
+        let cluster: ThrowawayCluster
+
+        init() async throws {
+            cluster = try await ThrowawayCluster.start(settings: ["ssl": "on"]) { files in
+                for authority in ["right", "wrong"] { try Self.makeAuthority(authority, in: files) }
+                try Self.sign("\(files)/server", with: "\(files)/right")
+            }
+        }
+
+        private static func makeAuthority(_ name: String, in directory: String) throws {
+            try openssl(
+                "req",
+                "-x509",
+                "-newkey",
+                "ec",
+                "-pkeyopt",
+                "ec_paramgen_curve:P-256",
+                "-nodes",
+                "-days",
+                "2",
+                "-subj",
+                "/CN=\(name)",
+                "-keyout",
+                "\(directory)/\(name).key",
+                "-out",
+                "\(directory)/\(name).crt"
+            )
+        }
+
+        private static func sign(_ path: String, with authority: String) throws {
+            try openssl(
+                "req",
+                "-newkey",
+                "ec",
+                "-pkeyopt",
+                "ec_paramgen_curve:P-256",
+                "-nodes",
+                "-subj",
+                "/CN=localhost",
+                "-keyout",
+                path + ".key",
+                "-out",
+                path + ".csr"
+            )
+            try openssl(
+                "x509",
+                "-req",
+                "-in",
+                path + ".csr",
+                "-CA",
+                authority + ".crt",
+                "-CAkey",
+                authority + ".key",
+                "-set_serial",
+                "1",
+                "-days",
+                "2",
+                "-out",
+                path + ".crt"
+            )
+            for file in [path + ".key", path + ".crt"] { try ThrowawayCluster.giveToServer(file) }
+            _ = chmod(path + ".key", 0o600)
+        }
+
+        private static func openssl(_ arguments: String...) throws {
+            try Child(["/usr/bin/openssl"] + arguments).expectSuccess()
+        }
+
+        func string(host: String, authority: String) -> String {
+            """
+            host=\(host) hostaddr=127.0.0.1 port=\(cluster.port) user=postgres dbname=postgres \
+            sslmode=verify-full sslrootcert=\(cluster.files)/\(authority).crt
+            """
+        }
+    }
+
+    @Test func verifyFullChecksAuthorityAndName() async throws {
+        let server = try await Server()
+        try await withPool(1, on: server.string(host: "localhost", authority: "right")) { pool in
+            let isEncrypted = try await pool.value(
+                Bool.self,
+                "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()"
+            )
+            #expect(isEncrypted)
+            let large = [UInt8](repeating: 1, count: 3 << 20)
+            let echoed = try await pool.withSession { session in
+                try session.pipeline([SQL("SELECT \(large)"), SQL("SELECT \(large)")])[1][0].decode([UInt8].self)
+            }
+            #expect(echoed == large)
+        }
+        for (host, authority) in [("localhost", "wrong"), ("elsewhere", "right")] {
+            let configuration = PostgresConfiguration(connectionString: server.string(host: host, authority: authority))
+            try await withPool(configuration: configuration) { pool in
+                let error = try await postgresError { try await pool.run("SELECT 1") }
+                #expect(error.code == .connectionFailed)
+                #expect(error.message?.contains("certificate") == true)
+            }
+        }
+    }
+}

@@ -1,0 +1,195 @@
+import PostgresDriver
+import Testing
+
+@Suite struct TransactionTests {
+    struct Refusal: Error {}
+
+    private func withTable(_ body: (PostgresPool) async throws -> Void) async throws {
+        try await withPool(2) { pool in
+            try await pool.run("CREATE TABLE t (id int CONSTRAINT t_key PRIMARY KEY)")
+            try await body(pool)
+        }
+    }
+
+    private func rows(_ pool: PostgresPool) async throws -> Int {
+        try await pool.value(Int.self, "SELECT count(*) FROM t")
+    }
+
+    @Test func commitsWhenTheBodyReturns() async throws {
+        try await withTable { pool in
+            let seen = try await pool.withSession { session in
+                try session.transaction { transaction in
+                    _ = try transaction.execute("INSERT INTO t VALUES (1)")
+                    return try transaction.execute("SELECT count(*) FROM t")[0].decode(Int.self)
+                }
+            }
+            #expect(seen == 1)
+            #expect(try await rows(pool) == 1)
+            #expect(pool.statistics.connects == 1)
+        }
+    }
+
+    @Test func rollsBackWhenTheBodyThrows() async throws {
+        try await withTable { pool in
+            await #expect(throws: Refusal.self) {
+                try await pool.withSession { session in
+                    try session.transaction { transaction in
+                        _ = try transaction.execute("INSERT INTO t VALUES (1)")
+                        throw Refusal()
+                    }
+                }
+            }
+            let remaining = try await rows(pool)
+            #expect(remaining == 0)
+            #expect(pool.statistics.connects == 1)
+        }
+    }
+
+    @Test func commitTravelsWithTheLastStatements() async throws {
+        try await withTable { pool in
+            try await pool.withSession { session in
+                try session.transaction { transaction in
+                    _ = try transaction.execute("INSERT INTO t VALUES (1)")
+                    let results = try transaction.pipeline(["INSERT INTO t VALUES (2)", "SELECT 7"], finishing: true)
+                    #expect(results.count == 2)
+                    #expect(try results[1][0].decode(Int.self) == 7)
+                    let error = #expect(throws: PostgresError.self) { try transaction.execute("SELECT 1") }
+                    #expect(error?.code == .misuse)
+                }
+            }
+            #expect(try await rows(pool) == 2)
+        }
+    }
+
+    @Test func aTransactionInOneRoundTrip() async throws {
+        try await withTable { pool in
+            let level = try await pool.withSession { session in
+                try session.transaction(isolation: .repeatableRead) { transaction in
+                    try transaction.execute("SHOW transaction_isolation", finishing: true)[0].decode(String.self)
+                }
+            }
+            #expect(level == "repeatable read")
+        }
+    }
+
+    @Test(
+        arguments: zip(
+            IsolationLevel.allCases,
+            ["read committed", "read committed", "repeatable read", "serializable"]
+        )
+    )
+    func isolation(_ level: IsolationLevel, _ name: String) async throws {
+        try await withPool(1) { pool in
+            let shown = try await pool.withSession { session in
+                try session.transaction(isolation: level, readOnly: true) { transaction in
+                    try transaction.pipeline(["SHOW transaction_isolation", "SHOW transaction_read_only"])
+                        .map { try $0[0].decode(String.self) }
+                }
+            }
+            #expect(shown == [name, "on"])
+        }
+    }
+
+    @Test func aWriteInAReadOnlyTransactionIsMisuse() async throws {
+        try await withTable { pool in
+            let error = try await postgresError {
+                try await pool.withSession { session in
+                    try session.transaction(readOnly: true) { transaction in
+                        _ = try transaction.execute("INSERT INTO t VALUES (1)")
+                    }
+                }
+            }
+            #expect(error.code == .misuse)
+            #expect(pool.statistics.retries == 0)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func aSwallowedFailureDoesNotCommit(_ isFirst: Bool) async throws {
+        try await withTable { pool in
+            try await pool.run("INSERT INTO t VALUES (0)")
+            let error = try await postgresError {
+                try await pool.withSession { session in
+                    try session.transaction { transaction in
+                        if !isFirst { _ = try transaction.execute("INSERT INTO t VALUES (1)") }
+                        _ = try? transaction.execute("INSERT INTO t VALUES (0)")
+                    }
+                }
+            }
+            #expect(error.constraint == "t_key")
+            #expect(try await rows(pool) == 1)
+        }
+    }
+
+    @Test func aFailureInTheFinishingRoundTripRollsBack() async throws {
+        try await withTable { pool in
+            let error = try await postgresError {
+                try await pool.withSession { session in
+                    try session.transaction { transaction in
+                        _ = try transaction.pipeline(
+                            ["INSERT INTO t VALUES (1)", "INSERT INTO t VALUES (1)"],
+                            finishing: true
+                        )
+                    }
+                }
+            }
+            #expect(error.constraint == "t_key")
+            #expect(try await rows(pool) == 0)
+            #expect(pool.statistics.connects == 1)
+        }
+    }
+
+    @Test func scriptsRunInsideOfATransaction() async throws {
+        try await withTable { pool in
+            await #expect(throws: Refusal.self) {
+                try await pool.withSession { session in
+                    try session.transaction { transaction in
+                        try transaction.simple(
+                            "CREATE TABLE u (id int); INSERT INTO u VALUES (1); INSERT INTO t VALUES (1)"
+                        )
+                        #expect(try transaction.execute("SELECT count(*) FROM u")[0].decode(Int.self) == 1)
+                        throw Refusal()
+                    }
+                }
+            }
+            let isGone = try await pool.value(Bool.self, "SELECT to_regclass('u') IS NULL")
+            #expect(isGone)
+        }
+    }
+
+    @Test(arguments: ["COMMIT", "ROLLBACK", "COMMIT; BEGIN; COMMIT"])
+    func transactionCommandsAsTextAreRefused(_ command: String) async throws {
+        try await withTable { pool in
+            let error = try await postgresError {
+                try await pool.withSession { session in
+                    try session.transaction { transaction in
+                        try transaction.simple(command)
+                    }
+                }
+            }
+            #expect(error.code == .misuse)
+            #expect(try await rows(pool) == 0)
+            #expect(pool.statistics.connects == 2)
+        }
+    }
+
+    @Test func theSessionIsRefusedInsideOfATransaction() async throws {
+        try await withTable { pool in
+            let error = try await postgresError {
+                try await pool.withSession { session in
+                    try session.transaction { _ in
+                        _ = try session.execute("SELECT 1")
+                    }
+                }
+            }
+            #expect(error.code == .misuse)
+        }
+    }
+
+    @Test func aBodyWithoutStatementsSendsNothing() async throws {
+        try await withTable { pool in
+            let value = try await pool.withSession { session in try session.transaction { _ in 7 } }
+            #expect(value == 7)
+        }
+    }
+}

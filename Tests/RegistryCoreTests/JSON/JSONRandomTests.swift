@@ -1,0 +1,106 @@
+import Foundation
+import Testing
+
+@testable import RegistryCore
+
+@Suite struct JSONRandomTests {
+    @Test("10,000 random values read back the same, also by way of Foundation")
+    func roundTrips() throws {
+        var generator = SeededGenerator(seed: 1)
+        for _ in 0..<10_000 {
+            let value = generator.value(depth: 4)
+            #expect(try JSONParser.parse(value.jsonBytes) == value)
+            #expect(try JSONParser.parse(value.canonicalBytes) == value)
+            #expect(Self.isSame(try Self.throughFoundation(value), value))
+        }
+    }
+
+    /// Has Foundation read what we wrote, and reads what it wrote.
+    private static func throughFoundation(_ value: JSONValue) throws -> JSONValue {
+        let object = try JSONSerialization.jsonObject(with: Data(value.jsonBytes), options: .fragmentsAllowed)
+        let text = try JSONSerialization.data(withJSONObject: object, options: [.fragmentsAllowed, .prettyPrinted])
+        return try JSONParser.parse(text)
+    }
+
+    /// Foundation writes 1.0 as 1.
+    private static func isSame(_ left: JSONValue, _ right: JSONValue) -> Bool {
+        switch (left, right) {
+        case (.array(let left), .array(let right)):
+            left.count == right.count && zip(left, right).allSatisfy { isSame($0, $1) }
+        case (.object(let left), .object(let right)):
+            left.count == right.count && left.allSatisfy { isSame($0.value, right[$0.key] ?? .null) }
+        case (.integer(let left), .number(let right)), (.number(let right), .integer(let left)): Double(left) == right
+        default: left == right
+        }
+    }
+
+    @Test("50,000 mutated texts are read or refused, and what is read can be written")
+    func survivesMutations() throws {
+        var generator = SeededGenerator(seed: 2)
+        var accepted = 0
+        for _ in 0..<50_000 {
+            let bytes = Self.mutated(generator.value(depth: 3).jsonBytes, &generator)
+            guard let value = try Self.outcome(of: bytes) else { continue }
+            accepted += 1
+            #expect(try JSONParser.parse(value.canonicalBytes) == value)
+            #expect(throws: Never.self) {
+                try JSONSerialization.jsonObject(with: Data(bytes), options: .fragmentsAllowed)
+            }
+        }
+        #expect((1000..<49_000).contains(accepted), "\(accepted)")
+    }
+
+    /// The value, or nil for a syntax error that lies within the text.
+    private static func outcome(of bytes: [UInt8]) throws -> JSONValue? {
+        do throws(JSONSyntaxError) {
+            return try JSONParser.parse(bytes)
+        } catch {
+            #expect((0...bytes.count).contains(error.offset))
+            return nil
+        }
+    }
+
+    private static let telling =
+        Array("\"\\{}[],:0123456789-+.eEutfnl \u{0}\u{1F}".utf8) + [0x80, 0xC3, 0xED, 0xEF, 0xF0, 0xFF]
+
+    private static func mutated(_ bytes: [UInt8], _ generator: inout SeededGenerator) -> [UInt8] {
+        var bytes = bytes
+        for _ in 0..<Int.random(in: 1...4, using: &generator) {
+            let index = Int.random(in: 0...bytes.count, using: &generator)
+            let byte =
+                Bool.random(using: &generator)
+                ? telling.randomElement(using: &generator)! : UInt8.random(in: .min ... .max, using: &generator)
+            switch Int.random(in: 0..<5, using: &generator) {
+            case 0 where index < bytes.count: bytes.remove(at: index)
+            case 1 where index < bytes.count: bytes[index] = byte
+            case 2: bytes.insert(byte, at: index)
+            case 3: bytes.removeSubrange(index...)
+            default: bytes.insert(contentsOf: bytes[..<index].suffix(8), at: index)
+            }
+        }
+        return bytes
+    }
+
+    static let large: [(name: String, text: @Sendable () -> String, isValid: Bool)] = [
+        ("a plain string", { "\"" + String(repeating: "a", count: 1 << 20) + "\"" }, true),
+        ("a string of escapes", { "\"" + String(repeating: "\\n", count: 1 << 19) + "\"" }, true),
+        ("a string of surrogate pairs", { "\"" + String(repeating: "\\ud83d\\ude00", count: 1 << 17) + "\"" }, true),
+        ("a string without end", { "\"" + String(repeating: "é", count: 1 << 19) }, false),
+        ("a string of backslashes without end", { "\"" + String(repeating: "\\", count: 1 << 20) }, false),
+        ("a number", { String(repeating: "1", count: 1 << 20) }, false),
+        ("blanks", { String(repeating: " ", count: 1 << 20) }, false),
+        ("an array", { "[" + String(repeating: "1,", count: 1 << 19) + "1]" }, true),
+        ("one key again and again", { "{" + String(repeating: "\"a\":1,", count: 1 << 18) + "\"a\":2}" }, true),
+        ("many keys", { "{" + (0..<(1 << 17)).map { "\"k\($0)\":\($0)" }.joined(separator: ",") + "}" }, true),
+        ("many unclosed strings", { "[" + String(repeating: "\"", count: 1 << 20) }, false),
+    ]
+
+    // Of a megabyte a quadratic step would take hours, so that this limit tells without measuring.
+    @Test("A megabyte takes linear time", .timeLimit(.minutes(5)), arguments: large.indices)
+    func takesLinearTime(index: Int) throws {
+        let bytes = Array(Self.large[index].text().utf8)
+        let value = try? JSONParser.parse(bytes)
+        #expect((value != nil) == Self.large[index].isValid, "\(Self.large[index].name)")
+        if let value { #expect(try JSONParser.parse(value.canonicalBytes) == value) }
+    }
+}

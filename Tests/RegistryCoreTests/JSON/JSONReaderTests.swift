@@ -1,0 +1,207 @@
+import Foundation
+import Testing
+
+@testable import RegistryCore
+
+@Suite struct JSONReaderTests {
+    private enum Colour: String, CaseIterable { case red, green }
+
+    private func faults(_ value: JSONValue, _ read: (inout JSONReader) -> Void) -> [String] {
+        var json = JSONReader(value)
+        read(&json)
+        return json.faults.map { "\($0.pointer) \($0.detail)" }
+    }
+
+    @Test("Reads every type, required or optional")
+    func readsTypes() {
+        let value: JSONValue = [
+            "s": "x", "b": true, "i": 7, "n": 1.5, "t": "1970-01-01T00:00:01Z", "d": "PT8H", "o": ["a": 1], "c": "red",
+            "a": [1, 2],
+        ]
+        for isRequired in [true, false] {
+            var json = JSONReader(value)
+            #expect((isRequired ? json.string("s") : json.optionalString("s")) == "x")
+            #expect((isRequired ? json.bool("b") : json.optionalBool("b")) == true)
+            #expect((isRequired ? json.integer("i") : json.optionalInteger("i")) == 7)
+            #expect((isRequired ? json.number("n") : json.optionalNumber("n")) == 1.5)
+            #expect((isRequired ? json.number("i") : json.optionalNumber("i")) == 7)
+            #expect((isRequired ? json.timestamp("t") : json.optionalTimestamp("t")) == Date(timeIntervalSince1970: 1))
+            #expect((isRequired ? json.duration("d") : json.optionalDuration("d")) == .seconds(28_800))
+            #expect((isRequired ? json.object("o") : json.optionalObject("o")) == ["a": 1])
+            #expect((isRequired ? json.choice("c") : json.optionalChoice("c")) == Colour.red)
+            #expect((isRequired ? json.array("a", each: Int.read) : json.optionalArray("a", each: Int.read)) == [1, 2])
+            #expect(json.faults.isEmpty)
+            #expect(throws: Never.self) { try json.check() }
+        }
+    }
+
+    @Test(
+        "Null and absent are nil where optional, and a fault where required",
+        arguments: [[:], ["k": .null]] as [JSONValue]
+    )
+    func absent(value: JSONValue) {
+        let optional = faults(value) { json in
+            #expect(json.optionalString("k") == nil)
+            #expect(json.optionalArray("k", each: String.read) == nil)
+            #expect(json.optionalNested("k") { $0.string("x") } == nil)
+            #expect(json.optionalObjects("k") { $0.string("x") } == nil)
+        }
+        #expect(optional.isEmpty)
+        let required = faults(value) { json in
+            #expect(json.string("k") == nil)
+            #expect(json.array("k", each: String.read) == nil)
+            #expect(json.nested("k") { $0.string("x") } == nil)
+            #expect(json.objects("k") { $0.string("x") } == nil)
+            #expect(json.oneOrMore("k", each: String.read) == nil)
+        }
+        #expect(required == Array(repeating: "/k is required", count: 5))
+    }
+
+    @Test("Names every fault at once")
+    func namesEveryFault() {
+        let found = faults([
+            "s": 1, "b": "x", "i": 1.5, "n": "1", "t": "now", "d": "P1M", "o": [], "a": [:], "c": "blue",
+        ]) { json in
+            _ = json.string("s")
+            _ = json.bool("b")
+            _ = json.integer("i")
+            _ = json.number("n")
+            _ = json.timestamp("t")
+            _ = json.duration("d")
+            _ = json.object("o")
+            _ = json.array("a", each: String.read)
+            _ = json.choice("c", Colour.self)
+            _ = json.string("missing")
+        }
+        #expect(
+            found == [
+                "/s must be a string", "/b must be true or false", "/i must be an integer", "/n must be a number",
+                "/t must be an RFC 3339 time such as 2026-03-01T12:00:00.000Z",
+                "/d must be an ISO 8601 duration such as PT8H or P7D, without months and years", "/o must be an object",
+                "/a must be an array", #"/c must be one of "red", "green""#, "/missing is required",
+            ]
+        )
+    }
+
+    static let integers: [(value: JSONValue, integer: Int?)] = [
+        (5, 5), (.number(5), 5), (.number(1e3), 1000), (.integer(.max), .max), (.number(5.5), nil),
+        (.number(1e19), nil), ("5", nil),
+        (true, nil), (.null, nil), ([5], nil),
+    ]
+
+    @Test("An integer may be written as a number", arguments: integers)
+    func readsIntegers(value: JSONValue, integer: Int?) {
+        #expect((try? Int.read(value)) == integer)
+    }
+
+    @Test("Integers keep to their range")
+    func boundsIntegers() {
+        let found = faults(["a": 0, "b": 1, "c": 1000, "d": 1001]) { json in
+            for key in json.object.keys { _ = json.integer(key, in: 1...1000) }
+        }
+        #expect(found == ["/a must be an integer from 1 to 1000", "/d must be an integer from 1 to 1000"])
+    }
+
+    @Test("What an initialiser throws is a fault of the member")
+    func takesReasons() {
+        func even(_ text: String) throws(JSONFaultReason) -> String {
+            guard text.utf8.count.isMultiple(of: 2) else { throw JSONFaultReason("must have an even length") }
+            return text
+        }
+        let found = faults(["a": "xx", "b": "x", "c": 1, "d": "xxx"]) { json in
+            #expect(json.string("a", even) == "xx")
+            #expect(json.string("b", even) == nil)
+            #expect(json.optionalString("c", even) == nil)
+            #expect(json.optionalString("d", even) == nil)
+            #expect(json.optionalString("e", even) == nil)
+        }
+        #expect(found == ["/b must have an even length", "/c must be a string", "/d must have an even length"])
+    }
+
+    @Test("A fault of one element does not stop the others")
+    func readsElements() {
+        let value: JSONValue = ["list": ["a", 1, "b", .null], "objects": [["n": 1], 2, ["n": "x"], [:], ["n": 5]]]
+        let found = faults(value) { json in
+            #expect(json.array("list", each: String.read) == ["a", "b"])
+            #expect(json.objects("objects") { $0.integer("n") } == [1, 5])
+        }
+        #expect(
+            found == [
+                "/list/1 must be a string", "/list/3 must be a string", "/objects/1 must be an object",
+                "/objects/2/n must be an integer", "/objects/3/n is required",
+            ]
+        )
+    }
+
+    @Test("An array that is too long is one fault, and is not read")
+    func boundsArrays() {
+        let found = faults(["list": [1, 2, 3], "fits": [1, 2]]) { json in
+            #expect(json.array("list", maximumCount: 2, each: String.read) == nil)
+            #expect(json.optionalObjects("list", maximumCount: 2) { $0.string("x") } == nil)
+            #expect(json.array("fits", maximumCount: 2, each: Int.read) == [1, 2])
+        }
+        #expect(found == Array(repeating: "/list must hold at most 2 elements", count: 2))
+    }
+
+    @Test("One value stands for an array of one")
+    func readsOneOrMore() {
+        let found = faults(["a": "x", "b": ["x", "y"], "c": 1, "d": ["x", 2], "e": []]) { json in
+            let read = json.object.keys.map { json.oneOrMore($0, each: String.read) }
+            #expect(read == [["x"], ["x", "y"], [], ["x"], []])
+        }
+        #expect(found == ["/c must be a string", "/d/1 must be a string"])
+    }
+
+    @Test("Faults of nested objects come up with their whole pointer")
+    func nests() {
+        let found = faults(["a": ["b/c": ["d~e": 1]], "f": [["g": [["h": true]]]], "i": 1]) { json in
+            _ = json.nested("a") { json in
+                json.nested("b/c") { json in json.string("d~e") }
+            }
+            _ = json.objects("f") { json in
+                json.objects("g") { json in json.string("h") }
+            }
+            _ = json.nested("i") { json in json.string("never asked") }
+            _ = json.optionalNested("a") { json in
+                json.fault("x", "is wrong")
+                json.fault(nil, "is odd")
+                return 1
+            }
+        }
+        #expect(
+            found == [
+                "/a/b~1c/d~0e must be a string", "/f/0/g/0/h must be a string", "/i must be an object", "/a/x is wrong",
+                "/a is odd",
+            ]
+        )
+    }
+
+    @Test("A body that is no object is one fault", arguments: [.null, 1, "x", [], true] as [JSONValue])
+    func refusesOthers(value: JSONValue) throws {
+        var json = JSONReader(value, pointer: "/items/3")
+        #expect(json.string("a") == nil)
+        #expect(json.optionalString("b") == nil)
+        #expect(json.nested("c") { $0.string("d") } == nil)
+        let expected = [JSONFault(pointer: "/items/3", detail: "must be an object")]
+        #expect(json.faults == expected)
+        #expect(throws: JSONFaults(expected)) { try json.check() }
+    }
+
+    @Test("Keeps so many faults and no more")
+    func boundsFaults() {
+        let found = faults(["list": .array(Array(repeating: 1, count: 5000))]) { json in
+            _ = json.array("list", each: String.read)
+            _ = json.string("more")
+        }
+        #expect(found.count == JSONReader.maximumFaults)
+        #expect(found.last == "/list/999 must be a string")
+    }
+
+    @Test("A fault is written and read")
+    func faultsTravel() throws {
+        let fault = JSONFault(pointer: "/a~1b/0", detail: "must be \"x\"")
+        #expect(try JSONFault(JSONParser.parse(fault.jsonBytes)) == fault)
+        #expect(throws: JSONFaultReason.self) { try JSONFault(["pointer": "/a"]) }
+        #expect(JSONFaultReason("is odd").description == "is odd")
+    }
+}

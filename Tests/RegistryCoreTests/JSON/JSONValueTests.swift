@@ -1,0 +1,98 @@
+import Testing
+
+@testable import RegistryCore
+
+@Suite struct JSONValueTests {
+    @Test("An object keeps its order, and each key once with its last value")
+    func objectKeepsOrder() {
+        var object = JSONObject([("b", 1), ("a", 2), ("b", 3)])
+        #expect(object.keys == ["b", "a"])
+        #expect(object["b"] == 3)
+        #expect(object["c"] == nil)
+        object["c"] = 4
+        object["a"] = nil
+        object["x"] = nil
+        #expect(object.keys == ["b", "c"])
+        #expect(object.map(\.value) == [3, 4])
+    }
+
+    @Test("A large object behaves like a small one", arguments: [12, 13, 14, 500])
+    func largeObject(count: Int) {
+        var object = JSONObject((0..<count).map { ("k\($0)", .integer(Int64($0))) })
+        for index in 0..<count { object["k\(index)"] = .integer(Int64(index * 2)) }
+        #expect(object.keys == (0..<count).map { "k\($0)" })
+        #expect((0..<count).allSatisfy { object["k\($0)"] == .integer(Int64($0 * 2)) })
+        object["k3"] = nil
+        #expect(object["k3"] == nil)
+        #expect(object.count == count - 1)
+        #expect((4..<count).allSatisfy { object["k\($0)"] == .integer(Int64($0 * 2)) })
+        #expect(object[object.endIndex - 1].key == "k\(count - 1)")
+    }
+
+    @Test("The order of members makes no difference")
+    func ignoresOrder() {
+        let one: JSONValue = ["a": 1, "b": ["c": .null, "d": true]]
+        let other: JSONValue = ["b": ["d": true, "c": .null], "a": 1]
+        #expect(one == other)
+        #expect(one.hashValue == other.hashValue)
+        #expect(one.canonicalBytes == other.canonicalBytes)
+        #expect(one.jsonBytes != other.jsonBytes)
+    }
+
+    @Test("Texts that are only canonically equivalent differ")
+    func comparesBytes() {
+        let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+        #expect(composed == decomposed)
+        #expect(JSONValue.string(composed) != JSONValue.string(decomposed))
+        let object: JSONObject = [composed: 1, decomposed: 2]
+        #expect(object.count == 2)
+        #expect(object[composed] == 1)
+        #expect(JSONValue.object([composed: 1]) != .object([decomposed: 1]))
+    }
+
+    static let different: [JSONValue] = [
+        .null, true, false, 0, 1, .number(1), 1.5, "", "1", "null", [], [.null], [1], [1, 1], [:], ["a": .null],
+        ["a": 1],
+        ["b": 1],
+        ["a": 1, "b": 1], ["a": [:]],
+    ]
+
+    @Test("Values that differ are unequal, and so are their canonical bytes")
+    func differs() {
+        for (left, one) in Self.different.enumerated() {
+            for (right, other) in Self.different.enumerated() {
+                #expect((one == other) == (left == right))
+                #expect((one.canonicalBytes == other.canonicalBytes) == (left == right))
+            }
+        }
+        #expect(Set(Self.different).count == Self.different.count)
+    }
+
+    static let canonical: [(value: JSONValue, text: String)] = [
+        (["b": 1, "a": [true, .null, "x"]], #"{"a":[true,null,"x"],"b":1}"#),
+        (
+            ["é": 1, "z": 2, "Z": 3, "": 4, "😀": 5, "\u{FFFF}": 6],
+            "{\"\":4,\"Z\":3,\"z\":2,\"é\":1,\"\u{FFFF}\":6,\"😀\":5}"
+        ),
+        (["a/b": "c/d", "\u{1}": "\u{2028}"], "{\"\\u0001\":\"\u{2028}\",\"a/b\":\"c/d\"}"),
+        (.number(-0.0), "0.0"), (.number(1), "1.0"), (.number(1e300), "1e+300"),
+        (.integer(.min), "-9223372036854775808"),
+        (.number(.infinity), "null"),
+    ]
+
+    @Test("The canonical form sorts keys by their bytes", arguments: canonical)
+    func canonicalForm(value: JSONValue, text: String) {
+        #expect(String(decoding: value.canonicalBytes, as: UTF8.self) == text)
+        #expect(value.description == text)
+    }
+
+    @Test("Members can be looked up in any value")
+    func looksUp() {
+        let value: JSONValue = ["a": ["b": 1]]
+        #expect(value["a"]?["b"] == 1)
+        #expect(value["a"]?["c"] == nil)
+        #expect(JSONValue.array([])["a"] == nil)
+        #expect(JSONValue.null.isNull)
+        #expect(!value.isNull)
+    }
+}

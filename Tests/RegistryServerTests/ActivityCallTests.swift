@@ -1,0 +1,138 @@
+import Foundation
+import HTTPTypes
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+@testable import RegistryServer
+
+@Suite(.timeLimit(.minutes(1))) struct ActivityCallTests {
+    @Test func registersRotatesAndRefreshes() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            let first = try await server.call(
+                .put,
+                "…/activities/a-1",
+                ["token": .token(1), "observedAt": .minutesAgo(3), "installationId": "i-1"]
+            )
+            #expect(first.status == 201 && first["outcome"] == "registered" && first["activityId"] == "a-1")
+            #expect(first["state"] == "active" && first["revision"] == 1)
+            #expect(first["confirmedAt"] != .null && first["expiresAt"] != .null)
+            #expect(first["token"] == .null)
+            #expect(first.fields[.cacheControl] == "no-store")
+            let second = try await server.call(
+                .put,
+                "…/activities/a-1",
+                ["token": .token(2), "observedAt": .minutesAgo(2)]
+            )
+            #expect(second.status == 200 && second["outcome"] == "rotated")
+            let third = try await server.call(.put, "…/activities/a-1", ["token": .token(2)])
+            #expect(third.status == 200 && third["outcome"] == "refreshed")
+        }
+    }
+
+    @Test func tellsASenderAllInOneLookUp() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            let body: JSONValue = [
+                "token": .token(1), "observedAt": "2026-01-01T00:00:00Z", "installationId": "i-1",
+                "attributesType": "Freight", "frequentPushesEnabled": true,
+            ]
+            #expect(try await server.call(.put, "…/activities/truck%2F7", body).problem == "activity-expired")
+            let current: JSONValue = [
+                "token": .token(1), "observedAt": .minutesAgo(1), "startedAt": .minutesAgo(2), "installationId": "i-1",
+                "attributesType": "Freight", "frequentPushesEnabled": true,
+            ]
+            #expect(try await server.call(.put, "…/activities/truck%2F8", current).status == 201)
+            let reply = try await server.call(.get, "…/activities/truck%2F8")
+            let installation = try InstallationHash(of: InstallationID("i-1"), in: BundleID("com.example.food"))
+            #expect(reply.status == 200 && reply["activityId"] == "truck/8" && reply["state"] == "active")
+            #expect(reply["token"] == .token(1) && reply["environment"] == "sandbox")
+            #expect(reply["topic"] == "com.example.food.push-type.liveactivity" && reply["pushType"] == "liveactivity")
+            #expect(reply["installation"] == .string(installation.description))
+            #expect(reply["attributesType"] == "Freight" && reply["frequentPushesEnabled"] == true)
+            #expect(reply["startedAt"] == current["startedAt"] && reply["observedAt"] == current["observedAt"])
+            #expect(reply.fields[.cacheControl] == "no-store")
+            #expect(try await server.call(.get, "…/activities/none").problem == "activity-not-found")
+        }
+    }
+
+    @Test func endsForGood() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            try await server.register("a-1", token: 1)
+            let path = "…/activities/a-1?reason=dismissed&observedAt=2026-11-01T00:00:00%2B00:00"
+            for _ in 1...2 {
+                let ended = try await server.call(.delete, path)
+                #expect(ended.status == 204 && ended.bytes.isEmpty)
+            }
+            let late = try await server.register("a-1", token: 2)
+            #expect(late.status == 410 && late.problem == "activity-ended")
+            #expect(late["activityId"] == "a-1" && late["state"] == "ended" && late["endedAt"] != .null)
+            #expect(late["serverTime"] != .null)
+            let record = try await server.call(.get, "…/activities/a-1")
+            #expect(record.status == 200 && record["state"] == "ended" && record["token"] == .null)
+            #expect(try await server.call(.delete, "…/activities/never-seen").status == 204)
+        }
+    }
+
+    @Test func olderObservationsAreSuperseded() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            let new: JSONValue = ["token": .token(1), "observedAt": .minutesAgo(1)]
+            let old: JSONValue = ["token": .token(2), "observedAt": .minutesAgo(2)]
+            #expect(try await server.call(.put, "…/activities/a-1", new).status == 201)
+            let reply = try await server.call(.put, "…/activities/a-1", old)
+            #expect(reply.status == 409 && reply.problem == "superseded")
+            #expect(reply["observedAt"] == new["observedAt"] && reply["activityId"] == "a-1")
+            let skewed = try await server.call(
+                .put,
+                "…/activities/a-1",
+                ["token": .token(3), "observedAt": .minutesAgo(-10)]
+            )
+            #expect(skewed.status == 422 && skewed["code"] == "clock-skew" && skewed["serverTime"] != .null)
+        }
+    }
+
+    @Test func knownOnlyByAnAlias() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            let phones = try await [1, 2].asyncMap { number in
+                let body: JSONValue = [
+                    "token": .token(number), "alias": "match-7", "installationId": .string("i-\(number)"),
+                ]
+                return try await server.call(.post, "…/activities", body)
+            }
+            #expect(phones.map(\.status) == [201, 201] && phones[0]["activityId"] != phones[1]["activityId"])
+            let again = try await server.call(
+                .post,
+                "…/activities",
+                ["token": .token(3), "alias": "match-7"],
+                [.installationID: "i-1"]
+            )
+            #expect(again.status == 200 && again["outcome"] == "rotated")
+            #expect(again["activityId"] == phones[0]["activityId"])
+            let found = try await server.call(.get, "…/aliases/liveactivityId/match-7/activities")
+            #expect(Set(found["activities"].all("token")) == [.token(3), .token(2)])
+            let ended = try await server.call(.delete, "…/activities?alias=match-7", nil, [.installationID: "i-1"])
+            #expect(ended.status == 204)
+            let left = try await server.call(.get, "…/aliases/liveactivityId/match-7/activities")
+            #expect(left["activities"].all("token") == [.token(2)])
+        }
+    }
+
+    @Test func withoutAnInstallationTheAppOwnsIt() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            let one = try await server.call(.post, "…/activities", ["token": .token(1), "alias": "o-1"])
+            let two = try await server.call(.post, "…/activities", ["token": .token(2), "alias": "o-1"])
+            #expect(one.status == 201 && two.status == 200 && one["activityId"] == two["activityId"])
+            #expect(try await server.call(.delete, "…/activities?alias=o-1").status == 204)
+            #expect(try await server.call(.delete, "…/activities?alias=never").status == 204)
+        }
+    }
+}
+
+extension Array where Element: Sendable {
+    /// Maps one after another.
+    fileprivate func asyncMap<Value>(_ transform: (Element) async throws -> Value) async rethrows -> [Value] {
+        var values: [Value] = []
+        for element in self { values.append(try await transform(element)) }
+        return values
+    }
+}

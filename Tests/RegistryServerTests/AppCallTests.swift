@@ -1,0 +1,60 @@
+import Foundation
+import HTTPTypes
+import RegistryCore
+import TestSupport
+import Testing
+
+@testable import RegistryServer
+
+@Suite(.timeLimit(.minutes(1))) struct AppCallTests {
+    @Test func aLife() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            let path = "/v1/apps/com.example.taxi"
+            #expect(try await server.call(.get, path).problem == "unknown-app")
+            #expect(
+                try await server.call(.put, "\(path)/sandbox/activities/a", ["token": "00"]).problem == "unknown-app"
+            )
+            let made = try await server.call(.put, path, ["name": "Taxi", "aliasRules": ["orderId": "backend"]])
+            #expect(made.status == 201 && made["bundleId"] == "com.example.taxi" && made["name"] == "Taxi")
+            #expect(made["activityLifetime"] == "PT8H" && made["tombstoneRetention"] == "P7D")
+            #expect(made["aliasRules"] == ["orderId": "backend"] && made["eventRetention"] == "P90D")
+            #expect(made.json["number"] == nil && made.json["jwt"] == nil)
+            // Unknown apps are not remembered as such, so the very next call finds it.
+            #expect(try await server.call(.put, "\(path)/sandbox/activities/a", ["token": "00"]).status == 201)
+            let changed = try await server.call(.put, path, ["activityLifetime": "PT12H"])
+            #expect(changed.status == 200 && changed["name"] == "Taxi" && changed["activityLifetime"] == "PT12H")
+            let listed = try await server.call(.get, "/v1/apps")
+            #expect(listed["apps"].all("bundleId") == ["com.example.food", "com.example.taxi"])
+            #expect(listed["apps"][1] == changed.json)
+            #expect(try await server.call(.get, path).json == changed.json)
+            #expect(try await server.call(.delete, path).status == 204)
+            #expect(try await server.call(.delete, path).problem == "unknown-app")
+            #expect(try await server.call(.get, "\(path)/sandbox/activities/a").problem == "unknown-app")
+        }
+    }
+
+    @Test func jwtSettingsComeBack() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            let jwt: JSONValue = ["issuer": "i", "audience": ["a", "b"], "jwks": ["keys": [["kty": "EC"]]]]
+            let path = "/v1/apps/com.example.food"
+            let set = try await server.call(.put, path, ["jwt": jwt])
+            #expect(set["jwt"] == jwt)
+            let kept = try await server.call(.put, path, ["name": "Food"])
+            #expect(kept["jwt"] == jwt)
+            let cleared = try await server.call(.put, path, ["jwt": [:]])
+            #expect(cleared.json["jwt"] == nil)
+        }
+    }
+
+    @Test func tombstonesOutliveActivities() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            let path = "/v1/apps/com.example.food"
+            let both: JSONValue = ["activityLifetime": "PT8H", "tombstoneRetention": "PT8H"]
+            #expect(try await server.call(.put, path, both).problem == "invalid-request /tombstoneRetention")
+            // Against the stored lifetime it is the store that sees it.
+            let stored = try await server.call(.put, path, ["tombstoneRetention": "PT1H"])
+            #expect(stored.problem == "invalid-request /tombstoneRetention")
+            #expect(try await server.call(.put, "/v1/apps/b%20d", [:]).problem == "invalid-request /bundleId")
+        }
+    }
+}

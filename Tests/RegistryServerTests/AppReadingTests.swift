@@ -1,0 +1,56 @@
+import RegistryCore
+import Testing
+
+@Suite struct AppReadingTests {
+    private func changes(_ value: JSONValue) -> (AppChanges, [JSONFault]) {
+        var json = JSONReader(value)
+        let changes = AppChanges(from: &json)
+        return (changes, json.faults)
+    }
+
+    @Test func allSettings() {
+        let (changes, faults) = changes([
+            "name": "Food", "activityLifetime": "PT8H", "tombstoneRetention": "P7D", "eventRetention": "P90D",
+            "aliasRules": ["orderId": "backend", "userId": "subject", "liveactivityId": "any", "x": "signed-in"],
+            "jwt": [
+                "issuer": "https://login.example.com", "audience": ["a", "b"], "jwksUrl": "https://x.example/keys",
+            ],
+        ])
+        #expect(faults.isEmpty)
+        #expect(changes.name == "Food" && changes.activityLifetime == .seconds(8 * 3600))
+        #expect(
+            changes.aliasRules == ["orderId": .backend, "userId": .subject, "liveactivityId": .any, "x": .signedIn]
+        )
+        #expect(changes.jwt?["audience"] == ["a", "b"])
+    }
+
+    @Test func absentAndNullChangeNothing() {
+        #expect(changes([:]).0 == AppChanges())
+        #expect(changes(["name": .null, "aliasRules": .null, "jwt": .null]).0 == AppChanges())
+        #expect(changes(["jwt": [:]]).0.jwt == JSONObject())
+    }
+
+    @Test(
+        arguments: [
+            (["name": ""], "/name"), (["name": 5], "/name"), (["name": "a\u{0}b"], "/name"),
+            (["activityLifetime": "PT0S"], "/activityLifetime"), (["activityLifetime": "P8D"], "/activityLifetime"),
+            (["activityLifetime": "8h"], "/activityLifetime"), (["eventRetention": "P3661D"], "/eventRetention"),
+            (["tombstoneRetention": "P999999999999D"], "/tombstoneRetention"),
+            (["activityLifetime": "PT8H", "tombstoneRetention": "PT8H59M"], "/tombstoneRetention"),
+            (["aliasRules": ["userId": "everyone"]], "/aliasRules/userId"),
+            (["aliasRules": ["1": "any"]], "/aliasRules/1"),
+            (["aliasRules": []], "/aliasRules"), (["jwt": "x"], "/jwt"),
+            (["jwt": ["issuer": "i", "audience": "a"]], "/jwt"),
+            (["jwt": ["issuer": "i", "audience": "a", "jwksUrl": "https://x.y/z", "jwks": ["keys": []]]], "/jwt"),
+            (["jwt": ["issuer": "i", "audience": "a", "jwksUrl": "http://x.y/z"]], "/jwt/jwksUrl"),
+            (["jwt": ["issuer": "i", "audience": "a", "jwksUrl": "https:///z"]], "/jwt/jwksUrl"),
+            (["jwt": ["issuer": "i", "audience": "a", "jwks": ["keys": [1]]]], "/jwt/jwks"),
+            (["jwt": ["audience": "a", "jwks": ["keys": []]]], "/jwt/issuer"),
+            (["jwt": ["issuer": "i", "audience": ["a", 1], "jwks": ["keys": []]]], "/jwt/audience/1"),
+            (["jwt": ["issuer": "i", "jwks": ["keys": []]]], "/jwt/audience"),
+        ] as [(JSONValue, String)]
+    )
+    func faults(_ value: JSONValue, _ pointer: String) {
+        #expect(changes(value).1.map(\.pointer) == [pointer])
+    }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import RegistryCore
+import RegistryStore
+import Testing
+
+@testable import RegistryServer
+
+@Suite struct CursorTests {
+    private let alias: Alias
+    private let scope: Scope
+
+    init() throws {
+        alias = try Alias(kind: "userId", value: "u-7")
+        scope = try Self.scope("com.example.food", .sandbox)
+    }
+
+    private static func scope(_ bundleID: String, _ environment: APNSEnvironment) throws -> Scope {
+        let now = Date()
+        let app = App(
+            number: 1,
+            bundleID: try BundleID(bundleID),
+            settings: AppSettings(),
+            createdAt: now,
+            updatedAt: now
+        )
+        return Scope(app: app, environment: environment)
+    }
+
+    @Test(arguments: [0, 1, 42, 1 << 40, Int64.max])
+    func comesBack(_ number: Int64) throws {
+        let text = Cursor.encode(after: number, of: alias, in: scope)
+        #expect(try Cursor.decode(text, of: alias, in: scope) == number)
+        #expect(text.utf8.allSatisfy { $0.isUnreserved })
+    }
+
+    @Test func everyAlteredCharacterShows() {
+        let text = Array(Cursor.encode(after: 1234, of: alias, in: scope).utf8)
+        for position in text.indices {
+            for replacement in "AZaz09-_=+/ ".utf8 where replacement != text[position] {
+                var altered = text
+                altered[position] = replacement
+                let string = String(decoding: altered, as: UTF8.self)
+                #expect(throws: JSONFaultReason.self) { try Cursor.decode(string, of: alias, in: scope) }
+            }
+        }
+    }
+
+    @Test(arguments: [
+        "", "x", "MTAw", "====", "null", String(repeating: "A", count: 34), String(repeating: "A", count: 4096),
+    ])
+    func whatIsNoneShows(_ text: String) {
+        #expect(throws: JSONFaultReason.self) { try Cursor.decode(text, of: alias, in: scope) }
+    }
+
+    @Test func lengthsShow() {
+        let text = Cursor.encode(after: 7, of: alias, in: scope)
+        for other in [text + "=", text + "A", String(text.dropLast()), " " + text] {
+            #expect(throws: JSONFaultReason.self) { try Cursor.decode(other, of: alias, in: scope) }
+        }
+    }
+
+    @Test func belongsToItsAlias() throws {
+        let text = Cursor.encode(after: 7, of: alias, in: scope)
+        let others = [
+            (try Alias(kind: "userId", value: "u-8"), scope), (try Alias(kind: "userid", value: "u-7"), scope),
+            (alias, try Self.scope("com.example.food", .production)),
+            (alias, try Self.scope("com.example.foo", .sandbox)),
+        ]
+        for (alias, scope) in others {
+            #expect(throws: JSONFaultReason.self) { try Cursor.decode(text, of: alias, in: scope) }
+        }
+    }
+}
+
+extension UInt8 {
+    /// A character that needs no escape in a query.
+    fileprivate var isUnreserved: Bool {
+        let character = Character(Unicode.Scalar(self))
+        return character.isASCII && (character.isLetter || character.isNumber || character == "-" || character == "_")
+    }
+}

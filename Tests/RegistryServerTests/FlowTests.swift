@@ -1,0 +1,108 @@
+import Foundation
+import HTTPTypes
+import RegistryCore
+import TestSupport
+import Testing
+
+@testable import RegistryServer
+
+/// The flows of the four kinds of app that the service grew from, as their developers would play them.
+@Suite(.timeLimit(.minutes(1))) struct FlowTests {
+    /// A flash sale: the backend knows a product; a customer reserves, cancels and reserves again.
+    @Test func flashSale() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            func reserve(_ id: String, token: Int) async throws -> Reply {
+                let body: JSONValue = ["token": .token(token), "aliases": ["productId": "p-1"]]
+                return try await server.call(.put, "…/activities/\(id)", body)
+            }
+            func running() async throws -> JSONValue {
+                try await server.call(.get, "…/aliases/productId/p-1/activities")["activities"].all("token").asArray
+            }
+            #expect(try await reserve("reservation-1", token: 1).status == 201)
+            #expect(try await running() == [.token(1)])
+            #expect(try await server.call(.delete, "…/activities/reservation-1").status == 204)
+            #expect(try await running() == [])
+            // The phone's upload of the first reservation was retried in the background.
+            #expect(try await reserve("reservation-1", token: 1).problem == "activity-ended")
+            #expect(try await reserve("reservation-2", token: 2).status == 201)
+            #expect(try await reserve("reservation-2", token: 2)["outcome"] == "refreshed")
+            // Never twice.
+            #expect(try await running() == [.token(2)])
+        }
+    }
+
+    /// Freight: the app uploads in its `pushTokenUpdates` loop; the server needs all that a push takes in one lookup.
+    @Test func freight() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            for (token, minutes) in [(1, 30.0), (2, 20.0)] {
+                let body: JSONValue = ["token": .token(token), "observedAt": .minutesAgo(minutes)]
+                _ = try await server.call(.put, "…/activities/truck-7", body)
+            }
+            let found = try await server.call(.get, "…/activities/truck-7")
+            #expect(found["token"] == .token(2))
+            #expect(found["topic"] == "com.example.food.push-type.liveactivity")
+            #expect(found["pushType"] == "liveactivity")
+            #expect(found["environment"] == "sandbox")
+            #expect(try await server.call(.delete, "…/activities/truck-7").status == 204)
+            let ended = try await server.call(.get, "…/activities/truck-7")
+            #expect(ended["state"] == "ended" && ended.json["token"] == nil)
+            // Eight hours after its start another one is gone without anyone's doing.
+            let old: JSONValue = [
+                "token": .token(3), "observedAt": .minutesAgo(5), "startedAt": .minutesAgo(8 * 60 + 1),
+            ]
+            #expect(try await server.call(.put, "…/activities/truck-8", old).problem == "activity-expired")
+            #expect(try await server.call(.get, "…/activities/truck-8").json["token"] == nil)
+        }
+    }
+
+    /// Drone delivery: `{token, alias}` on every update, found by `liveactivityId`; active, ended, dismissed.
+    @Test func droneDelivery() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            func post(_ token: Int) async throws -> Reply {
+                try await server.call(.post, "…/activities", ["token": .token(token), "alias": "flight-9"])
+            }
+            func tokens() async throws -> JSONValue {
+                try await server.call(.get, "…/aliases/liveactivityId/flight-9/activities")["activities"]
+                    .all("token").asArray
+            }
+            let first = try await post(1)
+            #expect(first.status == 201 && first["state"] == "active")
+            #expect(try await post(2)["outcome"] == "rotated")
+            #expect(try await post(1).problem == "superseded")
+            #expect(try await tokens() == [.token(2)])
+            #expect(try await server.call(.delete, "…/activities?alias=flight-9").status == 204)
+            #expect(try await tokens() == [])
+            #expect(try await post(2).problem == "activity-ended")
+            let second = try await post(3)
+            #expect(second.status == 201 && second["activityId"] != first["activityId"])
+            guard case .string(let id) = second["activityId"] else {
+                Issue.record("no activityId")
+                return
+            }
+            #expect(try await server.call(.delete, "…/activities/\(id)?reason=dismissed").status == 204)
+            let dismissed = try await server.call(.get, "…/activities/\(id)")
+            #expect(dismissed["state"] == "ended" && dismissed["reason"] == "dismissed")
+        }
+    }
+
+    /// A retailer: a changed token replaces the old one, an ended activity's token is invalid, and what is registered
+    /// here is a Live Activity's token and nothing else.
+    @Test func retailer() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            try await server.register("order-1", token: 1, alias: "o-1")
+            try await server.register("order-1", token: 2, alias: "o-1")
+            let both: JSONValue = ["aliases": [["kind": "liveactivityId", "value": "o-1"]]]
+            let result = try await server.call(.post, "…/resolve", both)["results"][0]
+            #expect(result["activities"]?.all("token") == [.token(2)])
+            // Device tokens are another resource: nothing of an activity is found there, and nothing is taken for it.
+            #expect(try await server.call(.get, "…/aliases/liveactivityId/o-1/device-tokens").status == 404)
+            #expect(try await server.call(.delete, "…/aliases/liveactivityId/o-1/activities")["ended"] == 1)
+            let after = try await server.call(.post, "…/resolve", both)["results"][0]
+            #expect(after["activities"] == [])
+        }
+    }
+}
+
+extension [JSONValue] {
+    fileprivate var asArray: JSONValue { .array(self) }
+}

@@ -1,0 +1,65 @@
+import Foundation
+import HTTPTypes
+import RegistryCore
+import TestSupport
+import Testing
+
+@testable import RegistryServer
+
+@Suite(.timeLimit(.minutes(1))) struct FullStateCallTests {
+    private static let path = "…/installations/i-1/activities"
+
+    @Test func answersInPlace() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            _ = try await server.call(.delete, "…/activities/ended")
+            let body: JSONValue = [
+                "observedAt": .minutesAgo(1),
+                "activities": [
+                    ["activityId": "a-1", "token": .token(1)], ["activityId": "bad", "token": "xyz"], ["token": "00"],
+                    ["activityId": "ended", "token": .token(2)], ["activityId": "a-2"],
+                ],
+            ]
+            let reply = try await server.call(.put, Self.path, body)
+            let results = reply["results"]
+            #expect(reply.status == 200 && reply["ended"] == [])
+            #expect(results[0] == ["activityId": "a-1", "outcome": "registered"])
+            #expect(results[1]["activityId"] == "bad" && results[1]["problem"]?["code"] == "invalid-request")
+            #expect(results[1]["problem"]?["errors"]?[0]["pointer"] == "/activities/1/token")
+            #expect(results[2]["activityId"] == nil && results[2]["problem"]?["status"] == 422)
+            #expect(results[3]["activityId"] == "ended" && results[3]["problem"]?["code"] == "activity-ended")
+            #expect(results[4] == ["activityId": "a-2", "outcome": "registered"])
+            #expect(results[5] == .null)
+        }
+    }
+
+    @Test func whatIsNotListedFallsOut() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            let first: JSONValue = [
+                "observedAt": .minutesAgo(2),
+                "activities": [["activityId": "a-1", "token": .token(1)], ["activityId": "a-2", "token": .token(2)]],
+            ]
+            #expect(try await server.call(.put, Self.path, first).status == 200)
+            // A malformed item with a readable id is present still.
+            let second: JSONValue = [
+                "observedAt": .minutesAgo(1), "activities": [["activityId": "a-2", "token": 5]],
+            ]
+            #expect(try await server.call(.put, Self.path, second)["ended"] == ["a-1"])
+            #expect(try await server.call(.get, "…/activities/a-1")["state"] == "dismissed")
+            #expect(try await server.call(.get, "…/activities/a-2")["state"] == "active")
+        }
+    }
+
+    @Test func installationsMustAgree() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            let body: JSONValue = ["observedAt": .minutesAgo(1), "activities": [], "installationId": "i-1"]
+            #expect(try await server.call(.put, Self.path, body, [.installationID: "i-1"]).status == 200)
+            let other = try await server.call(.put, Self.path, body, [.installationID: "i-2"])
+            #expect(other.problem == "invalid-request /installationId /installationId")
+            let registration: JSONValue = ["token": .token(1), "installationId": "i-1"]
+            let path = "…/activities/a-1"
+            #expect(try await server.call(.put, path, registration, [.installationID: "i-1"]).status == 201)
+            let differing = try await server.call(.put, path, registration, [.installationID: "i-2"])
+            #expect(differing.problem == "invalid-request /installationId")
+        }
+    }
+}

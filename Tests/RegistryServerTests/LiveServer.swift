@@ -1,0 +1,138 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import Logging
+import NIOCore
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+@testable import RegistryServer
+
+/// The service on a real database, called through a socket.
+struct LiveServer {
+    let client: any TestClientProtocol
+    let registry: Registry
+
+    /// Runs the service on an empty schema of its own, with the app `com.example.food`.
+    static func run(
+        insecureNoAuth: Bool = true,
+        _ adjust: (inout ServerConfiguration.Limits) -> Void = { _ in },
+        _ test: @Sendable (LiveServer) async throws -> Void
+    ) async throws {
+        let database = try await TestDatabase.make()
+        _ = try await database.scope()
+        try await run(on: database.registry, insecureNoAuth: insecureNoAuth, adjust, test)
+    }
+
+    /// Runs the service on a registry.
+    static func run(
+        on registry: Registry,
+        insecureNoAuth: Bool = true,
+        _ adjust: (inout ServerConfiguration.Limits) -> Void = { _ in },
+        _ test: @Sendable (LiveServer) async throws -> Void
+    ) async throws {
+        var configuration = ServerConfiguration(port: 0, insecureNoAuth: insecureNoAuth)
+        adjust(&configuration.limits)
+        let application = buildApplication(registry: registry, configuration: configuration, logger: .silent)
+        try await application.test(.live) { client in
+            try await test(LiveServer(client: client, registry: registry))
+        }
+    }
+
+    /// Makes a call; `…` stands for the app and environment that there are.
+    func call(
+        _ method: HTTPRequest.Method,
+        _ path: String,
+        _ body: JSONValue? = nil,
+        _ fields: HTTPFields = [:]
+    ) async throws -> Reply {
+        try await send(method, path, body.map { Array($0.description.utf8) }, fields)
+    }
+
+    /// Makes a call whose body need not be JSON.
+    func send(
+        _ method: HTTPRequest.Method,
+        _ path: String,
+        _ body: [UInt8]?,
+        _ fields: HTTPFields = [:]
+    ) async throws -> Reply {
+        var fields = fields
+        if body != nil, fields[.contentType] == nil { fields[.contentType] = "application/json" }
+        let path = path.replacingOccurrences(of: "…", with: "/v1/apps/com.example.food/sandbox")
+        let buffer = body.map { ByteBuffer(bytes: $0) }
+        return try await client.execute(uri: path, method: method, headers: fields, body: buffer) { Reply($0) }
+    }
+
+    /// Registers an activity that bears an alias.
+    @discardableResult
+    func register(_ id: String, token: Int, alias: String = "order-42") async throws -> Reply {
+        let body: JSONValue = ["token": .token(token), "aliases": ["liveactivityId": .string(alias)]]
+        return try await call(.put, "…/activities/\(id)", body)
+    }
+}
+
+/// What the service answered.
+struct Reply: Sendable {
+    let status: Int
+    let fields: HTTPFields
+    let bytes: [UInt8]
+
+    init(_ response: TestResponse) {
+        status = Int(response.status.code)
+        fields = response.headers
+        bytes = Array(buffer: response.body)
+    }
+
+    /// `null` when it is no JSON.
+    var json: JSONValue { (try? JSONParser.parse(bytes)) ?? .null }
+
+    subscript(_ key: String) -> JSONValue { json[key] ?? .null }
+
+    /// The lines of NDJSON.
+    var lines: [JSONValue] {
+        bytes.split(separator: 0x0A, omittingEmptySubsequences: true).map { (try? JSONParser.parse($0)) ?? .null }
+    }
+
+    /// The code of a problem and the pointers of its errors, such as `invalid-request /token`.
+    var problem: String {
+        guard case .string(let code) = self["code"], fields[.contentType] == "application/problem+json" else {
+            return ""
+        }
+        return ([code] + pointers).joined(separator: " ")
+    }
+
+    private var pointers: [String] {
+        guard case .array(let errors) = self["errors"] else { return [] }
+        return errors.compactMap { error in
+            guard case .string(let pointer)? = error["pointer"] else { return nil }
+            return pointer
+        }
+    }
+}
+
+extension JSONValue {
+    /// The hex of a made-up token.
+    static func token(_ number: Int) -> JSONValue { .string(Hexadecimal.encode(PushToken.sample(number).bytes)) }
+
+    /// Some minutes ago, as a time.
+    static func minutesAgo(_ minutes: Double) -> JSONValue { .string(RFC3339.format(.minutesAgo(minutes))) }
+
+    /// The element of an array; `null` when there is none.
+    subscript(_ index: Int) -> JSONValue {
+        guard case .array(let elements) = self, elements.indices.contains(index) else { return .null }
+        return elements[index]
+    }
+
+    /// What the elements of an array hold under a key.
+    func all(_ key: String) -> [JSONValue] {
+        guard case .array(let elements) = self else { return [] }
+        return elements.map { $0[key] ?? .null }
+    }
+}
+
+extension Logger {
+    static var silent: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
+}

@@ -1,0 +1,163 @@
+import Foundation
+import HTTPTypes
+import RegistryCore
+import TestSupport
+import Testing
+
+@testable import RegistryServer
+
+/// Section 4, "Limits, and what bad input gets".
+@Suite(.timeLimit(.minutes(1))) struct RefusalTests {
+    /// Each request has all the faults of those after it, so that it shows which one comes first.
+    @Test func inTheOrderOfTheContract() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            let path = "/v1/apps/com.example.food/sandbox/activities/a-1"
+            let nowhere = "/v1/apps/com.example.none/sandbox/activities/a-1"
+            let large = [UInt8](repeating: UInt8(ascii: "x"), count: 64 * 1024 + 1)
+            let text: HTTPFields = [.contentType: "text/plain"]
+            let credentials: HTTPFields = [.contentType: "text/plain", .authorization: "Bearer x"]
+            let cases: [(HTTPRequest.Method, String, [UInt8], HTTPFields, String)] = [
+                (.patch, "/v2/%", large, credentials, "malformed-path"),
+                (.patch, "/v2/apps", large, credentials, "no-such-route"),
+                (.patch, nowhere, large, credentials, "method-not-allowed"),
+                (.put, nowhere, large, credentials, "unauthenticated"),
+                (.put, nowhere, large, text, "unknown-app"),
+                (.put, path, large, text, "body-too-large"),
+                (.put, path, Array("{".utf8), text, "unsupported-media-type"),
+                (.put, path, Array("{".utf8), [:], "malformed-json"),
+                (.put, path, Array("{}".utf8), [:], "invalid-request /token"),
+            ]
+            for (method, path, body, fields, problem) in cases {
+                #expect(try await server.send(method, path, body, fields).problem == problem)
+            }
+        }
+    }
+
+    @Test func fieldsThatGoWithRefusals() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            let method = try await server.call(.get, "…/activities")
+            #expect(method.status == 405 && method.fields[.allow] == "DELETE, POST")
+            let credentials = try await server.call(.get, "/v1/apps", nil, [.authorization: "Basic dTpw"])
+            #expect(credentials.status == 401 && credentials.fields[.wwwAuthenticate] == "Bearer")
+            let large = try await server.send(.post, "…/resolve", [UInt8](repeating: 0x20, count: 2 * 1024 * 1024 + 1))
+            #expect(large.status == 413 && large.fields[.connection] == "close")
+        }
+    }
+
+    @Test func withoutAuthenticationNobodyComesIn() async throws {
+        try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
+            for route in Route.all where route.access != .everyone {
+                let path = route.template.replacingOccurrences(of: "{environment}", with: "mars")
+                let reply = try await server.call(route.method, path.filter { !"{}".contains($0) })
+                #expect(reply.problem == "unauthenticated", "\(route.template)")
+                #expect(reply.fields[.wwwAuthenticate] == "Bearer")
+            }
+            for path in ["/livez", "/readyz", "/openapi.json"] {
+                #expect(try await server.call(.get, path).status == 200)
+                #expect(try await server.call(.get, path, nil, [.authorization: "Bearer x"]).status == 200)
+            }
+            #expect(try await server.call(.get, "/readyz?verbose").problem == "unauthenticated")
+            #expect(try await server.call(.get, "/none").problem == "no-such-route")
+        }
+    }
+
+    @Test func unknownAppsAndEnvironments() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            for scope in [
+                "com.example.none/sandbox", "com.example.food/mars", "com.example.food/Sandbox", "b%20d/sandbox",
+            ] {
+                #expect(try await server.call(.get, "/v1/apps/\(scope)/activities/a").problem == "unknown-app")
+            }
+        }
+    }
+
+    @Test func bodiesAtTheirLimits() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            let frame = #"{"token":"00","x":""}"#
+            func body(of size: Int) -> [UInt8] {
+                Array(frame.dropLast(2).utf8) + [UInt8](repeating: 0x61, count: size - frame.utf8.count)
+                    + Array(#""}"#.utf8)
+            }
+            #expect(try await server.send(.put, "…/activities/a", body(of: 64 * 1024)).status == 201)
+            #expect(try await server.send(.put, "…/activities/a", body(of: 64 * 1024 + 1)).status == 413)
+            // A batch may be larger; this one is no batch, which is another matter.
+            #expect(
+                try await server.send(.post, "…/resolve", body(of: 64 * 1024 + 1)).problem == "invalid-request /aliases"
+            )
+        }
+    }
+
+    @Test(arguments: ["", " ", "{", "{}x", "nul", "{\"a\":1,}", "\u{FEFF}{}", "{\"a\":\"\\ud800\"}", "{'a':1}"])
+    func whatIsNoJSON(_ text: String) async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            #expect(try await server.send(.put, "…/activities/a", Array(text.utf8)).problem == "malformed-json")
+        }
+    }
+
+    @Test func deepNestingIsRefusedAndNotFollowed() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            let deep = String(repeating: "[", count: 30_000) + String(repeating: "]", count: 30_000)
+            #expect(try await server.send(.put, "…/activities/a", Array(deep.utf8)).problem == "malformed-json")
+            #expect(try await server.send(.put, "…/activities/a", [0x7B, 0xFF, 0x7D]).problem == "malformed-json")
+        }
+    }
+
+    @Test func everyFaultAtOnce() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            let id = String(repeating: "x", count: 129)
+            let reply = try await server.call(
+                .put,
+                "…/activities/\(id)",
+                ["token": "xyz", "observedAt": "now", "aliases": ["userId": ""], "installationId": ".."],
+                [.installationID: ".."]
+            )
+            #expect(
+                reply.problem
+                    == "invalid-request /activityId /X-Installation-Id /token /observedAt /aliases/userId /installationId"
+            )
+            let ending = try await server.call(.delete, "…/activities/..?reason=bored&observedAt=never")
+            #expect(ending.problem == "invalid-request /activityId /reason /observedAt")
+            let listing = try await server.call(.get, "…/aliases/1/%00/activities?limit=5&limit=6")
+            #expect(listing.problem == "invalid-request /kind /value /limit")
+            #expect(try await server.call(.delete, "…/activities").problem == "invalid-request /alias")
+            #expect(try await server.call(.delete, "…/activities?alias=a&alias=b").problem == "invalid-request /alias")
+        }
+    }
+
+    @Test(arguments: ["0", "1001", "-1", "x", "", "1.5", "9999999999999999999"])
+    func limitsOfPages(_ limit: String) async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            let path = "…/aliases/userId/u/activities?limit=\(limit)"
+            #expect(try await server.call(.get, path).problem == "invalid-request /limit")
+        }
+    }
+
+    @Test func idsAtTheirLimits() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            let cases = [
+                (String(repeating: "x", count: 128), 201), (String(repeating: "%C3%A9", count: 64), 201),
+                (String(repeating: "%C3%A9", count: 65), 422), ("a%0Ab", 422), ("a%C2%85b", 422), (".", 422),
+                ("%2E.", 422),
+                ("a%2Fb", 201), ("%20", 201), ("...", 201),
+            ]
+            for (number, (id, status)) in cases.enumerated() {
+                let reply = try await server.call(.put, "…/activities/\(id)", ["token": .token(number)])
+                #expect(reply.status == status, "\(id)")
+            }
+        }
+    }
+
+    /// Nothing that a caller can send may fail the service.
+    @Test func neverA500() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            var random = SplitMix(state: 42)
+            for _ in 0..<400 {
+                let route = Route.all.filter { $0.body != .none }.randomElement(using: &random)!
+                let body = NastyJSON.body(using: &random)
+                let path = NastyJSON.path(route.template, using: &random)
+                let reply = try await server.call(route.method, path, body)
+                #expect(reply.status < 500, "\(route.method) \(path) \(body)")
+            }
+        }
+    }
+}

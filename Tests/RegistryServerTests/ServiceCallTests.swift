@@ -1,0 +1,68 @@
+import Foundation
+import HTTPTypes
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+@testable import RegistryServer
+
+@Suite(.timeLimit(.minutes(1))) struct ServiceCallTests {
+    @Test func healthAndDescription() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            #expect(try await server.call(.get, "/livez").json == ["status": "ok"])
+            #expect(try await server.call(.get, "/readyz").json == ["status": "ok"])
+            let verbose = try await server.call(.get, "/readyz?verbose")
+            #expect(verbose["checks"]["postgres"]?["status"] == "ok" && verbose["checks"]["schema"]?["status"] == "ok")
+            let description = try await server.call(.get, "/openapi.json")
+            #expect(description["openapi"] == "3.1.0" && description.fields[.contentType] == "application/json")
+            #expect(description.fields[.cacheControl] == "public, max-age=300")
+        }
+    }
+
+    @Test func headIsGetWithoutItsBody() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            let get = try await server.call(.get, "/openapi.json")
+            let head = try await server.call(.head, "/openapi.json")
+            #expect(head.status == 200 && head.bytes.isEmpty)
+            #expect(head.fields[.contentLength] == get.fields[.contentLength])
+            #expect(try await server.call(.head, "…/activities/none").status == 404)
+            #expect(try await server.call(.get, "/livez").status == 200)
+        }
+    }
+
+    @Test func everyAnswerHasARequestID() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            for path in ["/livez", "/none", "/%", "…/activities/none"] {
+                let named = try await server.call(.get, path, nil, [RequestID.field: "my-request"])
+                #expect(named.fields[RequestID.field] == "my-request")
+                #expect(named.json["requestId"] == nil || named["requestId"] == "my-request")
+                let given = try await server.call(.get, path, nil, [RequestID.field: "two words"])
+                #expect(given.fields[RequestID.field]?.utf8.count == 32)
+            }
+        }
+    }
+
+    /// Without Postgres the service lives, but is not ready; every call says so and when to come again.
+    @Test func withoutPostgres() async throws {
+        let pool = PostgresPool(
+            databaseURL: "host=/nonexistent dbname=none",
+            maximumConnections: 2,
+            requestTimeout: .milliseconds(500),
+            allowsUnsafeDurability: true,
+            logger: .silent
+        )
+        try await LiveServer.run(on: Registry(pool: pool, logger: .silent)) { (server: LiveServer) async throws in
+            #expect(try await server.call(.get, "/livez").status == 200)
+            for path in ["/readyz", "/readyz?verbose", "/v1/apps", "/v1/apps/a", "…/activities/a-1"] {
+                let reply = try await server.call(.get, path)
+                #expect(reply.status == 503 && reply.problem == "unavailable", "\(path)")
+                #expect(reply.fields[.retryAfter] == "1")
+            }
+            let write = try await server.call(.put, "…/activities/a-1", ["token": "00"])
+            #expect(write.problem == "unavailable")
+            #expect(try await server.call(.get, "/none").problem == "no-such-route")
+        }
+    }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+/// R9 and R10: the full state of an installation.
+@Suite struct FullStateTests {
+    private let t0 = Date.minutesAgo(60)
+    private let phone = InstallationHash.sample(1)
+
+    private func after(_ minutes: Double) -> Date { t0.addingTimeInterval(minutes * 60) }
+
+    private func apply(_ items: [FullState.Item], at time: Date, to activity: TestActivity) async throws
+        -> FullStateAnswer
+    {
+        try await activity.database.registry.apply(
+            FullState(observedAt: time, items: items),
+            of: phone,
+            in: activity.scope,
+            by: "test"
+        )
+    }
+
+    private func item(_ activity: TestActivity, token: Int? = nil) -> FullState.Item {
+        FullState.Item(activityID: activity.id, registration: .sample(token: token.map(PushToken.sample)))
+    }
+
+    @Test func whatIsMissingIsDismissedAndALaterObservationUndoesIt() async throws {
+        let gone = try await TestActivity.make("gone")
+        let alias = Alias.sample("orderId", "42")
+        let kept = gone.another("kept")
+        try await gone.register(1, at: t0, installation: phone, aliases: [alias])
+        try await kept.register(2, at: t0, installation: phone, aliases: [alias])
+        let answer = try await apply([item(kept, token: 2)], at: after(1), to: gone)
+        #expect(answer.ended == [gone.id])
+        #expect(answer.results.map(\.result) == [.success(.refreshed)])
+        #expect(try await gone.tokens(alias) == [.sample(2)])
+        #expect(try await gone.record()?.answer.state == .dismissed)
+        #expect(try await gone.events() == ["registered", "dismissed"])
+        #expect(try await gone.register(1, at: after(2)).outcome == .reactivated)
+        #expect(try await gone.tokens(alias) == [.sample(1), .sample(2)])
+        #expect(try await gone.events() == ["registered", "dismissed", "reactivated"])
+    }
+
+    @Test func lateRegistrationIsBornDismissed() async throws {
+        let activity = try await TestActivity.make()
+        _ = try await apply([], at: after(5), to: activity)
+        let answer = try await activity.register(1, at: t0, installation: phone)
+        #expect(answer.activity.state == .dismissed)
+        #expect(try await activity.currentToken() == nil)
+    }
+
+    @Test func olderFullStateDismissesNothing() async throws {
+        let activity = try await TestActivity.make()
+        try await activity.register(1, at: after(3), installation: phone)
+        #expect(try await apply([], at: after(2), to: activity).ended == [])
+        #expect(try await activity.record()?.answer.state == .active)
+    }
+
+    @Test func listedWithoutTokenIsKnownUntilItsTokenComes() async throws {
+        let activity = try await TestActivity.make()
+        _ = try await apply([item(activity)], at: t0, to: activity)
+        #expect(try await activity.record()?.answer.state == .active)
+        #expect(try await activity.currentToken() == nil)
+        #expect(try await activity.register(1, at: after(1)).outcome == .registered)
+        #expect(try await activity.currentToken() == .sample(1))
+    }
+
+    @Test func listedCountsAsObservedAndRotates() async throws {
+        let activity = try await TestActivity.make()
+        try await activity.register(1, at: t0, installation: phone)
+        let answer = try await apply([item(activity, token: 2)], at: after(1), to: activity)
+        #expect(answer.results.map(\.result) == [.success(.rotated)])
+        #expect(try await activity.currentToken() == .sample(2))
+    }
+
+    @Test func malformedItemCountsAsPresent() async throws {
+        let activity = try await TestActivity.make()
+        try await activity.register(1, at: t0, installation: phone)
+        let fault = Problem(.invalidRequest, "no token")
+        let answer = try await apply([.init(activityID: activity.id, problem: fault)], at: after(1), to: activity)
+        #expect(answer.ended == [])
+        #expect(answer.results.map(\.result) == [.failure(fault)])
+        #expect(try await activity.record()?.answer.state == .active)
+    }
+
+    @Test func oneEndedItemFailsNoOther() async throws {
+        let ended = try await TestActivity.make("ended")
+        let fresh = ended.another("fresh")
+        try await ended.end()
+        let answer = try await apply([item(ended, token: 1), item(fresh, token: 2)], at: t0, to: ended)
+        guard case .failure(let problem) = answer.results[0].result else {
+            Issue.record("the ended one was accepted")
+            return
+        }
+        #expect(problem.code == .activityEnded)
+        #expect(answer.results[1].result == .success(.registered))
+    }
+
+    @Test func repeatedActivitiesAndTokensAreMergedInOrder() async throws {
+        let a = try await TestActivity.make("a")
+        let b = a.another("b")
+        let answer = try await apply([item(a, token: 1), item(a, token: 2), item(b, token: 2)], at: t0, to: a)
+        #expect(answer.results.count == 3)
+        // (time, activity id) decides: b is the greater.
+        #expect(try await b.currentToken() == .sample(2))
+    }
+
+    @Test func otherInstallationsAreLeftAlone() async throws {
+        let other = try await TestActivity.make("other")
+        try await other.register(1, at: t0, installation: .sample(2))
+        #expect(try await apply([], at: after(1), to: other).ended == [])
+        #expect(try await other.currentToken() == .sample(1))
+    }
+
+    @Test func timesFarAheadAreRefused() async throws {
+        let activity = try await TestActivity.make()
+        let problem = await activity.problem { try await apply([], at: .minutesAgo(-6), to: activity) }
+        #expect(problem?.code == .clockSkew)
+    }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import RegistryCore
+import RegistryStore
+import TestSupport
+
+/// Plays client requests against the registry, in a name space of its own, and tells what came of it.
+struct HistoryPlayer {
+    let scope: Scope
+    /// Keeps the ids, tokens and aliases of one history apart from those of others.
+    let name: String
+    /// Minute 0 of the history.
+    let start: Date
+
+    func play(_ request: ClientRequest, on registry: Registry) async throws {
+        do {
+            switch request {
+            case .register(let activity, let token, let time, let startedAt, let installation, let alias):
+                var registration = registration(token, at: time)
+                registration.startedAt = startedAt.map(date)
+                registration.installation = installation.map(hash)
+                registration.aliases = try alias.map { try AliasSet([self.alias($0)]) }
+                _ = try await registry.register(registration, as: id(activity), in: scope, by: "test")
+            case .end(let activity, let time):
+                try await registry.end(id(activity), reason: .ended, observedAt: date(time), in: scope, by: "test")
+            case .fullState(let installation, let time, let items):
+                let state = FullState(
+                    observedAt: date(time),
+                    items: items.map {
+                        .init(activityID: id($0.activity), registration: registration($0.token, at: time))
+                    }
+                )
+                _ = try await registry.apply(state, of: hash(installation), in: scope, by: "test")
+            }
+        } catch let problem as Problem where [409, 410].contains(problem.code.status) {
+            // Refused and merged all the same.
+        }
+    }
+
+    /// What the registry shows of an activity, in the model's terms.
+    func view(_ activity: Int, tokens: Range<Int>, on registry: Registry) async throws -> ReferenceModel.View? {
+        guard let record = try await registry.activity(id(activity), in: scope) else { return nil }
+        var bearer: Int?
+        for number in 0..<3 where record.answer.state == .active && record.token != nil {
+            let found = try await registry.activities(under: alias(number), limit: 100, in: scope)
+            if found.contains(where: { $0.activityID == id(activity) }) { bearer = number }
+        }
+        return ReferenceModel.View(
+            state: record.answer.state,
+            token: record.token.flatMap { token in tokens.first { self.token($0) == token } },
+            startedAt: record.answer.state == .ended ? nil : minutes(record.startedAt),
+            endedAt: record.answer.endedAt.map(minutes),
+            alias: bearer
+        )
+    }
+
+    func token(_ number: Int) -> PushToken { PushToken(bytes: Array("\(name)/\(number)".utf8)) }
+
+    private func registration(_ token: Int?, at time: Int) -> ActivityRegistration {
+        .sample(token: token.map(self.token), observedAt: date(time))
+    }
+
+    private func id(_ activity: Int) -> ActivityID { .sample("\(name)/a\(activity)") }
+    private func alias(_ number: Int) -> Alias { .sample("orderId", "\(name)/\(number)") }
+    private func date(_ minute: Int) -> Date { start.addingTimeInterval(Double(minute) * 60) }
+    private func minutes(_ date: Date) -> Int { Int((date.timeIntervalSince(start) / 60).rounded()) }
+
+    private func hash(_ installation: Int) -> InstallationHash {
+        var bytes = Array("\(name)/i".utf8.prefix(31))
+        bytes += [UInt8](repeating: 0, count: 31 - bytes.count) + [UInt8(installation)]
+        return InstallationHash(bytes: bytes)
+    }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import TestSupport
+import Testing
+
+@testable import RegistryStore
+
+/// The plans of the hot statements on 100,000 activities: every table is reached by an index, none is read whole.
+@Suite struct PlanTests {
+    @Test(.timeLimit(.minutes(5)))
+    func hotStatementsUseIndexesOnly() async throws {
+        let database = try await TestDatabase.make()
+        let scope = try await database.scope()
+        try await Self.fill(database, scope)
+        var batch = RegistrationBatch()
+        var registration = ActivityRegistration.sample(
+            token: .sample(1),
+            observedAt: .minutesAgo(1),
+            aliases: [.sample("orderId", "1")]
+        )
+        _ = batch.add(registration, as: "activity-1")
+        registration.token = .sample(2)
+        registration.observedAt = nil
+        _ = batch.add(registration, as: "activity-2")
+        let alias = Alias.sample("orderId", "77")
+        let ends = EndStatements(scope: scope, who: "test")
+        let full = FullStateStatements(installation: .sample(7), observedAt: .minutesAgo(1), scope: scope, who: "test")
+        let identity = AliasIdentityStatements(alias: "77", owner: .app, scope: scope)
+        let statements =
+            RegistrationStatements(batch: batch, scope: scope, who: "test").all
+            + ends.end(["activity-3"], reason: .ended, observedAt: nil) + [ends.end(under: alias, limit: 1000)]
+            + [full.lockInstallation, full.remember, full.lock(listed: ["activity-4"])]
+            + [full.dismissal(listed: ["activity-4"]), full.event(listed: ["activity-4"])]
+            + [identity.lock(observedAt: nil), identity.clock(token: .sample(1)), identity.activity]
+            + [identity.openRegistrations, identity.forgetClosed]
+            + [ResolveStatements.page(of: alias, after: 0, limit: 100, in: scope)]
+            + [ResolveStatements.resolve([alias], limitPerAlias: 100, in: scope)]
+            + [ResolveStatements.activity(.sample("activity-5"), in: scope)]
+        // The control: a statement without an index must be seen.
+        let control = try await Self.plan(of: "SELECT FROM activities WHERE metadata IS NOT NULL", in: database)
+        #expect(control.contains("Seq Scan on activities"))
+        for statement in statements {
+            let plan = try await Self.plan(of: statement, in: database)
+            // The table of apps is small and read whole; so are the rows of the request itself.
+            let scans = plan.matches(of: /Seq Scan on (\w+)/).map { String($0.1) }.filter { $0 != "apps" }
+            #expect(scans == [], "\(statement.text)\n\(plan)")
+        }
+    }
+
+    private static func plan(of statement: SQL, in database: TestDatabase) async throws -> String {
+        try await database.pool.withSession { session in
+            try session.execute("EXPLAIN \(sql: statement)").rows.map { try $0.column(0, as: String.self) }
+                .joined(separator: "\n")
+        }
+    }
+
+    private static func fill(_ database: TestDatabase, _ scope: Scope) async throws {
+        let app = scope.app.number
+        try await database.pool.withSession { session in
+            _ = try session.pipeline([
+                """
+                INSERT INTO activities (app_number, environment, activity_id, token, token_digest, token_observed_at,
+                    last_observed_at, started_at, lifetime, expires_at, confirmed_at, installation_hash, aliases, outcome,
+                    created_at)
+                SELECT \(app), 'sandbox', 'activity-' || n, int8send(n), sha256(int8send(n)), now(), now(), now(),
+                    '8 hours', now() + interval '8 hours', now(), sha256(int8send(n / 3)),
+                    jsonb_build_object('orderId', jsonb_build_array((n / 2)::text)), 'registered', now()
+                FROM generate_series(1::bigint, 100000) AS n
+                """,
+                """
+                INSERT INTO activity_tokens (app_number, environment, token_digest, activity_id, observed_at)
+                SELECT app_number, environment, token_digest, activity_id, token_observed_at FROM activities
+                """,
+                """
+                INSERT INTO activity_aliases (app_number, environment, kind, value, ended, activity_number)
+                SELECT app_number, environment, 'orderId', aliases -> 'orderId' ->> 0, false, activity_number
+                FROM activities
+                """,
+                """
+                INSERT INTO installations (app_number, environment, installation_hash)
+                SELECT DISTINCT app_number, environment, installation_hash FROM activities
+                """,
+                """
+                INSERT INTO retired_tokens (app_number, environment, activity_id, token_digest, observed_at, reason)
+                SELECT app_number, environment, activity_id, sha256(token_digest), token_observed_at, 'rotated'
+                FROM activities
+                """,
+                """
+                INSERT INTO alias_identities (app_number, environment, alias, owner, activity_id)
+                SELECT app_number, environment, activity_id, 'app', activity_id FROM activities
+                """,
+                """
+                INSERT INTO alias_registrations (app_number, environment, alias, owner, observed_at, token_digest, activity_id)
+                SELECT app_number, environment, activity_id, 'app', token_observed_at, token_digest, activity_id
+                FROM activities
+                """,
+            ])
+            try session.simple("ANALYZE")
+        }
+    }
+}

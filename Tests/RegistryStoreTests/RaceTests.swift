@@ -1,0 +1,180 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import Synchronization
+import TestSupport
+import Testing
+
+/// Many tasks on one record, through two instances: never two current tokens, never a revived activity, no deadlock
+/// shown to a caller.
+@Suite(.serialized) struct RaceTests {
+    private static let tasks = 64
+    /// 3 tests times 64 tasks times this many are more than 100,000 contested operations in the long run.
+    private static let rounds = TestScale.isLong ? 550 : 20
+
+    private func date(_ milliseconds: Int) -> Date {
+        Date.minutesAgo(60).addingTimeInterval(Double(milliseconds) / 1000)
+    }
+
+    @Test(.timeLimit(.minutes(15)))
+    func manyTokensOfOneActivity() async throws {
+        let activity = try await TestActivity.make()
+        let other = activity.database.anotherRegistry()
+        let base = date(0)
+        try await race { task, round in
+            let number = round * Self.tasks + task
+            // Every other request has no time of its own.
+            let time = task.isMultiple(of: 2) ? base.addingTimeInterval(Double(number) / 1000) : nil
+            let registration = ActivityRegistration.sample(token: .sample(number), observedAt: time)
+            let registry = task.isMultiple(of: 4) ? other : activity.database.registry
+            _ = try await registry.register(registration, as: activity.id, in: activity.scope, by: "test")
+        }
+        #expect(try await activity.currentToken() != nil)
+        let claims = try await activity.database.count(
+            """
+            SELECT count(*) FROM activities a JOIN retired_tokens r USING (app_number, environment, activity_id)
+            WHERE (r.observed_at, r.token_digest) > (a.token_observed_at, a.token_digest)
+            """
+        )
+        #expect(claims == 0)
+    }
+
+    @Test(.timeLimit(.minutes(15)))
+    func oneTokenOfManyActivities() async throws {
+        let activity = try await TestActivity.make()
+        let other = activity.database.anotherRegistry()
+        let base = date(0)
+        let watch = DoubleHandout(database: activity.database)
+        try await watch.during {
+            try await race { task, round in
+                let number = round * Self.tasks + (task * 37 + round) % Self.tasks
+                let registration = ActivityRegistration.sample(
+                    token: .sample(round % 3),
+                    observedAt: base.addingTimeInterval(Double(number) / 1000)
+                )
+                let registry = task.isMultiple(of: 2) ? other : activity.database.registry
+                let id = ActivityID.sample("activity-\(task)")
+                _ = try await registry.register(registration, as: id, in: activity.scope, by: "test")
+            }
+        }
+        #expect(watch.doubles == 0)
+        #expect(watch.looks > 0)
+        #expect(try await activity.database.count("SELECT count(*) FROM current_activities") <= 3)
+    }
+
+    @Test(.timeLimit(.minutes(15)))
+    func endAgainstRegistration() async throws {
+        let activity = try await TestActivity.make()
+        let other = activity.database.anotherRegistry()
+        let revived = Mutex(0)
+        try await race { task, round in
+            // Two tasks meet on each activity: one ends it, the other registers it, at the same moment.
+            let id = ActivityID.sample("activity-\(round)-\(task / 2)")
+            if task.isMultiple(of: 2) {
+                try await activity.database.registry.end(
+                    id,
+                    reason: .ended,
+                    observedAt: nil,
+                    in: activity.scope,
+                    by: "test"
+                )
+                let state = try await other.activity(id, in: activity.scope)?.answer.state
+                if state != .ended { revived.withLock { $0 += 1 } }
+            } else {
+                let registration = ActivityRegistration.sample(token: .sample(task), observedAt: nil)
+                _ = try await other.register(registration, as: id, in: activity.scope, by: "test")
+            }
+        }
+        #expect(revived.withLock { $0 } == 0)
+        let count = try await activity.database.count("SELECT count(*) FROM activities WHERE ended_at IS NULL")
+        #expect(count == 0)
+    }
+
+    @Test(.timeLimit(.minutes(15)))
+    func fullStatesAgainstRegistrationsAndTakeovers() async throws {
+        let activity = try await TestActivity.make()
+        let base = date(0)
+        try await race { task, round in
+            let time = base.addingTimeInterval(Double(round * Self.tasks + task) / 1000)
+            let phone = InstallationHash.sample(task % 4)
+            let token = PushToken.sample((task + round) % 8)
+            if task.isMultiple(of: 3) {
+                let items = [1, 2, 3].map { number in
+                    FullState.Item(
+                        activityID: .sample("a\((task + number * 5) % 16)"),
+                        registration: .sample(token: .sample(number))
+                    )
+                }
+                let state = FullState(observedAt: time, items: items.shuffled())
+                _ = try await activity.database.registry.apply(state, of: phone, in: activity.scope, by: "test")
+            } else {
+                let registration = ActivityRegistration.sample(token: token, observedAt: time, installation: phone)
+                let id = ActivityID.sample("a\(task % 16)")
+                _ = try await activity.database.registry.register(registration, as: id, in: activity.scope, by: "test")
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(15)))
+    func oneAliasIdentity() async throws {
+        let identity = try await TestIdentity.make()
+        try await race { task, round in
+            if task == 0 {
+                try await identity.end()
+            } else {
+                _ = try await identity.post(round * Self.tasks + task)
+            }
+        }
+        #expect(try await identity.tokens().count <= 1)
+    }
+
+    /// Runs all tasks at once; refusals by the rules are part of the game, anything else fails the test.
+    private func race(_ step: @escaping @Sendable (_ task: Int, _ round: Int) async throws -> Void) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for task in 0..<Self.tasks {
+                group.addTask {
+                    for round in 0..<Self.rounds {
+                        do {
+                            try await step(task, round)
+                        } catch let problem as Problem where [409, 410].contains(problem.code.status) {
+                            continue
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+}
+
+/// Looks again and again whether two activities are handed out with one token.
+private final class DoubleHandout: Sendable {
+    private let database: TestDatabase
+    private let found = Mutex((doubles: 0, looks: 0))
+
+    init(database: TestDatabase) { self.database = database }
+
+    var doubles: Int { found.withLock { $0.doubles } }
+    var looks: Int { found.withLock { $0.looks } }
+
+    func during(_ body: () async throws -> Void) async throws {
+        let watcher = Task {
+            while !Task.isCancelled {
+                let doubles = try await database.count(
+                    "SELECT count(*) FROM (SELECT FROM current_activities GROUP BY token HAVING count(*) > 1) AS doubles"
+                )
+                found.withLock { $0 = (doubles: $0.doubles + doubles, looks: $0.looks + 1) }
+            }
+        }
+        try await body()
+        watcher.cancel()
+        _ = await watcher.result
+    }
+}
+
+extension TestDatabase {
+    func count(_ sql: SQL) async throws -> Int {
+        try await pool.withSession { try $0.execute(sql)[0].column(0, as: Int.self) }
+    }
+}

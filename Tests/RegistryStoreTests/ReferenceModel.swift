@@ -1,0 +1,124 @@
+import Foundation
+import RegistryCore
+import TestSupport
+
+/// A client's request, as the reference model and the registry both get it.
+enum ClientRequest: Hashable {
+    case register(activity: Int, token: Int, observedAt: Int, startedAt: Int?, installation: Int?, alias: Int?)
+    case end(activity: Int, observedAt: Int)
+    /// Activities and their tokens.
+    case fullState(installation: Int, observedAt: Int, items: [Item])
+
+    struct Item: Hashable {
+        let activity: Int
+        let token: Int?
+    }
+}
+
+/// What the rules say that a set of requests leads to: a plain fold that knows nothing of Postgres.
+struct ReferenceModel {
+    struct Claim: Hashable {
+        let observedAt: Int
+        /// What breaks ties: the digest among an activity's tokens, the activity among a token's owners.
+        let tieBreak: [UInt8]
+        let value: Int
+
+        static func precedes(_ left: Claim, _ right: Claim) -> Bool {
+            left.observedAt == right.observedAt
+                ? left.tieBreak.lexicographicallyPrecedes(right.tieBreak) : left.observedAt < right.observedAt
+        }
+    }
+
+    struct Activity: Hashable {
+        var token: Claim?
+        var observedAt: Int?
+        var startedAt: Int?
+        var endedAt: Int?
+        var installation: Claim?
+        var alias: Claim?
+    }
+
+    /// What of an activity can be seen from outside.
+    struct View: Hashable {
+        let state: ActivityState
+        /// Only where it is handed out.
+        let token: Int?
+        let startedAt: Int?
+        let endedAt: Int?
+        let alias: Int?
+    }
+
+    private(set) var activities: [Int: Activity] = [:]
+    private(set) var owners: [Int: Claim] = [:]
+    private(set) var fullStates: [Int: Int] = [:]
+    private let digest: (Int) -> [UInt8]
+
+    /// - Parameter digest: the SHA-256 of a token.
+    init(_ requests: some Sequence<ClientRequest>, digest: @escaping (Int) -> [UInt8]) {
+        self.digest = digest
+        for request in requests { fold(request) }
+    }
+
+    func view(_ activity: Int) -> View? {
+        guard let known = activities[activity] else { return nil }
+        let fullState = known.installation.flatMap { fullStates[$0.value] }
+        let isDismissed = fullState.map { $0 > known.observedAt ?? .min } ?? false
+        let state: ActivityState = known.endedAt != nil ? .ended : isDismissed ? .dismissed : .active
+        let isOwner = known.token.flatMap { owners[$0.value]?.value } == activity
+        return View(
+            state: state,
+            token: state == .active && isOwner ? known.token?.value : nil,
+            startedAt: known.endedAt == nil ? known.startedAt : nil,
+            endedAt: known.endedAt,
+            alias: known.alias?.value
+        )
+    }
+
+    private mutating func fold(_ request: ClientRequest) {
+        switch request {
+        case .register(let activity, let token, let time, let startedAt, let installation, let alias):
+            observe(activity, at: time, startedAt: startedAt, installation: installation)
+            claim(token, for: activity, at: time)
+            if let alias { self.alias(alias, for: activity, at: time) }
+        case .end(let activity, let time):
+            activities[activity, default: Activity()].endedAt.lower(to: time)
+        case .fullState(let installation, let time, let items):
+            fullStates[installation] = max(fullStates[installation] ?? .min, time)
+            for item in items {
+                observe(item.activity, at: time, startedAt: nil, installation: installation)
+                if let token = item.token { claim(token, for: item.activity, at: time) }
+            }
+        }
+    }
+
+    private mutating func observe(_ activity: Int, at time: Int, startedAt: Int?, installation: Int?) {
+        var known = activities[activity, default: Activity()]
+        known.observedAt = max(known.observedAt ?? .min, time)
+        known.startedAt.lower(to: startedAt ?? time)
+        if let installation {
+            let claim = Claim(observedAt: time, tieBreak: [UInt8(installation)], value: installation)
+            if known.installation.map({ Claim.precedes(claim, $0) }) ?? true { known.installation = claim }
+        }
+        activities[activity] = known
+    }
+
+    private mutating func claim(_ token: Int, for activity: Int, at time: Int) {
+        let claim = Claim(observedAt: time, tieBreak: digest(token), value: token)
+        if activities[activity]?.token.map({ Claim.precedes($0, claim) }) ?? true {
+            activities[activity, default: Activity()].token = claim
+        }
+        let ownership = Claim(observedAt: time, tieBreak: Array("a\(activity)".utf8), value: activity)
+        if owners[token].map({ Claim.precedes($0, ownership) }) ?? true { owners[token] = ownership }
+    }
+
+    private mutating func alias(_ alias: Int, for activity: Int, at time: Int) {
+        let claim = Claim(observedAt: time, tieBreak: [UInt8(alias)], value: alias)
+        if activities[activity]?.alias.map({ Claim.precedes($0, claim) }) ?? true {
+            activities[activity, default: Activity()].alias = claim
+        }
+    }
+}
+
+extension Int? {
+    fileprivate mutating func lower(to value: Int) { self = Swift.min(self ?? .max, value) }
+}

@@ -1,0 +1,244 @@
+import Foundation
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+/// R1 to R7 of one activity at a time, each rule by a test of its own.
+@Suite struct RegistrationRulesTests {
+    private let t0 = Date.minutesAgo(60)
+
+    private func after(_ minutes: Double) -> Date { t0.addingTimeInterval(minutes * 60) }
+
+    @Test func firstTokenRegistersAndResolves() async throws {
+        let activity = try await TestActivity.make()
+        let answer = try await activity.register(1, at: t0, aliases: [.sample("orderId", "42")])
+        #expect(answer.outcome == .registered)
+        #expect(answer.activity.state == .active)
+        #expect(answer.activity.expiresAt == t0.addingTimeInterval(8 * 3600))
+        #expect(try await activity.tokens(.sample("orderId", "42")) == [.sample(1)])
+    }
+
+    @Test func laterTokenRotatesAndTheOldOneIsRetired() async throws {
+        let activity = try await TestActivity.make()
+        _ = try await activity.register(1, at: t0)
+        #expect(try await activity.register(2, at: after(1)).outcome == .rotated)
+        #expect(try await activity.currentToken() == .sample(2))
+        #expect(try await activity.retired() == ["rotated"])
+    }
+
+    @Test func olderTokenIsSuperseded() async throws {
+        let activity = try await TestActivity.make()
+        _ = try await activity.register(2, at: after(1))
+        let problem = await activity.problem { try await activity.register(1, at: t0) }
+        #expect(problem?.code == .superseded)
+        #expect(problem?.activity?.observedAt == after(1))
+        #expect(problem?.serverTime != nil)
+        #expect(try await activity.currentToken() == .sample(2))
+    }
+
+    @Test func equalTimesAreDecidedByDigestInEitherOrder() async throws {
+        var winners: Set<PushToken> = []
+        for order in [[1, 2], [2, 1]] {
+            let activity = try await TestActivity.make()
+            for token in order { _ = try? await activity.register(token, at: t0) }
+            winners.insert(try #require(try await activity.currentToken()))
+        }
+        #expect(winners.count == 1)
+    }
+
+    @Test func refreshMovesConfirmedAtAlwaysAndObservedAtWhenLater() async throws {
+        let activity = try await TestActivity.make()
+        let first = try await activity.register(1, at: after(1)).activity
+        let untimed = try await activity.register(1, at: nil)
+        #expect(untimed.outcome == .refreshed)
+        #expect(untimed.activity.observedAt == after(1))
+        #expect(try #require(untimed.activity.confirmedAt) > #require(first.confirmedAt))
+        let earlier = try await activity.register(1, at: t0)
+        #expect(earlier.outcome == .refreshed)
+        #expect(earlier.activity.observedAt == after(1))
+        let later = try await activity.register(1, at: after(2))
+        #expect(later.activity.observedAt == after(2))
+        #expect(later.activity.revision == first.revision + 1)  // startedAt was lowered to t0, which a sender sees
+    }
+
+    @Test func withoutTimesTheLastReceivedCounts() async throws {
+        let activity = try await TestActivity.make()
+        _ = try await activity.register(1, at: nil)
+        #expect(try await activity.register(2, at: nil).outcome == .rotated)
+        let problem = await activity.problem { try await activity.register(1, at: nil) }
+        #expect(problem?.code == .superseded)
+        #expect(try await activity.currentToken() == .sample(2))
+    }
+
+    @Test func everyAcknowledgedRepeatWrites() async throws {
+        let activity = try await TestActivity.make()
+        _ = try await activity.register(1, at: t0)
+        let before = try await activity.touches()
+        _ = try await activity.register(1, at: t0)
+        try await activity.end()
+        try await activity.end()
+        #expect(try await activity.touches() == before + 3)
+    }
+
+    @Test func timesFarAheadAreRefused() async throws {
+        let activity = try await TestActivity.make()
+        let problem = await activity.problem { try await activity.register(1, at: .minutesAgo(-6)) }
+        #expect(problem?.code == .clockSkew)
+        #expect(problem?.serverTime != nil)
+        #expect(try await activity.record() == nil)
+        #expect(try await activity.register(1, at: .minutesAgo(-4)).outcome == .registered)
+        await #expect(throws: Problem.self) { try await activity.end(at: .minutesAgo(-6)) }
+    }
+
+    // MARK: R4
+
+    @Test func endedIsFinal() async throws {
+        let activity = try await TestActivity.make()
+        _ = try await activity.register(1, at: t0, aliases: [.sample("orderId", "42")])
+        try await activity.end(at: after(1))
+        for (token, time) in [(1, t0), (2, after(2)), (3, Date.minutesAgo(-4))] {
+            let problem = await activity.problem { try await activity.register(token, at: time) }
+            #expect(problem?.code == .activityEnded)
+            #expect(problem?.activity?.endedAt == after(1))
+        }
+        let untimed = await activity.problem { try await activity.register(4, at: nil) }
+        #expect(untimed?.code == .activityEnded)
+        #expect(try await activity.tokens(.sample("orderId", "42")) == [])
+        #expect(try await activity.record()?.answer.state == .ended)
+        #expect(try await activity.record()?.token == nil)
+        #expect(Set(try await activity.retired()).contains("ended"))
+    }
+
+    @Test func endBeforeItsRegistrationLeavesATombstone() async throws {
+        let activity = try await TestActivity.make()
+        try await activity.end(reason: .dismissed)
+        let problem = await activity.problem { try await activity.register(1, at: t0) }
+        #expect(problem?.code == .activityEnded)
+        #expect(problem?.activity?.reason == "dismissed")
+    }
+
+    // MARK: R5
+
+    @Test func expiryHoldsWithoutASweep() async throws {
+        let activity = try await TestActivity.make()
+        let alias = Alias.sample("orderId", "42")
+        _ = try await activity.register(1, at: t0, aliases: [alias])
+        #expect(try await activity.tokens(alias).count == 1)
+        // An earlier start that comes late lowers startedAt, and the lifetime is over.
+        let problem = await activity.problem {
+            try await activity.register(1, at: t0, startedAt: .minutesAgo(8 * 60 + 1))
+        }
+        #expect(problem?.code == .activityExpired)
+        #expect(try await activity.tokens(alias) == [])
+        #expect(try await activity.record()?.answer.state == .expired)
+    }
+
+    @Test func registrationOlderThanTheLifetimeIsExpired() async throws {
+        let activity = try await TestActivity.make()
+        let problem = await activity.problem { try await activity.register(1, at: .minutesAgo(8 * 60 + 1)) }
+        #expect(problem?.code == .activityExpired)
+    }
+
+    @Test func lifetimeIsFixedAtTheFirstReceipt() async throws {
+        let activity = try await TestActivity.make()
+        _ = try await activity.register(1, at: t0)
+        var changes = AppChanges()
+        changes.activityLifetime = .seconds(600)
+        _ = try await activity.database.registry.put(changes, for: activity.scope.app.bundleID, by: "test")
+        #expect(try await activity.register(1, at: after(1)).outcome == .refreshed)
+    }
+
+    @Test func startNeverLiesAfterTheFirstReceipt() async throws {
+        let activity = try await TestActivity.make()
+        let answer = try await activity.register(1, at: t0, startedAt: Date().addingTimeInterval(3 * 3600))
+        #expect(try #require(answer.activity.expiresAt) <= Date().addingTimeInterval(8 * 3600 + 60))
+    }
+
+    // MARK: R6
+
+    @Test func omittedIsNotClearedAndAliasesAreReplacedWhole() async throws {
+        let activity = try await TestActivity.make()
+        let (a, b) = (Alias.sample("orderId", "42"), Alias.sample("userId", "7"))
+        _ = try await activity.register(1, at: t0, aliases: [a, b])
+        _ = try await activity.register(1, at: after(1))
+        #expect(try await activity.tokens(a).count == 1)
+        _ = try await activity.register(1, at: after(3), aliases: [b])
+        #expect(try await activity.tokens(a) == [])
+        // An older statement that comes late replaces nothing.
+        _ = try await activity.register(1, at: after(2), aliases: [a])
+        #expect(try await activity.tokens(a) == [])
+        #expect(try await activity.tokens(b).count == 1)
+        _ = try await activity.register(1, at: after(4), aliases: [])
+        #expect(try await activity.tokens(b) == [])
+    }
+
+    @Test func factsAreTheFirstGivenByTime() async throws {
+        let activity = try await TestActivity.make()
+        _ = try await activity.register(1, at: after(2), attributesType: "Second")
+        _ = try await activity.register(1, at: after(1), attributesType: "First")
+        _ = try await activity.register(1, at: after(3), attributesType: "Third")
+        #expect(try await activity.record()?.attributesType == "First")
+    }
+
+    // MARK: R7
+
+    @Test func laterClaimTakesTheTokenOver() async throws {
+        let first = try await TestActivity.make()
+        let second = first.another("second")
+        _ = try await first.register(1, at: t0)
+        _ = try await second.register(1, at: after(1))
+        #expect(try await first.currentToken() == nil)
+        #expect(try await first.record()?.answer.reason == "taken-over")
+        #expect(try await second.currentToken() == .sample(1))
+        #expect(try await first.events() == ["registered", "taken-over"])
+        #expect(try await first.retired() == ["taken-over"])
+        // The owner keeps the value after it has rotated and ended.
+        _ = try await second.register(2, at: after(2))
+        try await second.end()
+        #expect(try await first.currentToken() == nil)
+        let problem = await first.problem { try await first.register(1, at: t0.addingTimeInterval(1)) }
+        #expect(problem?.code == .superseded)
+        #expect(problem?.activity?.reason == "taken-over")
+        #expect(try await first.register(1, at: after(3)).outcome == .refreshed)
+        #expect(try await first.currentToken() == .sample(1))
+    }
+
+    @Test func lateClaimTakesNothing() async throws {
+        let first = try await TestActivity.make()
+        let second = first.another("second")
+        _ = try await second.register(1, at: after(1))
+        let problem = await first.problem { try await first.register(1, at: t0) }
+        #expect(problem?.activity?.reason == "taken-over")
+        #expect(try await second.currentToken() == .sample(1))
+    }
+
+    @Test func environmentsAndAppsNeverMix() async throws {
+        let sandbox = try await TestActivity.make()
+        let production = Scope(app: sandbox.scope.app, environment: .production)
+        let other = try await sandbox.database.scope("com.example.other")
+        _ = try await sandbox.register(1, at: t0, aliases: [.sample("orderId", "42")])
+        for scope in [production, other] {
+            #expect(try await sandbox.database.registry.activity(sandbox.id, in: scope) == nil)
+            let found = try await sandbox.database.registry.activities(
+                under: .sample("orderId", "42"),
+                limit: 9,
+                in: scope
+            )
+            #expect(found == [])
+        }
+    }
+
+    // MARK: R11
+
+    @Test func everyChangeLeavesAnEventAndRefreshesNone() async throws {
+        let activity = try await TestActivity.make()
+        _ = try await activity.register(1, at: t0)
+        _ = try await activity.register(1, at: after(1))
+        _ = try await activity.register(2, at: after(2))
+        _ = try? await activity.register(1, at: t0)
+        try await activity.end()
+        try await activity.end()
+        #expect(try await activity.events() == ["registered", "rotated", "ended"])
+    }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+/// Pages and batches of aliases.
+@Suite struct ResolveTests {
+    @Test func pagesShowEachRunningActivityOnce() async throws {
+        let first = try await TestActivity.make()
+        let alias = Alias.sample("matchId", "7")
+        for number in 1...25 {
+            let activity = first.another("a\(number)")
+            try await activity.register(number, at: nil, aliases: [alias])
+            if number.isMultiple(of: 5) { try await activity.end() }
+        }
+        var seen: [String] = []
+        var last: Int64 = 0
+        while true {
+            let page = try await first.database.registry.activities(
+                under: alias,
+                after: last,
+                limit: 6,
+                in: first.scope
+            )
+            guard let end = page.last else { break }
+            seen += page.map(\.activityID.rawValue)
+            last = end.number
+            // Rotations while paging move nothing.
+            try await first.another("a1").register(100 + seen.count, at: nil)
+        }
+        #expect(seen.count == 20)
+        #expect(Set(seen).count == 20)
+    }
+
+    @Test func batchKeepsTheOrderAskedAndTellsWhatItCut() async throws {
+        let activity = try await TestActivity.make()
+        let (a, b, none) = (Alias.sample("orderId", "a"), Alias.sample("orderId", "b"), Alias.sample("orderId", "none"))
+        for number in 1...3 { try await activity.another("a\(number)").register(number, at: nil, aliases: [a]) }
+        try await activity.another("b").register(9, at: nil, aliases: [b])
+        let found = try await activity.database.registry.resolve([b, none, a, b], limitPerAlias: 2, in: activity.scope)
+        #expect(found.map(\.alias) == [b, none, a, b])
+        #expect(found.map(\.activities.count) == [1, 0, 2, 1])
+        #expect(found.map(\.isTruncated) == [false, false, true, false])
+    }
+
+    @Test func endingAnAliasEndsAllThatRunUnderIt() async throws {
+        let activity = try await TestActivity.make()
+        let alias = Alias.sample("matchId", "7")
+        for number in 1...5 { try await activity.another("a\(number)").register(number, at: nil, aliases: [alias]) }
+        try await activity.another("a1").end()
+        let registry = activity.database.registry
+        #expect(try await registry.endAll(under: alias, in: activity.scope, by: "test") == 4)
+        #expect(try await registry.endAll(under: alias, in: activity.scope, by: "test") == 0)
+        #expect(try await activity.tokens(alias) == [])
+        #expect(try await activity.another("a3").events() == ["registered", "ended"])
+    }
+
+    @Test func aliasesAreComparedByteByByte() async throws {
+        let activity = try await TestActivity.make()
+        try await activity.register(
+            1,
+            at: nil,
+            aliases: [.sample("name", "caf\u{E9}"), .sample("name", "Order 42/ü+%")]
+        )
+        #expect(try await activity.tokens(.sample("name", "cafe\u{301}")) == [])
+        #expect(try await activity.tokens(.sample("name", "caf\u{E9}")).count == 1)
+        #expect(try await activity.tokens(.sample("name", "order 42/ü+%")) == [])
+        #expect(try await activity.tokens(.sample("name", "Order 42/ü+%")).count == 1)
+    }
+}

@@ -1,0 +1,105 @@
+import Foundation
+import Logging
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+/// Migrations and the apps' own calls.
+@Suite struct SchemaTests {
+    @Test func migratingTwiceAndAtOnceAppliesEachFileOnce() async throws {
+        let database = try await TestDatabase.make()
+        let migrator = SchemaMigrator(pool: database.pool)
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<4 { group.addTask { try await migrator.migrate().count } }
+            for try await applied in group { #expect(applied == 0) }
+        }
+        let status = try await migrator.status()
+        #expect(status.version == SchemaMigrator.currentVersion)
+        #expect(status.pending.isEmpty)
+    }
+
+    @Test func newerAndChangedSchemasAreRefusedWithASentence() async throws {
+        let database = try await TestDatabase.make()
+        let migrator = SchemaMigrator(pool: database.pool)
+        try await database.run("UPDATE schema_migrations SET checksum = 'other'")
+        await #expect(throws: SchemaError.changed("0001_registry.sql")) { try await migrator.checkCompatible() }
+        try await database.run("UPDATE schema_migrations SET version = 99")
+        await #expect(throws: SchemaError.ahead(99, SchemaMigrator.currentVersion)) {
+            try await migrator.checkCompatible()
+        }
+        try await database.run("DELETE FROM schema_migrations")
+        await #expect(throws: SchemaError.behind(0, SchemaMigrator.currentVersion)) {
+            try await migrator.checkCompatible()
+        }
+    }
+
+    @Test func readinessTellsTheVersions() async throws {
+        let database = try await TestDatabase.make()
+        #expect(try await database.registry.checkReadiness().schemaVersion == SchemaMigrator.currentVersion)
+    }
+
+    @Test func appSettingsKeepWhatIsLeftOut() async throws {
+        let database = try await TestDatabase.make()
+        let bundleID = try BundleID("com.example.food")
+        var changes = AppChanges()
+        changes.name = "Food"
+        changes.aliasRules = ["orderId": .backend]
+        changes.jwt = JSONObject([("issuer", .string("https://example.com"))])
+        let (created, isNew) = try await database.registry.put(changes, for: bundleID, by: "test")
+        #expect(isNew)
+        #expect(created.settings.activityLifetime == .seconds(8 * 3600))
+        var more = AppChanges()
+        more.activityLifetime = .seconds(3600)
+        let (changed, isNewAgain) = try await database.registry.put(more, for: bundleID, by: "test")
+        #expect(!isNewAgain)
+        #expect(changed.settings.name == "Food")
+        #expect(changed.settings.aliasRules == ["orderId": .backend])
+        #expect(changed.settings.jwt == changes.jwt)
+        #expect(changed.settings.activityLifetime == .seconds(3600))
+        #expect(try await database.registry.app(bundleID) == changed)
+        #expect(try await database.registry.apps() == [changed])
+    }
+
+    @Test func tombstonesMustOutliveActivities() async throws {
+        let database = try await TestDatabase.make()
+        var changes = AppChanges()
+        changes.tombstoneRetention = .seconds(8 * 3600)
+        do {
+            _ = try await database.registry.put(changes, for: BundleID("com.example.food"), by: "test")
+            Issue.record("it was accepted")
+        } catch let problem as Problem {
+            #expect(problem.code == .invalidRequest)
+            #expect(problem.errors.map(\.pointer) == ["/tombstoneRetention"])
+        }
+    }
+
+    @Test func deletedAppTakesItsRowsAlong() async throws {
+        let activity = try await TestActivity.make()
+        try await activity.register(1, at: nil, aliases: [.sample("orderId", "42")])
+        let bundleID = activity.scope.app.bundleID
+        #expect(try await activity.database.registry.deleteApp(bundleID, by: "test"))
+        #expect(try await activity.database.registry.app(bundleID) == nil)
+        #expect(try await activity.database.count("SELECT count(*) FROM activities") == 0)
+        #expect(try await !activity.database.registry.deleteApp(bundleID, by: "test"))
+        let problem = await activity.problem { try await activity.register(2, at: nil) }
+        #expect(problem?.code == .unknownApp)
+    }
+
+    @Test func unsafeServersAreRefused() async throws {
+        // The test cluster runs without fsync.
+        let database = try await TestDatabase.make()
+        let pool = PostgresPool(databaseURL: database.connectionString, logger: Logger(label: "test"))
+        await #expect(throws: UnsafeDurability.self) { try await pool.withSession { _ = try $0.execute("SELECT 1") } }
+        await pool.shutdown()
+    }
+}
+
+extension TestDatabase {
+    func run(_ sql: SQL) async throws {
+        try await pool.withSession { session in
+            _ = try session.execute(sql)
+        }
+    }
+}

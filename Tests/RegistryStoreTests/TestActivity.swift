@@ -1,0 +1,80 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+
+/// One activity in a schema of its own, and what a test asks about it.
+struct TestActivity {
+    let database: TestDatabase
+    let scope: Scope
+    let id: ActivityID
+
+    static func make(_ id: String = "activity") async throws -> TestActivity {
+        let database = try await TestDatabase.make()
+        return TestActivity(database: database, scope: try await database.scope(), id: .sample(id))
+    }
+
+    func another(_ id: String) -> TestActivity { TestActivity(database: database, scope: scope, id: .sample(id)) }
+
+    @discardableResult
+    func register(
+        _ token: Int,
+        at observedAt: Date?,
+        startedAt: Date? = nil,
+        installation: InstallationHash? = nil,
+        aliases: [Alias]? = nil,
+        attributesType: String? = nil
+    ) async throws -> RegistrationAnswer {
+        let registration = ActivityRegistration.sample(
+            token: .sample(token),
+            observedAt: observedAt,
+            startedAt: startedAt,
+            installation: installation,
+            aliases: aliases,
+            attributesType: attributesType
+        )
+        return try await database.registry.register(registration, as: id, in: scope, by: "test")
+    }
+
+    func end(reason: EndReason = .ended, at observedAt: Date? = nil) async throws {
+        try await database.registry.end(id, reason: reason, observedAt: observedAt, in: scope, by: "test")
+    }
+
+    func record() async throws -> ActivityRecord? { try await database.registry.activity(id, in: scope) }
+
+    func currentToken() async throws -> PushToken? { try await record()?.token }
+
+    func tokens(_ alias: Alias) async throws -> [PushToken] {
+        try await database.registry.activities(under: alias, limit: 100, in: scope).map(\.token)
+    }
+
+    /// The problem that the call fails with, nil when it succeeds.
+    func problem<Value>(_ call: () async throws -> Value) async -> Problem? {
+        do {
+            _ = try await call()
+            return nil
+        } catch {
+            return error as? Problem
+        }
+    }
+
+    func events() async throws -> [String] {
+        try await column("SELECT type FROM events WHERE activity_id = \(id.rawValue) ORDER BY event_number")
+    }
+
+    func retired() async throws -> [String] {
+        try await column("SELECT reason::text FROM retired_tokens WHERE activity_id = \(id.rawValue) ORDER BY 1")
+    }
+
+    func touches() async throws -> Int {
+        try await database.pool.withSession { [id] session in
+            try session.execute("SELECT touches FROM activities WHERE activity_id = \(id.rawValue)")[0]
+                .column(0, as: Int.self)
+        }
+    }
+
+    private func column(_ sql: SQL) async throws -> [String] {
+        try await database.pool.withSession { try $0.execute(sql).rows.map { try $0.column(0, as: String.self) } }
+    }
+}

@@ -1,0 +1,55 @@
+import Foundation
+import RegistryCore
+
+extension PushToken {
+    /// A made-up token: the number, and nothing that was ever anyone's.
+    public static func sample(_ number: Int) -> PushToken {
+        PushToken(
+            bytes: withUnsafeBytes(of: UInt64(number).bigEndian) { Array($0) } + [UInt8](repeating: 0xAB, count: 72)
+        )
+    }
+}
+
+extension InstallationHash {
+    public static func sample(_ number: Int) -> InstallationHash {
+        InstallationHash(bytes: [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: 32))
+    }
+}
+
+extension ActivityID {
+    public static func sample(_ text: String) -> ActivityID { try! ActivityID(text) }
+}
+
+extension Alias {
+    public static func sample(_ kind: String, _ value: String) -> Alias { try! Alias(kind: kind, value: value) }
+}
+
+extension ActivityRegistration {
+    /// A registration in which all but the token has a default.
+    public static func sample(
+        token: PushToken?,
+        observedAt: Date? = nil,
+        startedAt: Date? = nil,
+        installation: InstallationHash? = nil,
+        aliases: [Alias]? = nil,
+        attributesType: String? = nil
+    ) -> ActivityRegistration {
+        var registration = ActivityRegistration(token: token)
+        registration.observedAt = observedAt
+        registration.startedAt = startedAt
+        registration.installation = installation
+        registration.aliases = aliases.map { try! AliasSet($0) }
+        registration.attributesType = attributesType.map { try! AttributesType($0) }
+        return registration
+    }
+}
+
+extension Date {
+    /// Some minutes ago, in whole milliseconds.
+    public static func minutesAgo(_ minutes: Double) -> Date {
+        Date(
+            timeIntervalSinceReferenceDate: (Date().timeIntervalSinceReferenceDate * 1000).rounded() / 1000 - minutes
+                * 60
+        )
+    }
+}

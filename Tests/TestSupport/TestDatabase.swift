@@ -1,0 +1,89 @@
+import EmbeddedPostgres
+import Foundation
+import Logging
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import Synchronization
+
+/// A schema of its own for one test, in a throwaway cluster that the test process shares.
+public struct TestDatabase: Sendable {
+    public let connectionString: String
+    public let pool: PostgresPool
+    public let registry: Registry
+
+    /// Makes a migrated schema.
+    public static func make(maximumConnections: Int = 8, requestTimeout: Duration = .seconds(60)) async throws -> Self {
+        let server = try await TestCluster.shared.connectionString()
+        let schema = "test_" + UUID().uuidString.replacingOccurrences(of: "-", with: "").lowercased()
+        let administration = Self.pool(server, connections: 1)
+        _ = try await administration.withSession { session in
+            try session.simple("CREATE SCHEMA \(schema)")
+        }
+        await administration.shutdown()
+        let connectionString = server + " options='-csearch_path=\(schema)'"
+        let pool = Self.pool(connectionString, connections: maximumConnections, timeout: requestTimeout)
+        try await SchemaMigrator(pool: pool).migrate()
+        return Self(connectionString: connectionString, pool: pool, registry: Registry(pool: pool))
+    }
+
+    /// Another instance of the service, as far as the store is concerned.
+    public func anotherRegistry(maximumConnections: Int = 8) -> Registry {
+        Registry(pool: Self.pool(connectionString, connections: maximumConnections, timeout: .seconds(60)))
+    }
+
+    /// Makes an app and gives its scope.
+    public func scope(
+        _ bundleID: String = "com.example.food",
+        _ environment: APNSEnvironment = .sandbox,
+        _ changes: AppChanges = AppChanges()
+    ) async throws -> Scope {
+        Scope(app: try await registry.put(changes, for: BundleID(bundleID), by: "test").app, environment: environment)
+    }
+
+    private static func pool(_ url: String, connections: Int, timeout: Duration = .seconds(60)) -> PostgresPool {
+        var logger = Logger(label: "test")
+        logger.logLevel = .error
+        return PostgresPool(
+            databaseURL: url,
+            maximumConnections: connections,
+            requestTimeout: timeout,
+            allowsUnsafeDurability: true,
+            logger: logger
+        )
+    }
+}
+
+/// The cluster of this test process; it is stopped and removed when the process exits.
+actor TestCluster {
+    static let shared = TestCluster()
+    private var opening: Task<EmbeddedPostgres, any Error>?
+
+    func connectionString() async throws -> String {
+        if let opening { return try await opening.value.connectionString }
+        let directory = "/tmp/pushreg-test-\(getpid())"
+        TestCluster.directory.withLock { $0 = directory }
+        let task = Task {
+            try await EmbeddedPostgres.open(
+                directory,
+                settings: ["fsync": "off", "max_connections": "200", "shared_buffers": "256MB"],
+                logger: Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }
+            )
+        }
+        opening = task
+        let postgres = try await task.value
+        TestCluster.serverProcess.withLock { $0 = postgres.serverPID }
+        atexit { TestCluster.remove() }
+        return postgres.connectionString
+    }
+
+    private static let directory = Mutex("")
+    private static let serverProcess = Mutex(pid_t(0))
+
+    /// Nothing asynchronous runs any more at exit: kill and remove.
+    private static func remove() {
+        let server = serverProcess.withLock { $0 }
+        if server > 0 { kill(server, SIGQUIT) }
+        try? FileManager.default.removeItem(atPath: directory.withLock { $0 })
+    }
+}

@@ -1,0 +1,7 @@
+/// The numbered SQL files of `sql/migrations`, embedded in the binary; there is nothing to deploy beside it.
+public enum Migrations {
+    /// File name and content, in the order in which they are applied.
+    public static let files: [(name: String, content: [UInt8])] = [
+        ("0001_registry.sql", PackageResources._001_registry_sql)
+    ]
+}
