@@ -35,7 +35,7 @@ struct Command {
         posix_spawn_file_actions_adddup2(&actions, output.number, 2)
         let argv = words.map { strdup($0) } + [nil]
         let environment = Self.environment.map { strdup($0) } + [nil]
-        defer { (argv + environment).forEach { free($0) } }
+        defer { for text in argv + environment { free(text) } }
         var pid: pid_t = 0
         let failure = posix_spawn(&pid, words[0], &actions, nil, argv, environment)
         guard failure == 0 else { throw .system("run", words[0], failure) }

@@ -28,7 +28,7 @@ import Testing
         let duration = clock.now - start
         #expect(lines == Self.count + 2)
         #expect(last == #"{"end":true,"count":\#(Self.count)}"#)
-        print("stream of \(Self.count): \(duration), peak memory \(before) MiB before, \(service.peakMemory) MiB after")
+        print("figure: stream of \(Self.count): \(duration), peak memory \(before) MiB before, \(service.peakMemory) MiB after")
         #expect(service.peakMemory < before + 64)
         try await stalledReadersCostOnlyTheirConnection(service, database)
         await service.stop()
@@ -56,7 +56,7 @@ import Testing
         }
         #expect(busy <= 2)
         #expect(service.peakMemory < before + 64)
-        print("32 stalled readers: \(service.peakMemory - before) MiB more")
+        print("figure: 32 stalled readers: \(service.peakMemory - before) MiB more")
         withExtendedLifetime(readers) {}
     }
 

@@ -63,7 +63,12 @@ struct LiveServer {
         if body != nil, fields[.contentType] == nil { fields[.contentType] = "application/json" }
         let path = path.replacingOccurrences(of: "…", with: "/v1/apps/com.example.food/sandbox")
         let buffer = body.map { ByteBuffer(bytes: $0) }
-        return try await client.execute(uri: path, method: method, headers: fields, body: buffer) { Reply($0) }
+        do {
+            return try await client.execute(uri: path, method: method, headers: fields, body: buffer) { Reply($0) }
+        } catch is IOError {
+            // After a 413 the service closes; the test client may not have noticed yet, and then opens a new connection.
+            return try await client.execute(uri: path, method: method, headers: fields, body: buffer) { Reply($0) }
+        }
     }
 
     /// Registers an activity that bears an alias.

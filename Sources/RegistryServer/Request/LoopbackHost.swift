@@ -14,6 +14,8 @@ enum LoopbackHost {
         let name = host[..<(end ?? host.endIndex)]
         let rest = host[name.endIndex...]
         guard !rest.isEmpty else { return name }
+        // A port may be left out after its colon (RFC 3986).
+        guard rest != ":" else { return name }
         guard rest.first == ":", let port = decimal(rest.dropFirst()), port <= 65_535 else { return nil }
         return name
     }

@@ -65,7 +65,7 @@ extension DatabaseSettings {
         _ body: (String) async throws -> Result
     ) async throws -> Result {
         let postgres = try await EmbeddedPostgres.open(directory, logger: logger)
-        return try await closing(after: { try await body(postgres.connectionString) }) { await postgres.close() }
+        return try await closing(after: { try await body(postgres.connectionString) }, { await postgres.close() })
     }
 
     private func withPool<Result: Sendable>(
@@ -83,7 +83,7 @@ extension DatabaseSettings {
             logger: logger
         )
         let database = Database(pool: pool, logger: logger, isEmbedded: isEmbedded)
-        return try await closing(after: { try await body(database) }) { await pool.shutdown() }
+        return try await closing(after: { try await body(database) }, { await pool.shutdown() })
     }
 }
 
