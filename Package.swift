@@ -128,11 +128,6 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
-            name: "FaultTests",
-            dependencies: serverTestDependencies + ["pushreg"],
-            swiftSettings: strict
-        ),
-        .testTarget(
             name: "OpenAPITests",
             dependencies: serverTestDependencies,
             swiftSettings: strict

@@ -3,37 +3,38 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 import RegistryCore
+import Synchronization
 
 /// The built `pushreg serve` as a process of its own, and calls to it.
 final class ServiceProcess: Sendable {
     let port: Int
     let processID: pid_t
+    private let process: Mutex<Process>
 
-    private init(port: Int, processID: pid_t) {
+    private init(port: Int, process: Process) {
         self.port = port
-        self.processID = processID
+        processID = process.processIdentifier
+        self.process = Mutex(process)
     }
 
     /// Starts the service on a database and waits until it says that it accepts requests.
     static func start(databaseURL: String, arguments: [String] = []) async throws -> ServiceProcess {
+        try await start(database: ["--database-url", databaseURL, "--migrate"], arguments: arguments)
+    }
+
+    /// - Parameter database: the flags that say which database.
+    static func start(database: [String], arguments: [String] = []) async throws -> ServiceProcess {
         let process = Process()
-        process.executableURL = executable
+        process.executableURL = Program.executable
         process.arguments =
-            ["serve", "--database-url", databaseURL, "--migrate", "--insecure-no-auth", "--port", "0"]
-            + ["--request-timeout", "PT2S"] + arguments
+            ["serve", "--insecure-no-auth", "--port", "0", "--request-timeout", "PT2S"] + database + arguments
         let errors = Pipe()
         process.standardError = errors
         process.standardOutput = FileHandle.nullDevice
         process.standardInput = FileHandle.nullDevice
         try process.run()
         let port = try await readyPort(in: errors.fileHandleForReading)
-        return ServiceProcess(port: port, processID: process.processIdentifier)
-    }
-
-    /// The executable that was built beside this test.
-    private static var executable: URL {
-        URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-            .appendingPathComponent("pushreg")
+        return ServiceProcess(port: port, process: process)
     }
 
     /// Reads the service's log up to the line that names its address; the rest is read and dropped.
@@ -62,9 +63,20 @@ final class ServiceProcess: Sendable {
     func kill(_ signal: Int32) { _ = Glibc.kill(processID, signal) }
 
     /// Ends the service and waits until its process is gone.
-    func stop(_ signal: Int32 = SIGTERM) async {
+    ///
+    /// - Returns: its exit code.
+    @discardableResult
+    func stop(_ signal: Int32 = SIGTERM) async -> Int32 {
         kill(signal)
-        while Glibc.kill(processID, 0) == 0 { await Task.yield() }
+        return await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                let status = self.process.withLock { process in
+                    process.waitUntilExit()
+                    return process.terminationStatus
+                }
+                continuation.resume(returning: status)
+            }
+        }
     }
 
     /// The most memory that was ever resident, in MiB.

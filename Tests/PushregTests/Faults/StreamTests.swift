@@ -28,7 +28,9 @@ import Testing
         let duration = clock.now - start
         #expect(lines == Self.count + 2)
         #expect(last == #"{"end":true,"count":\#(Self.count)}"#)
-        print("figure: stream of \(Self.count): \(duration), peak memory \(before) MiB before, \(service.peakMemory) MiB after")
+        print(
+            "figure: stream of \(Self.count): \(duration), peak memory \(before) MiB before, \(service.peakMemory) MiB after"
+        )
         #expect(service.peakMemory < before + 64)
         try await stalledReadersCostOnlyTheirConnection(service, database)
         await service.stop()

@@ -1,0 +1,126 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+/// The commands, as a shell sees them: what they print where, and how they exit.
+@Suite(.timeLimit(.minutes(2))) struct CommandTests {
+    @Test(arguments: [
+        [], ["serve"], ["migrate"], ["migrate", "status"], ["apps"], ["apps", "create"], ["apps", "list"],
+        ["apps", "show"], ["apps", "delete"], ["resolve"], ["config", "print"], ["demo"],
+    ])
+    func everyCommandHasHelp(_ command: [String]) async throws {
+        let help = try await Program.run(command + ["--help"])
+        #expect(help.status == 0)
+        #expect(help.results.contains("USAGE"))
+    }
+
+    @Test(arguments: [
+        (["serve"], 64, "No database is named"),
+        (["serve", "--port", "http"], 64, "port"),
+        (["serve", "--database-url", "host=/nowhere", "--host", "0.0.0.0", "--insecure-no-auth"], 64, "loopback"),
+        (["serve", "--database-url", "host=/nowhere"], 69, "not available"),
+        (["apps", "list", "--database-url", "host=/nowhere password=hunter2"], 69, "not available"),
+        (["apps", "create", "no/bundle", "--database-url", "host=/nowhere"], 64, "bundle id"),
+        (["apps", "delete", "com.example.food", "--database-url", "host=/nowhere"], 64, "--yes"),
+        (["resolve", "com.example.food", "mars", "a", "b", "--database-url", "host=/nowhere"], 64, "sandbox"),
+        (["no-such-command"], 64, "no-such-command"),
+    ])
+    func mistakesGetASentenceAndAnExitCode(_ arguments: [String], _ status: Int, _ sentence: String) async throws {
+        let outcome = try await Program.run(arguments)
+        #expect(Int(outcome.status) == status, "\(outcome.words)")
+        #expect(outcome.words.contains(sentence), "\(outcome.words)")
+        #expect(outcome.results == "")
+        #expect(!outcome.words.contains("hunter2"))
+    }
+
+    @Test func flagBeatsVariableBeatsFileBeatsDefault() async throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("pushreg-\(UUID()).json")
+        try Data(#"{"port": 1, "host": "127.0.0.2", "logLevel": "debug"}"#.utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let outcome = try await Program.run(
+            ["config", "print", "--json", "--port", "3"],
+            environment: [
+                "PUSHREG_CONFIG": file.path, "PUSHREG_PORT": "2", "PUSHREG_HOST": "127.0.0.3",
+                "DATABASE_URL": "postgresql://user:hunter2@db/registry",
+            ]
+        )
+        #expect(outcome.status == 0)
+        let lines = outcome.results.split(separator: "\n").map(String.init)
+        #expect(lines.contains(#"{"setting":"port","value":"3","from":"flag"}"#))
+        #expect(lines.contains(#"{"setting":"host","value":"127.0.0.3","from":"environment"}"#))
+        #expect(lines.contains(#"{"setting":"logLevel","value":"debug","from":"file"}"#))
+        #expect(lines.contains(#"{"setting":"maxConnections","value":"16","from":"default"}"#))
+        #expect(!outcome.results.contains("hunter2"))
+        #expect(outcome.results.contains("postgresql://user:***@db/registry"))
+    }
+
+    @Test func migrateAppsAndResolve() async throws {
+        let database = try await TestDatabase.make()
+        let flags = ["--database-url", database.connectionString, "--unsafe-durability", "--json"]
+        let status = try await Program.run(["migrate", "status"] + flags)
+        #expect(status.results == "{\"version\":1,\"pending\":[]}\n")
+        let nothing = try await Program.run(["migrate", "--dry-run"] + flags)
+        #expect(nothing.status == 0 && nothing.results == "")
+        let created = try await Program.run(["apps", "create", "com.example.food", "--name", "Food"] + flags)
+        #expect(created.status == 0, "\(created.words)")
+        let again = try await Program.run(["apps", "create", "com.example.food"] + flags)
+        #expect(again.status == 0 && again.results.contains(#""name":"Food""#))
+        let listed = try await Program.run(["apps", "list"] + flags)
+        #expect(listed.results.contains(#""bundleId":"com.example.food""#))
+        let scope = try await database.scope()
+        let registration = ActivityRegistration.sample(token: .sample(7), aliases: [.sample("orderId", "42")])
+        _ = try await database.registry.register(registration, as: .sample("a"), in: scope, by: "test")
+        let found = try await Program.run(["resolve", "com.example.food", "sandbox", "orderId", "42"] + flags)
+        #expect(found.results.contains(Hexadecimal.encode(PushToken.sample(7).bytes)))
+        let deleted = try await Program.run(
+            ["apps", "delete", "com.example.food", "--yes"] + flags.dropLast()
+        )
+        #expect(deleted.status == 0)
+        #expect(try await Program.run(["apps", "show", "com.example.food"] + flags).status == 1)
+    }
+
+    @Test func schemaThatIsBehindIsRefused() async throws {
+        let database = try await TestDatabase.make()
+        _ = try await database.pool.withSession { try $0.execute("DELETE FROM schema_migrations").count }
+        let outcome = try await Program.run(
+            ["serve", "--database-url", database.connectionString, "--unsafe-durability", "--port", "0"])
+        #expect(outcome.status == 69)
+        #expect(outcome.words.contains("pushreg migrate"))
+    }
+
+    @Test func embeddedDatabaseIsSharedWithTheRunningService() async throws {
+        let directory = "/tmp/pushreg-command-\(UUID())"
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let service = try await ServiceProcess.start(database: ["--embedded", directory])
+        let created = try await Program.run(["apps", "create", "com.example.food", "--embedded", directory])
+        #expect(created.status == 0, "\(created.words)")
+        #expect(try await service.register("a", number: 1).status == 201)
+        #expect(await service.stop() == 0)
+        // It is found again, with what it holds.
+        let listed = try await Program.run(["apps", "list", "--json", "--embedded", directory])
+        #expect(listed.results.contains("com.example.food"))
+    }
+
+    @Test func takenPortGetsASentence() async throws {
+        let database = try await TestDatabase.make()
+        let service = try await ServiceProcess.start(
+            databaseURL: database.connectionString,
+            arguments: ["--unsafe-durability"]
+        )
+        let second = try await Program.run([
+            "serve", "--database-url", database.connectionString, "--unsafe-durability", "--port", "\(service.port)",
+        ])
+        #expect(second.status == 69, "\(second.words)")
+        #expect(second.words.contains("Cannot listen"))
+        #expect(await service.stop() == 0)
+    }
+
+    @Test func demoPlaysToItsEnd() async throws {
+        let outcome = try await Program.run(["demo", "--quick"])
+        #expect(outcome.status == 0, "\(outcome.results) \(outcome.words)")
+        #expect(outcome.results.hasSuffix("All as it should be.\n"))
+    }
+}

@@ -1,0 +1,47 @@
+import Foundation
+
+/// The built `pushreg`, run to its end.
+enum Program {
+    struct Outcome {
+        let status: Int32
+        let results: String
+        let words: String
+    }
+
+    /// The executable that was built beside this test.
+    static var executable: URL {
+        URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+            .appendingPathComponent("pushreg")
+    }
+
+    /// Runs a command; the environment holds only what is given.
+    static func run(_ arguments: [String], environment: [String: String] = [:]) async throws -> Outcome {
+        try await run(executable, arguments, environment)
+    }
+
+    /// Runs a program and collects what it prints.
+    static func run(_ program: URL, _ arguments: [String], _ environment: [String: String]) async throws -> Outcome {
+        let process = Process()
+        let (results, words) = (Pipe(), Pipe())
+        process.executableURL = program
+        process.arguments = arguments
+        process.environment = environment.merging(["PATH": "/usr/bin:/bin", "HOME": "/tmp"]) { first, _ in first }
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = results
+        process.standardError = words
+        return try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread {
+                continuation.resume(with: Result { try collect(process, results, words) })
+            }
+        }
+    }
+
+    private static func collect(_ process: Process, _ results: Pipe, _ words: Pipe) throws -> Outcome {
+        try process.run()
+        // Neither stream of these commands fills a pipe before it ends.
+        let printed = String(decoding: results.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        let said = String(decoding: words.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        return Outcome(status: process.terminationStatus, results: printed, words: said)
+    }
+}
