@@ -19,9 +19,20 @@ public func buildApplication(
     logger: Logger,
     onServing: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
 ) -> some ApplicationProtocol {
+    let responder = RegistryResponder(registry: registry, configuration: configuration)
+    return makeApplication(responder: responder, configuration: configuration, logger: logger, onServing: onServing)
+}
+
+/// Puts a responder behind the connections that the service serves, with their limits.
+func makeApplication<Responder: HTTPResponder<ConnectionContext>>(
+    responder: Responder,
+    configuration: ServerConfiguration,
+    logger: Logger,
+    onServing: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
+) -> Application<Responder> {
     let limits = configuration.limits
     return Application(
-        responder: RegistryResponder(registry: registry, configuration: configuration),
+        responder: responder,
         server: .http1(
             configuration: .init(
                 additionalChannelHandlers: [ConnectionGuard(limits)],

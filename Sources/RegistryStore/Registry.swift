@@ -40,6 +40,9 @@ public struct Registry: Sendable {
             let problem = Problem(error)
             logger.log(level: problem.code == .internalError ? .error : .warning, "Postgres: \(error)")
             throw problem
+        } catch let error as UnsafeDurability {
+            logger.error("\(error)")
+            throw Problem(.unavailable, "Postgres would not keep what it acknowledges, so no write is taken.")
         } catch let error as UnreadableRow {
             logger.error("\(error)")
             throw Problem(.internalError, "The registry holds a row that this version cannot read.")
@@ -58,6 +61,9 @@ extension Problem {
             ]
         case (_, "22"):
             self.init(.invalidRequest, "The request holds a value that Postgres cannot store.")
+            errors = [JSONFault(pointer: "", detail: "holds a value that Postgres cannot store")]
+        case _ where error.code == .decoding || error.code == .misuse:
+            self.init(.internalError, "The registry could not carry out the request.")
         case (_, "40"), (_, "53"), (_, "55"), (_, "57"), (_, "25"), (_, "08"), (_, nil):
             self.init(.unavailable, "Postgres did not answer in time. Send the same request again.")
             retryAfter = .seconds(1)

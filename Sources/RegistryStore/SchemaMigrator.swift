@@ -33,17 +33,36 @@ public struct SchemaMigrator: Sendable {
     @discardableResult
     public func migrate(onApplied: @escaping @Sendable (Migration) -> Void = { _ in }) async throws -> [Migration] {
         try await pool.withSession(.never, timeout: .seconds(600)) { session in
-            try session.simple(Self.preparation)
+            let settings = try Self.liftTimeouts(session)
             // Held by the session, so that it spans the transactions of all files.
             _ = try session.execute("SELECT pg_advisory_lock(\(Self.lockKey))")
+            // The connection goes back to the pool as it came; one that cannot be restored is closed by the pool.
+            defer {
+                _ = try? session.execute("SELECT pg_advisory_unlock(\(Self.lockKey))")
+                try? session.simple(settings)
+            }
+            try session.simple(Self.table)
             let pending = try SchemaStatus(applied: Self.applied(session)).pending
             for migration in pending {
                 try session.simple("BEGIN; \(migration.sql); \(migration.record) COMMIT;")
                 onApplied(migration)
             }
-            _ = try session.execute("SELECT pg_advisory_unlock(\(Self.lockKey))")
             return pending
         }
+    }
+
+    /// Lets migrations and the wait for their lock take their time.
+    ///
+    /// - Returns: the script that restores the limits.
+    private static func liftTimeouts(_ session: borrowing PostgresSession) throws -> String {
+        let (statement, lock, messages) = try session.execute(
+            """
+            SELECT current_setting('statement_timeout'), current_setting('lock_timeout'),
+                current_setting('client_min_messages')
+            """
+        )[0].decode(String.self, String.self, String.self)
+        try session.simple("SET statement_timeout = 0; SET lock_timeout = '300s'; SET client_min_messages = warning")
+        return "SET statement_timeout = '\(statement)'; SET lock_timeout = '\(lock)'; SET client_min_messages = \(messages)"
     }
 
     /// - Throws: ``SchemaError`` with a sentence unless the schema is exactly what this program works with.
@@ -55,10 +74,7 @@ public struct SchemaMigrator: Sendable {
     /// "pushreg", as eight bytes.
     private static let lockKey: Int64 = 0x70_75_73_68_72_65_67_00
 
-    private static let preparation = """
-        SET client_min_messages = warning;
-        SET statement_timeout = 0;
-        SET lock_timeout = '60s';
+    private static let table = """
         CREATE TABLE IF NOT EXISTS schema_migrations (
             version integer NOT NULL,
             name text NOT NULL,

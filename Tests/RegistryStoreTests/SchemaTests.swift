@@ -20,6 +20,15 @@ import Testing
         #expect(status.pending.isEmpty)
     }
 
+    @Test func migratingLeavesThePoolsLimitsInForce() async throws {
+        let database = try await TestDatabase.make(maximumConnections: 1)
+        let limits = try await database.pool.withSession { session in
+            try session.execute("SELECT current_setting('statement_timeout'), current_setting('lock_timeout')")[0]
+                .decode(String.self, String.self)
+        }
+        #expect(limits == ("4s", "3s"))
+    }
+
     @Test func newerAndChangedSchemasAreRefusedWithASentence() async throws {
         let database = try await TestDatabase.make()
         let migrator = SchemaMigrator(pool: database.pool)

@@ -83,7 +83,8 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     /// Says why when the request was not answered yet, and closes.
     private func giveUpReading(_ context: ChannelHandlerContext) {
         if responses < requests {
-            let fields: HTTPFields = [.connection: "close", .contentLength: "0"]
+            var fields: HTTPFields = [.connection: "close", .contentLength: "0"]
+            fields[RequestID.field] = RequestID.choose(nil)
             context.write(wrapOutboundOut(.head(.init(status: .requestTimeout, headerFields: fields))), promise: nil)
             context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
         }

@@ -1,0 +1,114 @@
+import Foundation
+import HTTPTypes
+import HummingbirdTesting
+import RegistryCore
+import TestSupport
+import Testing
+
+@testable import RegistryServer
+
+/// What a connection may do, and how it ends when it does something else.
+@Suite(.timeLimit(.minutes(1))) struct ConnectionTests {
+    private static let path = "/v1/apps/com.example.food/sandbox/activities/a-1"
+
+    private static func run(
+        deadline: Duration = .seconds(10),
+        _ test: @Sendable (LiveServer, RawConnection) async throws -> Void
+    ) async throws {
+        try await LiveServer.run({ $0.requestDeadline = deadline }) { (server: LiveServer) async throws in
+            try await test(server, RawConnection(port: #require(server.client.port)))
+        }
+    }
+
+    /// Without authentication a page in a browser could otherwise call the service by a name of its own.
+    @Test(arguments: [
+        ("Host: evil.example", "421 "), ("Host: localhost.evil.example:8080", "421 "), ("X: y", "421 "),
+        ("Host: localhost\r\nHost: evil.example", "421 "), ("Host: [::1]:8080", "200 "), ("Host: 127.0.0.1", "200 "),
+    ])
+    func onlyALoopbackHostIsAnswered(_ fields: String, _ status: String) async throws {
+        try await Self.run { _, connection in
+            connection.send("GET /livez HTTP/1.1\r\n\(fields)\r\nConnection: close\r\n\r\n")
+            let answer = await connection.read()
+            #expect(answer.hasPrefix("HTTP/1.1 \(status)"))
+            #expect(status == "200 " || answer.contains("misdirected-request"))
+        }
+    }
+
+    @Test func aBodyThatTricklesIsGivenUp() async throws {
+        try await Self.run(deadline: .milliseconds(300)) { server, connection in
+            connection.send("PUT \(Self.path) HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
+            let answer = await connection.read()
+            #expect(answer.hasPrefix("HTTP/1.1 408 ") && answer.lowercased().contains("connection: close"))
+            #expect(try await server.call(.get, "/livez").status == 200)
+        }
+    }
+
+    @Test func aBodyThatNobodyReadsIsGivenUpToo() async throws {
+        try await Self.run(deadline: .milliseconds(300)) { _, connection in
+            connection.send("PUT /none HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
+            let answer = await connection.read()
+            #expect(answer.hasPrefix("HTTP/1.1 404 ") && !answer.contains("408"))
+        }
+    }
+
+    /// The answer does not wait for what was announced, and the connection does not wait for ever.
+    @Test func anAnnouncedBodyThatIsTooLarge() async throws {
+        try await Self.run(deadline: .milliseconds(300)) { _, connection in
+            let fields = "Host: localhost\r\nContent-Type: application/json\r\nContent-Length: 99999999999"
+            connection.send("PUT \(Self.path) HTTP/1.1\r\n\(fields)\r\n\r\n")
+            let answer = await connection.read()
+            #expect(answer.hasPrefix("HTTP/1.1 413 ") && answer.contains("body-too-large"))
+            #expect(answer.lowercased().contains("connection: close"))
+        }
+    }
+
+    @Test func aChunkedBodyThatIsTooLarge() async throws {
+        try await Self.run { _, connection in
+            let chunk = "4000\r\n" + String(repeating: " ", count: 0x4000) + "\r\n"
+            let chunks = String(repeating: chunk, count: 5) + "0\r\n\r\n"
+            connection.send("PUT \(Self.path) HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n\(chunks)")
+            let answer = await connection.read()
+            #expect(answer.hasPrefix("HTTP/1.1 413 "))
+        }
+    }
+
+    @Test func whoExpectsToContinueMay() async throws {
+        try await Self.run { _, connection in
+            let fields = "Host: localhost\r\nContent-Type: application/json\r\nContent-Length: 14\r\nConnection: close"
+            connection.send("PUT \(Self.path) HTTP/1.1\r\n\(fields)\r\nExpect: 100-continue\r\n\r\n")
+            #expect(await connection.read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 100 "))
+            connection.send(#"{"token":"00"}"#)
+            #expect(await connection.read().hasPrefix("HTTP/1.1 201 "))
+        }
+    }
+
+    @Test func requestsMayFollowEachOtherClosely() async throws {
+        try await Self.run { _, connection in
+            let request = "GET /livez HTTP/1.1\r\nHost: localhost\r\nRequest-Id:"
+            connection.send("\(request) r-1\r\n\r\n\(request) r-2\r\n\r\n\(request) r-3\r\nConnection: close\r\n\r\n")
+            let answer = await connection.read()
+            let ids = answer.matches(of: /Request-Id: (r-\d)/).map { String($0.output.1) }
+            #expect(ids == ["r-1", "r-2", "r-3"])
+        }
+    }
+
+    @Test(arguments: ["NONSENSE\r\n\r\n", "GET / HTTP/1.1\r\nHost: localhost\r\nX: \(String(repeating: "x", count: 99_999))\r\n\r\n"])
+    func whatIsNoHTTPEndsTheConnection(_ text: String) async throws {
+        try await Self.run { server, connection in
+            connection.send(text)
+            let answer = await connection.read()
+            #expect(answer.isEmpty || answer.hasPrefix("HTTP/1.1 4"))
+            #expect(try await server.call(.get, "/livez").status == 200)
+        }
+    }
+
+    @Test func headOfAStreamHasNoBody() async throws {
+        try await Self.run { _, connection in
+            let path = "/v1/apps/com.example.food/sandbox/aliases/userId/u/activities"
+            connection.send("HEAD \(path) HTTP/1.1\r\nHost: localhost\r\nAccept: application/x-ndjson\r\n\r\n")
+            connection.send("GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            let answers = await connection.read().components(separatedBy: "\r\n\r\n")
+            #expect(answers.count == 3 && answers[0].contains("x-ndjson") && answers[1].hasPrefix("HTTP/1.1 200 "))
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import Hummingbird
+import HummingbirdTesting
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+@testable import RegistryServer
+
+/// Streams that do not come to their end. That of a whole one is in `AliasCallTests`.
+@Suite(.timeLimit(.minutes(1))) struct StreamTests {
+    /// A page so large that it fits no socket's buffers; the next one cannot be read, for there is no Postgres.
+    private static func stream(pageOf count: Int) throws -> ActivityStream {
+        let pool = PostgresPool(
+            databaseURL: "host=/nonexistent dbname=none",
+            maximumConnections: 1,
+            requestTimeout: .milliseconds(300),
+            allowsUnsafeDurability: true,
+            logger: .silent
+        )
+        let now = Date()
+        let app = App(
+            number: 1,
+            bundleID: try BundleID("com.example.food"),
+            settings: AppSettings(),
+            createdAt: now,
+            updatedAt: now
+        )
+        return ActivityStream(
+            registry: Registry(pool: pool, logger: .silent),
+            alias: .sample("userId", "u"),
+            scope: Scope(app: app, environment: .sandbox),
+            firstPage: (1...count).map { .sample($0, at: now) }
+        )
+    }
+
+    /// Serves a stream and tells how it ended.
+    private static func serve(
+        _ stream: ActivityStream,
+        stalledReader: Duration = .seconds(60),
+        _ test: @Sendable (_ port: Int, _ ends: AsyncStream<String>) async throws -> Void
+    ) async throws {
+        let (ends, end) = AsyncStream.makeStream(of: String.self)
+        let responder = CallbackResponder<ConnectionContext> { _, _ in
+            Response(
+                status: .ok,
+                body: ResponseBody { writer in
+                    do {
+                        try await stream.write(to: &writer)
+                        end.yield("whole")
+                    } catch {
+                        end.yield("broken")
+                        throw error
+                    }
+                }
+            )
+        }
+        var configuration = ServerConfiguration(port: 0)
+        configuration.limits.stalledReader = stalledReader
+        let application = makeApplication(responder: responder, configuration: configuration, logger: .silent)
+        try await application.test(.live) { client in try await test(#require(client.port), ends) }
+    }
+
+    /// The last line tells a whole stream from one that Postgres cut short, and so does HTTP's last chunk.
+    @Test func endsWithoutItsLastLineWhenPostgresGoes() async throws {
+        try await Self.serve(Self.stream(pageOf: ActivityStream.pageSize)) { port, ends in
+            let connection = try RawConnection(port: port)
+            connection.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            let answer = await connection.read()
+            #expect(answer.contains(#""activityId":"a-2000""#))
+            #expect(!answer.contains(#""end":true"#) && !answer.hasSuffix("0\r\n\r\n"))
+            #expect(await ends.first { _ in true } == "broken")
+        }
+    }
+
+    @Test func aPageThatIsNotFullIsTheLast() async throws {
+        try await Self.serve(Self.stream(pageOf: ActivityStream.pageSize - 1)) { port, _ in
+            let connection = try RawConnection(port: port)
+            connection.send("GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            let answer = await connection.read()
+            #expect(answer.contains(#"{"end":true,"count":1999}"#) && answer.hasSuffix("0\r\n\r\n"))
+        }
+    }
+
+    @Test func aReaderThatStopsIsLetGo() async throws {
+        try await Self.serve(Self.stream(pageOf: 100_000), stalledReader: .milliseconds(300)) { port, ends in
+            let connection = try RawConnection(port: port, receiveBuffer: 4096)
+            connection.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            #expect(await ends.first { _ in true } == "broken")
+            withExtendedLifetime(connection) {}
+        }
+    }
+}
+
+extension ResolvedActivity {
+    fileprivate static func sample(_ number: Int, at time: Date) -> ResolvedActivity {
+        ResolvedActivity(
+            number: Int64(number),
+            activityID: .sample("a-\(number)"),
+            token: .sample(number),
+            startedAt: time,
+            observedAt: time,
+            confirmedAt: time,
+            expiresAt: time,
+            revision: 1
+        )
+    }
+}
