@@ -1,6 +1,5 @@
 import ArgumentParser
 import Foundation
-import RegistryCore
 
 /// The program. It turns what its commands throw into a sentence on standard error and an exit code.
 @main
@@ -26,12 +25,8 @@ struct Pushreg: AsyncParsableCommand {
             } else {
                 try command.run()
             }
-        } catch let failure as CommandFailure {
-            stop(failure)
-        } catch let problem as Problem {
-            stop(CommandFailure(problem))
         } catch {
-            if let failure = CommandFailure(cause: error) { stop(failure) }
+            if let failure = CommandFailure(error) { stop(failure) }
             exit(withError: error)
         }
     }

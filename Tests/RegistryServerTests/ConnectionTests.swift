@@ -15,8 +15,9 @@ import Testing
         deadline: Duration = .seconds(10),
         _ test: @Sendable (LiveServer, RawConnection) async throws -> Void
     ) async throws {
-        try await LiveServer.run({ $0.requestDeadline = deadline }) { (server: LiveServer) async throws in
-            try await test(server, RawConnection(port: #require(server.client.port)))
+        let adjust = { (limits: inout ServerConfiguration.Limits) in limits.requestDeadline = deadline }
+        try await LiveServer.run(insecureNoAuth: true, adjust) { (server: LiveServer) async throws in
+            try await test(server, RawConnection(port: server.port))
         }
     }
 
@@ -35,7 +36,8 @@ import Testing
     }
 
     @Test func aBodyThatTricklesIsGivenUp() async throws {
-        try await Self.run(deadline: .milliseconds(300)) { server, connection in
+        try await Self.run(deadline: .milliseconds(300)) {
+            (server: LiveServer, connection: RawConnection) async throws in
             connection.send("PUT \(Self.path) HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
             let answer = await connection.read()
             #expect(answer.hasPrefix("HTTP/1.1 408 ") && answer.lowercased().contains("connection: close"))
@@ -66,7 +68,9 @@ import Testing
         try await Self.run { _, connection in
             let chunk = "4000\r\n" + String(repeating: " ", count: 0x4000) + "\r\n"
             let chunks = String(repeating: chunk, count: 5) + "0\r\n\r\n"
-            connection.send("PUT \(Self.path) HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n\(chunks)")
+            connection.send(
+                "PUT \(Self.path) HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n\(chunks)"
+            )
             let answer = await connection.read()
             #expect(answer.hasPrefix("HTTP/1.1 413 "))
         }
@@ -92,9 +96,11 @@ import Testing
         }
     }
 
-    @Test(arguments: ["NONSENSE\r\n\r\n", "GET / HTTP/1.1\r\nHost: localhost\r\nX: \(String(repeating: "x", count: 99_999))\r\n\r\n"])
+    @Test(arguments: [
+        "NONSENSE\r\n\r\n", "GET / HTTP/1.1\r\nHost: localhost\r\nX: \(String(repeating: "x", count: 99_999))\r\n\r\n",
+    ])
     func whatIsNoHTTPEndsTheConnection(_ text: String) async throws {
-        try await Self.run { server, connection in
+        try await Self.run { (server: LiveServer, connection: RawConnection) async throws in
             connection.send(text)
             let answer = await connection.read()
             #expect(answer.isEmpty || answer.hasPrefix("HTTP/1.1 4"))

@@ -29,7 +29,7 @@ final class RawConnection: Sendable {
     /// Sends a few bytes.
     func send(_ text: String) {
         let bytes = Array(text.utf8)
-        _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL.rawValue))
+        _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
     }
 
     /// Reads until the other side closes, or until what was read ends with a text.

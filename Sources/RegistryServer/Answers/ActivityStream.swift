@@ -34,6 +34,8 @@ struct ActivityStream: Sendable {
                 if json.bytes.count >= Self.chunkSize { try await Self.send(&json, to: &writer) }
             }
             count += page.count
+            // What there is goes out before Postgres is asked for more.
+            if !json.bytes.isEmpty { try await Self.send(&json, to: &writer) }
             guard page.count == Self.pageSize, let last = page.last else { break }
             page = try await registry.activities(under: alias, after: last.number, limit: Self.pageSize, in: scope)
         }

@@ -107,34 +107,16 @@ extension ActivityRegistration {
     var facts: [UInt8] {
         var json = JSONWriter()
         json.object { json in
-            if let startedAt {
-                // Written as it is stored: to the microsecond.
-                json.key("startedAt")
-                json.double(startedAt.timeIntervalSinceReferenceDate)
-            }
-            if let installation {
-                json.key("installation")
-                json.hex(installation.bytes)
-            }
-            if let subject {
-                json.key("subject")
-                json.string(subject)
-            }
-            if let attributesType {
-                json.key("attributesType")
-                json.string(attributesType.rawValue)
-            }
-            if let aliases {
-                json.key("aliases")
-                json.raw(aliases.canonicalJSON)
-            }
-            if let frequentPushesEnabled {
-                json.key("frequentPushesEnabled")
-                json.bool(frequentPushesEnabled)
-            }
-            if let metadata {
-                json.key("metadata")
-                json.raw(metadata.canonicalJSON)
+            // To the microsecond, as it is stored; the wire's times have milliseconds.
+            json.member("startedAt", ifPresent: startedAt?.timeIntervalSinceReferenceDate)
+            json.member("installation", ifPresent: installation?.description)
+            json.member("subject", ifPresent: subject)
+            json.member("attributesType", ifPresent: attributesType?.rawValue)
+            json.member("frequentPushesEnabled", ifPresent: frequentPushesEnabled)
+            for (name, canonical) in [("aliases", aliases?.canonicalJSON), ("metadata", metadata?.canonicalJSON)] {
+                guard let canonical else { continue }
+                json.key(name)
+                json.raw(canonical)
             }
         }
         return json.bytes
@@ -146,21 +128,13 @@ extension ActivityRegistration {
         self.init(token: PushToken(bytes: token))
         self.observedAt = observedAt
         var json = JSONReader(value)
-        startedAt = json.optional("startedAt") { value throws(JSONFaultReason) in
-            switch value {
-            case .number(let seconds): Date(timeIntervalSinceReferenceDate: seconds)
-            case .integer(let seconds): Date(timeIntervalSinceReferenceDate: Double(seconds))
-            default: throw JSONFaultReason("must be a number")
-            }
-        }
-        installation = json.optional("installation", JSONReader.string)
+        startedAt = json.optionalNumber("startedAt").map(Date.init(timeIntervalSinceReferenceDate:))
+        installation = json.optionalString("installation")
             .flatMap(Hexadecimal.decode).map(InstallationHash.init(bytes:))
-        subject = json.optional("subject", JSONReader.string)
-        attributesType = json.optional("attributesType") { value throws(JSONFaultReason) in
-            try AttributesType(try JSONReader.string(value))
-        }
+        subject = json.optionalString("subject")
+        attributesType = json.optionalString("attributesType", AttributesType.init)
         aliases = json.optional("aliases", AliasSet.init(canonical:))
-        frequentPushesEnabled = json.optional("frequentPushesEnabled", JSONReader.bool)
+        frequentPushesEnabled = json.optionalBool("frequentPushesEnabled")
         metadata = json.optional("metadata", Metadata.init)
         guard json.faults.isEmpty else { throw UnreadableRow(detail: "facts of a registration") }
     }
