@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import RegistryCore
 
 /// The program. It turns what its commands throw into a sentence on standard error and an exit code.
 @main
@@ -25,8 +26,12 @@ struct Pushreg: AsyncParsableCommand {
             } else {
                 try command.run()
             }
+        } catch let failure as CommandFailure {
+            stop(failure)
+        } catch let problem as Problem {
+            stop(CommandFailure(problem))
         } catch {
-            if let failure = CommandFailure(error) { stop(failure) }
+            if let failure = CommandFailure(cause: error) { stop(failure) }
             exit(withError: error)
         }
     }

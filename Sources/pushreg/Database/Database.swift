@@ -113,8 +113,6 @@ extension Database {
     }
 
     private func migrate() async throws {
-        _ = try await migrator.migrate { [logger] in
-            logger.info("migrated", metadata: ["migration": "\($0.version) \($0.name)"])
-        }
+        _ = try await migrator.migrate { logger.info("migrated", metadata: ["migration": "\($0.version) \($0.name)"]) }
     }
 }

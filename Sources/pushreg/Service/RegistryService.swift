@@ -2,69 +2,58 @@ import Logging
 import NIOCore
 import RegistryServer
 import ServiceLifecycle
+import UnixSignals
 
-/// The service as one piece: its database, and the HTTP server in front of it.
-///
-/// It runs until it is told to shut down; then requests in flight finish, and after them the database is closed.
-struct RegistryService: Service {
+/// The service with its database, from its start to the signal that stops it.
+struct RegistryService {
     let database: DatabaseSettings
     let settings: ServiceSettings
-    let logger: Logger
-    /// Called once requests are accepted, with the address to send them to.
-    let onServing: @Sendable (_ address: String) async -> Void
 
-    /// - Throws: a ``CommandFailure`` when it cannot listen where it is told to, and what ``DatabaseSettings`` throws.
-    func run() async throws {
-        let policy: SchemaPolicy = settings.migrates ? .migrate : .require
+    /// How long requests in flight may go on after a signal.
+    private static let gracePeriod = Duration.seconds(10)
+
+    /// - Throws: a ``CommandFailure`` when the database or the port is not to be had.
+    func runUntilSignal() async throws {
+        if settings.isInsecure {
+            Output.words.note(
+                "WARNING: --insecure-no-auth lets everyone on this machine act as root. Never use it in production."
+            )
+        }
+        let logger = Logger.lines(level: settings.logLevel)
         let limits = ConnectionLimits(
             maximumConnections: settings.maximumConnections,
             requestTimeout: settings.requestTimeout
         )
+        let policy: SchemaPolicy = settings.migrates ? .migrate : .require
         try await database.withDatabase(policy, limits: limits, logger: logger) { database in
-            try await serve(database)
+            try await serve(database, logger)
         }
     }
 
-    private func serve(_ database: Database) async throws {
-        let application: any Service = buildApplication(
+    private func serve(_ database: Database, _ logger: Logger) async throws {
+        var configuration = ServerConfiguration()
+        configuration.host = settings.host
+        configuration.port = settings.port
+        configuration.insecureNoAuth = settings.isInsecure
+        let host = settings.host.contains(":") ? "[\(settings.host)]" : settings.host
+        let application = buildApplication(
             registry: database.registry,
-            configuration: settings.serverConfiguration,
-            logger: serverLogger,
-            onServing: { [onServing, settings] port in await onServing(settings.address(port: port)) }
+            configuration: configuration,
+            logger: logger,
+            onServing: { logger.notice("accepting requests", metadata: ["address": "http://\(host):\($0)"]) }
         )
+        var group = ServiceGroupConfiguration(
+            services: [application],
+            gracefulShutdownSignals: [.sigterm, .sigint],
+            logger: logger
+        )
+        group.maximumGracefulShutdownDuration = Self.gracePeriod
         do {
-            try await application.run()
+            try await ServiceGroup(configuration: group).run()
+        } catch is CancellationError {
+            // The grace period is over; what was acknowledged is committed.
         } catch let error as IOError {
-            throw settings.listeningFailure(error)
-        } catch is SocketAddressError {
-            throw CommandFailure(.unavailable, "The host \(settings.host) is unknown.")
-        }
-    }
-
-    /// The server announces itself at level info; that line is ours, with the address.
-    private var serverLogger: Logger {
-        var logger = logger
-        logger.logLevel = max(logger.logLevel, settings.logLevel == .info ? .notice : settings.logLevel)
-        return logger
-    }
-}
-
-extension ServiceSettings {
-    fileprivate func address(port: Int) -> String {
-        host.contains(":") ? "http://[\(host)]:\(port)" : "http://\(host):\(port)"
-    }
-
-    fileprivate func listeningFailure(_ error: IOError) -> CommandFailure {
-        let place = address(port: port).dropFirst("http://".count)
-        switch error.errnoCode {
-        case EADDRINUSE:
-            return CommandFailure(.unavailable, "\(place) is taken by another program; choose another --port.")
-        case EACCES, EPERM:
-            return CommandFailure(.notPermitted, "This user may not listen on \(place); ports below 1024 are for root.")
-        case EADDRNOTAVAIL:
-            return CommandFailure(.unavailable, "This machine has no address \(host); choose another --host.")
-        default:
-            return CommandFailure(.unavailable, "The service cannot listen on \(place): \(error).")
+            throw CommandFailure(.unavailable, "Cannot listen on \(host):\(settings.port): \(error).")
         }
     }
 }

@@ -1,6 +1,5 @@
 import Logging
 import RegistryCore
-import RegistryServer
 
 /// How the service listens and how it uses its database, as the sources say.
 ///
@@ -23,7 +22,7 @@ struct ServiceSettings: Sendable {
         maximumConnections = try sources.number(.maxConnections, in: 1...10_000)
         requestTimeout = try Self.requestTimeout(sources)
         logLevel = try Self.logLevel(sources)
-        try checkLoopback()
+        if isInsecure { try Self.checkLoopback(host) }
     }
 
     private static func requestTimeout(_ sources: SettingSources) throws(CommandFailure) -> Duration {
@@ -48,20 +47,19 @@ struct ServiceSettings: Sendable {
     }
 
     // Anyone who reaches the port may do anything: no address that another machine can reach is taken.
-    private func checkLoopback() throws(CommandFailure) {
-        guard !isInsecure || serverConfiguration.listensOnLoopback else {
+    private static func checkLoopback(_ host: String) throws(CommandFailure) {
+        let isLoopback = host == "localhost" || host == "::1" || isLoopbackIPv4(host)
+        guard isLoopback else {
             throw CommandFailure(
                 .usage,
                 "--insecure-no-auth lets everyone in, so it listens on a loopback address only; \(host) is none."
             )
         }
     }
-}
 
-extension ServiceSettings {
-    /// The same for the server.
-    var serverConfiguration: ServerConfiguration {
-        ServerConfiguration(host: host, port: port, insecureNoAuth: isInsecure)
+    private static func isLoopbackIPv4(_ host: String) -> Bool {
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
+        return parts.count == 4 && parts.first == 127 && !parts.contains(nil)
     }
 }
 

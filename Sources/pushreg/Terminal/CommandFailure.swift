@@ -1,3 +1,5 @@
+import RegistryCore
+
 /// Why a command stops, in one sentence for its user, and the exit code that says so to programs.
 struct CommandFailure: Error, Sendable, CustomStringConvertible {
     /// Exit codes, after `sysexits.h`; usage errors that the parser finds exit with 64 too.
@@ -18,4 +20,21 @@ struct CommandFailure: Error, Sendable, CustomStringConvertible {
     }
 
     var description: String { sentence }
+}
+
+extension CommandFailure {
+    /// Says what the store refused.
+    init(_ problem: Problem) {
+        let faults = problem.errors.map { " \($0.pointer): \($0.detail)." }.joined()
+        self.init(Self.status(of: problem.code), problem.detail + faults)
+    }
+
+    private static func status(of code: Problem.Code) -> Status {
+        switch code.status {
+        case 401, 403: .notPermitted
+        case 400, 422: .usage
+        case 429, 503: .unavailable
+        default: .failed
+        }
+    }
 }
