@@ -64,7 +64,8 @@ struct LiveServer {
         let path = path.replacingOccurrences(of: "…", with: "/v1/apps/com.example.food/sandbox")
         let buffer = body.map { ByteBuffer(bytes: $0) }
         let request = TestClient.Request(path, method: method, authority: "localhost", headers: fields, body: buffer)
-        return try await TestClient.withClient(host: "localhost", port: port) { client in
+        let patience = TestClient.Configuration(timeout: .seconds(60))
+        return try await TestClient.withClient(host: "localhost", port: port, configuration: patience) { client in
             Reply(try await client.execute(request))
         }
     }
