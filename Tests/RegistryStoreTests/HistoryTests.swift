@@ -98,7 +98,7 @@ import Testing
         let database = try await TestDatabase.make()
         let scope = try await database.scope()
         let start = Date.minutesAgo(60)
-        for seed in 0..<UInt64(TestScale.isLong ? 60 : 8) {
+        for seed in 0..<UInt64(TestScale.isLong ? 60 : 20) {
             var generator = SeededGenerator(seed: 1_000_000 + seed)
             let requests = Array(RandomHistory(using: &generator).requests.prefix(5))
             var states: Set<[String]> = []
@@ -122,7 +122,7 @@ import Testing
                 """
                 SELECT concat_ws('|', replace(a.activity_id, \(name), ''), convert_from(a.token, 'UTF8') = '', a.token_observed_at,
                     a.last_observed_at, a.ended_at, a.end_reason, a.installation_observed_at,
-                    replace(a.aliases::text, \(name), ''), CASE WHEN a.aliases IS NOT NULL THEN a.aliases_observed_at END,
+                    replace(a.aliases::text, \(name), ''), a.aliases_observed_at,
                     t.activity_id = a.activity_id, t.observed_at, CASE WHEN a.token_observed_at IS NOT NULL THEN a.started_at END,
                     (SELECT array_agg(r.observed_at ORDER BY r.observed_at) FROM retired_tokens r
                      WHERE r.activity_id = a.activity_id AND r.reason = 'rotated'))

@@ -104,8 +104,12 @@ struct RegistrationStatements {
             CASE WHEN r.token IS NOT NULL THEN r.claimed_at END, r.claimed_at,
             r.said_started_at, app.activity_lifetime, r.said_started_at + app.activity_lifetime,
             CASE WHEN r.token IS NOT NULL THEN r.received_at END,
-            r.installation_hash, r.given_at, r.subject, r.given_at, r.attributes_type, r.given_at,
-            r.frequent_pushes_enabled, r.given_at, r.aliases, coalesce(r.aliases_given_at, r.given_at), r.metadata, r.given_at,
+            r.installation_hash, CASE WHEN r.installation_hash IS NOT NULL THEN r.given_at END,
+            r.subject, CASE WHEN r.subject IS NOT NULL THEN r.given_at END,
+            r.attributes_type, CASE WHEN r.attributes_type IS NOT NULL THEN r.given_at END,
+            r.frequent_pushes_enabled, CASE WHEN r.frequent_pushes_enabled IS NOT NULL THEN r.given_at END,
+            r.aliases, CASE WHEN r.aliases IS NOT NULL THEN coalesce(r.aliases_given_at, r.given_at) END,
+            r.metadata, CASE WHEN r.metadata IS NOT NULL THEN r.given_at END,
             CASE WHEN r.said_started_at + app.activity_lifetime <= now() THEN 'expired'
                 ELSE 'registered' END::activity_outcome,
             r.received_at
