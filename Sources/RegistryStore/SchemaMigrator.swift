@@ -62,7 +62,9 @@ public struct SchemaMigrator: Sendable {
             """
         )[0].decode(String.self, String.self, String.self)
         try session.simple("SET statement_timeout = 0; SET lock_timeout = '300s'; SET client_min_messages = warning")
-        return "SET statement_timeout = '\(statement)'; SET lock_timeout = '\(lock)'; SET client_min_messages = \(messages)"
+        return """
+            SET statement_timeout = '\(statement)'; SET lock_timeout = '\(lock)'; SET client_min_messages = \(messages)
+            """
     }
 
     /// - Throws: ``SchemaError`` with a sentence unless the schema is exactly what this program works with.

@@ -125,7 +125,8 @@ import Testing
                     replace(a.aliases::text, \(name), ''), a.aliases_observed_at,
                     t.activity_id = a.activity_id, t.observed_at, CASE WHEN a.token_observed_at IS NOT NULL THEN a.started_at END,
                     (SELECT array_agg(r.observed_at ORDER BY r.observed_at) FROM retired_tokens r
-                     WHERE r.activity_id = a.activity_id AND r.reason = 'rotated'))
+                     WHERE r.activity_id = a.activity_id AND r.reason = 'rotated'
+                         AND r.token_digest <> a.token_digest))
                 FROM activities a LEFT JOIN activity_tokens t USING (app_number, environment, token_digest)
                 WHERE a.activity_id LIKE \(name + "/%")
                 ORDER BY 1

@@ -48,6 +48,27 @@ import Testing
         }
     }
 
+    /// A crowd under one alias: its first page must not cost what the crowd costs.
+    @Test(.timeLimit(.minutes(5)))
+    func firstPageOfACrowdIsNotJoinedWhole() async throws {
+        let database = try await TestDatabase.make()
+        let scope = try await database.scope()
+        try await Self.fill(database, scope)
+        try await database.pool.withSession { session in
+            try session.simple("SET statement_timeout = 0; UPDATE activity_aliases SET value = 'crowd'")
+        }
+        _ = try await database.pool.withSession { try $0.execute("ANALYZE").count }
+        let alias = Alias.sample("orderId", "crowd")
+        for statement in [
+            ResolveStatements.page(of: alias, after: 0, limit: 100, in: scope),
+            ResolveStatements.resolve([alias], limitPerAlias: 100, in: scope),
+        ] {
+            let plan = try await Self.plan(of: "(ANALYZE, COSTS OFF, TIMING OFF) \(sql: statement)", in: database)
+            let most = plan.matches(of: /rows=(\d+)/).compactMap { Int($0.1) }.max() ?? 0
+            #expect(most <= 1000, "\(plan)")
+        }
+    }
+
     private static func plan(of statement: SQL, in database: TestDatabase) async throws -> String {
         try await database.pool.withSession { session in
             try session.execute("EXPLAIN \(sql: statement)").rows.map { try $0.column(0, as: String.self) }
@@ -58,6 +79,7 @@ import Testing
     private static func fill(_ database: TestDatabase, _ scope: Scope) async throws {
         let app = scope.app.number
         try await database.pool.withSession { session in
+            try session.simple("SET statement_timeout = 0")
             _ = try session.pipeline([
                 """
                 INSERT INTO activities (app_number, environment, activity_id, token, token_digest, token_observed_at,

@@ -142,7 +142,7 @@ CREATE TABLE activity_aliases (
 CREATE INDEX activity_aliases_of_activity ON activity_aliases (app_number, activity_number);
 
 -- Tokens that were, or would have been, an activity's current one: a registration without observedAt may not bring
--- one back.
+-- one back. A row about the token that is current again is of an earlier time and does not count.
 CREATE TABLE retired_tokens (
     app_number bigint NOT NULL,
     environment apns_environment NOT NULL,

@@ -11,12 +11,18 @@ enum ResolveStatements {
         c.frequent_pushes_enabled, c.started_at, c.observed_at, c.confirmed_at, c.expires_at, c.revision
         """
 
+    /// The activity of an alias's row. The limit keeps the planner from joining all of a crowd before it takes the
+    /// first page: rows are read in the order of the alias's index, and each is looked up by its number.
+    private static let current = """
+        (SELECT * FROM current_activities cur \
+        WHERE cur.app_number = al.app_number AND cur.activity_number = al.activity_number LIMIT 1) AS c
+        """
+
     /// One page of an alias, in the order of the immutable number.
     static func page(of alias: Alias, after number: Int64, limit: Int, in scope: Scope) -> SQL {
         """
         SELECT \(unescaped: columns)
-        FROM activity_aliases al
-        JOIN current_activities c ON c.app_number = al.app_number AND c.activity_number = al.activity_number
+        FROM activity_aliases al CROSS JOIN LATERAL \(unescaped: current)
         WHERE al.app_number = \(scope.app.number) AND al.environment = \(scope.environment.rawValue)::apns_environment
             AND al.kind = \(alias.kind) AND al.value = \(alias.value) AND NOT al.ended
             AND al.activity_number > \(number)
@@ -31,8 +37,7 @@ enum ResolveStatements {
         FROM unnest(\(aliases.map(\.kind)), \(aliases.map(\.value))) WITH ORDINALITY AS q (kind, value, position)
         CROSS JOIN LATERAL (
             SELECT \(unescaped: columns)
-            FROM activity_aliases al
-            JOIN current_activities c ON c.app_number = al.app_number AND c.activity_number = al.activity_number
+            FROM activity_aliases al CROSS JOIN LATERAL \(unescaped: current)
             WHERE al.app_number = \(scope.app.number) AND al.environment = \(scope.environment.rawValue)::apns_environment
                 AND al.kind = q.kind AND al.value = q.value AND NOT al.ended
             ORDER BY al.activity_number LIMIT \(limitPerAlias)

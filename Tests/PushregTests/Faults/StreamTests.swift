@@ -53,7 +53,10 @@ import Testing
         }
         let busy = try await database.pool.withSession { session in
             try session.execute(
-                "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pushreg' AND state <> 'idle' AND pid <> pg_backend_pid()"
+                """
+                SELECT count(*) FROM pg_stat_activity
+                WHERE application_name = 'pushreg' AND state <> 'idle' AND pid <> pg_backend_pid()
+                """
             )[0].column(0, as: Int.self)
         }
         #expect(busy <= 2)
@@ -77,7 +80,9 @@ import Testing
         for try await chunk in try await open(service).body {
             chunk.withUnsafeReadableBytes { bytes in
                 var rest = bytes[...]
-                while let start = UnsafeRawBufferPointer(rebasing: rest).baseAddress, let found = memchr(start, 0x0A, rest.count) {
+                while let start = UnsafeRawBufferPointer(rebasing: rest).baseAddress,
+                    let found = memchr(start, 0x0A, rest.count)
+                {
                     lines += 1
                     rest = rest.dropFirst(start.distance(to: UnsafeRawPointer(found)) + 1)
                 }
