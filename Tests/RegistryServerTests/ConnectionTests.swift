@@ -15,7 +15,11 @@ import Testing
         deadline: Duration = .seconds(10),
         _ test: @Sendable (LiveServer, RawConnection) async throws -> Void
     ) async throws {
-        let adjust = { (limits: inout ServerConfiguration.Limits) in limits.requestDeadline = deadline }
+        let adjust = { (limits: inout ServerConfiguration.Limits) in
+            limits.requestDeadline = deadline
+            // So that it is not the idle timer that closes what the deadline should.
+            limits.idleTimeout = .seconds(600)
+        }
         try await LiveServer.run(insecureNoAuth: true, adjust) { (server: LiveServer) async throws in
             try await test(server, RawConnection(port: server.port))
         }
