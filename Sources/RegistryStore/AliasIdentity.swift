@@ -38,7 +38,7 @@ struct AliasIdentity {
         registrations = try results[3].rows.map(Self.registration)
         if let activity, let end = activity.answer.endedAt {
             // It may have been ended by its id: that ends all that was observed of it.
-            let last = try results[2][0].column(12, as: Date?.self)
+            let last = try results[2][0].column(14, as: Date?.self)
             endedAt = [endedAt, end, last].compactMap(\.self).max()
             closedActivityID = activity.activityID
         }

@@ -28,7 +28,7 @@ extension Registry {
                 let isNew = try row.column(10, as: Bool.self)
                 let type = isNew ? "app-created" : "app-changed"
                 let app = try App(row)
-                _ = try transaction.pipeline([AppStatements.event(type, bundleID, by: who)], finishing: true)
+                _ = try transaction.pipeline([EventStatements.aboutApp(type, bundleID, by: who)], finishing: true)
                 return (app, isNew)
             }
         }

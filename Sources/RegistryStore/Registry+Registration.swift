@@ -5,7 +5,8 @@ import RegistryCore
 extension Registry {
     /// Registers, rotates or refreshes an activity's token.
     ///
-    /// - Throws: `superseded`, `activityEnded`, `activityExpired`, `clockSkew`.
+    /// - Throws: `superseded`, `tokenKindConflict`, `tokenUnregistered`, `activityEnded`, `activityExpired`,
+    ///   `clockSkew`.
     public func register(
         _ registration: ActivityRegistration,
         as id: ActivityID,
@@ -65,8 +66,7 @@ extension Registry {
 /// What the statements of a batch returned, and the answer that follows for each request.
 struct RegistrationAnswers {
     var merged: [String: MergedActivity] = [:]
-    /// Token digest to the activity that owns the value.
-    private var owners: [[UInt8]: String] = [:]
+    private var tokens: [[UInt8]: ClaimedToken] = [:]
     /// Postgres's clock, asked for when a request was refused for its time.
     var serverTime: Date?
 
@@ -76,8 +76,8 @@ struct RegistrationAnswers {
             self.merged[activity.activityID] = activity
         }
         for row in owners.rows {
-            let (digest, owner) = try row.decode([UInt8].self, String.self)
-            self.owners[digest] = owner
+            let token = try ClaimedToken(row)
+            tokens[token.digest] = token
         }
     }
 
@@ -87,22 +87,25 @@ struct RegistrationAnswers {
         case "refused": return .failure(.init(.activityEnded, "The activity has ended; an id is used once.", activity))
         case "expired": return .failure(.init(.activityExpired, "The activity's lifetime is over.", activity))
         case "superseded":
-            var problem = Problem(.superseded, "A registration with a later observedAt is current.", activity)
-            problem.activity?.reason = "rotated"
-            return .failure(problem)
-        default: return owned(activity, carriesToken: registration.token != nil)
+            let detail = "A registration with a later observedAt is current."
+            return .failure(Problem(.superseded, detail, activity, "rotated"))
+        default:
+            let token = registration.token == nil ? nil : activity.tokenDigest.flatMap { tokens[$0] }
+            return accepted(activity, token)
         }
     }
 
-    /// R2: a token counts only where its activity is its owner, too.
-    private func owned(_ activity: MergedActivity, carriesToken: Bool) -> Result<RegistrationAnswer, Problem> {
-        if carriesToken, let digest = activity.tokenDigest, owners[digest] != activity.activityID {
-            var problem = Problem(.superseded, "Another activity registered this token later.", activity)
-            problem.activity?.reason = "taken-over"
-            return .failure(problem)
-        }
+    /// The activity's own row took the request; whether its token is handed out is for the value's row to say.
+    private func accepted(_ activity: MergedActivity, _ token: ClaimedToken?) -> Result<RegistrationAnswer, Problem> {
         let outcome = RegistrationOutcome(rawValue: activity.outcome) ?? .refreshed
-        return .success(RegistrationAnswer(outcome: outcome, activity: activity.answer))
+        guard let token else { return .success(RegistrationAnswer(outcome: outcome, activity: activity.answer)) }
+        if let problem = token.problem(for: activity) { return .failure(problem) }
+        guard token.isReactivated(by: activity) else {
+            return .success(RegistrationAnswer(outcome: outcome, activity: activity.answer))
+        }
+        var answer = activity.answer
+        answer.revision += 1
+        return .success(RegistrationAnswer(outcome: .reactivated, activity: answer))
     }
 
     private func refusal(of registration: ActivityRegistration) -> Problem {
@@ -113,10 +116,42 @@ struct RegistrationAnswers {
     }
 }
 
+extension ClaimedToken {
+    /// Why the token is not the activity's, although the activity's row has it (R2, R7, R8).
+    fileprivate func problem(for activity: MergedActivity) -> Problem? {
+        if owner != activity.activityID {
+            return Problem(.superseded, "Another activity registered this token later.", activity, "taken-over")
+        }
+        if isOfInstallation {
+            let detail =
+                "The value is known as an installation's device token. Register the token that "
+                + "pushTokenUpdates gave for this activity."
+            return Problem(.tokenKindConflict, detail, activity, "kind-conflict")
+        }
+        if let deadAt, let claim = activity.claimedAt, claim <= deadAt {
+            let detail =
+                "APNs said after observedAt that this token is dead. Register the one that pushTokenUpdates "
+                + "gives now."
+            return Problem(.tokenUnregistered, detail, activity, "unregistered")
+        }
+        return nil
+    }
+
+    /// The request claimed the token later than it was said dead or quarantined, and no request had before.
+    fileprivate func isReactivated(by activity: MergedActivity) -> Bool {
+        guard ["refreshed", "reactivated"].contains(activity.outcome),
+            let until = [deadAt, quarantinedAt].compactMap(\.self).max(),
+            let previous = activity.previousClaimedAt, let claim = activity.claimedAt
+        else { return false }
+        return previous <= until && claim > until
+    }
+}
+
 extension Problem {
-    init(_ code: Code, _ detail: String, _ activity: MergedActivity) {
+    init(_ code: Code, _ detail: String, _ activity: MergedActivity, _ reason: String? = nil) {
         self.init(code, detail)
         self.activity = activity.answer
+        if let reason { self.activity?.reason = reason }
         serverTime = activity.serverTime
     }
 

@@ -127,7 +127,7 @@ import Testing
                     (SELECT array_agg(r.observed_at ORDER BY r.observed_at) FROM retired_tokens r
                      WHERE r.activity_id = a.activity_id AND r.reason = 'rotated'
                          AND r.token_digest <> a.token_digest))
-                FROM activities a LEFT JOIN activity_tokens t USING (app_number, environment, token_digest)
+                FROM activities a LEFT JOIN token_values t USING (app_number, environment, token_digest)
                 WHERE a.activity_id LIKE \(name + "/%")
                 ORDER BY 1
                 """

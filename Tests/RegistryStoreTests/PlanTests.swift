@@ -83,15 +83,15 @@ import Testing
             _ = try session.pipeline([
                 """
                 INSERT INTO activities (app_number, environment, activity_id, token, token_digest, token_observed_at,
-                    last_observed_at, started_at, lifetime, expires_at, confirmed_at, installation_hash, aliases, outcome,
+                    token_claimed_at, last_observed_at, started_at, lifetime, expires_at, confirmed_at, installation_hash, aliases, outcome,
                     created_at)
-                SELECT \(app), 'sandbox', 'activity-' || n, int8send(n), sha256(int8send(n)), now(), now(), now(),
+                SELECT \(app), 'sandbox', 'activity-' || n, int8send(n), sha256(int8send(n)), now(), now(), now(), now(),
                     '8 hours', now() + interval '8 hours', now(), sha256(int8send(n / 3)),
                     jsonb_build_object('orderId', jsonb_build_array((n / 2)::text)), 'registered', now()
                 FROM generate_series(1::bigint, 100000) AS n
                 """,
                 """
-                INSERT INTO activity_tokens (app_number, environment, token_digest, activity_id, observed_at)
+                INSERT INTO token_values (app_number, environment, token_digest, activity_id, observed_at)
                 SELECT app_number, environment, token_digest, activity_id, token_observed_at FROM activities
                 """,
                 """

@@ -74,11 +74,14 @@ import Testing
     @Test func everyAcknowledgedRepeatWrites() async throws {
         let activity = try await TestActivity.make()
         _ = try await activity.register(1, at: t0)
-        let before = try await activity.touches()
+        var touches = [try await activity.touchedAt()]
         _ = try await activity.register(1, at: t0)
-        try await activity.end()
-        try await activity.end()
-        #expect(try await activity.touches() == before + 3)
+        touches.append(try await activity.touchedAt())
+        for _ in 0..<2 {
+            try await activity.end()
+            touches.append(try await activity.touchedAt())
+        }
+        #expect(Set(touches).count == 4)
     }
 
     @Test func timesFarAheadAreRefused() async throws {

@@ -67,11 +67,9 @@ struct TestActivity {
         try await column("SELECT reason::text FROM retired_tokens WHERE activity_id = \(id.rawValue) ORDER BY 1")
     }
 
-    func touches() async throws -> Int {
-        try await database.pool.withSession { [id] session in
-            try session.execute("SELECT touches FROM activities WHERE activity_id = \(id.rawValue)")[0]
-                .column(0, as: Int.self)
-        }
+    /// When the row was last written, to the microsecond.
+    func touchedAt() async throws -> String {
+        try await column("SELECT touched_at::text FROM activities WHERE activity_id = \(id.rawValue)")[0]
     }
 
     private func column(_ sql: SQL) async throws -> [String] {

@@ -12,6 +12,9 @@ CREATE TYPE activity_outcome AS ENUM (
     'refused'
 );
 
+-- What a sender's report did to a token value.
+CREATE TYPE token_effect AS ENUM ('none', 'dropped', 'quarantined', 'released', 'reactivated');
+
 CREATE TYPE retirement_reason AS ENUM (
     'rotated', 'ended', 'expired', 'unregistered', 'taken-over', 'erased', 'purged'
 );
@@ -25,6 +28,8 @@ CREATE TABLE apps (
     event_retention interval NOT NULL,
     alias_rules jsonb NOT NULL DEFAULT '{}',
     jwt jsonb,
+    -- Makes the digests of erased names unguessable without the database.
+    erasure_salt uuid NOT NULL DEFAULT gen_random_uuid(),
     created_at timestamptz NOT NULL DEFAULT now(),
     updated_at timestamptz NOT NULL DEFAULT now(),
     CONSTRAINT apps_pkey PRIMARY KEY (app_number),
@@ -48,9 +53,15 @@ CREATE TABLE installations (
     aliases_observed_at timestamptz,
     metadata jsonb,
     metadata_observed_at timestamptz,
-    touches bigint NOT NULL DEFAULT 0,
+    -- What was observed no later than this is gone: the greatest time of its log-outs. A log-out is a full state
+    -- without activities, too, so full_state_at is never before it.
+    removed_at timestamptz,
+    touched_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     CONSTRAINT installations_pkey PRIMARY KEY (app_number, environment, installation_hash)
 ) WITH (fillfactor = 80);
+
+-- The sweep finds installations of which nobody has heard for long.
+CREATE INDEX installations_touched ON installations (app_number, environment, touched_at);
 
 -- One row an activity, its tombstone included: were the tombstone a row of its own, an end and a registration that
 -- meet head-on could miss each other. Everything here is a join (a greatest or a least) of what requests said, so the
@@ -61,10 +72,14 @@ CREATE TABLE activities (
     activity_id text COLLATE "C" NOT NULL,
     -- Immutable; pages of an alias are ordered by it.
     activity_number bigint GENERATED ALWAYS AS IDENTITY,
-    -- The token with the greatest (token_observed_at, token_digest); the bytes go when the activity ends.
+    -- The token with the greatest (token_observed_at, token_digest); the bytes go when the activity ends or expires.
     token bytea,
     token_digest bytea,
     token_observed_at timestamptz,
+    -- The client's claim on the token, which feedback is compared with: the greatest of the lesser of observedAt and
+    -- receipt. And what it was before the last request, null where that brought another token.
+    token_claimed_at timestamptz,
+    previous_claimed_at timestamptz,
     -- The greatest observedAt of all, full states included: it is dismissed while this is before its installation's
     -- full_state_at.
     last_observed_at timestamptz,
@@ -95,16 +110,25 @@ CREATE TABLE activities (
     outcome activity_outcome NOT NULL,
     displaced_digest bytea,
     displaced_observed_at timestamptz,
+    -- Whether it gave the aliases that hold now, and those that it replaced.
+    aliases_changed boolean NOT NULL DEFAULT false,
+    displaced_aliases jsonb,
     created_at timestamptz NOT NULL,
-    touches bigint NOT NULL DEFAULT 0,
+    -- The last receipt of anything about it. Written by every request, so that an answer is never a no-op's.
+    touched_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    -- When a sweep wrote down that it expired. Final, as expires_at only ever moves to earlier times.
+    expiry_recorded_at timestamptz,
     CONSTRAINT activities_pkey PRIMARY KEY (app_number, environment, activity_id),
     -- Resolve goes from an alias's row to the activity by its number.
     CONSTRAINT activities_number_key UNIQUE (app_number, activity_number),
     CONSTRAINT activities_token_is_whole CHECK (
-        (token_digest IS NULL) = (token_observed_at IS NULL) AND (token IS NULL OR token_digest IS NOT NULL)
+        (token_digest IS NULL) = (token_observed_at IS NULL) AND (token_digest IS NULL) = (token_claimed_at IS NULL)
+        AND (token IS NULL OR token_digest IS NOT NULL)
     ),
     CONSTRAINT activities_token_is_at_most_512_bytes CHECK (octet_length(token) <= 512),
-    CONSTRAINT activities_ended_have_no_token CHECK (ended_at IS NULL OR token IS NULL),
+    CONSTRAINT activities_over_have_no_token CHECK (
+        (ended_at IS NULL AND expiry_recorded_at IS NULL) OR token IS NULL
+    ),
     CONSTRAINT activities_end_is_whole CHECK ((ended_at IS NULL) = (end_reason IS NULL)),
     CONSTRAINT activities_expire_by_lifetime CHECK (expires_at = started_at + lifetime)
 ) WITH (fillfactor = 80);
@@ -113,21 +137,93 @@ CREATE TABLE activities (
 CREATE INDEX activities_of_installation ON activities (app_number, environment, installation_hash)
     WHERE installation_hash IS NOT NULL AND ended_at IS NULL;
 
--- Who owns a token value: the activity with the greatest (observed_at, activity_id) that ever claimed it. A token is
--- handed out only where its activity's row and this row agree.
-CREATE TABLE activity_tokens (
+-- The sweep finds what has expired, and the burst guard counts what has not.
+CREATE INDEX activities_running ON activities (app_number, environment, expires_at)
+    WHERE ended_at IS NULL AND expiry_recorded_at IS NULL;
+
+-- The sweep finds tombstones past their retention.
+CREATE INDEX activities_over ON activities (app_number, environment, expires_at)
+    WHERE ended_at IS NOT NULL OR expiry_recorded_at IS NOT NULL;
+
+-- The kinds of token. A new kind of token that an installation has one of costs a row here.
+CREATE TABLE token_kinds (
+    kind text COLLATE "C" NOT NULL,
+    -- Whose it is: an activity's, an installation's and attributes type's, or an installation's.
+    holder text NOT NULL,
+    -- The topic is the bundle id and this.
+    topic_suffix text NOT NULL,
+    push_type text NOT NULL,
+    CONSTRAINT token_kinds_pkey PRIMARY KEY (kind),
+    CONSTRAINT token_kinds_holder_is_known CHECK (holder IN ('activity', 'attributes-type', 'installation'))
+);
+
+INSERT INTO token_kinds (kind, holder, topic_suffix, push_type) VALUES
+    ('update', 'activity', '.push-type.liveactivity', 'liveactivity'),
+    ('start', 'attributes-type', '.push-type.liveactivity', 'liveactivity'),
+    ('device', 'installation', '', 'alert');
+
+-- All that is known of a token value, whatever kind it is of: one row, so one lock decides every race about it. A token
+-- is handed out only where the row of its activity or installation and this row agree.
+CREATE TABLE token_values (
     app_number bigint NOT NULL,
     environment apns_environment NOT NULL,
     token_digest bytea NOT NULL,
-    activity_id text COLLATE "C" NOT NULL,
-    observed_at timestamptz NOT NULL,
+    -- The activity with the greatest (observed_at, activity_id) that ever claimed it; it stays after rotation and end.
+    activity_id text COLLATE "C",
+    observed_at timestamptz,
     -- The owner whom the last request displaced: the same transaction writes its retirement and audit event.
     displaced_activity_id text COLLATE "C",
-    CONSTRAINT activity_tokens_pkey PRIMARY KEY (app_number, environment, token_digest),
-    CONSTRAINT activity_tokens_digest_is_sha256 CHECK (octet_length(token_digest) = 32)
+    -- The same for kinds that installations hold. A value that has this is never handed out as an activity token.
+    installation_kind text COLLATE "C",
+    installation_hash bytea,
+    installation_observed_at timestamptz,
+    displaced_installation_hash bytea,
+    -- The greatest time as of which APNs said that it is dead. Remembered for values not known, too.
+    dead_at timestamptz,
+    -- Not handed out until a client claims it later than this or an admin releases it.
+    quarantined_at timestamptz,
+    quarantined_kind text COLLATE "C",
+    quarantine_reason text,
+    -- The last push that APNs took.
+    delivered_at timestamptz,
+    -- What the last report did, for the statements that follow it in its transaction.
+    effect token_effect NOT NULL DEFAULT 'none',
+    touched_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    CONSTRAINT token_values_pkey PRIMARY KEY (app_number, environment, token_digest),
+    CONSTRAINT token_values_digest_is_sha256 CHECK (octet_length(token_digest) = 32),
+    CONSTRAINT token_values_owner_is_whole CHECK ((activity_id IS NULL) = (observed_at IS NULL)),
+    CONSTRAINT token_values_installation_is_whole CHECK (
+        (installation_hash IS NULL) = (installation_observed_at IS NULL)
+        AND (installation_hash IS NULL) = (installation_kind IS NULL)
+    ),
+    CONSTRAINT token_values_quarantine_is_whole CHECK (
+        (quarantined_at IS NULL) = (quarantined_kind IS NULL) AND (quarantined_at IS NULL) = (quarantine_reason IS NULL)
+    )
 ) WITH (fillfactor = 80);
 
--- Which activities bear an alias. Resolve reads (…, ended = false) in order of activity_number.
+-- The burst guard counts and releases the last minutes' quarantines.
+CREATE INDEX token_values_quarantined ON token_values (app_number, environment, quarantined_kind, quarantined_at)
+    WHERE quarantined_at IS NOT NULL;
+
+-- The sweep finds values that nobody ever registered.
+CREATE INDEX token_values_unclaimed ON token_values (app_number, environment, touched_at)
+    WHERE activity_id IS NULL AND installation_hash IS NULL;
+
+-- Whether too many tokens of a kind were reported at once, which is a sender's fault and not the tokens'. Feedback
+-- that would quarantine locks these rows first.
+CREATE TABLE quarantine_guards (
+    app_number bigint NOT NULL,
+    environment apns_environment NOT NULL,
+    kind text COLLATE "C" NOT NULL,
+    -- Since when nothing is quarantined, null while the guard is not on.
+    tripped_at timestamptz,
+    -- The last report that would have quarantined; the guard stays on until ten minutes have passed without one.
+    reported_at timestamptz,
+    CONSTRAINT quarantine_guards_pkey PRIMARY KEY (app_number, environment, kind)
+);
+
+-- Which activities bear an alias. Resolve reads (…, ended = false) in order of activity_number; others find an
+-- activity's rows by its column of aliases, so this needs no second index. Ended or expired is the same here.
 CREATE TABLE activity_aliases (
     app_number bigint NOT NULL,
     environment apns_environment NOT NULL,
@@ -137,9 +233,6 @@ CREATE TABLE activity_aliases (
     activity_number bigint NOT NULL,
     CONSTRAINT activity_aliases_pkey PRIMARY KEY (app_number, environment, kind, value, ended, activity_number)
 );
-
--- A registration that replaces its aliases, and an end, find the rows of their activity.
-CREATE INDEX activity_aliases_of_activity ON activity_aliases (app_number, activity_number);
 
 -- Tokens that were, or would have been, an activity's current one: a registration without observedAt may not bring
 -- one back. A row about the token that is current again is of an earlier time and does not count.
@@ -168,9 +261,12 @@ CREATE TABLE alias_identities (
     closed_activity_id text COLLATE "C",
     -- The greatest observedAt of its ends: whatever was observed no later belongs to an ended activity.
     ended_at timestamptz,
-    touches bigint NOT NULL DEFAULT 0,
+    touched_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     CONSTRAINT alias_identities_pkey PRIMARY KEY (app_number, environment, alias, owner)
 ) WITH (fillfactor = 80);
+
+-- The sweep finds identities past their retention.
+CREATE INDEX alias_identities_touched ON alias_identities (app_number, environment, touched_at);
 
 -- What was registered under an alias identity, so that an end or a registration that comes late can still divide it
 -- between two activities.
@@ -193,40 +289,131 @@ CREATE TABLE alias_registrations (
 CREATE INDEX alias_registrations_of_token
     ON alias_registrations (app_number, environment, alias, owner, token_digest);
 
+-- The aliases that start and device tokens are found by.
+CREATE TABLE installation_aliases (
+    app_number bigint NOT NULL,
+    environment apns_environment NOT NULL,
+    kind text COLLATE "C" NOT NULL,
+    value text COLLATE "C" NOT NULL,
+    installation_hash bytea NOT NULL,
+    CONSTRAINT installation_aliases_pkey PRIMARY KEY (app_number, environment, kind, value, installation_hash)
+);
+
 -- Push-to-start tokens: one an installation and attributes type. Values may repeat.
 CREATE TABLE start_tokens (
     app_number bigint NOT NULL,
     environment apns_environment NOT NULL,
     installation_hash bytea NOT NULL,
     attributes_type text COLLATE "C" NOT NULL,
+    -- Immutable; pages of an alias are ordered by it.
+    token_number bigint GENERATED ALWAYS AS IDENTITY,
+    -- The token with the greatest (observed_at, token_digest); null while only a deletion is known.
     token bytea,
     token_digest bytea,
-    observed_at timestamptz NOT NULL,
+    observed_at timestamptz,
+    claimed_at timestamptz,
     confirmed_at timestamptz,
+    -- The greatest time of its deletions: what was observed no later is gone.
     deleted_at timestamptz,
-    touches bigint NOT NULL DEFAULT 0,
-    CONSTRAINT start_tokens_pkey PRIMARY KEY (app_number, environment, installation_hash, attributes_type)
+    -- What the last request did, and the token that it replaced.
+    outcome activity_outcome NOT NULL,
+    displaced_digest bytea,
+    previous_claimed_at timestamptz,
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    touched_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    CONSTRAINT start_tokens_pkey PRIMARY KEY (app_number, environment, installation_hash, attributes_type),
+    CONSTRAINT start_tokens_number_key UNIQUE (app_number, token_number),
+    CONSTRAINT start_tokens_token_is_whole CHECK (
+        (token_digest IS NULL) = (observed_at IS NULL) AND (token_digest IS NULL) = (claimed_at IS NULL)
+        AND (token IS NULL OR token_digest IS NOT NULL)
+    ),
+    CONSTRAINT start_tokens_token_is_at_most_512_bytes CHECK (octet_length(token) <= 512)
 ) WITH (fillfactor = 80);
 
--- Tokens of ordinary remote notifications: one an installation. Never handed out as activity tokens.
+-- Feedback names a value: which start tokens have it now.
+CREATE INDEX start_tokens_of_value ON start_tokens (app_number, environment, token_digest)
+    WHERE token_digest IS NOT NULL;
+
+-- Tokens that an installation has one of a kind of, such as that of ordinary notifications. Never handed out as
+-- activity tokens.
 CREATE TABLE device_tokens (
     app_number bigint NOT NULL,
     environment apns_environment NOT NULL,
     installation_hash bytea NOT NULL,
+    kind text COLLATE "C" NOT NULL,
+    token_number bigint GENERATED ALWAYS AS IDENTITY,
     token bytea,
     token_digest bytea,
-    observed_at timestamptz NOT NULL,
+    observed_at timestamptz,
+    claimed_at timestamptz,
     confirmed_at timestamptz,
     deleted_at timestamptz,
-    touches bigint NOT NULL DEFAULT 0,
-    CONSTRAINT device_tokens_pkey PRIMARY KEY (app_number, environment, installation_hash)
+    outcome activity_outcome NOT NULL,
+    displaced_digest bytea,
+    previous_claimed_at timestamptz,
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    touched_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    CONSTRAINT device_tokens_pkey PRIMARY KEY (app_number, environment, installation_hash, kind),
+    CONSTRAINT device_tokens_number_key UNIQUE (app_number, token_number),
+    CONSTRAINT device_tokens_kind_fkey FOREIGN KEY (kind) REFERENCES token_kinds (kind),
+    CONSTRAINT device_tokens_token_is_whole CHECK (
+        (token_digest IS NULL) = (observed_at IS NULL) AND (token_digest IS NULL) = (claimed_at IS NULL)
+        AND (token IS NULL OR token_digest IS NOT NULL)
+    ),
+    CONSTRAINT device_tokens_token_is_at_most_512_bytes CHECK (octet_length(token) <= 512)
 ) WITH (fillfactor = 80);
 
+-- When each value of a start or device token was first and last claimed. Two values whose times interleave (A, B, A)
+-- show a cloned installation, in whatever order the claims came.
+CREATE TABLE installation_token_claims (
+    app_number bigint NOT NULL,
+    environment apns_environment NOT NULL,
+    installation_hash bytea NOT NULL,
+    kind text COLLATE "C" NOT NULL,
+    -- Empty for kinds that an installation has one of.
+    attributes_type text COLLATE "C" NOT NULL,
+    token_digest bytea NOT NULL,
+    first_observed_at timestamptz NOT NULL,
+    last_observed_at timestamptz NOT NULL,
+    CONSTRAINT installation_token_claims_pkey
+        PRIMARY KEY (app_number, environment, installation_hash, kind, attributes_type, token_digest)
+);
+
+-- Broadcast channels: at most one an alias.
+CREATE TABLE channels (
+    app_number bigint NOT NULL,
+    environment apns_environment NOT NULL,
+    kind text COLLATE "C" NOT NULL,
+    value text COLLATE "C" NOT NULL,
+    channel_id text COLLATE "C" NOT NULL,
+    message_storage_policy text COLLATE "C" NOT NULL,
+    updated_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    CONSTRAINT channels_pkey PRIMARY KEY (app_number, environment, kind, value)
+);
+
+-- Channels are counted against Apple's quota.
+CREATE INDEX channels_of_id ON channels (app_number, environment, channel_id);
+
+-- What was erased, as salted digests without personal data: what was observed no later does not come back.
+CREATE TABLE erasures (
+    app_number bigint NOT NULL,
+    environment apns_environment NOT NULL,
+    -- SHA-256 over the app's salt and what was erased: an activity's id, an alias, an installation or a subject.
+    erased_digest bytea NOT NULL,
+    erased_at timestamptz NOT NULL,
+    CONSTRAINT erasures_pkey PRIMARY KEY (app_number, environment, erased_digest)
+);
+
+-- Registrations look into this table only while something was erased lately.
+CREATE INDEX erasures_recent ON erasures (app_number, environment, erased_at);
+
 -- The audit trail, written in the transaction of the change. Readers who follow it must follow transaction_id below
--- pg_snapshot_xmin(pg_current_snapshot()): event numbers become visible out of order.
+-- pg_snapshot_xmin(pg_current_snapshot()): event numbers become visible out of order. Partitioned by the day from
+-- which an event may go (its day and the app's retention), so that what is past its retention is dropped, not deleted.
 CREATE TABLE events (
     app_number bigint NOT NULL,
     event_number bigint GENERATED ALWAYS AS IDENTITY,
+    drop_on date NOT NULL,
     recorded_at timestamptz NOT NULL DEFAULT now(),
     transaction_id xid8 NOT NULL DEFAULT pg_current_xact_id(),
     environment apns_environment,
@@ -239,8 +426,13 @@ CREATE TABLE events (
     -- The first 4 bytes of the token's SHA-256.
     token_fingerprint bytea,
     subject text,
-    CONSTRAINT events_pkey PRIMARY KEY (app_number, event_number)
-);
+    -- Those that the activity or installation had then.
+    aliases jsonb,
+    CONSTRAINT events_pkey PRIMARY KEY (app_number, event_number, drop_on)
+) PARTITION BY RANGE (drop_on);
+
+-- Takes what comes before a sweep has made the day's partition; such rows are deleted one by one.
+CREATE TABLE events_default PARTITION OF events DEFAULT;
 
 -- The audit trail of one activity, newest first.
 CREATE INDEX events_of_activity ON events (app_number, environment, activity_id, event_number);
@@ -253,7 +445,7 @@ SELECT
     a.revision
 FROM activities a
 -- One owner per token value.
-JOIN activity_tokens t
+JOIN token_values t
     ON t.app_number = a.app_number AND t.environment = a.environment AND t.token_digest = a.token_digest
     AND t.activity_id = a.activity_id
 -- Not missing from its installation's full state.
@@ -261,4 +453,36 @@ LEFT JOIN installations i
     ON i.app_number = a.app_number AND i.environment = a.environment AND i.installation_hash = a.installation_hash
 WHERE a.ended_at IS NULL
     AND a.expires_at > now()
-    AND (i.full_state_at IS NULL OR a.last_observed_at >= i.full_state_at);
+    AND (i.full_state_at IS NULL OR a.last_observed_at >= i.full_state_at)
+    -- Kinds are kept apart.
+    AND t.installation_hash IS NULL
+    -- Claimed later than APNs said it dead, and than it was quarantined.
+    AND a.token_claimed_at > greatest(t.dead_at, t.quarantined_at, '-infinity');
+
+-- The same for push-to-start tokens; several installations and types may have one value.
+CREATE VIEW current_start_tokens AS
+SELECT
+    s.app_number, s.environment, s.token_number, s.token, s.installation_hash, s.attributes_type, s.observed_at,
+    s.confirmed_at
+FROM start_tokens s
+LEFT JOIN token_values t
+    ON t.app_number = s.app_number AND t.environment = s.environment AND t.token_digest = s.token_digest
+LEFT JOIN installations i
+    ON i.app_number = s.app_number AND i.environment = s.environment AND i.installation_hash = s.installation_hash
+-- Neither deleted nor logged out since it was observed.
+WHERE s.observed_at > greatest(s.deleted_at, i.removed_at, '-infinity')
+    AND t.installation_hash IS NULL
+    AND s.claimed_at > greatest(t.dead_at, t.quarantined_at, '-infinity');
+
+-- The same for tokens that an installation has one of.
+CREATE VIEW current_device_tokens AS
+SELECT
+    d.app_number, d.environment, d.token_number, d.kind, d.token, d.installation_hash, d.observed_at, d.confirmed_at
+FROM device_tokens d
+JOIN token_values t
+    ON t.app_number = d.app_number AND t.environment = d.environment AND t.token_digest = d.token_digest
+    AND t.installation_hash = d.installation_hash AND t.installation_kind = d.kind
+LEFT JOIN installations i
+    ON i.app_number = d.app_number AND i.environment = d.environment AND i.installation_hash = d.installation_hash
+WHERE d.observed_at > greatest(d.deleted_at, i.removed_at, '-infinity')
+    AND d.claimed_at > greatest(t.dead_at, t.quarantined_at, '-infinity');

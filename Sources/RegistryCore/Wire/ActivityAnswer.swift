@@ -4,7 +4,8 @@ import Foundation
 public struct ActivityAnswer: Sendable, Hashable {
     public let activityID: ActivityID
     public var state: ActivityState
-    /// Why it is not, or no longer, current: `ended`, `dismissed`, `expired`, `rotated`, `taken-over`.
+    /// Why it is not, or no longer, current: `ended`, `dismissed`, `expired`, `rotated`, `taken-over`,
+    /// `unregistered`, `quarantined`, `kind-conflict`.
     public var reason: String?
     /// The device's clock at the observation that is current.
     public var observedAt: Date?

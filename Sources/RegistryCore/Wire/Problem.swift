@@ -14,8 +14,13 @@ public struct Problem: Error, Sendable, Hashable {
         case noSuchRoute = "no-such-route"
         case unknownApp = "unknown-app"
         case activityNotFound = "activity-not-found"
+        case tokenNotFound = "token-not-found"
+        case channelNotFound = "channel-not-found"
         case methodNotAllowed = "method-not-allowed"
         case superseded
+        case tokenKindConflict = "token-kind-conflict"
+        case tokenUnregistered = "token-unregistered"
+        case channelQuota = "channel-quota"
         case activityEnded = "activity-ended"
         case activityExpired = "activity-expired"
         case bodyTooLarge = "body-too-large"
@@ -54,9 +59,9 @@ extension Problem.Code {
         case .malformedPath, .malformedJSON: 400
         case .unauthenticated: 401
         case .forbidden, .installationRequired, .aliasNotAllowed, .notYours: 403
-        case .noSuchRoute, .unknownApp, .activityNotFound: 404
+        case .noSuchRoute, .unknownApp, .activityNotFound, .tokenNotFound, .channelNotFound: 404
         case .methodNotAllowed: 405
-        case .superseded: 409
+        case .superseded, .tokenKindConflict, .tokenUnregistered, .channelQuota: 409
         case .activityEnded, .activityExpired: 410
         case .bodyTooLarge: 413
         case .unsupportedMediaType: 415
@@ -81,8 +86,13 @@ extension Problem.Code {
         case .noSuchRoute: "There is nothing at this path"
         case .unknownApp: "The app or environment is unknown"
         case .activityNotFound: "The activity is unknown"
+        case .tokenNotFound: "The token is unknown"
+        case .channelNotFound: "The alias has no channel"
         case .methodNotAllowed: "The method is not allowed here"
         case .superseded: "A later registration is current"
+        case .tokenKindConflict: "The token is of another kind"
+        case .tokenUnregistered: "The token is dead"
+        case .channelQuota: "There are too many channels"
         case .activityEnded: "The activity has ended"
         case .activityExpired: "The activity has expired"
         case .bodyTooLarge: "The body is too large"

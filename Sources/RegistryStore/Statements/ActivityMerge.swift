@@ -58,11 +58,22 @@ enum ActivityMerge {
             .joined(separator: ", ")
     }
 
+    /// The request gives other aliases than those that hold.
+    static let changesAliases = """
+        (excluded.aliases IS NOT NULL AND excluded.aliases IS DISTINCT FROM stored.aliases AND (stored.aliases IS NULL \
+        OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases)))
+        """
+
     /// The `SET` list of a registration.
     static let assignments = """
-        token = CASE WHEN stored.ended_at IS NOT NULL THEN NULL WHEN \(wins) THEN excluded.token ELSE stored.token END, \
+        token = CASE WHEN stored.ended_at IS NOT NULL OR stored.expiry_recorded_at IS NOT NULL THEN NULL \
+        WHEN \(wins) THEN excluded.token ELSE stored.token END, \
         token_digest = CASE WHEN \(wins) THEN excluded.token_digest ELSE stored.token_digest END, \
         token_observed_at = CASE WHEN \(wins) THEN excluded.token_observed_at ELSE stored.token_observed_at END, \
+        token_claimed_at = CASE WHEN excluded.token_digest = stored.token_digest \
+        THEN greatest(stored.token_claimed_at, excluded.token_claimed_at) \
+        WHEN \(wins) THEN excluded.token_claimed_at ELSE stored.token_claimed_at END, \
+        previous_claimed_at = CASE WHEN excluded.token_digest = stored.token_digest THEN stored.token_claimed_at END, \
         last_observed_at = greatest(stored.last_observed_at, excluded.last_observed_at), \
         started_at = least(stored.started_at, excluded.started_at), \
         expires_at = least(stored.started_at, excluded.started_at) + stored.lifetime, \
@@ -81,6 +92,8 @@ enum ActivityMerge {
         THEN CASE WHEN \(wins) THEN stored.token_digest ELSE excluded.token_digest END END, \
         displaced_observed_at = CASE WHEN \(differs) \
         THEN CASE WHEN \(wins) THEN stored.token_observed_at ELSE excluded.token_observed_at END END, \
-        touches = stored.touches + 1
+        aliases_changed = \(changesAliases), \
+        displaced_aliases = CASE WHEN \(changesAliases) THEN stored.aliases END, \
+        touched_at = clock_timestamp()
         """
 }

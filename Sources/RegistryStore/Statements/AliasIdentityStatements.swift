@@ -35,7 +35,7 @@ struct AliasIdentityStatements {
         SELECT app.app_number, \(environment)::apns_environment, \(alias), \(ownerText)
         FROM apps app
         WHERE app.app_number = \(app) AND coalesce(\(observedAt) <= now() + interval '5 minutes', true)
-        ON CONFLICT (app_number, environment, alias, owner) DO UPDATE SET touches = stored.touches + 1
+        ON CONFLICT (app_number, environment, alias, owner) DO UPDATE SET touched_at = clock_timestamp()
         RETURNING stored.activity_id, stored.closed_activity_id, stored.ended_at
         """
     }

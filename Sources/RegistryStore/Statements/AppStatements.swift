@@ -42,29 +42,23 @@ enum AppStatements {
             """
     }
 
-    static func event(_ type: String, _ bundleID: BundleID, by who: String) -> SQL {
-        """
-        INSERT INTO events (app_number, type, who)
-        SELECT app.app_number, \(type), \(who) FROM apps app WHERE app.bundle_id = \(bundleID.rawValue)
-        """
-    }
-
     static func delete(_ bundleID: BundleID) -> SQL {
         "DELETE FROM apps WHERE bundle_id = \(bundleID.rawValue) RETURNING app_number"
     }
 
     /// The tables whose rows go with their app.
     static let dependents = [
-        "activity_aliases", "activity_tokens", "retired_tokens", "activities", "alias_registrations",
-        "alias_identities", "start_tokens", "device_tokens", "installations", "events",
+        "activity_aliases", "token_values", "retired_tokens", "activities", "alias_registrations", "alias_identities",
+        "start_tokens", "device_tokens", "installation_token_claims", "installation_aliases", "installations",
+        "channels", "quarantine_guards", "erasures", "events",
     ]
 
     /// Deletes up to 10,000 rows of an app that is gone already.
     static func deleteRows(of app: Int64, from table: String) -> SQL {
         """
-        DELETE FROM \(unescaped: table) WHERE app_number = \(app) AND ctid = ANY(ARRAY(
-            SELECT ctid FROM \(unescaped: table) WHERE app_number = \(app) LIMIT 10000
-        ))
+        DELETE FROM \(unescaped: table) WHERE app_number = \(app) AND (tableoid, ctid) IN (
+            SELECT tableoid, ctid FROM \(unescaped: table) WHERE app_number = \(app) LIMIT 10000
+        )
         """
     }
 }

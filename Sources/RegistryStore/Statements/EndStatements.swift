@@ -25,10 +25,13 @@ struct EndStatements {
             """
             SELECT a.activity_id, clock_timestamp() AS ended_at
             FROM activity_aliases al
-            JOIN activities a ON a.app_number = al.app_number AND a.activity_number = al.activity_number
+            CROSS JOIN LATERAL (
+                SELECT bearer.activity_id FROM activities bearer
+                WHERE bearer.app_number = al.app_number AND bearer.activity_number = al.activity_number LIMIT 1
+            ) AS a
             WHERE al.app_number = \(app) AND al.environment = \(environment)::apns_environment
                 AND al.kind = \(alias.kind) AND al.value = \(alias.value) AND NOT al.ended
-            LIMIT \(limit)
+            ORDER BY al.activity_number LIMIT \(limit)
             """,
             reason: .ended
         )
@@ -36,7 +39,7 @@ struct EndStatements {
 
     /// What must follow in the same transaction for the activities that ``merge`` ended.
     func consequences(_ ids: [String]) -> [SQL] {
-        [RetirementStatements.ended(ids, in: scope), aliasRows(ids), event(ids)]
+        [RetirementStatements.ended(ids, in: scope), AliasRowStatements.close(ids, in: scope), event(ids)]
     }
 
     /// The tombstone is the activity's own row and its state absorbs all others (R4); always writes (R1).
@@ -59,29 +62,21 @@ struct EndStatements {
             outcome = CASE WHEN stored.ended_at IS NULL THEN 'ended' ELSE 'refused' END::activity_outcome,
             displaced_digest = NULL, displaced_observed_at = NULL,
             revision = stored.revision + CASE WHEN stored.ended_at IS NULL THEN 1 ELSE 0 END,
-            touches = stored.touches + 1
+            touched_at = clock_timestamp()
         RETURNING \(unescaped: MergedActivity.columns)
         """
     }
 
-    /// Resolve reads only rows of activities that have not ended.
-    private func aliasRows(_ ids: [String]) -> SQL {
-        """
-        UPDATE activity_aliases al SET ended = true FROM activities a
-        WHERE a.app_number = \(app) AND a.environment = \(environment)::apns_environment
-            AND a.activity_id = ANY(\(ids)) AND a.outcome = 'ended'
-            AND al.app_number = a.app_number AND al.activity_number = a.activity_number AND NOT al.ended
-        """
-    }
-
     private func event(_ ids: [String]) -> SQL {
-        """
-        INSERT INTO events (app_number, environment, type, who, activity_id, installation_hash, subject, token_fingerprint)
-        SELECT a.app_number, a.environment, 'ended', \(who), a.activity_id, a.installation_hash, a.subject,
-            substr(a.token_digest, 1, 4)
-        FROM activities a
-        WHERE a.app_number = \(app) AND a.environment = \(environment)::apns_environment
-            AND a.activity_id = ANY(\(ids)) AND a.outcome = 'ended'
-        """
+        EventStatements.insertion(
+            """
+            SELECT 'ended' AS type, \(unescaped: EventStatements.columns(of: "a"))
+            FROM activities a
+            WHERE a.app_number = \(app) AND a.environment = \(environment)::apns_environment
+                AND a.activity_id = ANY(\(ids)) AND a.outcome = 'ended'
+            """,
+            by: who,
+            in: scope
+        )
     }
 }

@@ -18,8 +18,8 @@ struct FullStateStatements {
         INSERT INTO installations AS stored (app_number, environment, installation_hash)
         SELECT app.app_number, \(environment)::apns_environment, \(installation.bytes)
         FROM apps app WHERE app.app_number = \(app) AND \(observedAt) <= now() + interval '5 minutes'
-        ON CONFLICT (app_number, environment, installation_hash) DO UPDATE SET touches = stored.touches + 1
-        RETURNING stored.touches
+        ON CONFLICT (app_number, environment, installation_hash) DO UPDATE SET touched_at = clock_timestamp()
+        RETURNING stored.touched_at
         """
     }
 
@@ -46,7 +46,7 @@ struct FullStateStatements {
     /// Notes those that fall out: that they are dismissed follows from the times alone; this counts and tells it.
     func dismissal(listed ids: [String]) -> SQL {
         """
-        UPDATE activities a SET outcome = 'dismissed', revision = a.revision + 1, touches = a.touches + 1
+        UPDATE activities a SET outcome = 'dismissed', revision = a.revision + 1, touched_at = clock_timestamp()
         FROM installations i
         WHERE i.app_number = \(app) AND i.environment = \(environment)::apns_environment
             AND i.installation_hash = \(installation.bytes) AND i.full_state_at = \(observedAt)
@@ -60,17 +60,19 @@ struct FullStateStatements {
     }
 
     func event(listed ids: [String]) -> SQL {
-        """
-        INSERT INTO events (app_number, environment, type, who, activity_id, installation_hash, subject, token_fingerprint)
-        SELECT a.app_number, a.environment, 'dismissed', \(who), a.activity_id, a.installation_hash, a.subject,
-            substr(a.token_digest, 1, 4)
-        FROM activities a JOIN installations i ON i.app_number = a.app_number AND i.environment = a.environment
-            AND i.installation_hash = a.installation_hash
-        WHERE a.app_number = \(app) AND a.environment = \(environment)::apns_environment
-            AND a.installation_hash = \(installation.bytes) AND a.ended_at IS NULL AND a.outcome = 'dismissed'
-            AND a.activity_id <> ALL(\(ids)) AND i.full_state_at = \(observedAt)
-            AND a.last_observed_at < i.full_state_at
-            AND (i.previous_full_state_at IS NULL OR a.last_observed_at >= i.previous_full_state_at)
-        """
+        EventStatements.insertion(
+            """
+            SELECT 'dismissed' AS type, \(unescaped: EventStatements.columns(of: "a"))
+            FROM activities a JOIN installations i ON i.app_number = a.app_number AND i.environment = a.environment
+                AND i.installation_hash = a.installation_hash
+            WHERE a.app_number = \(app) AND a.environment = \(environment)::apns_environment
+                AND a.installation_hash = \(installation.bytes) AND a.ended_at IS NULL AND a.outcome = 'dismissed'
+                AND a.activity_id <> ALL(\(ids)) AND i.full_state_at = \(observedAt)
+                AND a.last_observed_at < i.full_state_at
+                AND (i.previous_full_state_at IS NULL OR a.last_observed_at >= i.previous_full_state_at)
+            """,
+            by: who,
+            in: scope
+        )
     }
 }

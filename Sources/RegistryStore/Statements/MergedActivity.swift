@@ -12,11 +12,15 @@ struct MergedActivity {
     let serverTime: Date
     /// It had not expired when the request came.
     let isWithinLifetime: Bool
+    /// The client's claim on the current token, now and before the request where that brought the same token.
+    let claimedAt: Date?
+    let previousClaimedAt: Date?
 
     /// What ``init(_:)`` reads, in its order, of the row called `stored`.
     static let columns = """
         stored.activity_id, stored.outcome::text, stored.token_digest, \
-        \(stateColumns("stored")), now(), stored.expires_at > now()
+        \(stateColumns("stored")), now(), stored.expires_at > now(), \
+        stored.token_claimed_at, stored.previous_claimed_at
         """
 
     /// What ``ActivityAnswer`` is made of, of the row called `row`.
@@ -38,6 +42,8 @@ struct MergedActivity {
         answer = try ActivityAnswer(id: activityID, row, from: 3)
         serverTime = try row.column(10, as: Date.self)
         isWithinLifetime = try row.column(11, as: Bool.self)
+        claimedAt = try row.column(12, as: Date?.self)
+        previousClaimedAt = try row.column(13, as: Date?.self)
     }
 }
 

@@ -18,8 +18,13 @@ struct RegistrationStatements {
     /// All of them, in order. The results at ``mergeIndex`` and ``ownershipIndex`` are needed for the answer.
     var all: [SQL] {
         var statements = batch.needsReceiptOrder ? [creation, lock] : []
-        statements += [merge, ownership]
-        if batch.hasAliases { statements += [aliasRemoval, aliasInsertion] }
+        statements += [merge, ownership, reactivation]
+        if batch.hasAliases {
+            statements += [
+                AliasRowStatements.removal(batch.activityIDs, in: scope),
+                AliasRowStatements.insertion(batch.activityIDs, in: scope),
+            ]
+        }
         return statements + [RetirementStatements.registered(batch, in: scope), event]
     }
 
@@ -93,15 +98,16 @@ struct RegistrationStatements {
     private var merge: SQL {
         """
         INSERT INTO activities AS stored (
-            app_number, environment, activity_id, token, token_digest, token_observed_at, last_observed_at,
-            started_at, lifetime, expires_at, confirmed_at,
+            app_number, environment, activity_id, token, token_digest, token_observed_at, token_claimed_at,
+            last_observed_at, started_at, lifetime, expires_at, confirmed_at,
             installation_hash, installation_observed_at, subject, subject_observed_at,
             attributes_type, attributes_type_observed_at,
             frequent_pushes_enabled, frequent_pushes_enabled_observed_at,
-            aliases, aliases_observed_at, metadata, metadata_observed_at, outcome, created_at
+            aliases, aliases_observed_at, aliases_changed, metadata, metadata_observed_at, outcome, created_at
         )
         SELECT app.app_number, \(environment)::apns_environment, r.activity_id, r.token, r.token_digest,
-            CASE WHEN r.token IS NOT NULL THEN r.claimed_at END, r.claimed_at,
+            CASE WHEN r.token IS NOT NULL THEN r.claimed_at END,
+            CASE WHEN r.token IS NOT NULL THEN least(r.claimed_at, r.received_at) END, r.claimed_at,
             r.said_started_at, app.activity_lifetime, r.said_started_at + app.activity_lifetime,
             CASE WHEN r.token IS NOT NULL THEN r.received_at END,
             r.installation_hash, CASE WHEN r.installation_hash IS NOT NULL THEN r.given_at END,
@@ -109,6 +115,7 @@ struct RegistrationStatements {
             r.attributes_type, CASE WHEN r.attributes_type IS NOT NULL THEN r.given_at END,
             r.frequent_pushes_enabled, CASE WHEN r.frequent_pushes_enabled IS NOT NULL THEN r.given_at END,
             r.aliases, CASE WHEN r.aliases IS NOT NULL THEN coalesce(r.aliases_given_at, r.given_at) END,
+            r.aliases IS NOT NULL,
             r.metadata, CASE WHEN r.metadata IS NOT NULL THEN r.given_at END,
             CASE WHEN r.said_started_at + app.activity_lifetime <= now() THEN 'expired'
                 ELSE 'registered' END::activity_outcome,
@@ -124,7 +131,7 @@ struct RegistrationStatements {
     /// One upsert a token value: the greatest (time, activity) owns it (R2, R7), and stays its owner.
     private var ownership: SQL {
         """
-        INSERT INTO activity_tokens AS stored (app_number, environment, token_digest, activity_id, observed_at)
+        INSERT INTO token_values AS stored (app_number, environment, token_digest, activity_id, observed_at)
         SELECT a.app_number, a.environment, sha256(q.token), a.activity_id,
             coalesce(q.observed_at, a.token_observed_at)
         FROM \(sql: batch.claims)
@@ -137,52 +144,80 @@ struct RegistrationStatements {
             activity_id = CASE WHEN \(unescaped: Self.claimsMore) THEN excluded.activity_id ELSE stored.activity_id END,
             observed_at = greatest(stored.observed_at, excluded.observed_at),
             displaced_activity_id = CASE WHEN \(unescaped: Self.claimsMore)
-                AND excluded.activity_id <> stored.activity_id THEN stored.activity_id END
-        RETURNING stored.token_digest, stored.activity_id
+                AND excluded.activity_id <> stored.activity_id THEN stored.activity_id END,
+            touched_at = clock_timestamp()
+        RETURNING \(unescaped: ClaimedToken.columns)
         """
     }
 
-    private static let claimsMore =
-        "(excluded.observed_at, excluded.activity_id) > (stored.observed_at, stored.activity_id)"
+    private static let claimsMore = """
+        (stored.activity_id IS NULL \
+        OR (excluded.observed_at, excluded.activity_id) > (stored.observed_at, stored.activity_id))
+        """
 
     // MARK: What follows from the merged rows
 
-    /// Aliases are replaced as a whole; the row says which they are now.
-    private var aliasRemoval: SQL {
+    /// R8: the request claimed the current token later than APNs said it dead, or than it was quarantined.
+    private var reactivation: SQL {
         """
-        DELETE FROM activity_aliases al USING activities a
+        UPDATE activities a SET outcome = 'reactivated', revision = a.revision + 1
+        FROM token_values t
         WHERE a.app_number = \(app) AND a.environment = \(environment)::apns_environment
-            AND a.activity_id = ANY(\(batch.activityIDs)) AND a.aliases IS NOT NULL
-            AND al.app_number = a.app_number AND al.activity_number = a.activity_number
-            AND NOT coalesce(a.aliases -> al.kind ? al.value, false)
+            AND a.activity_id = ANY(\(batch.activityIDs)) AND a.outcome IN ('refreshed', 'reactivated')
+            AND t.app_number = a.app_number AND t.environment = a.environment AND t.token_digest = a.token_digest
+            AND t.activity_id = a.activity_id
+            AND a.previous_claimed_at <= greatest(t.dead_at, t.quarantined_at)
+            AND a.token_claimed_at > greatest(t.dead_at, t.quarantined_at)
         """
     }
 
-    private var aliasInsertion: SQL {
-        """
-        INSERT INTO activity_aliases (app_number, environment, kind, value, ended, activity_number)
-        SELECT a.app_number, a.environment, kinds.key, alias_values.value, a.ended_at IS NOT NULL, a.activity_number
-        FROM activities a, jsonb_each(a.aliases) AS kinds, jsonb_array_elements_text(kinds.value) AS alias_values
-        WHERE a.app_number = \(app) AND a.environment = \(environment)::apns_environment
-            AND a.activity_id = ANY(\(batch.activityIDs))
-        ON CONFLICT DO NOTHING
-        """
-    }
-
-    /// R11, and R7 for the activity that lost its token to another.
+    /// R11, R7 for the activity that lost its token to another, and R8 for a token that was dead when it came.
     private var event: SQL {
+        EventStatements.insertion(
+            """
+            SELECT a.outcome::text AS type, \(unescaped: EventStatements.columns(of: "a"))
+            FROM activities a
+            WHERE a.app_number = \(app) AND a.environment = \(environment)::apns_environment
+                AND a.activity_id = ANY(\(batch.activityIDs)) AND a.outcome IN ('registered', 'rotated', 'reactivated')
+            UNION ALL
+            SELECT 'taken-over', \(unescaped: EventStatements.columns(of: "loser"))
+            FROM (\(sql: RetirementStatements.losers(batch, in: scope))) AS loser
+            WHERE loser.displaced OR loser.outcome IN ('registered', 'rotated', 'reactivated')
+            UNION ALL
+            SELECT 'dropped', \(unescaped: EventStatements.columns(of: "a"))
+            FROM activities a JOIN token_values t ON t.app_number = a.app_number AND t.environment = a.environment
+                AND t.token_digest = a.token_digest AND t.activity_id = a.activity_id
+            WHERE a.app_number = \(app) AND a.environment = \(environment)::apns_environment
+                AND a.activity_id = ANY(\(batch.activityIDs)) AND a.outcome IN ('registered', 'rotated')
+                AND a.token_claimed_at <= t.dead_at
+            """,
+            by: who,
+            in: scope
+        )
+    }
+}
+
+/// A token value's row right after a request was merged into it, as the statement returned it.
+struct ClaimedToken {
+    let digest: [UInt8]
+    let owner: String?
+    let deadAt: Date?
+    let quarantinedAt: Date?
+    /// The value is known as that of a kind that installations hold.
+    let isOfInstallation: Bool
+
+    static let columns = """
+        stored.token_digest, stored.activity_id, stored.dead_at, stored.quarantined_at, \
+        stored.installation_hash IS NOT NULL
         """
-        INSERT INTO events (app_number, environment, type, who, activity_id, installation_hash, subject, token_fingerprint)
-        SELECT a.app_number, a.environment, a.outcome::text, \(who), a.activity_id, a.installation_hash, a.subject,
-            substr(a.token_digest, 1, 4)
-        FROM activities a
-        WHERE a.app_number = \(app) AND a.environment = \(environment)::apns_environment
-            AND a.activity_id = ANY(\(batch.activityIDs)) AND a.outcome IN ('registered', 'rotated', 'reactivated')
-        UNION ALL
-        SELECT loser.app_number, loser.environment, 'taken-over', \(who), loser.activity_id, loser.installation_hash,
-            loser.subject, substr(loser.token_digest, 1, 4)
-        FROM (\(sql: RetirementStatements.losers(batch, in: scope))) AS loser
-        WHERE loser.displaced OR loser.outcome IN ('registered', 'rotated', 'reactivated')
-        """
+
+    init(_ row: PostgresRow) throws {
+        (digest, owner, deadAt, quarantinedAt, isOfInstallation) = try row.decode(
+            [UInt8].self,
+            String?.self,
+            Date?.self,
+            Date?.self,
+            Bool.self
+        )
     }
 }

@@ -46,13 +46,23 @@ enum ResolveStatements {
         """
     }
 
+    /// Why the token of activity `a`, whose value is `t`, is not handed out although the activity runs.
+    private static let withheld = """
+        CASE WHEN t.activity_id <> a.activity_id THEN 'taken-over' \
+        WHEN t.installation_hash IS NOT NULL THEN 'kind-conflict' \
+        WHEN a.token_claimed_at <= t.dead_at THEN 'unregistered' \
+        WHEN a.token_claimed_at <= t.quarantined_at THEN 'quarantined' END
+        """
+
     /// One activity, running or not; the token only while it is handed out.
     static func activity(_ id: ActivityID, in scope: Scope) -> SQL {
         """
-        SELECT a.activity_id, \(unescaped: MergedActivity.stateColumns("a")), c.token, a.token_digest IS NOT NULL,
+        SELECT a.activity_id, \(unescaped: MergedActivity.stateColumns("a")), c.token, \(unescaped: withheld),
             a.installation_hash, a.attributes_type, a.frequent_pushes_enabled, a.started_at
         FROM activities a
         LEFT JOIN current_activities c ON c.app_number = a.app_number AND c.activity_number = a.activity_number
+        LEFT JOIN token_values t ON t.app_number = a.app_number AND t.environment = a.environment
+            AND t.token_digest = a.token_digest
         WHERE a.app_number = \(scope.app.number) AND a.environment = \(scope.environment.rawValue)::apns_environment
             AND a.activity_id = \(id.rawValue)
         """
@@ -85,8 +95,7 @@ extension ActivityRecord {
     init(_ row: PostgresRow) throws {
         var answer = try ActivityAnswer(id: row.column(0, as: String.self), row, from: 1)
         let token = try row.column(8, as: [UInt8]?.self)
-        let hasToken = try row.column(9, as: Bool.self)
-        if answer.state == .active, hasToken, token == nil { answer.reason = "taken-over" }
+        if answer.state == .active { answer.reason = try row.column(9, as: String?.self) }
         self.init(answer: answer, startedAt: try row.column(13, as: Date.self))
         self.token = token.map(PushToken.init(bytes:))
         installation = try row.column(10, as: [UInt8]?.self).map(InstallationHash.init(bytes:))

@@ -26,7 +26,7 @@ enum RetirementStatements {
         """
         SELECT loser.*, loser.activity_id IS NOT DISTINCT FROM t.displaced_activity_id AS displaced
         FROM \(sql: batch.claims)
-        JOIN activity_tokens t ON t.app_number = \(scope.app.number)
+        JOIN token_values t ON t.app_number = \(scope.app.number)
             AND t.environment = \(scope.environment.rawValue)::apns_environment AND t.token_digest = sha256(q.token)
         JOIN activities loser ON loser.app_number = t.app_number AND loser.environment = t.environment
             AND loser.activity_id = ANY(ARRAY[t.displaced_activity_id, q.activity_id])

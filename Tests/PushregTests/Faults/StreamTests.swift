@@ -113,14 +113,14 @@ import Testing
             _ = try session.pipeline([
                 """
                 INSERT INTO activities (app_number, environment, activity_id, token, token_digest, token_observed_at,
-                    last_observed_at, started_at, lifetime, expires_at, confirmed_at, outcome, created_at)
-                SELECT \(app), 'sandbox', 'activity-' || n, t.token, sha256(t.token), now(), now(), now(),
+                    token_claimed_at, last_observed_at, started_at, lifetime, expires_at, confirmed_at, outcome, created_at)
+                SELECT \(app), 'sandbox', 'activity-' || n, t.token, sha256(t.token), now(), now(), now(), now(),
                     '8 hours', now() + interval '8 hours', now(), 'registered', now()
                 FROM generate_series(1::bigint, \(Int64(count))) AS n
                 CROSS JOIN LATERAL (SELECT int8send(n) || decode(repeat('ab', 72), 'hex') AS token) AS t
                 """,
                 """
-                INSERT INTO activity_tokens (app_number, environment, token_digest, activity_id, observed_at)
+                INSERT INTO token_values (app_number, environment, token_digest, activity_id, observed_at)
                 SELECT app_number, environment, token_digest, activity_id, token_observed_at FROM activities
                 """,
                 """

@@ -1,0 +1,43 @@
+import PostgresDriver
+import RegistryCore
+
+/// The one statement that writes the audit trail (R11).
+enum EventStatements {
+    /// What an event says of an activity, of the row called `row`: all that ``insertion(_:by:in:)`` needs but the type.
+    static func columns(of row: String) -> String {
+        "\(row).activity_id, \(row).installation_hash, \(row).subject, \(row).aliases, \(row).token_digest"
+    }
+
+    /// What an event says of an installation, of the row called `row` that has a token.
+    static func installationColumns(of row: String) -> String {
+        """
+        NULL::text AS activity_id, \(row).installation_hash, NULL::text AS subject, NULL::jsonb AS aliases, \
+        \(row).token_digest
+        """
+    }
+
+    /// Writes an event for each row.
+    ///
+    /// - Parameter rows: a query of `type`, `activity_id`, `installation_hash`, `subject`, `aliases`, `token_digest`.
+    static func insertion(_ rows: SQL, by who: String, in scope: Scope) -> SQL {
+        """
+        INSERT INTO events (app_number, drop_on, environment, type, who, activity_id, installation_hash, subject,
+            aliases, token_fingerprint)
+        SELECT \(scope.app.number), \(sql: dropDay(of: scope.app)), \(scope.environment.rawValue)::apns_environment,
+            e.type, \(who), e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4)
+        FROM (\(sql: rows)) AS e
+        """
+    }
+
+    /// The first day at whose start an event of now is past the app's retention.
+    private static func dropDay(of app: App) -> SQL { "(now() + \(app.settings.eventRetention))::date + 1" }
+
+    /// An event about an app itself.
+    static func aboutApp(_ type: String, _ bundleID: BundleID, by who: String) -> SQL {
+        """
+        INSERT INTO events (app_number, drop_on, type, who)
+        SELECT app.app_number, (now() + app.event_retention)::date + 1, \(type), \(who)
+        FROM apps app WHERE app.bundle_id = \(bundleID.rawValue)
+        """
+    }
+}
