@@ -20,6 +20,14 @@ struct HistoryPlayer {
                 registration.installation = installation.map(hash)
                 registration.aliases = try alias.map { try AliasSet([self.alias($0)]) }
                 _ = try await registry.register(registration, as: id(activity), in: scope, by: "test")
+            case .death(let token, let time):
+                let report = FeedbackReport(
+                    token: self.token(token),
+                    status: 410,
+                    reason: "Unregistered",
+                    timestamp: date(time)
+                )
+                _ = try await registry.apply([report], in: scope, by: "sender")
             case .end(let activity, let time):
                 try await registry.end(id(activity), reason: .ended, observedAt: date(time), in: scope, by: "test")
             case .fullState(let installation, let time, let items):

@@ -7,10 +7,11 @@ import Testing
 
 /// R0: the state is a plain fold of what clients said, in whatever order and however often it comes.
 @Suite struct HistoryTests {
-    /// Random histories on several connections of two instances at once, against the reference model.
-    @Test(.timeLimit(.minutes(20)))
+    /// Random histories of rotations, takeovers, full states, ends and late or early 410s, on several connections of
+    /// two instances at once, against the reference model.
+    @Test(.timeLimit(.minutes(60)))
     func randomHistoriesAgreeWithTheModel() async throws {
-        let count = TestScale.isLong ? 20_000 : 1_500
+        let count = TestScale.isLong ? 100_000 : 1_500
         let database = try await TestDatabase.make(maximumConnections: 8)
         let registries = [database.registry, database.anotherRegistry()]
         let scope = try await database.scope()
@@ -139,7 +140,8 @@ import Testing
 extension ClientRequest {
     fileprivate var time: Int? {
         switch self {
-        case .register(_, _, let time, _, _, _), .end(_, let time), .fullState(_, let time, _): time
+        case .register(_, _, let time, _, _, _), .end(_, let time), .fullState(_, let time, _), .death(_, let time):
+            time
         }
     }
 }

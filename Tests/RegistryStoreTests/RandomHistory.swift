@@ -18,12 +18,13 @@ struct RandomHistory {
     private static func request(using generator: inout some RandomNumberGenerator) -> ClientRequest {
         let activity = Int.random(in: 0..<activities, using: &generator)
         let time = Int.random(in: 0..<12, using: &generator)
-        switch Int.random(in: 0..<10, using: &generator) {
+        switch Int.random(in: 0..<12, using: &generator) {
         case 0: return .end(activity: activity, observedAt: time)
         case 1, 2:
             let items = (0..<Int.random(in: 0...2, using: &generator)).map { _ in item(using: &generator) }
             let installation = Int.random(in: 0..<installations, using: &generator)
             return .fullState(installation: installation, observedAt: time, items: items)
+        case 3, 4: return .death(token: Int.random(in: 0..<tokens, using: &generator), at: time)
         default:
             return .register(
                 activity: activity,

@@ -2,12 +2,14 @@ import Foundation
 import RegistryCore
 import TestSupport
 
-/// A client's request, as the reference model and the registry both get it.
+/// A client's request or a sender's report, as the reference model and the registry both get it.
 enum ClientRequest: Hashable {
     case register(activity: Int, token: Int, observedAt: Int, startedAt: Int?, installation: Int?, alias: Int?)
     case end(activity: Int, observedAt: Int)
     /// Activities and their tokens.
     case fullState(installation: Int, observedAt: Int, items: [Item])
+    /// A sender's report: APNs said that the token is dead since then.
+    case death(token: Int, at: Int)
 
     struct Item: Hashable {
         let activity: Int
@@ -51,6 +53,7 @@ struct ReferenceModel {
     private(set) var activities: [Int: Activity] = [:]
     private(set) var owners: [Int: Claim] = [:]
     private(set) var fullStates: [Int: Int] = [:]
+    private(set) var deaths: [Int: Int] = [:]
     private let digest: (Int) -> [UInt8]
 
     /// - Parameter digest: the SHA-256 of a token.
@@ -67,15 +70,22 @@ struct ReferenceModel {
         let isOwner = known.token.flatMap { owners[$0.value]?.value } == activity
         return View(
             state: state,
-            token: state == .active && isOwner ? known.token?.value : nil,
+            token: state == .active && isOwner && !isDead(known.token) ? known.token?.value : nil,
             startedAt: known.endedAt == nil ? known.startedAt : nil,
             endedAt: known.endedAt,
             alias: known.alias?.value
         )
     }
 
+    /// APNs said later than the latest claim, or at that very time, that the token is dead.
+    private func isDead(_ token: Claim?) -> Bool {
+        guard let token, let death = deaths[token.value] else { return false }
+        return token.observedAt <= death
+    }
+
     private mutating func fold(_ request: ClientRequest) {
         switch request {
+        case .death(let token, let time): deaths[token] = max(deaths[token] ?? .min, time)
         case .register(let activity, let token, let time, let startedAt, let installation, let alias):
             observe(activity, at: time, startedAt: startedAt, installation: installation)
             claim(token, for: activity, at: time)

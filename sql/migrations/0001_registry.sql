@@ -12,8 +12,8 @@ CREATE TYPE activity_outcome AS ENUM (
     'refused'
 );
 
--- What a sender's report did to a token value.
-CREATE TYPE token_effect AS ENUM ('none', 'dropped', 'quarantined', 'released', 'reactivated');
+-- What a sender's report did to a token value: whether it is no longer handed out since.
+CREATE TYPE token_effect AS ENUM ('none', 'dropped', 'quarantined');
 
 CREATE TYPE retirement_reason AS ENUM (
     'rotated', 'ended', 'expired', 'unregistered', 'taken-over', 'erased', 'purged'
@@ -178,6 +178,8 @@ CREATE TABLE token_values (
     installation_hash bytea,
     installation_observed_at timestamptz,
     displaced_installation_hash bytea,
+    -- The last claim as a start token. Several installations and types may have the value, so nobody owns it.
+    start_observed_at timestamptz,
     -- The greatest time as of which APNs said that it is dead. Remembered for values not known, too.
     dead_at timestamptz,
     -- Not handed out until a client claims it later than this or an admin releases it.
@@ -207,7 +209,7 @@ CREATE INDEX token_values_quarantined ON token_values (app_number, environment, 
 
 -- The sweep finds values that nobody ever registered.
 CREATE INDEX token_values_unclaimed ON token_values (app_number, environment, touched_at)
-    WHERE activity_id IS NULL AND installation_hash IS NULL;
+    WHERE activity_id IS NULL AND installation_hash IS NULL AND start_observed_at IS NULL;
 
 -- Whether too many tokens of a kind were reported at once, which is a sender's fault and not the tokens'. Feedback
 -- that would quarantine locks these rows first.
@@ -486,3 +488,34 @@ LEFT JOIN installations i
     ON i.app_number = d.app_number AND i.environment = d.environment AND i.installation_hash = d.installation_hash
 WHERE d.observed_at > greatest(d.deleted_at, i.removed_at, '-infinity')
     AND d.claimed_at > greatest(t.dead_at, t.quarantined_at, '-infinity');
+
+-- Whatever is current with a token value apart from what APNs said of it: what feedback acts on.
+CREATE VIEW token_holders AS
+SELECT
+    a.app_number, a.environment, a.token_digest, 'update'::text COLLATE "C" AS kind,
+    a.token_claimed_at AS claimed_at, a.activity_id,
+    a.installation_hash, a.subject, a.aliases
+FROM token_values t
+JOIN activities a ON a.app_number = t.app_number AND a.environment = t.environment AND a.activity_id = t.activity_id
+    AND a.token_digest = t.token_digest
+WHERE a.ended_at IS NULL AND a.expires_at > now() AND t.installation_hash IS NULL
+UNION ALL
+SELECT
+    s.app_number, s.environment, s.token_digest, 'start'::text COLLATE "C", s.claimed_at, NULL::text COLLATE "C",
+    s.installation_hash, NULL::text, NULL::jsonb
+FROM start_tokens s
+LEFT JOIN token_values t
+    ON t.app_number = s.app_number AND t.environment = s.environment AND t.token_digest = s.token_digest
+LEFT JOIN installations i
+    ON i.app_number = s.app_number AND i.environment = s.environment AND i.installation_hash = s.installation_hash
+WHERE s.observed_at > greatest(s.deleted_at, i.removed_at, '-infinity') AND t.installation_hash IS NULL
+UNION ALL
+SELECT
+    d.app_number, d.environment, d.token_digest, d.kind, d.claimed_at, NULL::text COLLATE "C", d.installation_hash,
+    NULL::text, NULL::jsonb
+FROM token_values t
+JOIN device_tokens d ON d.app_number = t.app_number AND d.environment = t.environment
+    AND d.installation_hash = t.installation_hash AND d.kind = t.installation_kind AND d.token_digest = t.token_digest
+LEFT JOIN installations i
+    ON i.app_number = d.app_number AND i.environment = d.environment AND i.installation_hash = d.installation_hash
+WHERE d.observed_at > greatest(d.deleted_at, i.removed_at, '-infinity');

@@ -2,4 +2,7 @@
 public enum APNSEnvironment: String, Sendable, Hashable, CaseIterable {
     case sandbox
     case production
+
+    /// The one that this is not.
+    public var other: APNSEnvironment { self == .sandbox ? .production : .sandbox }
 }

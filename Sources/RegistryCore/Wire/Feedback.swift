@@ -1,0 +1,73 @@
+import Foundation
+
+/// A sender's report of what APNs answered to a push.
+public struct FeedbackReport: Sendable, Hashable {
+    public let token: PushToken
+    /// APNs's HTTP status.
+    public let status: Int
+    /// APNs's reason, as it spelled it.
+    public var reason: String?
+    /// When APNs knew it; it comes with a 410.
+    public var timestamp: Date?
+
+    public init(token: PushToken, status: Int, reason: String? = nil, timestamp: Date? = nil) {
+        self.token = token
+        self.status = status
+        self.reason = reason
+        self.timestamp = timestamp
+    }
+
+    /// What the report says of the token, by APNs's table of statuses and reasons. Whatever is the sender's or APNs's
+    /// fault, and every reason not known yet, says nothing.
+    public var verdict: FeedbackVerdict {
+        switch (status, reason) {
+        case (200, _): .delivered
+        case (410, nil), (410, "Unregistered"), (410, "ExpiredToken"): .dead
+        case (400, "BadDeviceToken"), (400, "DeviceTokenNotForTopic"): .suspect
+        default: .none
+        }
+    }
+}
+
+/// What a report says of its token.
+public enum FeedbackVerdict: String, Sendable, Hashable {
+    /// APNs took the push.
+    case delivered
+    /// The token works no more.
+    case dead
+    /// It looks as if the token were of another environment, app or kind; the sender may be wrong, too.
+    case suspect
+    case none
+}
+
+/// What the registry did upon a report.
+public enum FeedbackAction: String, Sendable, Hashable, CaseIterable {
+    /// The token is dead and no longer handed out.
+    case dropped
+    /// A client claimed the token after APNs said so.
+    case keptNewer = "kept-newer"
+    /// Not handed out until a client confirms it or an admin releases it.
+    case quarantined
+    /// It would have been quarantined, but so many were at once that the sender is more likely at fault.
+    case guarded
+    /// Nothing: the sender or APNs is at fault.
+    case kept
+    /// The time of the last success was noted.
+    case delivered
+    /// The value was a current token once and is none now.
+    case retired
+    /// The value was never registered here.
+    case unknown
+}
+
+/// The answer to one report.
+public struct FeedbackResult: Sendable, Hashable {
+    public let action: FeedbackAction
+    /// A sentence for the developer of the sender.
+    public let detail: String
+
+    public init(action: FeedbackAction, detail: String) {
+        self.action = action
+        self.detail = detail
+    }
+}

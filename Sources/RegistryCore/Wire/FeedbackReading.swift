@@ -1,0 +1,60 @@
+import Foundation
+
+/// A batch of reports, each as it was given or with what was wrong with it.
+public struct FeedbackBody: Sendable, Hashable {
+    /// In the order given.
+    public let reports: [Result<FeedbackReport, Problem>]
+
+    /// The most reports that one body may have; NDJSON has no such limit.
+    public static let maximumReports = 1000
+
+    /// Reads `{reports: [{token, status, reason, timestamp, apnsId}]}`; nil and faults in the reader when the envelope
+    /// is wrong.
+    ///
+    /// A malformed report is no fault of the body: it gets a problem in its place.
+    public static func read(_ json: inout JSONReader) -> FeedbackBody? {
+        let values = json.array("reports", maximumCount: maximumReports) { $0 }
+        return values.map { values in
+            FeedbackBody(
+                reports: values.enumerated().map { FeedbackReport.read($1, pointer: "/reports/\($0)") }
+            )
+        }
+    }
+}
+
+extension FeedbackReport {
+    /// The longest `reason` and `apnsId`, in bytes.
+    private static let maximumText = 256
+
+    /// APNs has it from 1970 on; what is later than the year 9999 is no time in milliseconds.
+    private static let timestamps = 0...253_402_300_799_999
+
+    /// Reads one report.
+    public static func read(_ value: JSONValue, pointer: String = "") -> Result<FeedbackReport, Problem> {
+        var json = JSONReader(value, pointer: pointer)
+        let token = json.string("token", PushToken.init(hexadecimal:))
+        let status = json.integer("status", in: 100...599)
+        let reason = json.optionalString("reason", text)
+        let milliseconds = json.optionalInteger("timestamp", in: timestamps)
+        // Taken and checked for its shape, so that a sender may pass on what it has; nothing is kept of it.
+        _ = json.optionalString("apnsId", text)
+        guard let token, let status, json.faults.isEmpty else { return .failure(Problem(faults: json.faults)) }
+        let timestamp = milliseconds.map { Date(timeIntervalSince1970: Double($0) / 1000) }
+        return .success(FeedbackReport(token: token, status: status, reason: reason, timestamp: timestamp))
+    }
+
+    private static func text(_ text: String) throws(JSONFaultReason) -> String {
+        guard text.utf8.count <= maximumText else { throw JSONFaultReason("must be at most \(maximumText) bytes") }
+        return text
+    }
+}
+
+extension FeedbackResult: JSONEncodable {
+    /// Writes `{action, detail}`.
+    public func encode(to json: inout JSONWriter) {
+        json.object { json in
+            json.member("action", action.rawValue)
+            json.member("detail", detail)
+        }
+    }
+}

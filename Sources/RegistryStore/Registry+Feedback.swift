@@ -1,0 +1,75 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+
+extension Registry {
+    /// Takes in what APNs answered to pushes, as if one report after the other.
+    ///
+    /// - Returns: a result for each, in the order given.
+    public func apply(
+        _ reports: [FeedbackReport],
+        in scope: Scope,
+        by who: String
+    ) async throws -> [FeedbackResult] {
+        try await write { session in
+            var results: [Int: FeedbackResult] = [:]
+            var open = Array(reports.indices)
+            while !open.isEmpty {
+                var batch = FeedbackBatch()
+                let round = open.filter { batch.add(reports[$0]) }
+                open.removeAll(where: Set(round).contains)
+                let statements = FeedbackStatements(batch: batch, scope: scope, who: who).all
+                let rows = try session.pipeline(statements)[statements.count - 1].rows
+                for (index, row) in zip(round, rows) { results[index] = try FeedbackResult(row, to: reports[index]) }
+            }
+            return reports.indices.compactMap { results[$0] }
+        }
+    }
+
+    /// Lets senders have an activity's quarantined token again.
+    ///
+    /// - Returns: false when it was not quarantined.
+    /// - Throws: `activityNotFound`.
+    public func release(_ id: ActivityID, in scope: Scope, by who: String) async throws -> Bool {
+        let statements = QuarantineStatements(scope: scope, who: who).release(id)
+        let (isKnown, isReleased) = try await write { session in
+            let results = try session.pipeline([ResolveStatements.activity(id, in: scope)] + statements)
+            return (!results[0].isEmpty, !results[statements.count].isEmpty)
+        }
+        guard isKnown else { throw Problem(.activityNotFound, "The activity is not known here.") }
+        return isReleased
+    }
+
+    /// Lets senders have all quarantined tokens of the app and environment again.
+    ///
+    /// - Returns: how many there were.
+    public func releaseAll(in scope: Scope, by who: String) async throws -> Int {
+        let statements = QuarantineStatements(scope: scope, who: who).releaseAll
+        return try await write { try $0.pipeline(statements)[statements.count - 1].count }
+    }
+}
+
+extension FeedbackResult {
+    /// Reads what `FeedbackStatements` answers.
+    fileprivate init(_ row: PostgresRow, to report: FeedbackReport) throws {
+        let (word, kind, elsewhere) = try row.decode(String.self, String?.self, String?.self)
+        guard let action = FeedbackAction(rawValue: word) else { throw UnreadableRow(detail: "an unknown action") }
+        let hint = report.verdict == .suspect ? elsewhere.map { " The value is registered in \($0), too." } : nil
+        let unknown = action == .unknown || action == .retired ? elsewhere.map { " It is known in \($0)." } : nil
+        self.init(action: action, detail: Self.detail(action, kind) + (unknown ?? hint ?? ""))
+    }
+
+    private static func detail(_ action: FeedbackAction, _ kind: String?) -> String {
+        let token = kind.map { "The \($0) token" } ?? "The value"
+        return switch action {
+        case .dropped: "\(token) is dead and is no longer handed out."
+        case .keptNewer: "\(token) is kept: a client claimed it later than APNs said this."
+        case .quarantined: "\(token) is not handed out until a client confirms it or an admin releases it."
+        case .guarded: "\(token) is kept: so many were reported at once that the sender's topic or key is likely wrong."
+        case .kept: "\(token) is kept: the status and reason say nothing against it."
+        case .delivered: "\(token) works."
+        case .retired: "The value was a current token and is none now; resolve the alias anew."
+        case .unknown: "The value is not known here."
+        }
+    }
+}

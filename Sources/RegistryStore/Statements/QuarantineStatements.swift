@@ -1,0 +1,150 @@
+import PostgresDriver
+import RegistryCore
+
+/// The statements of the burst guard, and of release.
+///
+/// A wrong key or topic on the sender's side looks like very many bad tokens at once, and must not empty the registry.
+struct QuarantineStatements {
+    let scope: Scope
+    let who: String
+
+    private var app: Int64 { scope.app.number }
+    private var environment: String { scope.environment.rawValue }
+
+    /// How far back quarantines count, and how long no report may come before the guard goes off (R8).
+    private static let window = "interval '10 minutes'"
+
+    /// The guard `g` is on.
+    static let isOn = "(g.tripped_at IS NOT NULL AND g.reported_at > now() - \(window))"
+
+    private func inScope(_ row: String) -> SQL {
+        """
+        \(unescaped: row).app_number = \(app) AND \(unescaped: row).environment = \(environment)::apns_environment
+        """
+    }
+
+    /// What is current with the value of report `q`: its kind and latest claim, null when nothing is.
+    var held: SQL {
+        """
+        CROSS JOIN LATERAL (
+            SELECT max(h.kind) AS kind, max(h.claimed_at) AS claimed_at FROM token_holders h
+            WHERE \(sql: inScope("h")) AND h.token_digest = q.token_digest
+        ) AS held
+        """
+    }
+
+    /// Reports that may quarantine follow one another.
+    var lockGuards: SQL {
+        """
+        INSERT INTO quarantine_guards AS stored (app_number, environment, kind)
+        SELECT \(app), \(environment)::apns_environment, kinds.kind FROM token_kinds kinds ORDER BY kinds.kind
+        ON CONFLICT (app_number, environment, kind) DO UPDATE SET reported_at = stored.reported_at
+        """
+    }
+
+    /// Trips the guard when the batch would bring the window's quarantines of a kind over the limit, and keeps it on
+    /// while reports go on coming.
+    func guarding(_ batch: FeedbackBatch) -> SQL {
+        """
+        UPDATE quarantine_guards g SET reported_at = now(),
+            tripped_at = CASE WHEN \(unescaped: Self.isOn) THEN g.tripped_at
+                WHEN reports.fresh + \(sql: recent) > 3 AND reports.fresh + \(sql: recent) > \(sql: limit) THEN now() END
+        FROM (
+            SELECT held.kind, count(*) FILTER (WHERE held.claimed_at > greatest(t.quarantined_at, t.dead_at, '-infinity')
+                AND held.claimed_at <= \(unescaped: FeedbackStatements.reportedAt)) AS fresh
+            FROM \(sql: batch.rows) \(sql: held)
+            LEFT JOIN token_values t ON \(sql: inScope("t")) AND t.token_digest = q.token_digest
+            WHERE q.verdict = 'suspect'
+            GROUP BY held.kind
+        ) AS reports
+        WHERE \(sql: inScope("g")) AND g.kind = reports.kind AND reports.fresh > 0
+        """
+    }
+
+    /// The window's quarantines of the guard's kind.
+    private var recent: SQL {
+        """
+        (SELECT count(*) FROM token_values v WHERE \(sql: inScope("v")) AND v.quarantined_kind = g.kind
+            AND v.quarantined_at > now() - \(unescaped: Self.window))
+        """
+    }
+
+    /// 20 % of the current tokens of the guard's kind, at most 1000; so no more than 5000 are counted.
+    private var limit: SQL {
+        """
+        (SELECT count(*) / 5 FROM (SELECT FROM token_holders h WHERE \(sql: inScope("h")) AND h.kind = g.kind
+            LIMIT 5000) AS current)
+        """
+    }
+
+    // MARK: Release
+
+    /// What the guard releases in the transaction in which it trips.
+    var releaseBurst: [SQL] {
+        release(
+            """
+            SELECT v.token_digest FROM token_values v
+            JOIN quarantine_guards g ON \(sql: inScope("g")) AND g.kind = v.quarantined_kind AND g.tripped_at = now()
+            WHERE \(sql: inScope("v")) AND v.quarantined_at > now() - \(unescaped: Self.window)
+            """
+        )
+    }
+
+    /// The value that an activity's token has.
+    func release(_ id: ActivityID) -> [SQL] {
+        release(
+            """
+            SELECT a.token_digest FROM activities a
+            JOIN token_values v ON \(sql: inScope("v")) AND v.token_digest = a.token_digest AND v.quarantined_at IS NOT NULL
+                AND v.activity_id = a.activity_id
+            WHERE \(sql: inScope("a")) AND a.activity_id = \(id.rawValue)
+            """
+        )
+    }
+
+    /// All that is quarantined in the app and environment.
+    var releaseAll: [SQL] {
+        release(
+            """
+            SELECT v.token_digest FROM token_values v
+            WHERE \(sql: inScope("v")) AND v.quarantined_kind IN (SELECT kinds.kind FROM token_kinds kinds)
+                AND v.quarantined_at IS NOT NULL
+            """
+        )
+    }
+
+    /// Releases values; the result of the last statement has a row for each.
+    ///
+    /// The event and the revision come first: afterwards nobody could tell which values they were.
+    ///
+    /// - Parameter digests: a query of the quarantined values.
+    private func release(_ digests: SQL) -> [SQL] {
+        let inForce: SQL = """
+            token_holders h
+            JOIN token_values t ON \(sql: inScope("t")) AND t.token_digest = h.token_digest
+                AND h.claimed_at <= t.quarantined_at AND h.claimed_at > coalesce(t.dead_at, '-infinity')
+            WHERE \(sql: inScope("h")) AND h.token_digest = ANY(ARRAY(\(sql: digests)))
+            """
+        return [
+            EventStatements.insertion(
+                "SELECT 'released' AS type, \(unescaped: EventStatements.columns(of: "h")) FROM \(sql: inForce)",
+                by: who,
+                in: scope
+            ),
+            """
+            UPDATE activities a SET revision = a.revision + 1
+            WHERE \(sql: inScope("a")) AND a.activity_id = ANY(ARRAY(SELECT h.activity_id FROM \(sql: inForce)))
+            """,
+            """
+            UPDATE token_values v SET quarantined_at = NULL, quarantined_kind = NULL, quarantine_reason = NULL,
+                effect = 'none', touched_at = clock_timestamp()
+            WHERE \(sql: inScope("v")) AND v.token_digest = ANY(ARRAY(
+                SELECT t.token_digest FROM token_values t
+                WHERE \(sql: inScope("t")) AND t.token_digest = ANY(ARRAY(\(sql: digests)))
+                ORDER BY t.token_digest FOR UPDATE
+            ))
+            RETURNING v.token_digest
+            """,
+        ]
+    }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+/// R8: a wrong key or topic on the sender's side must not empty the registry.
+@Suite struct BurstGuardTests {
+    /// Registers sample tokens 1 to `count`, each of an activity of its own.
+    private static func register(_ count: Int, in activity: TestActivity) async throws {
+        for number in 1...count { try await activity.another("a\(number)").register(number, at: .minutesAgo(30)) }
+    }
+
+    private static func report(_ tokens: some Sequence<Int>, in activity: TestActivity) async throws
+        -> [FeedbackAction]
+    {
+        let reports = tokens.map { FeedbackReport(token: .sample($0), status: 400, reason: "DeviceTokenNotForTopic") }
+        return try await activity.database.registry.apply(reports, in: activity.scope, by: "sender").map(\.action)
+    }
+
+    private static func handedOut(in activity: TestActivity) async throws -> Int {
+        try await activity.count("SELECT count(*) FROM current_activities")
+    }
+
+    @Test func threeAreAlwaysTaken() async throws {
+        let activity = try await TestActivity.make()
+        try await Self.register(5, in: activity)
+        #expect(try await Self.report(1...3, in: activity) == [.quarantined, .quarantined, .quarantined])
+        #expect(try await Self.handedOut(in: activity) == 2)
+        // One more trips it, and releases those before.
+        #expect(try await Self.report([4], in: activity) == [.guarded])
+        #expect(try await Self.handedOut(in: activity) == 5)
+        #expect(try await Self.report([1, 5], in: activity) == [.guarded, .guarded])
+        let events = try await activity.another("a1").events()
+        #expect(events == ["registered", "quarantined", "released"])
+        // Deaths are taken still.
+        #expect(try await activity.report(2, 410) == .dropped)
+    }
+
+    @Test func aFifthOfTheTokensIsTheLimit() async throws {
+        let activity = try await TestActivity.make()
+        try await Self.register(40, in: activity)
+        #expect(try await Set(Self.report(1...8, in: activity)) == [.quarantined])
+        #expect(try await Self.handedOut(in: activity) == 32)
+        #expect(try await Self.report([9], in: activity) == [.guarded])
+        #expect(try await Self.handedOut(in: activity) == 40)
+    }
+
+    @Test func repeatedReportsCountOnce() async throws {
+        let activity = try await TestActivity.make()
+        try await Self.register(5, in: activity)
+        for _ in 0..<4 { #expect(try await Set(Self.report(1...3, in: activity)) == [.quarantined]) }
+        #expect(try await Self.handedOut(in: activity) == 2)
+    }
+
+    @Test func guardIsOffAfterTenQuietMinutes() async throws {
+        let activity = try await TestActivity.make()
+        try await Self.register(5, in: activity)
+        #expect(try await Set(Self.report(1...4, in: activity)) == [.guarded])
+        try await Self.age(activity, by: "9 minutes")
+        #expect(try await Self.report([1], in: activity) == [.guarded])
+        // That report began the ten minutes anew.
+        try await Self.age(activity, by: "9 minutes")
+        #expect(try await Self.report([1], in: activity) == [.guarded])
+        try await Self.age(activity, by: "11 minutes")
+        #expect(try await Self.report([1], in: activity) == [.quarantined])
+    }
+
+    @Test func quarantinesOfTenMinutesAgoDoNotCount() async throws {
+        let activity = try await TestActivity.make()
+        try await Self.register(8, in: activity)
+        _ = try await Self.report(1...3, in: activity)
+        try await Self.age(activity, by: "11 minutes")
+        #expect(try await Self.report(4...6, in: activity) == [.quarantined, .quarantined, .quarantined])
+        #expect(try await Self.handedOut(in: activity) == 2)
+    }
+
+    @Test func guardsOfEnvironmentsAreApart() async throws {
+        let activity = try await TestActivity.make()
+        try await Self.register(5, in: activity)
+        _ = try await Self.report(1...5, in: activity)
+        let production = TestActivity(
+            database: activity.database,
+            scope: Scope(app: activity.scope.app, environment: .production),
+            id: activity.id
+        )
+        try await Self.register(1, in: production)
+        #expect(try await Self.report([1], in: production) == [.quarantined])
+    }
+
+    /// Many reporters at once: never more than the share, whatever the interleaving.
+    @Test(.timeLimit(.minutes(2))) func stormOfReportersTripsOnce() async throws {
+        let activity = try await TestActivity.make()
+        try await Self.register(100, in: activity)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for start in 0..<16 {
+                group.addTask {
+                    for token in stride(from: start + 1, through: 100, by: 16) {
+                        let actions = try await Self.report([token], in: activity)
+                        #expect([[.quarantined], [.guarded]].contains(actions))
+                    }
+                }
+            }
+            group.addTask {
+                for _ in 0..<20 {
+                    let left = try await Self.handedOut(in: activity)
+                    #expect(left >= 80)
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await Self.handedOut(in: activity) == 100)
+        let tripped = try await activity.count("SELECT count(*) FROM quarantine_guards WHERE tripped_at IS NOT NULL")
+        #expect(tripped == 1)
+    }
+
+    @Test func oneCallReleasesAll() async throws {
+        let activity = try await TestActivity.make()
+        try await Self.register(5, in: activity)
+        _ = try await Self.report(1...3, in: activity)
+        let registry = activity.database.registry
+        #expect(try await registry.releaseAll(in: activity.scope, by: "admin") == 3)
+        #expect(try await Self.handedOut(in: activity) == 5)
+        #expect(try await registry.releaseAll(in: activity.scope, by: "admin") == 0)
+    }
+
+    /// Makes all that feedback noted so much older.
+    private static func age(_ activity: TestActivity, by interval: String) async throws {
+        try await activity.database.pool.withSession { session in
+            try session.simple(
+                """
+                UPDATE quarantine_guards SET tripped_at = tripped_at - interval '\(interval)',
+                    reported_at = reported_at - interval '\(interval)';
+                UPDATE token_values SET quarantined_at = quarantined_at - interval '\(interval)'
+                """
+            )
+        }
+    }
+}

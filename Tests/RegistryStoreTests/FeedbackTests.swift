@@ -1,0 +1,195 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+/// R8: feedback never kills the wrong token.
+@Suite struct FeedbackTests {
+    private let t0 = Date.minutesAgo(60)
+    private func minute(_ minutes: Double) -> Date { t0.addingTimeInterval(minutes * 60) }
+
+    @Test func deathDropsWhatWasClaimedNoLater() async throws {
+        let activity = try await TestActivity.make()
+        let first = try await activity.register(1, at: minute(0))
+        #expect(try await activity.report(1, 410, "Unregistered", at: minute(0)) == .dropped)
+        #expect(try await activity.currentToken() == nil)
+        let record = try #require(try await activity.record())
+        #expect(record.answer.state == .active && record.answer.reason == "unregistered")
+        #expect(record.answer.revision == first.activity.revision + 1)
+        #expect(try await activity.events() == ["registered", "dropped"])
+        #expect(try await activity.retired() == ["unregistered"])
+        // Said again it is dropped still, and leaves no second event.
+        #expect(try await activity.report(1, 410, "ExpiredToken", at: minute(0)) == .dropped)
+        #expect(try await activity.events() == ["registered", "dropped"])
+    }
+
+    @Test func deathBeforeTheClaimKeeps() async throws {
+        let activity = try await TestActivity.make()
+        try await activity.register(1, at: minute(10))
+        #expect(try await activity.report(1, 410, "Unregistered", at: minute(9)) == .keptNewer)
+        #expect(try await activity.currentToken() == .sample(1))
+        #expect(try await activity.events() == ["registered"])
+    }
+
+    @Test func deathWithoutTimeCountsFromItsReceipt() async throws {
+        let activity = try await TestActivity.make()
+        try await activity.register(1, at: minute(10))
+        #expect(try await activity.report(1, 410) == .dropped)
+        #expect(try await activity.currentToken() == nil)
+    }
+
+    @Test func deathInTheFutureCountsFromItsReceipt() async throws {
+        let activity = try await TestActivity.make()
+        try await activity.register(1, at: minute(0))
+        #expect(try await activity.report(1, 410, "Unregistered", at: .minutesAgo(-100_000)) == .dropped)
+        #expect(try await activity.register(1, at: .minutesAgo(-1)).outcome == .reactivated)
+    }
+
+    @Test func deathMayOvertakeTheRegistration() async throws {
+        let activity = try await TestActivity.make()
+        #expect(try await activity.report(1, 410, "Unregistered", at: minute(5)) == .unknown)
+        let problem = await activity.problem { try await activity.register(1, at: minute(5)) }
+        #expect(problem?.code == .tokenUnregistered && problem?.activity?.reason == "unregistered")
+        #expect(problem?.serverTime != nil)
+        #expect(try await activity.currentToken() == nil)
+        #expect(try await activity.events() == ["registered", "dropped"])
+        // Merged all the same: a later token rotates it.
+        #expect(try await activity.register(2, at: minute(6)).outcome == .rotated)
+        #expect(try await activity.currentToken() == .sample(2))
+    }
+
+    @Test func laterClaimOfTheSameValueBringsItBack() async throws {
+        let activity = try await TestActivity.make()
+        try await activity.register(1, at: minute(0))
+        _ = try await activity.report(1, 410, "Unregistered", at: minute(5))
+        let problem = await activity.problem { try await activity.register(1, at: minute(4)) }
+        #expect(problem?.code == .tokenUnregistered)
+        // Without a time it claims nothing new.
+        #expect(await activity.problem { try await activity.register(1, at: nil) }?.code == .tokenUnregistered)
+        let before = try #require(try await activity.record()).answer.revision
+        let answer = try await activity.register(1, at: minute(6))
+        #expect(answer.outcome == .reactivated && answer.activity.revision == before + 1)
+        #expect(try await activity.record()?.answer.revision == before + 1)
+        #expect(try await activity.currentToken() == .sample(1))
+        #expect(try await activity.events() == ["registered", "dropped", "reactivated"])
+        // The same bytes once more are a refresh.
+        #expect(try await activity.register(1, at: minute(6)).outcome == .refreshed)
+    }
+
+    @Test func lateDeathOfARotatedTokenIsRetired() async throws {
+        let activity = try await TestActivity.make()
+        try await activity.register(1, at: minute(0))
+        try await activity.register(2, at: minute(5))
+        #expect(try await activity.report(1, 410, "Unregistered", at: minute(6)) == .retired)
+        #expect(try await activity.currentToken() == .sample(2))
+        try await activity.end()
+        #expect(try await activity.report(2, 410, "Unregistered", at: minute(6)) == .retired)
+    }
+
+    @Test(arguments: [
+        (400, "BadTopic"), (400, "TopicDisallowed"), (400, "PayloadEmpty"), (403, "BadEnvironmentKeyIdInToken"),
+        (403, "BadEnvironmentKeyInToken"), (403, "InvalidProviderToken"), (404, "BadPath"), (405, "MethodNotAllowed"),
+        (410, "SomethingNew"), (413, "PayloadTooLarge"), (429, "TooManyRequests"), (500, "InternalServerError"),
+        (503, "Shutdown"), (400, "ChannelNotRegistered"), (418, "Teapot"),
+    ])
+    func whatIsTheSendersFaultKeeps(status: Int, reason: String) async throws {
+        let activity = try await TestActivity.make()
+        try await activity.register(1, at: minute(0))
+        #expect(try await activity.report(1, status, reason) == .kept)
+        #expect(try await activity.currentToken() == .sample(1))
+        #expect(try await activity.events() == ["registered"])
+    }
+
+    @Test func successIsNoted() async throws {
+        let activity = try await TestActivity.make()
+        try await activity.register(1, at: minute(0))
+        #expect(try await activity.report(1, 200) == .delivered)
+        #expect(try await activity.report(2, 200) == .unknown)
+        #expect(try await activity.count("SELECT count(*) FROM token_values WHERE delivered_at IS NOT NULL") == 1)
+        #expect(try await activity.count("SELECT count(*) FROM token_values") == 1)
+    }
+
+    @Test(arguments: ["BadDeviceToken", "DeviceTokenNotForTopic"])
+    func quarantineEndsByALaterClaim(reason: String) async throws {
+        let activity = try await TestActivity.make()
+        try await activity.register(1, at: minute(0))
+        #expect(try await activity.report(1, 400, reason) == .quarantined)
+        #expect(try await activity.currentToken() == nil)
+        #expect(try await activity.record()?.answer.reason == "quarantined")
+        #expect(try await activity.report(1, 400, reason) == .quarantined)
+        // What was claimed before does not count.
+        #expect(try await activity.register(1, at: minute(1)).outcome == .refreshed)
+        #expect(try await activity.currentToken() == nil)
+        #expect(try await activity.register(1, at: .minutesAgo(-1)).outcome == .reactivated)
+        #expect(try await activity.currentToken() == .sample(1))
+        #expect(try await activity.events() == ["registered", "quarantined", "reactivated"])
+    }
+
+    @Test func quarantineEndsByRelease() async throws {
+        let activity = try await TestActivity.make()
+        try await activity.register(1, at: minute(0))
+        _ = try await activity.report(1, 400, "BadDeviceToken")
+        let registry = activity.database.registry
+        #expect(try await registry.release(activity.id, in: activity.scope, by: "admin"))
+        #expect(try await activity.currentToken() == .sample(1))
+        #expect(try await registry.release(activity.id, in: activity.scope, by: "admin") == false)
+        #expect(try await activity.events() == ["registered", "quarantined", "released"])
+        let other = ActivityID.sample("nobody")
+        let problem = await activity.problem { try await registry.release(other, in: activity.scope, by: "admin") }
+        #expect(problem?.code == .activityNotFound)
+    }
+
+    @Test func otherEnvironmentIsHinted() async throws {
+        let activity = try await TestActivity.make()
+        try await activity.register(1, at: minute(0))
+        let production = Scope(app: activity.scope.app, environment: .production)
+        let report = FeedbackReport(token: .sample(1), status: 400, reason: "BadDeviceToken")
+        let result = try await activity.database.registry.apply([report], in: production, by: "sender")[0]
+        #expect(result.action == .unknown && result.detail.contains("sandbox"))
+        // Nothing happened where it is known.
+        #expect(try await activity.currentToken() == .sample(1))
+    }
+
+    @Test func takenOverTokenDiesWithItsNewOwner() async throws {
+        let first = try await TestActivity.make("first")
+        let second = first.another("second")
+        try await first.register(1, at: minute(0))
+        try await second.register(1, at: minute(1))
+        #expect(try await first.report(1, 410, "Unregistered", at: minute(2)) == .dropped)
+        #expect(try await second.currentToken() == nil)
+        #expect(try await second.events() == ["registered", "dropped"])
+        #expect(try await first.events() == ["registered", "taken-over"])
+    }
+
+    @Test func reportsOfOneBatchApplyInOrder() async throws {
+        let activity = try await TestActivity.make()
+        try await activity.register(1, at: minute(0))
+        let reports = [
+            FeedbackReport(token: .sample(1), status: 200),
+            FeedbackReport(token: .sample(9), status: 200),
+            FeedbackReport(token: .sample(1), status: 410, timestamp: minute(3)),
+            FeedbackReport(token: .sample(1), status: 500),
+        ]
+        let results = try await activity.database.registry.apply(reports, in: activity.scope, by: "sender")
+        #expect(results.map(\.action) == [.delivered, .unknown, .dropped, .kept])
+    }
+}
+
+extension TestActivity {
+    /// Reports what APNs said of a sample token, in the activity's scope.
+    func report(
+        _ token: Int,
+        _ status: Int,
+        _ reason: String? = nil,
+        at timestamp: Date? = nil
+    ) async throws -> FeedbackAction {
+        let report = FeedbackReport(token: .sample(token), status: status, reason: reason, timestamp: timestamp)
+        return try await database.registry.apply([report], in: scope, by: "sender")[0].action
+    }
+
+    func count(_ sql: SQL) async throws -> Int {
+        try await database.pool.withSession { try $0.execute(sql)[0].column(0, as: Int.self) }
+    }
+}
