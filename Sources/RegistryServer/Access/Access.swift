@@ -7,6 +7,7 @@ import RegistryCore
 /// | `everyone` | no credentials needed | `/livez`, `/readyz`, `/openapi.json` |
 /// | `clientCalls` | client, sender, admin, root | registering and ending; senders and admins do it for their users |
 /// | `senderCalls` | sender, admin, root | whatever hands out tokens, and ending all under an alias; never a client |
+/// | `adminCalls` | admin, root | what cleans up: release, purge, erasure |
 /// | `appReads` | auditor, admin, root | an app's settings |
 /// | `appChanges` | admin, root | changing them |
 /// | `rootCalls` | root | deleting apps; making them too, since only root belongs to no app |
@@ -18,6 +19,7 @@ struct Access: Sendable, Hashable {
     static let everyone = Access(roles: nil)
     static let clientCalls = Access(roles: [.client, .sender, .admin, .root])
     static let senderCalls = Access(roles: [.sender, .admin, .root])
+    static let adminCalls = Access(roles: [.admin, .root])
     static let appReads = Access(roles: [.auditor, .admin, .root])
     static let appChanges = Access(roles: [.admin, .root])
     static let rootCalls = Access(roles: [.root])

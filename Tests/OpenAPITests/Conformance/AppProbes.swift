@@ -57,6 +57,6 @@ extension Probe {
     /// Everything that is asked of one operation in particular.
     static var specific: [Probe] {
         registrations + refusedRegistrations + reads + ends + namedRegistrations + namedEnds + lists + resolutions
-            + fullStates + malformedItems + apps + service
+            + feedback + fullStates + malformedItems + apps + service
     }
 }

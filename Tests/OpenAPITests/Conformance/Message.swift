@@ -23,7 +23,7 @@ struct Message: Sendable {
     static let scope = "/v1/apps/\(bundleID)/sandbox"
 
     static func put(_ target: String, _ body: JSONValue) -> Message { Message(.put, target, body) }
-    static func post(_ target: String, _ body: JSONValue) -> Message { Message(.post, target, body) }
+    static func post(_ target: String, _ body: JSONValue? = nil) -> Message { Message(.post, target, body) }
     static func get(_ target: String) -> Message { Message(.get, target) }
     static func delete(_ target: String) -> Message { Message(.delete, target) }
 

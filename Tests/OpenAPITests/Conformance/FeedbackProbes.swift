@@ -1,0 +1,61 @@
+import RegistryCore
+
+extension Probe {
+    private static func put(_ id: String, _ token: Int) -> Message {
+        .put("…/activities/" + id, Sample.registration(token, minutesAgo: 5))
+    }
+
+    private static func report(_ token: Int, _ status: Int, _ reason: String?) -> JSONValue {
+        [
+            "token": Sample.token(token), "status": .integer(Int64(status)),
+            "reason": reason.map { .string($0) } ?? .null,
+        ]
+    }
+
+    private static func report(_ token: Int, _ status: Int, reason: String? = nil) -> Message {
+        .post("…/feedback", ["reports": [report(token, status, reason)]])
+    }
+
+    static let feedback: [Probe] = [
+        Probe(
+            "reportFeedback",
+            "of many kinds",
+            .post(
+                "…/feedback",
+                [
+                    "reports": [
+                        report(61, 200, nil), report(61, 429, "TooManyRequests"), report(62, 410, "Unregistered"),
+                        report(63, 400, "BadDeviceToken"), report(64, 410, nil),
+                        [
+                            "token": Sample.token(61), "status": 410, "timestamp": 1_700_000_000_000,
+                            "apnsId": "8B0D4C6A",
+                        ],
+                    ]
+                ]
+            )
+        )
+        .after(put("fed-1", 61), put("fed-2", 62), put("fed-3", 63))
+        .gives(200),
+        Probe("reportFeedback", "without reports", .post("…/feedback", ["reports": .null]))
+            .fails(.invalidRequest),
+        Probe("registerActivity", "of a dead token", put("fed-4", 65))
+            .after(report(65, 410))
+            .fails(.tokenUnregistered, ["reason": "unregistered"]),
+        Probe(
+            "registerActivityByAlias",
+            "of a dead token",
+            .post("…/activities", Sample.registration(67, minutesAgo: 5, ["alias": "o-9"]))
+        )
+        .after(report(67, 410))
+        .fails(.tokenUnregistered),
+        Probe("releaseActivity", "quarantined", .post("…/activities/fed-5/release"))
+            .after(put("fed-5", 66), report(66, 400, reason: "BadDeviceToken"))
+            .gives(200, ["released": 1]),
+        Probe("releaseActivity", "unknown", .post("…/activities/nobody/release"))
+            .fails(.activityNotFound),
+        Probe("releaseActivity", "with a long id", .post("…/activities/\(Sample.longID)/release"))
+            .fails(.invalidRequest),
+        Probe("releaseAll", "none or some", .post("…/release"))
+            .gives(200),
+    ]
+}
