@@ -32,6 +32,11 @@ enum AliasRowStatements {
             "UPDATE activity_aliases al SET ended = true \(sql: rows(of: "a.aliases", ids, scope, where: over, "false"))"
     }
 
+    /// Removes all rows of activities that are over.
+    static func deletion(_ ids: [String], in scope: Scope) -> SQL {
+        "DELETE FROM activity_aliases al \(sql: rows(of: "a.aliases", ids, scope, where: "true", "true"))"
+    }
+
     /// What the rows' column `ended` says of activity `a`.
     private static let isOver = "a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL"
 

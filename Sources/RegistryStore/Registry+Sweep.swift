@@ -1,0 +1,61 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+
+/// What a sweep writes down or deletes.
+public enum SweepTask: String, Sendable, Hashable, CaseIterable {
+    /// Expired activities: that they expired, with their audit event.
+    case expiry
+    /// Ended and expired activities past their retention.
+    case tombstones
+    /// Deaths of token values that nobody registered.
+    case values
+    /// Identities of apps that know only an alias, past their retention.
+    case identities
+}
+
+extension Registry {
+    /// Does a page of a task, one small transaction.
+    ///
+    /// - Returns: how many rows it did; fewer than `limit` when there are no more, or others have them locked.
+    public func sweep(_ task: SweepTask, limit: Int, in scope: Scope) async throws -> Int {
+        let statements = SweepStatements(scope: scope)
+        return try await write { session in
+            switch task {
+            case .expiry:
+                try Self.sweep(statements.expired(limit: limit), session, consequences: statements.recordExpiry)
+            case .tombstones:
+                try Self.sweep(statements.tombstones(limit: limit), session, consequences: statements.delete)
+            case .values: try session.execute(statements.forgetUnclaimedValues(limit: limit)).affectedRows
+            case .identities: try Self.sweepIdentities(statements, limit, session)
+            }
+        }
+    }
+
+    /// Locks what a statement finds, and lets the consequences follow in the same transaction.
+    private static func sweep(
+        _ search: SQL,
+        _ session: borrowing PostgresSession,
+        consequences: @escaping @Sendable ([String]) -> [SQL]
+    ) throws -> Int {
+        try session.transaction { transaction in
+            let ids = try transaction.execute(search).rows.map { try $0.column(0, as: String.self) }
+            _ = try transaction.pipeline(ids.isEmpty ? [] : consequences(ids), finishing: true)
+            return ids.count
+        }
+    }
+
+    private static func sweepIdentities(
+        _ statements: SweepStatements,
+        _ limit: Int,
+        _ session: borrowing PostgresSession
+    ) throws -> Int {
+        try session.transaction { transaction in
+            let found = try transaction.execute(statements.staleIdentities(limit: limit)).rows
+            let identities = try found.map { try $0.decode(String.self, String.self) }
+            let deletions = identities.isEmpty ? [] : statements.deleteIdentities(identities)
+            _ = try transaction.pipeline(deletions, finishing: true)
+            return identities.count
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import PostgresDriver
+import RegistryCore
+
+/// The statements of the sweep, each page a small transaction. A row that a caller has locked is left for the next
+/// page, so the sweep waits for nobody, and any number of instances may share the work.
+struct SweepStatements {
+    let scope: Scope
+
+    private var app: Int64 { scope.app.number }
+    private var environment: String { scope.environment.rawValue }
+    private var settings: AppSettings { scope.app.settings }
+
+    private func inScope(_ row: String) -> SQL {
+        """
+        \(unescaped: row).app_number = \(app) AND \(unescaped: row).environment = \(environment)::apns_environment
+        """
+    }
+
+    private func isAmong(_ ids: [String]) -> SQL { "\(sql: inScope("a")) AND a.activity_id = ANY(\(ids))" }
+
+    // MARK: Expiry
+
+    /// Finds and locks activities that have expired and of which nothing says so yet.
+    func expired(limit: Int) -> SQL {
+        """
+        SELECT a.activity_id FROM activities a
+        WHERE \(sql: inScope("a")) AND a.ended_at IS NULL AND a.expiry_recorded_at IS NULL AND a.expires_at <= now()
+        ORDER BY a.expires_at LIMIT \(limit) FOR UPDATE SKIP LOCKED
+        """
+    }
+
+    /// Writes down that they expired: the token's bytes go, resolve no longer finds their aliases.
+    func recordExpiry(of ids: [String]) -> [SQL] {
+        [
+            """
+            UPDATE activities a SET token = NULL, expiry_recorded_at = now(), revision = a.revision + 1
+            WHERE \(sql: isAmong(ids))
+            """,
+            AliasRowStatements.close(ids, in: scope),
+            """
+            INSERT INTO retired_tokens AS stored (
+                app_number, environment, activity_id, token_digest, observed_at, reason
+            )
+            SELECT a.app_number, a.environment, a.activity_id, a.token_digest, a.token_observed_at, 'expired'
+            FROM activities a WHERE \(sql: isAmong(ids)) AND a.token_digest IS NOT NULL
+            ORDER BY 3, 4
+            ON CONFLICT (app_number, environment, activity_id, token_digest) DO UPDATE SET reason = excluded.reason
+            """,
+            EventStatements.insertion(
+                """
+                SELECT 'expired' AS type, \(unescaped: EventStatements.columns(of: "a"))
+                FROM activities a WHERE \(sql: isAmong(ids))
+                """,
+                by: "sweep",
+                in: scope
+            ),
+        ]
+    }
+
+    // MARK: Retention
+
+    /// Finds and locks tombstones that are past their retention. A late request moves `touched_at`, and so keeps its
+    /// tombstone.
+    func tombstones(limit: Int) -> SQL {
+        """
+        SELECT a.activity_id FROM activities a
+        WHERE \(sql: inScope("a")) AND (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)
+            AND a.expires_at <= now() - \(settings.tombstoneRetention)
+            AND a.touched_at <= now() - \(settings.tombstoneRetention)
+        ORDER BY a.expires_at LIMIT \(limit) FOR UPDATE SKIP LOCKED
+        """
+    }
+
+    /// Deletes all that is left of activities.
+    func delete(_ ids: [String]) -> [SQL] {
+        let digests: SQL = """
+            SELECT a.token_digest FROM activities a WHERE \(sql: isAmong(ids))
+            UNION ALL
+            SELECT r.token_digest FROM retired_tokens r WHERE \(sql: inScope("r")) AND r.activity_id = ANY(\(ids))
+            """
+        return [
+            AliasRowStatements.deletion(ids, in: scope),
+            """
+            DELETE FROM token_values t WHERE \(sql: inScope("t")) AND t.token_digest = ANY(ARRAY(
+                SELECT v.token_digest FROM token_values v
+                WHERE \(sql: inScope("v")) AND v.token_digest = ANY(ARRAY(\(sql: digests)))
+                    AND v.activity_id = ANY(\(ids)) AND v.installation_hash IS NULL AND v.start_observed_at IS NULL
+                FOR UPDATE SKIP LOCKED
+            ))
+            """,
+            "DELETE FROM retired_tokens r WHERE \(sql: inScope("r")) AND r.activity_id = ANY(\(ids))",
+            "DELETE FROM activities a WHERE \(sql: isAmong(ids))",
+        ]
+    }
+
+    /// Forgets deaths of values that nobody registered: a claim from before them is past its lifetime by now.
+    func forgetUnclaimedValues(limit: Int) -> SQL {
+        """
+        DELETE FROM token_values t WHERE \(sql: inScope("t")) AND t.token_digest = ANY(ARRAY(
+            SELECT v.token_digest FROM token_values v
+            WHERE \(sql: inScope("v")) AND v.activity_id IS NULL AND v.installation_hash IS NULL
+                AND v.start_observed_at IS NULL AND v.touched_at <= now() - \(settings.tombstoneRetention)
+            ORDER BY v.touched_at LIMIT \(limit) FOR UPDATE SKIP LOCKED
+        ))
+        """
+    }
+
+    /// Finds and locks alias identities under which nothing can run any more.
+    func staleIdentities(limit: Int) -> SQL {
+        """
+        SELECT i.alias, i.owner FROM alias_identities i
+        WHERE \(sql: inScope("i"))
+            AND i.touched_at <= now() - \(settings.activityLifetime) - \(settings.tombstoneRetention)
+        ORDER BY i.touched_at LIMIT \(limit) FOR UPDATE SKIP LOCKED
+        """
+    }
+
+    /// Deletes alias identities with what was registered under them.
+    func deleteIdentities(_ identities: [(alias: String, owner: String)]) -> [SQL] {
+        ["alias_registrations", "alias_identities"].map { table in
+            """
+            DELETE FROM \(unescaped: table) d USING unnest(\(identities.map(\.alias)), \(identities.map(\.owner)))
+                AS gone (alias, owner)
+            WHERE \(sql: inScope("d")) AND d.alias = gone.alias AND d.owner = gone.owner
+            """
+        }
+    }
+}
