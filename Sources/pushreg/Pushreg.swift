@@ -1,6 +1,5 @@
 import ArgumentParser
 import Foundation
-import RegistryCore
 
 /// The program. It turns what its commands throw into a sentence on standard error and an exit code.
 @main
@@ -19,6 +18,8 @@ struct Pushreg: AsyncParsableCommand {
     )
 
     static func main() async {
+        // A reader that goes away, as in `pushreg demo | head`, is an error to clean up after, not a sudden end.
+        signal(SIGPIPE, SIG_IGN)
         do {
             var command = try await asyncParseAsRoot()
             if var asyncCommand = command as? any AsyncParsableCommand {
@@ -26,10 +27,6 @@ struct Pushreg: AsyncParsableCommand {
             } else {
                 try command.run()
             }
-        } catch let failure as CommandFailure {
-            stop(failure)
-        } catch let problem as Problem {
-            stop(CommandFailure(problem))
         } catch {
             if let failure = CommandFailure(cause: error) { stop(failure) }
             exit(withError: error)

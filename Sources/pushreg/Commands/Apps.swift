@@ -12,7 +12,8 @@ struct Apps: AsyncParsableCommand {
     /// Who the audit trail says it was.
     fileprivate static let who = "command-line"
 
-    fileprivate static func bundleID(_ text: String) throws(CommandFailure) -> BundleID {
+    /// - Throws: a ``CommandFailure`` when the text is no bundle id.
+    static func bundleID(_ text: String) throws(CommandFailure) -> BundleID {
         do throws(JSONFaultReason) {
             return try BundleID(text)
         } catch {

@@ -20,7 +20,8 @@ struct Resolve: AsyncParsableCommand {
         guard let environment = APNSEnvironment(rawValue: environment) else {
             throw CommandFailure(.usage, "ENVIRONMENT must be sandbox or production.")
         }
-        let (bundleID, alias) = try names()
+        let bundleID = try Apps.bundleID(bundleID)
+        let alias = try alias()
         let settings = try DatabaseSettings(SettingSources(flags: database.flags))
         try await settings.withDatabase { database in
             guard let app = try await database.registry.app(bundleID) else {
@@ -30,11 +31,17 @@ struct Resolve: AsyncParsableCommand {
         }
     }
 
-    private func names() throws(CommandFailure) -> (BundleID, Alias) {
+    private func alias() throws(CommandFailure) -> Alias {
+        guard (try? Alias.checkKind(kind)) != nil else {
+            throw CommandFailure(
+                .usage,
+                "KIND must begin with a letter and go on with letters, digits, '_', '.' or '-', 64 characters at most."
+            )
+        }
         do throws(JSONFaultReason) {
-            return (try BundleID(bundleID), try Alias(kind: kind, value: value))
+            return try Alias(kind: kind, value: value)
         } catch {
-            throw CommandFailure(.usage, "The name \(error.detail).")
+            throw CommandFailure(.usage, "VALUE \(error.detail).")
         }
     }
 

@@ -1,17 +1,54 @@
 import EmbeddedPostgres
 import PostgresDriver
+import RegistryCore
 import RegistryStore
 
 extension CommandFailure {
-    /// Says why the database is not to be had; nil for errors that this program does not foresee.
+    /// Says what failed; nil for errors that this program does not foresee.
     init?(cause error: any Error) {
         switch error {
-        case let error as PostgresError:
-            self.init(.unavailable, "Postgres is not available: \(error)")
+        case let failure as CommandFailure: self = failure
+        case let problem as Problem: self.init(problem)
+        case let error as PostgresError: self.init(postgres: error)
         case let error as UnsafeDurability: self.init(.unavailable, error.description)
         case let error as SchemaError: self.init(.unavailable, error.description)
         case let error as EmbeddedPostgresError: self.init(.unavailable, error.description)
         default: return nil
         }
+    }
+
+    /// Says what failed, in the error's own words where this program does not foresee it.
+    init(explaining error: any Error) {
+        self = CommandFailure(cause: error) ?? CommandFailure(.failed, "\(error)")
+    }
+
+    // Not the error's description: it names our source files, which say nothing to the user.
+    private init(postgres error: PostgresError) {
+        switch (error.code, error.sqlState) {
+        case (.misuse, _):
+            self.init(.usage, "The \(error.reason)")
+        // Class 28 is a wrong user or password, 42501 a missing privilege (appendix A of Postgres's manual).
+        case (_, let state?) where state.hasPrefix("28") || state == "42501":
+            self.init(.notPermitted, "Postgres refuses: \(error.reason)")
+        // The client has no password to send, so the server had no say.
+        case (.connectionFailed, nil) where error.message?.hasSuffix("no password supplied") == true:
+            self.init(.notPermitted, "Postgres asks for a password, and none is given.")
+        case (.connectionFailed, nil) where error.message?.contains("failed: Permission denied") == true:
+            self.init(.notPermitted, "This user may not connect to Postgres: \(error.reason)")
+        default:
+            self.init(.unavailable, "Postgres is not available: \(error.reason)")
+        }
+    }
+}
+
+extension PostgresError {
+    /// What is known of the reason, as the end of a sentence.
+    fileprivate var reason: String {
+        var text = message ?? sqlState.map { "SQLSTATE \($0)" } ?? code.rawValue
+        // libpq quotes the server as `FATAL:  28P01: password authentication failed …` after words of its own.
+        if let quotation = text.matches(of: #/[A-Z]+: {2}[0-9A-Z]{5}: /#).last {
+            text.removeSubrange(..<quotation.range.upperBound)
+        }
+        return text.last.map { ".?!".contains($0) } == true ? text : text + "."
     }
 }

@@ -25,7 +25,10 @@ struct CommandFailure: Error, Sendable, CustomStringConvertible {
 extension CommandFailure {
     /// Says what the store refused.
     init(_ problem: Problem) {
-        let faults = problem.errors.map { " \($0.pointer): \($0.detail)." }.joined()
+        let faults = problem.errors.map { fault in
+            let subject = fault.pointer.isEmpty ? "It" : String(fault.pointer.dropFirst())
+            return " \(subject) \(fault.detail)."
+        }.joined()
         self.init(Self.status(of: problem.code), problem.detail + faults)
     }
 

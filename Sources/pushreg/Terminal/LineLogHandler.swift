@@ -51,8 +51,10 @@ struct LineLogHandler: LogHandler {
     }
 
     private func wordLine(_ event: LogEvent, _ metadata: Logger.Metadata) -> String {
+        // Where in our source an error arose says nothing to a person at a terminal; JSON keeps it for reports.
+        let message = event.message.description.replacing(#/ \([^() ]+\.swift:\d+\)/#, with: "")
         let rest = metadata.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value.words)" }.joined()
-        return "\(RFC3339.format(Date())) \(event.level.rawValue): \(event.message)\(rest.isEmpty ? "" : " ")\(rest)"
+        return "\(RFC3339.format(Date())) \(event.level.rawValue): \(message)\(rest.isEmpty ? "" : " ")\(rest)"
     }
 }
 
