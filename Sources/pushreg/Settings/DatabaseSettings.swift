@@ -15,7 +15,7 @@ struct DatabaseSettings: Sendable {
     /// - Throws: a ``CommandFailure`` when no database is named, or two are.
     init(_ sources: SettingSources) throws(CommandFailure) {
         guard let chosen = try Self.choice(sources) else { throw Self.noDatabase }
-        let text = chosen.text ?? ""
+        let text = try sources.nonEmptyText(chosen.setting) ?? ""
         location = chosen.setting == .embedded ? .embedded(directory: text) : .remote(connectionString: text)
         allowsUnsafeDurability = try sources.find(.unsafeDurability)?.isTrue ?? false
     }

@@ -16,7 +16,7 @@ struct ServiceSettings: Sendable {
     /// - Throws: a ``CommandFailure`` that names the first setting whose value will not do.
     init(_ sources: SettingSources) throws(CommandFailure) {
         migrates = try sources.find(.migrate)?.isTrue ?? false
-        host = try sources.find(.host)?.text ?? ""
+        host = try sources.nonEmptyText(.host) ?? ""
         port = try sources.number(.port, in: 0...65_535)
         isInsecure = try sources.find(.insecureNoAuth)?.isTrue ?? false
         maximumConnections = try sources.number(.maxConnections, in: 1...10_000)

@@ -80,6 +80,15 @@ struct SettingSources: Sendable {
         try Self.find(setting, in: layers)
     }
 
+    /// The text in force, or nil when nobody gave one.
+    ///
+    /// - Throws: a ``CommandFailure`` when it is empty, as from a variable of the shell that is not set.
+    func nonEmptyText(_ setting: Setting) throws(CommandFailure) -> String? {
+        guard let found = try find(setting), let text = found.text else { return nil }
+        guard !text.isEmpty else { throw CommandFailure(.usage, "\(found.givenName) must not be empty.") }
+        return text
+    }
+
     private static func find(_ setting: Setting, in layers: [Layer]) throws(CommandFailure) -> FoundSetting? {
         let key = AbsoluteConfigKey([setting.key])
         for layer in layers {
