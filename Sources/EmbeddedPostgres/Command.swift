@@ -33,11 +33,17 @@ struct Command {
         posix_spawn_file_actions_adddup2(&actions, input.number, 0)
         posix_spawn_file_actions_adddup2(&actions, output.number, 1)
         posix_spawn_file_actions_adddup2(&actions, output.number, 2)
+        // A Ctrl-C at the terminal goes to all of its foreground group; what we run is ours to stop.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
+        posix_spawnattr_setpgroup(&attributes, 0)
         let argv = words.map { strdup($0) } + [nil]
         let environment = Self.environment.map { strdup($0) } + [nil]
         defer { for text in argv + environment { free(text) } }
         var pid: pid_t = 0
-        let failure = posix_spawn(&pid, words[0], &actions, nil, argv, environment)
+        let failure = posix_spawn(&pid, words[0], &actions, &attributes, argv, environment)
         guard failure == 0 else { throw .system("run", words[0], failure) }
         return pid
     }

@@ -48,7 +48,9 @@ final class ServiceProcess: Sendable {
                     guard !chunk.isEmpty else { break }
                     guard !isReady else { continue }
                     text += String(decoding: chunk, as: UTF8.self)
-                    if let match = text.firstMatch(of: /127\.0\.0\.1:(\d+)/), let port = Int(match.1) {
+                    if let match = text.firstMatch(of: /"addresses":\["http:\/\/127\.0\.0\.1:(\d+)"\]/),
+                        let port = Int(match.1)
+                    {
                         isReady = true
                         continuation.resume(returning: port)
                     }

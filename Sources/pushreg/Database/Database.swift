@@ -3,6 +3,7 @@ import Logging
 import PostgresDriver
 import RegistryCore
 import RegistryStore
+import ServiceLifecycle
 
 /// A Postgres that answers, and the pool of connections to it.
 struct Database: Sendable {
@@ -45,16 +46,10 @@ extension DatabaseSettings {
     ) async throws -> Result {
         switch location {
         case .remote(let connectionString):
-            return try await withPool(connectionString, isEmbedded: false, limits, logger) { database in
-                try await database.prepareSchema(policy)
-                return try await body(database)
-            }
+            return try await withPool(connectionString, policy, isEmbedded: false, limits, logger, body)
         case .embedded(let directory):
             return try await withEmbedded(directory, logger) { connectionString in
-                try await withPool(connectionString, isEmbedded: true, limits, logger) { database in
-                    try await database.prepareSchema(policy)
-                    return try await body(database)
-                }
+                try await withPool(connectionString, policy, isEmbedded: true, limits, logger, body)
             }
         }
     }
@@ -70,6 +65,7 @@ extension DatabaseSettings {
 
     private func withPool<Result: Sendable>(
         _ connectionString: String,
+        _ policy: SchemaPolicy,
         isEmbedded: Bool,
         _ limits: ConnectionLimits,
         _ logger: Logger,
@@ -83,7 +79,14 @@ extension DatabaseSettings {
             logger: logger
         )
         let database = Database(pool: pool, logger: logger, isEmbedded: isEmbedded)
-        return try await closing(after: { try await body(database) }, { await pool.shutdown() })
+        return try await closing(
+            after: {
+                // A Postgres that does not answer must not hold up a service that is told to stop.
+                try await cancelWhenGracefulShutdown { try await database.prepareSchema(policy) }
+                return try await body(database)
+            },
+            { await pool.shutdown() }
+        )
     }
 }
 

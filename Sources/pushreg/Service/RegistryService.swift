@@ -1,17 +1,20 @@
+import Foundation
 import Logging
 import NIOCore
 import RegistryServer
 import ServiceLifecycle
 import UnixSignals
 
-/// The service with its database, from its start to the signal that stops it.
-struct RegistryService {
+/// The service with its database: it runs until it is told to shut down.
+struct RegistryService: Service {
     let database: DatabaseSettings
     let settings: ServiceSettings
 
     /// How long requests in flight may go on after a signal.
     private static let gracePeriod = Duration.seconds(10)
 
+    /// Runs until SIGTERM or SIGINT. Signals count from the first moment: a Postgres that is being started is stopped too.
+    ///
     /// - Throws: a ``CommandFailure`` when the database or the port is not to be had.
     func runUntilSignal() async throws {
         if settings.isInsecure {
@@ -19,14 +22,36 @@ struct RegistryService {
                 "WARNING: --insecure-no-auth lets everyone on this machine act as root. Never use it in production."
             )
         }
+        var group = ServiceGroupConfiguration(
+            services: [.init(service: self, successTerminationBehavior: .gracefullyShutdownGroup)],
+            gracefulShutdownSignals: [.sigterm, .sigint],
+            logger: .lines(level: settings.logLevel)
+        )
+        group.maximumGracefulShutdownDuration = Self.gracePeriod
+        do {
+            try await ServiceGroup(configuration: group).run()
+        } catch is CancellationError {
+            // The grace period is over; what was acknowledged is committed.
+        }
+    }
+
+    func run() async throws {
         let logger = Logger.lines(level: settings.logLevel)
         let limits = ConnectionLimits(
             maximumConnections: settings.maximumConnections,
             requestTimeout: settings.requestTimeout
         )
         let policy: SchemaPolicy = settings.migrates ? .migrate : .require
-        try await database.withDatabase(policy, limits: limits, logger: logger) { database in
-            try await serve(database, logger)
+        do {
+            try await database.withDatabase(policy, limits: limits, logger: logger) { database in
+                guard !Task.isShuttingDownGracefully else { return }
+                try await serve(database, logger)
+            }
+        } catch let error where Task.isShuttingDownGracefully {
+            // It was told to stop, and it has: what it could not begin or finish any more is no failure.
+            if !(error is CancellationError) {
+                logger.warning("stopped early", metadata: ["reason": "\(CommandFailure(explaining: error).sentence)"])
+            }
         }
     }
 
@@ -35,25 +60,58 @@ struct RegistryService {
         configuration.host = settings.host
         configuration.port = settings.port
         configuration.insecureNoAuth = settings.isInsecure
-        let host = settings.host.contains(":") ? "[\(settings.host)]" : settings.host
-        let application = buildApplication(
+        var serverLogger = logger
+        // The server announces itself at level info; that line is ours, with the address.
+        if logger.logLevel == .info { serverLogger.logLevel = .notice }
+        let application: any Service = buildApplication(
             registry: database.registry,
             configuration: configuration,
-            logger: logger,
-            onServing: { logger.notice("accepting requests", metadata: ["address": "http://\(host):\($0)"]) }
+            logger: serverLogger,
+            onServing: { [settings] in Self.announce(settings.address(port: $0)) }
         )
-        var group = ServiceGroupConfiguration(
-            services: [application],
-            gracefulShutdownSignals: [.sigterm, .sigint],
-            logger: logger
-        )
-        group.maximumGracefulShutdownDuration = Self.gracePeriod
         do {
-            try await ServiceGroup(configuration: group).run()
-        } catch is CancellationError {
-            // The grace period is over; what was acknowledged is committed.
+            try await application.run()
         } catch let error as IOError {
-            throw CommandFailure(.unavailable, "Cannot listen on \(host):\(settings.port): \(error).")
+            throw settings.listeningFailure(error)
+        } catch is SocketAddressError.UnknownHost {
+            throw CommandFailure(
+                .unavailable,
+                "The host \(settings.host) is unknown. --host takes an address of this machine or a name of one."
+            )
+        }
+    }
+
+    // Programs wait for this line, so it is written whatever the log level.
+    private static func announce(_ address: String) {
+        Logger.lines(level: .info).info("accepting requests", metadata: ["addresses": .array([.string(address)])])
+    }
+}
+
+extension ServiceSettings {
+    fileprivate func address(port: Int) -> String { "http://\(place(port: port))" }
+
+    private func place(port: Int) -> String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+
+    fileprivate func listeningFailure(_ error: IOError) -> CommandFailure {
+        let place = place(port: port)
+        switch error.errnoCode {
+        case EADDRINUSE:
+            return CommandFailure(
+                .unavailable,
+                "Cannot listen on \(place): another program does. Choose another --port."
+            )
+        case EADDRNOTAVAIL:
+            return CommandFailure(.unavailable, "Cannot listen on \(place): this machine has no such address.")
+        case EACCES, EPERM:
+            return CommandFailure(
+                .notPermitted,
+                "Cannot listen on \(place): this user may not. Ports below 1024 are often root's; choose another --port."
+            )
+        default:
+            return CommandFailure(
+                .unavailable,
+                "Cannot listen on \(place): \(String(cString: strerror(error.errnoCode)))."
+            )
         }
     }
 }

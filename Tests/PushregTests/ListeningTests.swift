@@ -1,0 +1,43 @@
+import Foundation
+import RegistryCore
+import TestSupport
+import Testing
+
+/// How `serve` says where it listens, or why it cannot.
+@Suite(.timeLimit(.minutes(2))) struct ListeningTests {
+    @Test(arguments: [
+        ("nowhere.invalid", "pushreg: The host nowhere.invalid is unknown. "),
+        ("192.0.2.1", "pushreg: Cannot listen on 192.0.2.1:0: this machine has no such address.\n"),
+    ])
+    func hostThatIsNotOursGetsASentence(_ host: String, _ sentence: String) async throws {
+        let database = try await TestDatabase.make()
+        let outcome = try await Program.run([
+            "serve", "--database-url", database.connectionString, "--unsafe-durability", "--host", host, "--port", "0",
+        ])
+        #expect(outcome.status == 69)
+        // One sentence, and nothing of the libraries around it.
+        #expect(
+            outcome.words.hasPrefix(sentence) && outcome.words.split(separator: "\n").count == 1,
+            "\(outcome.words)"
+        )
+    }
+
+    @Test(arguments: ["info", "critical"])
+    func oneLineSaysWhereItListens(_ level: String) async throws {
+        let database = try await TestDatabase.make()
+        let service = try RunningProgram.start([
+            "serve", "--database-url", database.connectionString, "--unsafe-durability", "--port", "0",
+            "--log-level", level,
+        ])
+        let line = try #require(await service.line(with: "accepting requests"), "\(service.text)")
+        service.send(SIGTERM)
+        #expect(await service.end() == 0)
+        #expect(service.text == line)
+        let addresses = try JSONParser.parse(line)["addresses"]
+        guard case .array(let all)? = addresses, case .string(let address)? = all.first else {
+            Issue.record("no array of addresses: \(line)")
+            return
+        }
+        #expect(all.count == 1 && address.wholeMatch(of: /http:\/\/127\.0\.0\.1:\d+/) != nil)
+    }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import Synchronization
+
+/// A `pushreg` that runs: its lines can be awaited, and signals sent to it.
+final class RunningProgram: Sendable {
+    let processID: pid_t
+    private let process: Mutex<Process>
+    /// What it prints to both streams, in order; ends when it does.
+    private let lines: AsyncStream<String>
+    private let seen = Mutex<[String]>([])
+
+    private init(_ process: Process, _ lines: AsyncStream<String>) {
+        processID = process.processIdentifier
+        self.process = Mutex(process)
+        self.lines = lines
+    }
+
+    /// Starts a command; the environment holds only what is given.
+    static func start(_ arguments: [String], environment: [String: String] = [:]) throws -> RunningProgram {
+        let process = Process()
+        let output = Pipe()
+        process.executableURL = Program.executable
+        process.arguments = arguments
+        process.environment = environment.merging(["PATH": "/usr/bin:/bin", "HOME": "/tmp"]) { first, _ in first }
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = output
+        process.standardError = output
+        try process.run()
+        return RunningProgram(process, read(output.fileHandleForReading))
+    }
+
+    private static func read(_ output: FileHandle) -> AsyncStream<String> {
+        let (lines, continuation) = AsyncStream.makeStream(of: String.self)
+        Thread.detachNewThread {
+            var rest: [UInt8] = []
+            while case let chunk = output.availableData, !chunk.isEmpty {
+                rest += chunk
+                while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+                    continuation.yield(String(decoding: rest[..<end], as: UTF8.self))
+                    rest.removeFirst(end + 1)
+                }
+            }
+            continuation.finish()
+        }
+        return lines
+    }
+
+    /// All lines that were read.
+    var text: String { seen.withLock { $0.joined(separator: "\n") } }
+
+    /// Waits for a line that contains `text`; nil when the program ends without it.
+    func line(with text: String) async -> String? {
+        for await line in lines {
+            seen.withLock { $0.append(line) }
+            if line.contains(text) { return line }
+        }
+        return nil
+    }
+
+    func send(_ signal: Int32) { kill(processID, signal) }
+
+    /// What Ctrl-C at a terminal does: it goes to the program and to all that it runs in its group.
+    func sendToGroup(_ signal: Int32) { kill(-processID, signal) }
+
+    /// Reads to the end and waits until the program is gone.
+    ///
+    /// - Returns: its exit code, or the negated number of the signal that killed it.
+    func end() async -> Int32 {
+        while await line(with: "") != nil {}
+        return await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                let status = self.process.withLock { process in
+                    process.waitUntilExit()
+                    return process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
+                }
+                continuation.resume(returning: status)
+            }
+        }
+    }
+
+    /// The programs whose working directory lies in `directory`, such as all of a Postgres's.
+    static func idsRunning(in directory: String) -> [pid_t] {
+        let all = (try? FileManager.default.contentsOfDirectory(atPath: "/proc"))?.compactMap { pid_t($0) } ?? []
+        return all.filter { id in
+            let place = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(id)/cwd")
+            return place?.hasPrefix(directory) == true
+        }
+    }
+}
