@@ -1,11 +1,5 @@
 import ArgumentParser
-import Configuration
-import EmbeddedPostgres
 import Foundation
-import Logging
-import RegistryServer
-import RegistryStore
-import ServiceLifecycle
 
 /// `pushreg demo`: lives of an activity in front of your eyes.
 struct Demo: AsyncParsableCommand {
@@ -22,45 +16,19 @@ struct Demo: AsyncParsableCommand {
 
     func run() async throws {
         let crowd = quick ? 200 : 10_000
-        if let url = url ?? ProcessInfo.processInfo.environment["PUSHREG_URL"] {
-            try await DemoLives(service: url, crowd: crowd).play()
+        if let url = url ?? ProcessInfo.processInfo.environment["PUSHREG_URL"], !url.isEmpty {
+            try await DemoLives.play(on: Self.base(of: url), crowd: crowd)
         } else {
-            try await withOwnService { try await DemoLives(service: $0, crowd: crowd).play() }
+            try await DemoWithOwnService(crowd: crowd).runUntilSignal()
         }
     }
 
-    private func withOwnService(_ body: @escaping @Sendable (String) async throws -> Void) async throws {
-        let directory =
-            FileManager.default.temporaryDirectory.path + "/pushreg-demo-\(ProcessInfo.processInfo.processIdentifier)"
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        Output.words.note("Starting a service on a Postgres of its own in \(directory) …")
-        let flags = try SettingSources(flags: [.embedded: .string(directory)], environment: [:])
-        let limits = ConnectionLimits(maximumConnections: 16)
-        try await DatabaseSettings(flags).withDatabase(.migrate, limits: limits) { database in
-            try await serve(database.registry, body)
-        }
-    }
-
-    private func serve(_ registry: Registry, _ body: @escaping @Sendable (String) async throws -> Void) async throws {
-        var configuration = ServerConfiguration()
-        configuration.port = 0
-        configuration.insecureNoAuth = true
-        let (ports, port) = AsyncStream.makeStream(of: Int.self)
-        let logger = Logger.lines(level: .error)
-        let application = buildApplication(registry: registry, configuration: configuration, logger: logger) {
-            port.yield($0)
-        }
-        let group = ServiceGroup(services: [application], logger: logger)
-        try await withThrowingTaskGroup(of: Void.self) { tasks in
-            tasks.addTask { try await group.run() }
-            tasks.addTask {
-                guard let port = await ports.first(where: { _ in true }) else { return }
-                try await body("http://127.0.0.1:\(port)")
-            }
-            // Whichever ends first: the play, or a service that could not start.
-            let first = await tasks.nextResult()
-            await group.triggerGracefulShutdown()
-            try first?.get()
-        }
+    /// The address that paths are appended to.
+    private static func base(of url: String) throws(CommandFailure) -> String {
+        let parts = URLComponents(string: url)
+        guard let parts, ["http", "https"].contains(parts.scheme?.lowercased()), parts.host?.isEmpty == false,
+            (1...65_535).contains(parts.port ?? 80), parts.user == nil, parts.query == nil, parts.fragment == nil
+        else { throw CommandFailure(.usage, "--url must be an address such as http://127.0.0.1:8080.") }
+        return url.hasSuffix("/") ? String(url.dropLast()) : url
     }
 }

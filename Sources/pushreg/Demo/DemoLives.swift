@@ -9,12 +9,14 @@ struct DemoLives: Sendable {
     private let run = String(UInt32.random(in: .min ... .max), radix: 16)
     private let start = Date().addingTimeInterval(-600)
 
-    init(service: String, crowd: Int) {
-        self.service = DemoService(base: service)
-        self.crowd = crowd
+    /// Plays all lives on the service at an address, with a crowd of so many.
+    ///
+    /// - Throws: a ``CommandFailure`` when nobody answers there, or an answer is not what it should be.
+    static func play(on base: String, crowd: Int) async throws {
+        try await DemoService.withService(at: base) { try await DemoLives(service: $0, crowd: crowd).play() }
     }
 
-    func play() async throws {
+    private func play() async throws {
         try Output.results.line("The app com.example.food, in sandbox:")
         try expect(try await service.call("PUT", DemoService.app, [:]).status < 300, "the app is there")
         try await normalLife()

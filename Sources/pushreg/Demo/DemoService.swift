@@ -6,10 +6,24 @@ import RegistryCore
 
 /// The service as the demo calls it: each call and its answer are shown.
 struct DemoService: Sendable {
+    /// Paths are appended to it.
     let base: String
+    private let client: HTTPClient
 
     static let app = "/v1/apps/com.example.food"
     static let scope = app + "/sandbox"
+    /// How often a call that is answered 503 is repeated, a second apart.
+    private static let repetitions = 5
+
+    /// Lends the service at an address to `body`.
+    static func withService(at base: String, _ body: (DemoService) async throws -> Void) async throws {
+        var configuration = HTTPClient.Configuration(timeout: .init(connect: .seconds(5)))
+        // Else the client would try for half a minute before it says that nobody is there.
+        configuration.connectionPool.retryConnectionEstablishment = false
+        try await HTTPClient.withHTTPClient(configuration: configuration) { client in
+            try await body(DemoService(base: base, client: client))
+        }
+    }
 
     struct Reply: Sendable {
         let status: Int
@@ -35,10 +49,12 @@ struct DemoService: Sendable {
             request.headers.add(name: "Content-Type", value: "application/json")
             request.body = .bytes(ByteBuffer(bytes: body.jsonBytes))
         }
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(30))
-        let bytes = try await response.body.collect(upTo: 1 << 22)
-        let json = try? JSONParser.parse(bytes.readableBytesView)
-        return Reply(status: Int(response.status.code), body: json ?? .null)
+        return try await explaining {
+            let response = try await execute(request, timeout: .seconds(30))
+            let bytes = try await response.body.collect(upTo: 1 << 22)
+            let json = try? JSONParser.parse(bytes.readableBytesView)
+            return Reply(status: Int(response.status.code), body: json ?? .null)
+        }
     }
 
     /// Streams an alias as NDJSON: how many lines came, and the last one.
@@ -46,7 +62,10 @@ struct DemoService: Sendable {
         try Output.results.line(paint("  → GET \(path)", "36") + "  Accept: application/x-ndjson")
         var request = HTTPClientRequest(url: base + path)
         request.headers.add(name: "Accept", value: "application/x-ndjson")
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
+        return try await explaining { try await Self.read(execute(request, timeout: .seconds(60))) }
+    }
+
+    private static func read(_ response: HTTPClientResponse) async throws -> (lines: Int, last: JSONValue) {
         var (lines, line, last) = (0, [UInt8](), [UInt8]())
         for try await chunk in response.body {
             for byte in chunk.readableBytesView {
@@ -60,6 +79,47 @@ struct DemoService: Sendable {
             }
         }
         return (lines, (try? JSONParser.parse(last)) ?? .null)
+    }
+
+    /// Sends the request, and sends it again while the answer is 503: that may always be done (R1).
+    private func execute(_ request: HTTPClientRequest, timeout: TimeAmount) async throws -> HTTPClientResponse {
+        var response = try await client.execute(request, timeout: timeout)
+        for _ in 0..<Self.repetitions where response.status == .serviceUnavailable {
+            try await Task.sleep(for: .seconds(1))
+            response = try await client.execute(request, timeout: timeout)
+        }
+        switch response.status {
+        case .serviceUnavailable:
+            throw CommandFailure(
+                .unavailable,
+                "The service at \(base) has no database: it answers 503 again and again."
+            )
+        case .unauthorized, .forbidden:
+            throw CommandFailure(.notPermitted, "The service at \(base) must run with --insecure-no-auth for the demo.")
+        default: return response
+        }
+    }
+
+    /// - Throws: a ``CommandFailure`` instead of what the HTTP client throws.
+    private func explaining<Value>(_ call: () async throws -> Value) async throws -> Value {
+        do {
+            return try await call()
+        } catch let failure as CommandFailure {
+            throw failure
+        } catch let error where !Task.isCancelled {
+            throw CommandFailure(.unavailable, "No service answers at \(base)\(Self.reason(error)).")
+        }
+    }
+
+    /// What the HTTP client's error means to a person, where that is known.
+    private static func reason(_ error: any Error) -> String {
+        switch error {
+        case let error as IOError: return ": " + String(cString: strerror(error.errnoCode))
+        case let error as HTTPClientError where error == .deadlineExceeded || error == .readTimeout: return " in time"
+        case let error as HTTPClientError where error == .remoteConnectionClosed:
+            return ": the connection was closed in the middle of an answer"
+        default: return ""
+        }
     }
 
     private func paint(_ text: String, _ colour: String) -> String {

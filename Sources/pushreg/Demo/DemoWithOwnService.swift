@@ -1,0 +1,86 @@
+import Configuration
+import EmbeddedPostgres
+import Foundation
+import Logging
+import RegistryServer
+import RegistryStore
+import ServiceLifecycle
+import Synchronization
+import UnixSignals
+
+/// The demo with a service of its own. A signal cancels it, and what it started is stopped and removed on the way out.
+final class DemoWithOwnService: Service {
+    private let crowd: Int
+    private let isFinished = Atomic(false)
+
+    init(crowd: Int) { self.crowd = crowd }
+
+    /// - Throws: a ``CommandFailure`` when a signal came before the end; and what the play throws.
+    func runUntilSignal() async throws {
+        let configuration = ServiceGroupConfiguration(
+            services: [.init(service: self, successTerminationBehavior: .gracefullyShutdownGroup)],
+            cancellationSignals: [.sigint, .sigterm, .sighup],
+            logger: .lines(level: .critical)
+        )
+        try await ServiceGroup(configuration: configuration).run()
+        guard isFinished.load(ordering: .acquiring) else {
+            throw CommandFailure(.failed, "The demo was interrupted; its service and database are stopped and removed.")
+        }
+    }
+
+    func run() async throws {
+        do {
+            try await withOwnService { [self] in
+                try await DemoLives.play(on: $0, crowd: crowd)
+                isFinished.store(true, ordering: .releasing)
+            }
+        } catch let error where !Task.isCancelled {
+            throw error
+        } catch {
+            // Calls that were cancelled fail in many ways, and none of them matters.
+        }
+    }
+
+    private func withOwnService(_ body: @escaping @Sendable (String) async throws -> Void) async throws {
+        let directory = try Self.makeDirectory()
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        Output.words.note("Starting a service on a Postgres of its own in \(directory) …")
+        let flags = try SettingSources(flags: [.embedded: .string(directory)], environment: [:])
+        let limits = ConnectionLimits(maximumConnections: 16)
+        try await DatabaseSettings(flags).withDatabase(.migrate, limits: limits) { database in
+            try await serve(database.registry, body)
+        }
+    }
+
+    private static func makeDirectory() throws(CommandFailure) -> String {
+        var path = Array((FileManager.default.temporaryDirectory.path + "/pushreg-demo-XXXXXX").utf8CString)
+        guard mkdtemp(&path) != nil else {
+            let reason = String(cString: strerror(errno))
+            throw CommandFailure(.unavailable, "No directory can be made under TMPDIR or /tmp: \(reason).")
+        }
+        return String(decoding: path.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    private func serve(_ registry: Registry, _ body: @escaping @Sendable (String) async throws -> Void) async throws {
+        var configuration = ServerConfiguration()
+        configuration.port = 0
+        configuration.insecureNoAuth = true
+        let (ports, port) = AsyncStream.makeStream(of: Int.self)
+        let logger = Logger.lines(level: .critical)
+        let application = buildApplication(registry: registry, configuration: configuration, logger: logger) {
+            port.yield($0)
+        }
+        let group = ServiceGroup(services: [application], logger: logger)
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            tasks.addTask {
+                guard let port = await ports.first(where: { _ in true }) else { return }
+                try await body("http://127.0.0.1:\(port)")
+            }
+            // Whichever ends first: the play, or a service that could not start.
+            let first = await tasks.nextResult()
+            await group.triggerGracefulShutdown()
+            try first?.get()
+        }
+    }
+}

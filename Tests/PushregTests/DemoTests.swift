@@ -1,0 +1,62 @@
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import Synchronization
+import TestSupport
+import Testing
+
+/// The demo, on a service of its own and on others.
+@Suite(.timeLimit(.minutes(2))) struct DemoTests {
+    @Test func demoPlaysToItsEnd() async throws {
+        let outcome = try await Program.run(["demo", "--quick"])
+        #expect(outcome.status == 0, "\(outcome.results) \(outcome.words)")
+        #expect(outcome.results.hasSuffix("All as it should be.\n"))
+    }
+
+    @Test func demoPlaysOnAServiceThatRuns() async throws {
+        let database = try await TestDatabase.make()
+        let service = try await ServiceProcess.start(
+            databaseURL: database.connectionString,
+            arguments: ["--unsafe-durability"]
+        )
+        let url = "http://127.0.0.1:\(service.port)/"
+        let outcome = try await Program.run(["demo", "--quick", "--url", url])
+        #expect(outcome.status == 0, "\(outcome.results) \(outcome.words)")
+        #expect(await service.stop() == 0)
+    }
+
+    @Test(arguments: [
+        ("http://127.0.0.1:9", "pushreg: No service answers at http://127.0.0.1:9: Connection refused.\n"),
+        ("http://nowhere.invalid", "pushreg: No service answers at http://nowhere.invalid.\n"),
+    ])
+    func nobodyThereGetsASentence(_ url: String, _ sentence: String) async throws {
+        let outcome = try await Program.run(["demo", "--url", url])
+        #expect(outcome.status == 69)
+        #expect(outcome.words == sentence)
+    }
+
+    /// How a service that answers so many 503 and then 404 is asked, and what the demo says.
+    @Test(arguments: [(1, 2, 1, "is there"), (.max, 6, 69, "503 again and again")])
+    func unavailableServicesAreAskedAgainAndNotForEver(
+        _ faults: Int,
+        _ calls: Int,
+        _ status: Int32,
+        _ sentence: String
+    ) async throws {
+        let answered = Mutex(0)
+        let router = Router()
+        router.put("**") { _, _ -> HTTPResponse.Status in
+            let number = answered.withLock { count in
+                count += 1
+                return count
+            }
+            return number <= faults ? .serviceUnavailable : .notFound
+        }
+        try await Application(router: router).test(.live) { client in
+            let outcome = try await Program.run(["demo", "--url", "http://127.0.0.1:\(client.port ?? 0)"])
+            #expect(outcome.status == status)
+            #expect(outcome.words.contains(sentence), "\(outcome.words)")
+        }
+        #expect(answered.withLock { $0 } == calls)
+    }
+}

@@ -1,0 +1,97 @@
+import Foundation
+import Glibc
+import RegistryCore
+import TestSupport
+import Testing
+
+/// Signals to `serve` and `demo`, at every stage: what they started is stopped.
+@Suite(.timeLimit(.minutes(2))) struct SignalTests {
+    @Test(arguments: [
+        ("initialising", SIGTERM), ("initialising", SIGINT), ("accepting", SIGTERM), ("accepting", SIGINT),
+    ])
+    func serveStopsItsPostgresAndExitsWithZero(_ stage: String, _ signal: Int32) async throws {
+        let directory = "/tmp/pushreg-signal-\(UUID())"
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let service = try RunningProgram.start(["serve", "--embedded", directory, "--port", "0"])
+        #expect(await service.line(with: stage) != nil, "\(service.text)")
+        // A Ctrl-C reaches all that the terminal knows of, also what makes and starts the database.
+        if signal == SIGINT { service.sendToGroup(signal) } else { service.send(signal) }
+        #expect(await service.end() == 0, "\(service.text)")
+        #expect(RunningProgram.idsRunning(in: directory) == [])
+        #expect(service.text.contains("accepting") == (stage == "accepting"))
+        // The database is whole: it is found again.
+        let apps = try await Program.run(["apps", "list", "--embedded", directory])
+        #expect(apps.status == 0, "\(apps.words)")
+        #expect(RunningProgram.idsRunning(in: directory) == [])
+    }
+
+    @Test func serveStopsWhilePostgresDoesNotAnswer() async throws {
+        let server = try SilentServer()
+        let service = try RunningProgram.start([
+            "serve", "--database-url", "host=127.0.0.1 port=\(server.port)", "--request-timeout", "PT1H",
+        ])
+        await server.accept()
+        service.send(SIGTERM)
+        #expect(await service.end() == 0, "\(service.text)")
+    }
+
+    @Test(arguments: [("Starting a service", SIGTERM), ("Starting a service", SIGINT), ("1.", SIGTERM), ("5.", SIGINT)])
+    func demoStopsAndRemovesWhatItMade(_ stage: String, _ signal: Int32) async throws {
+        let demo = try RunningProgram.start(["demo"])
+        let first = try #require(await demo.line(with: "Postgres of its own"))
+        let directory = try #require(first.firstMatch(of: /\/\S*pushreg-demo-\S+/)).output
+        if !first.contains(stage) { #expect(await demo.line(with: stage) != nil, "\(demo.text)") }
+        if signal == SIGINT { demo.sendToGroup(signal) } else { demo.send(signal) }
+        #expect(await demo.end() == 1, "\(demo.text)")
+        #expect(demo.text.hasSuffix("The demo was interrupted; its service and database are stopped and removed."))
+        #expect(RunningProgram.idsRunning(in: String(directory)) == [])
+        #expect(!FileManager.default.fileExists(atPath: String(directory)))
+    }
+
+    @Test func demoWhoseReaderLeavesRemovesWhatItMade() async throws {
+        let path = Program.executable.path
+        let outcome = try await Program.run(
+            URL(fileURLWithPath: "/bin/bash"),
+            ["-c", "'\(path)' demo | head -n 3 > /dev/null; echo ${PIPESTATUS[0]}"],
+            [:]
+        )
+        #expect(outcome.results == "1\n")
+        let directory = try #require(outcome.words.firstMatch(of: /\/\S*pushreg-demo-\S+/), "\(outcome.words)").output
+        #expect(RunningProgram.idsRunning(in: String(directory)) == [])
+        #expect(!FileManager.default.fileExists(atPath: String(directory)))
+    }
+}
+
+/// Takes a connection on 127.0.0.1 and says nothing.
+private final class SilentServer: Sendable {
+    let port: UInt16
+    private let listener: Int32
+
+    init() throws {
+        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let number = listener
+        let status = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                bind(number, address, length) | listen(number, 8) | getsockname(number, address, &length)
+            }
+        }
+        guard status == 0 else { throw ServiceFault(detail: "no listener: \(errno)") }
+        port = UInt16(bigEndian: address.sin_port)
+    }
+
+    deinit { close(listener) }
+
+    /// Waits for a connection, which stays open.
+    func accept() async {
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            Thread.detachNewThread { [listener] in
+                _ = Glibc.accept(listener, nil, nil)
+                continuation.resume()
+            }
+        }
+    }
+}
