@@ -3,7 +3,6 @@ import Logging
 import PostgresDriver
 import RegistryCore
 import RegistryStore
-import ServiceLifecycle
 
 /// A Postgres that answers, and the pool of connections to it.
 struct Database: Sendable {
@@ -81,8 +80,7 @@ extension DatabaseSettings {
         let database = Database(pool: pool, logger: logger, isEmbedded: isEmbedded)
         return try await closing(
             after: {
-                // A Postgres that does not answer must not hold up a service that is told to stop.
-                try await cancelWhenGracefulShutdown { try await database.prepareSchema(policy) }
+                try await database.prepareSchema(policy)
                 return try await body(database)
             },
             { await pool.shutdown() }

@@ -44,6 +44,7 @@ extension CommandFailure {
 extension PostgresError {
     /// What is known of the reason, as the end of a sentence.
     fileprivate var reason: String {
+        if message == "timeout" { return "it did not answer in time." }
         var text = message ?? sqlState.map { "SQLSTATE \($0)" } ?? code.rawValue
         // libpq quotes the server as `FATAL:  28P01: password authentication failed …` after words of its own.
         if let quotation = text.matches(of: #/[A-Z]+: {2}[0-9A-Z]{5}: /#).last {
