@@ -20,7 +20,14 @@ public func buildApplication(
     onServing: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
 ) -> some ApplicationProtocol {
     let responder = RegistryResponder(registry: registry, configuration: configuration)
-    return makeApplication(responder: responder, configuration: configuration, logger: logger, onServing: onServing)
+    var application = makeApplication(
+        responder: responder,
+        configuration: configuration,
+        logger: logger,
+        onServing: onServing
+    )
+    application.addServices(Sweeper(registry: registry, interval: configuration.sweepInterval, logger: logger))
+    return application
 }
 
 /// Puts a responder behind the connections that the service serves, with their limits.

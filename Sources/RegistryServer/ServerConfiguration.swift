@@ -8,18 +8,22 @@ public struct ServerConfiguration: Sendable {
     public var insecureNoAuth: Bool
     /// The sizes and times beyond which a request is refused or its connection closed.
     public var limits: Limits
+    /// How long it rests between two sweeps, on average.
+    public var sweepInterval: Duration
 
     /// Makes a configuration; the defaults are those of `pushreg serve`.
     public init(
         host: String = "127.0.0.1",
         port: Int = 8080,
         insecureNoAuth: Bool = false,
-        limits: Limits = Limits()
+        limits: Limits = Limits(),
+        sweepInterval: Duration = .seconds(60)
     ) {
         self.host = host
         self.port = port
         self.insecureNoAuth = insecureNoAuth
         self.limits = limits
+        self.sweepInterval = sweepInterval
     }
 
     /// Whether `host` can be reached from this machine only, as `insecureNoAuth` demands.

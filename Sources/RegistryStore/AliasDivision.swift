@@ -87,7 +87,7 @@ struct AliasDivision {
         if !remaining.isEmpty {
             _ = try divide(remaining, after: end, closed: Set(closing), ended, transaction)
         }
-        _ = try transaction.execute(statements.forgetClosed)
+        _ = try transaction.pipeline([statements.forgetClosed, statements.forgetOld])
     }
 
     // MARK: Division
@@ -114,7 +114,7 @@ struct AliasDivision {
             closedActivityID: closedActivityID,
             endedAt: end
         )
-        _ = try transaction.pipeline(remembered + [update])
+        _ = try transaction.pipeline(remembered + [update, statements.forgetOld])
         return results.last ?? .failure(refusal())
     }
 

@@ -92,6 +92,15 @@ struct AliasIdentityStatements {
         """
     }
 
+    /// What nobody can refer to any more: a request observed then is past its lifetime.
+    var forgetOld: SQL {
+        """
+        DELETE FROM alias_registrations r
+        WHERE \(sql: identity("r"))
+            AND r.observed_at <= now() - \(scope.app.settings.activityLifetime) - \(scope.app.settings.tombstoneRetention)
+        """
+    }
+
     /// Of closed activities only the digests are kept: they say which tokens may not begin a new one.
     var forgetClosed: SQL {
         """

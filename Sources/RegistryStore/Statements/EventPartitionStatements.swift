@@ -7,13 +7,13 @@ enum EventPartitionStatements {
 
     /// Whoever gets it changes partitions, for as long as its transaction runs.
     static let lock: SQL =
-        "SELECT pg_try_advisory_xact_lock(hashtext('pushreg event partitions'), 'events'::regclass::int)"
+        "SELECT pg_try_advisory_xact_lock(hashtext('pushreg event partitions'), 'events'::regclass::oid::int)"
 
     /// Names of partitions that the coming days' events need: each app's retention leads to days of its own.
     static let missing: SQL = """
         SELECT name FROM (
             SELECT DISTINCT 'events_' || to_char((now() + a.event_retention)::date + 1 + ahead.days, 'YYYYMMDD') AS name
-            FROM apps a CROSS JOIN generate_series(0, \(daysAhead)) AS ahead (days)
+            FROM apps a CROSS JOIN generate_series(0, \(unescaped: "\(daysAhead)")) AS ahead (days)
         ) AS wanted
         WHERE to_regclass(wanted.name) IS NULL
         ORDER BY name

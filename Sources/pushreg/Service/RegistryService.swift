@@ -60,6 +60,7 @@ struct RegistryService: Service {
         configuration.host = settings.host
         configuration.port = settings.port
         configuration.insecureNoAuth = settings.isInsecure
+        configuration.sweepInterval = settings.sweepInterval
         var serverLogger = logger
         // The server announces itself at level info; that line is ours, with the address.
         if logger.logLevel == .info { serverLogger.logLevel = .notice }

@@ -42,6 +42,15 @@ struct ServiceOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
+            "How long the service rests between two sweeps (expiry written down, old records deleted), as an ISO 8601 "
+                + "duration; PT1M unless given (PUSHREG_SWEEP_INTERVAL).",
+            valueName: "duration"
+        )
+    )
+    var sweepInterval: String?
+
+    @Option(
+        help: ArgumentHelp(
             "The least severe events that are logged: trace, debug, info, notice, warning, error or critical; info "
                 + "unless given (PUSHREG_LOG_LEVEL).",
             valueName: "level"
@@ -59,6 +68,7 @@ struct ServiceOptions: ParsableArguments {
         flags[.insecureNoAuth] = insecureNoAuth ? .bool(true) : nil
         flags[.maxConnections] = maxConnections.map { .int($0) }
         flags[.requestTimeout] = requestTimeout.map { .string($0) }
+        flags[.sweepInterval] = sweepInterval.map { .string($0) }
         flags[.logLevel] = logLevel.map { .string($0) }
         return flags
     }

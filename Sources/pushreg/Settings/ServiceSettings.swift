@@ -3,7 +3,8 @@ import RegistryCore
 
 /// How the service listens and how it uses its database, as the sources say.
 ///
-/// Reads `migrate`, `host`, `port`, `insecureNoAuth`, `maxConnections`, `requestTimeout` and `logLevel`.
+/// Reads `migrate`, `host`, `port`, `insecureNoAuth`, `maxConnections`, `requestTimeout`, `sweepInterval` and
+/// `logLevel`.
 struct ServiceSettings: Sendable {
     let migrates: Bool
     let host: String
@@ -11,6 +12,7 @@ struct ServiceSettings: Sendable {
     let isInsecure: Bool
     let maximumConnections: Int
     let requestTimeout: Duration
+    let sweepInterval: Duration
     let logLevel: Logger.Level
 
     /// - Throws: a ``CommandFailure`` that names the first setting whose value will not do.
@@ -20,21 +22,10 @@ struct ServiceSettings: Sendable {
         port = try sources.number(.port, in: 0...65_535)
         isInsecure = try sources.find(.insecureNoAuth)?.isTrue ?? false
         maximumConnections = try sources.number(.maxConnections, in: 1...10_000)
-        requestTimeout = try Self.requestTimeout(sources)
+        requestTimeout = try sources.duration(.requestTimeout, in: .milliseconds(1) ... .seconds(3600), such: "PT5S")
+        sweepInterval = try sources.duration(.sweepInterval, in: .seconds(1) ... .seconds(86_400), such: "PT1M")
         logLevel = try Self.logLevel(sources)
         if isInsecure { try Self.checkLoopback(host) }
-    }
-
-    private static func requestTimeout(_ sources: SettingSources) throws(CommandFailure) -> Duration {
-        guard let found = try sources.find(.requestTimeout), let text = found.text else { return .seconds(5) }
-        guard let duration = ISO8601Duration.parse(text), (.milliseconds(1) ... .seconds(3600)).contains(duration)
-        else {
-            throw CommandFailure(
-                .usage,
-                "\(found.givenName) must be an ISO 8601 duration of at most an hour, such as PT5S."
-            )
-        }
-        return duration
     }
 
     private static func logLevel(_ sources: SettingSources) throws(CommandFailure) -> Logger.Level {
@@ -64,6 +55,22 @@ struct ServiceSettings: Sendable {
 }
 
 extension SettingSources {
+    fileprivate func duration(
+        _ setting: Setting,
+        in range: ClosedRange<Duration>,
+        such example: String
+    ) throws(CommandFailure) -> Duration {
+        guard let found = try find(setting), let text = found.text else { return range.lowerBound }
+        guard let duration = ISO8601Duration.parse(text), range.contains(duration) else {
+            let limits = "\(ISO8601Duration.format(range.lowerBound)) to \(ISO8601Duration.format(range.upperBound))"
+            throw CommandFailure(
+                .usage,
+                "\(found.givenName) must be an ISO 8601 duration of \(limits), such as \(example)."
+            )
+        }
+        return duration
+    }
+
     fileprivate func number(_ setting: Setting, in range: ClosedRange<Int>) throws(CommandFailure) -> Int {
         guard let found = try find(setting), let number = found.number else { return range.lowerBound }
         guard range.contains(number) else {

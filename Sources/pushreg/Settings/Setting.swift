@@ -53,12 +53,14 @@ extension Setting {
     static let maxConnections = Setting("maxConnections", .int, fallback: .int(16))
     /// How long a request may wait for Postgres, ISO 8601.
     static let requestTimeout = Setting("requestTimeout", .string, fallback: .string("PT5S"))
+    /// How long the service rests between two sweeps, ISO 8601.
+    static let sweepInterval = Setting("sweepInterval", .string, fallback: .string("PT1M"))
     static let logLevel = Setting("logLevel", .string, fallback: .string("info"))
 
     /// All settings of the service, in the order in which they are shown.
     static let all = [
         embedded, databaseUrl, unsafeDurability, migrate, host, port, insecureNoAuth, maxConnections, requestTimeout,
-        logLevel,
+        sweepInterval, logLevel,
     ]
 
     /// The config file itself, which no config file can name.

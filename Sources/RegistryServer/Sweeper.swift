@@ -1,0 +1,79 @@
+import Logging
+import Metrics
+import RegistryCore
+import RegistryStore
+import ServiceLifecycle
+
+/// Writes down what has expired and deletes what is past its retention, in small steps, for as long as the service runs.
+///
+/// Nothing depends on its being on time: what has expired is not handed out, swept or not. Any number of instances
+/// share the work, each page being a transaction of its own that waits for nobody, and whatever is interrupted goes on
+/// with the next sweep.
+struct Sweeper: Service {
+    let registry: Registry
+    /// From the end of a sweep to the begin of the next one, on average.
+    let interval: Duration
+    let logger: Logger
+
+    /// Rows a transaction: few, so that nobody who needs one of them waits long.
+    private static let pageSize = 200
+    /// After a page it rests for so many times as long as the page took, so that callers come first: the more they
+    /// have to do, the longer pages take.
+    private static let rest = 3.0
+
+    /// Sweeps until the service is told to stop.
+    func run() async {
+        await cancelWhenGracefulShutdown {
+            while true {
+                // Instances that were started together do not sweep together.
+                let jitter = Double.random(in: 0.5..<1.5)
+                guard (try? await Task.sleep(for: interval * jitter)) != nil else { return }
+                await sweepOnce()
+            }
+        }
+    }
+
+    /// Does all that is to be done now. What fails is logged, and left for the next time.
+    func sweepOnce() async {
+        do {
+            _ = try await registry.renewEventPartitions()
+            for app in try await registry.apps() {
+                for environment in APNSEnvironment.allCases {
+                    try await sweep(Scope(app: app, environment: environment))
+                }
+            }
+            Counter(label: "pushreg_sweeps_total").increment()
+        } catch is CancellationError {
+            // The rest is for whoever sweeps next.
+        } catch {
+            logger.warning("a sweep was given up", metadata: ["error": "\(error)"])
+            Counter(label: "pushreg_sweep_failures_total").increment()
+        }
+    }
+
+    private func sweep(_ scope: Scope) async throws {
+        for task in SweepTask.allCases {
+            let counter = Counter(label: "pushreg_sweep_rows_total", dimensions: [("task", task.rawValue)])
+            var total = 0
+            while true {
+                let start = ContinuousClock.now
+                let count = try await registry.sweep(task, limit: Self.pageSize, in: scope)
+                counter.increment(by: count)
+                total += count
+                guard count == Self.pageSize else { break }
+                try await Task.sleep(for: (ContinuousClock.now - start) * Self.rest)
+            }
+            if total > 0 { log(task, total, scope) }
+        }
+    }
+
+    private func log(_ task: SweepTask, _ count: Int, _ scope: Scope) {
+        logger.info(
+            "swept",
+            metadata: [
+                "task": "\(task.rawValue)", "rows": "\(count)", "app": "\(scope.app.bundleID)",
+                "environment": "\(scope.environment.rawValue)",
+            ]
+        )
+    }
+}

@@ -1,0 +1,195 @@
+import Dispatch
+import Foundation
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+/// R5 and the retention: what the sweep writes down and deletes, and that nothing waits for it.
+@Suite struct SweepTests {
+    private static let alias = Alias.sample("orderId", "42")
+
+    @Test func expiryHoldsWithoutASweepAndIsWrittenDownByIt() async throws {
+        let activity = try await TestActivity.make()
+        try await activity.register(1, at: .minutesAgo(5), aliases: [Self.alias])
+        try await activity.age(by: "9 hours")
+        #expect(try await activity.record()?.answer.state == .expired)
+        #expect(try await activity.tokens(Self.alias) == [])
+        #expect(try await activity.sweep(.expiry) == 1)
+        #expect(try await activity.events() == ["registered", "expired"])
+        #expect(try await activity.retired() == ["expired"])
+        #expect(try await activity.count("SELECT count(*) FROM activities WHERE token IS NULL") == 1)
+        #expect(try await activity.count("SELECT count(*) FROM activity_aliases WHERE ended") == 1)
+        #expect(try await activity.sweep(.expiry) == 0)
+        // What comes late changes nothing of it.
+        #expect(await activity.problem { try await activity.register(2, at: .minutesAgo(1)) }?.code == .activityExpired)
+        #expect(try await activity.count("SELECT count(*) FROM activities WHERE token IS NULL") == 1)
+        #expect(try await activity.tokens(Self.alias) == [])
+        try await activity.end()
+        #expect(try await activity.record()?.answer.state == .ended)
+    }
+
+    @Test func instancesShareTheWork() async throws {
+        let activity = try await TestActivity.make()
+        for number in 0..<60 { try await activity.another("a\(number)").register(number, at: .minutesAgo(5)) }
+        try await activity.age(by: "9 hours")
+        let registries = (0..<4).map { _ in activity.database.anotherRegistry(maximumConnections: 2) }
+        let total = try await withThrowingTaskGroup(of: Int.self) { group in
+            for registry in registries {
+                group.addTask {
+                    var total = 0
+                    for _ in 0..<20 { total += try await registry.sweep(.expiry, limit: 5, in: activity.scope) }
+                    return total
+                }
+            }
+            return try await group.reduce(0, +)
+        }
+        #expect(total == 60)
+        #expect(try await activity.count("SELECT count(*) FROM events WHERE type = 'expired'") == 60)
+    }
+
+    @Test func sweepWaitsForNobody() async throws {
+        let activity = try await TestActivity.make()
+        try await activity.register(1, at: .minutesAgo(5))
+        try await activity.another("other").register(2, at: .minutesAgo(5))
+        try await activity.age(by: "9 hours")
+        let swept = try await activity.database.pool.withSession { session in
+            try session.transaction { transaction in
+                _ = try transaction.execute("SELECT FROM activities WHERE activity_id = 'other' FOR UPDATE")
+                let result = Awaited { try await activity.sweep(.expiry) }
+                return try result.get()
+            }
+        }
+        #expect(swept == 1)
+        #expect(try await activity.sweep(.expiry) == 1)
+    }
+
+    @Test func tombstonesGoWithAllThatWasTheirs() async throws {
+        let activity = try await TestActivity.make()
+        try await activity.register(1, at: .minutesAgo(6), aliases: [Self.alias])
+        try await activity.register(2, at: .minutesAgo(5), aliases: [.sample("orderId", "43")])
+        try await activity.end()
+        try await activity.age(by: "7 days")
+        // Not yet: it outlives its expiry by its retention.
+        #expect(try await activity.sweep(.tombstones) == 0)
+        try await activity.age(by: "9 hours")
+        #expect(try await activity.sweep(.tombstones) == 1)
+        for table in ["activities", "token_values", "retired_tokens", "activity_aliases"] {
+            #expect(try await activity.count("SELECT count(*) FROM \(unescaped: table)") == 0, "\(table)")
+        }
+        // Nothing returns: what is that old has expired.
+        let problem = await activity.problem { try await activity.register(1, at: .minutesAgo(60 * 24 * 7)) }
+        #expect(problem?.code == .activityExpired)
+    }
+
+    @Test func runningActivitiesAndTakenTokensStay() async throws {
+        let first = try await TestActivity.make("first")
+        let second = first.another("second")
+        try await first.register(1, at: .minutesAgo(6), aliases: [Self.alias])
+        try await first.end()
+        try await first.age(by: "8 days")
+        try await second.register(1, at: .minutesAgo(5), aliases: [Self.alias])
+        #expect(try await first.sweep(.tombstones) == 1)
+        #expect(try await first.tokens(Self.alias) == [.sample(1)])
+        #expect(try await first.record() == nil)
+    }
+
+    @Test func aLateRequestKeepsItsTombstone() async throws {
+        let activity = try await TestActivity.make()
+        try await activity.register(1, at: .minutesAgo(5))
+        try await activity.end()
+        try await activity.age(by: "8 days")
+        _ = await activity.problem { try await activity.register(2, at: .minutesAgo(1)) }
+        #expect(try await activity.sweep(.tombstones) == 0)
+        #expect(await activity.problem { try await activity.register(2, at: .minutesAgo(1)) }?.code == .activityEnded)
+    }
+
+    @Test func deathsOfUnknownValuesAreForgotten() async throws {
+        let activity = try await TestActivity.make()
+        _ = try await activity.report(1, 410)
+        try await activity.register(2, at: .minutesAgo(1))
+        #expect(try await activity.sweep(.values) == 0)
+        try await activity.age(by: "8 days")
+        #expect(try await activity.sweep(.values) == 1)
+        #expect(try await activity.count("SELECT count(*) FROM token_values") == 1)
+    }
+
+    @Test func identitiesGoAfterTheirActivities() async throws {
+        let activity = try await TestActivity.make()
+        let registration = ActivityRegistration.sample(token: .sample(1), observedAt: .minutesAgo(5))
+        let registry = activity.database.registry
+        _ = try await registry.register(registration, alias: "match-7", owner: .app, in: activity.scope, by: "test")
+        #expect(try await activity.sweep(.identities) == 0)
+        try await activity.age(by: "8 days")
+        #expect(try await activity.sweep(.identities) == 1)
+        for table in ["alias_identities", "alias_registrations"] {
+            #expect(try await activity.count("SELECT count(*) FROM \(unescaped: table)") == 0, "\(table)")
+        }
+    }
+
+    @Test func eventsGoByPartition() async throws {
+        let activity = try await TestActivity.make()
+        let registry = activity.database.registry
+        // The event of the app's creation lies in the default partition, and so must what goes on the same day.
+        #expect(try await registry.renewEventPartitions().made == 3)
+        _ = try await activity.database.pool.withSession { try $0.execute("DELETE FROM events").count }
+        #expect(try await registry.renewEventPartitions().made == 1)
+        try await activity.register(1, at: .minutesAgo(5))
+        #expect(try await activity.count("SELECT count(*) FROM events_default") == 0)
+        #expect(try await activity.events() == ["registered"])
+        #expect(try await registry.renewEventPartitions() == (0, 0))
+        try await activity.database.pool.withSession { session in
+            try session.simple(
+                """
+                DO $$ BEGIN EXECUTE format('CREATE TABLE events_%s PARTITION OF events FOR VALUES FROM (%L) TO (%L)',
+                    to_char(current_date - 1, 'YYYYMMDD'), current_date - 1, current_date); END $$;
+                INSERT INTO events (app_number, drop_on, type, who) VALUES (1, current_date - 1, 'past', 'test');
+                INSERT INTO events (app_number, drop_on, type, who) VALUES (1, current_date - 2, 'past', 'test');
+                """
+            )
+        }
+        #expect(try await registry.renewEventPartitions().dropped == 1)
+        #expect(try await activity.count("SELECT count(*) FROM events WHERE type = 'past'") == 0)
+        #expect(try await activity.events() == ["registered"])
+    }
+}
+
+extension TestActivity {
+    func sweep(_ task: SweepTask) async throws -> Int {
+        try await database.registry.sweep(task, limit: 100, in: scope)
+    }
+
+    /// Makes all that is stored so much older, events and feedback aside.
+    func age(by interval: String) async throws {
+        try await database.pool.withSession { session in
+            try session.simple(
+                """
+                UPDATE activities SET started_at = started_at - interval '\(interval)',
+                    expires_at = expires_at - interval '\(interval)', touched_at = touched_at - interval '\(interval)',
+                    token_observed_at = token_observed_at - interval '\(interval)';
+                UPDATE token_values SET touched_at = touched_at - interval '\(interval)';
+                UPDATE alias_identities SET touched_at = touched_at - interval '\(interval)'
+                """
+            )
+        }
+    }
+}
+
+/// Runs something asynchronous from a connection's own thread, which may block.
+private final class Awaited<Value: Sendable>: @unchecked Sendable {
+    private let done = DispatchSemaphore(value: 0)
+    private var result: Result<Value, any Error>?
+
+    init(_ body: @escaping @Sendable () async throws -> Value) {
+        Task {
+            do { result = .success(try await body()) } catch { result = .failure(error) }
+            done.signal()
+        }
+    }
+
+    func get() throws -> Value {
+        done.wait()
+        return try result!.get()
+    }
+}
