@@ -144,6 +144,9 @@ struct AliasDivision {
             named.defaultAliases = name
             return (id: id, registration: named)
         }
-        return try Registry.merge(named, in: scope, by: who) { try transaction.pipeline($0) }
+        let results = try Registry.merge(named, in: scope, by: who) { try transaction.pipeline($0) }
+        // What was erased leaves no identity either: the transaction is given up.
+        for case .failure(let problem) in results where problem.isOfErased { throw problem }
+        return results
     }
 }

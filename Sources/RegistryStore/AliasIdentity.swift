@@ -29,10 +29,12 @@ struct AliasIdentity {
     ) throws {
         let results = try transaction.pipeline([
             statements.lock(observedAt: observedAt), statements.clock(token: token), statements.activity,
-            statements.openRegistrations,
+            statements.openRegistrations, Refusal.facts(in: statements.scope),
         ])
         (receivedAt, tokenDigest, isTokenKnown) = try results[1][0].decode(Date.self, [UInt8].self, Bool.self)
-        guard let identity = results[0].rows.first else { throw Registry.refusal(of: observedAt, at: receivedAt) }
+        guard let identity = results[0].rows.first else {
+            throw try Refusal(of: observedAt, results[4][0]).problem
+        }
         (activityID, closedActivityID, endedAt) = try identity.decode(String?.self, String?.self, Date?.self)
         activity = try results[2].rows.first.map { try MergedActivity($0) }
         registrations = try results[3].rows.map(Self.registration)

@@ -42,12 +42,16 @@ extension Registry {
         by who: String
     ) async throws {
         let statements = AliasIdentityStatements(alias: alias, owner: owner, scope: scope)
-        try await write { session in
-            try session.transaction { transaction in
-                let identity = try AliasIdentity(statements, token: nil, observedAt: observedAt, transaction)
-                let division = AliasDivision(identity: identity, statements: statements, scope: scope, who: who)
-                try division.end(reason: reason, observedAt: observedAt, transaction)
+        do {
+            try await write { session in
+                try session.transaction { transaction in
+                    let identity = try AliasIdentity(statements, token: nil, observedAt: observedAt, transaction)
+                    let division = AliasDivision(identity: identity, statements: statements, scope: scope, who: who)
+                    try division.end(reason: reason, observedAt: observedAt, transaction)
+                }
             }
+        } catch let problem as Problem where problem.isOfErased {
+            // What was erased is over as it is.
         }
     }
 }

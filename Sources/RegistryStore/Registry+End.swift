@@ -16,16 +16,13 @@ extension Registry {
         let statements = EndStatements(scope: scope, who: who)
         try await write { session in
             let all = statements.end([id.rawValue], reason: reason, observedAt: observedAt)
-            let ended = try session.pipeline(all + ["SELECT clock_timestamp()"])
+            let ended = try session.pipeline(all + [Refusal.facts(in: scope)])
             guard ended[0].isEmpty else { return }
-            throw try Self.refusal(of: observedAt, at: ended[all.count][0].column(0, as: Date.self))
+            let refusal = try Refusal(of: observedAt, ended[all.count][0])
+            // What was erased is over as it is.
+            if case .erased = refusal { return }
+            throw refusal.problem
         }
-    }
-
-    /// Why a statement that guards against times in the future and deleted apps touched nothing.
-    static func refusal(of observedAt: Date?, at serverTime: Date) -> Problem {
-        guard let observedAt, observedAt > serverTime else { return Problem(.unknownApp, "The app was deleted.") }
-        return .clockSkew(serverTime)
     }
 
     /// Ends all running activities that bear the alias, a thousand a transaction.

@@ -38,10 +38,10 @@ extension Registry {
         _ transaction: borrowing PostgresTransaction
     ) throws {
         let results = try transaction.pipeline([
-            statements.lockInstallation, "SELECT clock_timestamp()", statements.lock(listed: state.listedIDs),
+            statements.lockInstallation, Refusal.facts(in: statements.scope), statements.lock(listed: state.listedIDs),
         ])
         guard !results[0].isEmpty else {
-            throw try refusal(of: state.observedAt, at: results[1][0].column(0, as: Date.self))
+            throw try Refusal(of: state.observedAt, results[1][0]).problem
         }
     }
 

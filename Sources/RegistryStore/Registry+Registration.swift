@@ -38,7 +38,7 @@ extension Registry {
             open.removeAll(where: round.contains)
             let answers = try Self.merge(batch, in: scope, by: who, run)
             for index in round {
-                results[index] = answers.answer(to: registrations[index].registration, as: registrations[index].id)
+                results[index] = try answers.answer(to: registrations[index].registration, as: registrations[index].id)
             }
         }
         return registrations.indices.compactMap { results[$0] }
@@ -57,7 +57,7 @@ extension Registry {
             owners: results[statements.ownershipIndex]
         )
         if answers.merged.count < batch.activityIDs.count {
-            answers.serverTime = try run(["SELECT clock_timestamp()"])[0][0].column(0, as: Date.self)
+            answers.refusalFacts = try run([Refusal.facts(in: scope)])[0][0]
         }
         return answers
     }
@@ -67,8 +67,8 @@ extension Registry {
 struct RegistrationAnswers {
     var merged: [String: MergedActivity] = [:]
     private var tokens: [[UInt8]: ClaimedToken] = [:]
-    /// Postgres's clock, asked for when a request was refused for its time.
-    var serverTime: Date?
+    /// Asked for when a request was refused whole.
+    var refusalFacts: PostgresRow?
 
     init(merged: PostgresResult, owners: PostgresResult) throws {
         for row in merged.rows {
@@ -81,8 +81,11 @@ struct RegistrationAnswers {
         }
     }
 
-    func answer(to registration: ActivityRegistration, as id: String) -> Result<RegistrationAnswer, Problem> {
-        guard let activity = merged[id] else { return .failure(refusal(of: registration)) }
+    func answer(
+        to registration: ActivityRegistration,
+        as id: String
+    ) throws -> Result<RegistrationAnswer, Problem> {
+        guard let activity = merged[id] else { return .failure(try refusal(of: registration)) }
         switch activity.outcome {
         case "refused": return .failure(.init(.activityEnded, "The activity has ended; an id is used once.", activity))
         case "expired": return .failure(.init(.activityExpired, "The activity's lifetime is over.", activity))
@@ -108,11 +111,9 @@ struct RegistrationAnswers {
         return .success(RegistrationAnswer(outcome: .reactivated, activity: answer))
     }
 
-    private func refusal(of registration: ActivityRegistration) -> Problem {
-        guard let serverTime, let observedAt = registration.observedAt, observedAt > serverTime else {
-            return Problem(.unknownApp, "The app was deleted.")
-        }
-        return .clockSkew(serverTime)
+    private func refusal(of registration: ActivityRegistration) throws -> Problem {
+        guard let refusalFacts else { return Problem(.internalError, "The registry could not carry out the request.") }
+        return try Refusal(of: registration.observedAt, refusalFacts).problem
     }
 }
 

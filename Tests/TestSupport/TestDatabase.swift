@@ -66,7 +66,7 @@ actor TestCluster {
         let task = Task {
             try await EmbeddedPostgres.open(
                 directory,
-                settings: ["fsync": "off", "max_connections": "200", "shared_buffers": "256MB"],
+                settings: ["fsync": "off", "max_connections": "400", "shared_buffers": "256MB"],
                 logger: Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }
             )
         }

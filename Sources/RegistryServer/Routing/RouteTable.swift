@@ -19,6 +19,7 @@ extension Route {
             .scoped(.post, "…/feedback", for: .senderCalls, body: .batch) { try await $0.takeFeedback() },
             .scoped(.post, "…/activities/{activityId}/release", for: .adminCalls) { try await $0.releaseActivity() },
             .scoped(.post, "…/release", for: .adminCalls) { try await $0.releaseAll() },
+            .scoped(.post, "…/erasures", for: .adminCalls, body: .single) { try await $0.erase() },
             .plain(.get, "/v1/apps", for: .appReads) { try await $0.listApps() },
             .plain(.put, "/v1/apps/{bundleId}", for: .appChanges, body: .single) { try await $0.putApp() },
             .plain(.get, "/v1/apps/{bundleId}", for: .appReads) { try await $0.readApp() },

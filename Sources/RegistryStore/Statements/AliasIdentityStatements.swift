@@ -35,9 +35,24 @@ struct AliasIdentityStatements {
         SELECT app.app_number, \(environment)::apns_environment, \(alias), \(ownerText)
         FROM apps app
         WHERE app.app_number = \(app) AND coalesce(\(observedAt) <= now() + interval '5 minutes', true)
+            AND NOT \(sql: isErased(observedAt))
         ON CONFLICT (app_number, environment, alias, owner) DO UPDATE SET touched_at = clock_timestamp()
         RETURNING stored.activity_id, stored.closed_activity_id, stored.ended_at
         """
+    }
+
+    /// The alias or its owner was erased after the request was observed.
+    private func isErased(_ observedAt: Date?) -> SQL {
+        let names = ["alias:\(Alias.liveActivityKind):\(alias)", ownerText]
+        return ErasureStatements.isErased(
+            digests: """
+                ARRAY(SELECT sha256(uuid_send(app.erasure_salt) || convert_to(named.name, 'UTF8'))
+                    FROM unnest(\(names)) AS named (name))
+                """,
+            activity: "NULL",
+            observedAt: "coalesce(\(observedAt), now())",
+            in: scope
+        )
     }
 
     /// The clock after the lock was got, the token's digest, and whether the identity ever knew the token.

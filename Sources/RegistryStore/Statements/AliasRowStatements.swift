@@ -32,9 +32,9 @@ enum AliasRowStatements {
             "UPDATE activity_aliases al SET ended = true \(sql: rows(of: "a.aliases", ids, scope, where: over, "false"))"
     }
 
-    /// Removes all rows of activities that are over.
+    /// Removes all rows of activities.
     static func deletion(_ ids: [String], in scope: Scope) -> SQL {
-        "DELETE FROM activity_aliases al \(sql: rows(of: "a.aliases", ids, scope, where: "true", "true"))"
+        "DELETE FROM activity_aliases al \(sql: rows(of: "a.aliases", ids, scope, where: "true", isOver))"
     }
 
     /// What the rows' column `ended` says of activity `a`.

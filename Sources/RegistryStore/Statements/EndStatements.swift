@@ -51,7 +51,7 @@ struct EndStatements {
         SELECT app.app_number, \(environment)::apns_environment, e.activity_id, now(), app.activity_lifetime,
             now() + app.activity_lifetime, e.ended_at, \(reason.rawValue)::end_reason, 'ended', now()
         FROM apps app CROSS JOIN (\(sql: ends)) AS e
-        WHERE app.app_number = \(app)
+        WHERE app.app_number = \(app) AND NOT \(sql: isErased)
         ORDER BY e.activity_id
         ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET
             token = NULL,
@@ -65,6 +65,17 @@ struct EndStatements {
             touched_at = clock_timestamp()
         RETURNING \(unescaped: MergedActivity.columns)
         """
+    }
+
+    /// An erased activity needs no other tombstone, and one by its id would name it.
+    private var isErased: SQL {
+        let activity: SQL = "\(unescaped: ErasureStatements.digest("'activity:' || e.activity_id"))"
+        return ErasureStatements.isErased(
+            digests: "ARRAY[\(sql: activity)]",
+            activity: activity,
+            observedAt: "'infinity'",
+            in: scope
+        )
     }
 
     private func event(_ ids: [String]) -> SQL {

@@ -136,8 +136,7 @@ struct FeedbackStatements {
         EventStatements.insertion(
             """
             SELECT t.effect::text AS type, \(unescaped: EventStatements.columns(of: "h"))
-            FROM \(sql: affected)
-            JOIN token_holders h ON \(sql: inScope("h")) AND h.token_digest = t.token_digest
+            FROM \(sql: affected) \(sql: quarantine.holders)
             """,
             by: who,
             in: scope

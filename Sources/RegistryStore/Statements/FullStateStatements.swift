@@ -18,9 +18,20 @@ struct FullStateStatements {
         INSERT INTO installations AS stored (app_number, environment, installation_hash)
         SELECT app.app_number, \(environment)::apns_environment, \(installation.bytes)
         FROM apps app WHERE app.app_number = \(app) AND \(observedAt) <= now() + interval '5 minutes'
+            AND NOT \(sql: isErased)
         ON CONFLICT (app_number, environment, installation_hash) DO UPDATE SET touched_at = clock_timestamp()
         RETURNING stored.touched_at
         """
+    }
+
+    private var isErased: SQL {
+        let name = "installation:\(installation)"
+        return ErasureStatements.isErased(
+            digests: "ARRAY[sha256(uuid_send(app.erasure_salt) || convert_to(\(name), 'UTF8'))]",
+            activity: "NULL",
+            observedAt: "\(observedAt)",
+            in: scope
+        )
     }
 
     /// Remembers the greatest `observedAt`.

@@ -33,6 +33,16 @@ struct QuarantineStatements {
         """
     }
 
+    /// Whatever is current with value `t`, looked up value by value: joined whole, the planner would read all tables.
+    var holders: SQL {
+        """
+        CROSS JOIN LATERAL (
+            SELECT * FROM token_holders current
+            WHERE \(sql: inScope("current")) AND current.token_digest = t.token_digest LIMIT 1000
+        ) AS h
+        """
+    }
+
     /// Reports that may quarantine follow one another.
     var lockGuards: SQL {
         """
@@ -72,8 +82,16 @@ struct QuarantineStatements {
     /// 20 % of the current tokens of the guard's kind, at most 1000; so no more than 5000 are counted.
     private var limit: SQL {
         """
-        (SELECT count(*) / 5 FROM (SELECT FROM token_holders h WHERE \(sql: inScope("h")) AND h.kind = g.kind
-            LIMIT 5000) AS current)
+        (CASE g.kind WHEN 'update' THEN (SELECT count(*) FROM (
+                SELECT FROM activities a WHERE \(sql: inScope("a")) AND a.ended_at IS NULL
+                    AND a.expiry_recorded_at IS NULL AND a.expires_at > now() AND a.token IS NOT NULL LIMIT 5000
+            ) AS current)
+            WHEN 'start' THEN (SELECT count(*) FROM (
+                SELECT FROM start_tokens s WHERE \(sql: inScope("s")) AND s.token IS NOT NULL LIMIT 5000
+            ) AS current)
+            ELSE (SELECT count(*) FROM (
+                SELECT FROM device_tokens d WHERE \(sql: inScope("d")) AND d.kind = g.kind AND d.token IS NOT NULL LIMIT 5000
+            ) AS current) END / 5)
         """
     }
 
@@ -120,10 +138,9 @@ struct QuarantineStatements {
     /// - Parameter digests: a query of the quarantined values.
     private func release(_ digests: SQL) -> [SQL] {
         let inForce: SQL = """
-            token_holders h
-            JOIN token_values t ON \(sql: inScope("t")) AND t.token_digest = h.token_digest
+            token_values t \(sql: holders)
+            WHERE \(sql: inScope("t")) AND t.token_digest = ANY(ARRAY(\(sql: digests)))
                 AND h.claimed_at <= t.quarantined_at AND h.claimed_at > coalesce(t.dead_at, '-infinity')
-            WHERE \(sql: inScope("h")) AND h.token_digest = ANY(ARRAY(\(sql: digests)))
             """
         return [
             EventStatements.insertion(

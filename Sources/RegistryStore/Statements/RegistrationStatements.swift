@@ -40,7 +40,7 @@ struct RegistrationStatements {
         SELECT app.app_number, \(environment)::apns_environment, q.activity_id, now(), app.activity_lifetime,
             now() + app.activity_lifetime, 'observed', now()
         FROM apps app CROSS JOIN \(sql: batch.claims)
-        WHERE app.app_number = \(app) AND q.observed_at IS NULL
+        WHERE app.app_number = \(app) AND q.observed_at IS NULL AND NOT \(sql: isErasedActivity)
         ORDER BY q.activity_id
         ON CONFLICT (app_number, environment, activity_id) DO NOTHING
         """
@@ -122,10 +122,31 @@ struct RegistrationStatements {
             r.received_at
         FROM apps app CROSS JOIN (\(sql: timedRequests)) AS r
         WHERE app.app_number = \(app) AND (r.observed_at IS NULL OR r.observed_at <= now() + interval '5 minutes')
+            AND NOT \(sql: isErased)
         ORDER BY r.activity_id
         ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET \(unescaped: ActivityMerge.assignments)
         RETURNING \(unescaped: MergedActivity.columns)
         """
+    }
+
+    /// What was erased does not come back (the row of the app is called `app`).
+    private var isErased: SQL {
+        ErasureStatements.isErased(
+            digests: ErasureStatements.registrationDigests,
+            activity: "\(unescaped: ErasureStatements.digest("'activity:' || r.activity_id"))",
+            observedAt: "r.claimed_at",
+            in: scope
+        )
+    }
+
+    private var isErasedActivity: SQL {
+        let activity: SQL = "\(unescaped: ErasureStatements.digest("'activity:' || q.activity_id"))"
+        return ErasureStatements.isErased(
+            digests: "ARRAY[\(sql: activity)]",
+            activity: activity,
+            observedAt: "'infinity'",
+            in: scope
+        )
     }
 
     /// One upsert a token value: the greatest (time, activity) owns it (R2, R7), and stays its owner.

@@ -55,6 +55,12 @@ extension Probe {
             .fails(.activityNotFound),
         Probe("releaseActivity", "with a long id", .post("…/activities/\(Sample.longID)/release"))
             .fails(.invalidRequest),
+        Probe("erase", "an alias", .post("…/erasures", ["alias": ["kind": "orderId", "value": "o-10"]]))
+            .gives(200, ["activities": 0]),
+        Probe("erase", "an installation", .post("…/erasures", ["installationId": "phone-10"]))
+            .gives(200),
+        Probe("erase", "two at once", .post("…/erasures", ["subject": "u-1", "installationId": "phone-10"]))
+            .fails(.invalidRequest),
         Probe("releaseAll", "none or some", .post("…/release"))
             .gives(200),
     ]

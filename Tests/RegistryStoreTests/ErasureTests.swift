@@ -1,0 +1,172 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+/// All that is held about an alias, an installation or a user can be erased, and does not come back.
+@Suite struct ErasureTests {
+    private static let user = Alias.sample("userId", "erased-person")
+    private static let order = Alias.sample("orderId", "erased-order")
+    private static let installation = InstallationHash.sample(0xE7)
+    private static let subject = "erased-subject"
+
+    /// What may not be found afterwards: names, the installation's hash and the token's bytes in hex.
+    private static let needles =
+        ["erased-", Hexadecimal.encode(installation.bytes)]
+        + [7002, 7004].map { Hexadecimal.encode(PushToken.sample($0).bytes) }
+
+    /// A life with everything in it: an alias, an installation, a subject, a rotation, an end, an identity.
+    private static func live(in activity: TestActivity) async throws {
+        let registry = activity.database.registry
+        let scope = activity.scope
+        for (index, token) in [7001, 7002].enumerated() {
+            _ = try await registry.register(registration(token, 10 - index), as: activity.id, in: scope, by: subject)
+        }
+        let named = ActivityID.sample("erased-ended")
+        _ = try await registry.register(registration(7003, 8), as: named, in: scope, by: subject)
+        try await registry.end(named, reason: .ended, observedAt: .minutesAgo(7), in: scope, by: subject)
+        _ = try await registry.register(
+            registration(7004, 6),
+            alias: "erased-match",
+            owner: .installation(installation),
+            in: scope,
+            by: subject
+        )
+        let state = FullState(observedAt: .minutesAgo(5), items: [])
+        _ = try await registry.apply(state, of: installation, in: scope, by: subject)
+        // Someone else, who stays.
+        try await activity.another("bystander").register(8001, at: .minutesAgo(5), aliases: [.sample("orderId", "1")])
+    }
+
+    private static func registration(_ token: Int, _ minutes: Int) -> ActivityRegistration {
+        var registration = ActivityRegistration.sample(
+            token: .sample(token),
+            observedAt: .minutesAgo(Double(minutes)),
+            installation: installation,
+            aliases: [user, order]
+        )
+        registration.subject = subject
+        registration.metadata = try? Metadata(.object(["note": "erased-note"]))
+        return registration
+    }
+
+    @Test(arguments: [ErasureSubject.alias(user), .installation(installation), .subject(subject)])
+    func nothingIsFoundInADump(erased: ErasureSubject) async throws {
+        let activity = try await TestActivity.make("erased-activity")
+        try await Self.live(in: activity)
+        // The control: before, all of it is there.
+        let before = try await activity.dump()
+        for needle in Self.needles { #expect(before.contains(needle), "\(needle)") }
+        let counts = try await activity.database.registry.erase(erased, in: activity.scope, by: "admin")
+        #expect(counts.activities == 3 && counts.events > 0)
+        let after = try await activity.dump()
+        for needle in Self.needles {
+            // A phone that is not known to be theirs keeps its row, with a time and without a name.
+            let found = after.lines(with: needle).filter {
+                erased == .installation(Self.installation) || !$0.hasPrefix("installations ")
+            }
+            #expect(found == [], "\(needle)")
+        }
+        #expect(try await activity.another("bystander").currentToken() == .sample(8001))
+        #expect(try await activity.count("SELECT count(*) FROM events WHERE type = 'erased'") == 1)
+    }
+
+    @Test(arguments: [ErasureSubject.alias(user), .installation(installation), .subject(subject)])
+    func oldRequestsBringNothingBack(erased: ErasureSubject) async throws {
+        let activity = try await TestActivity.make("erased-activity")
+        let (registry, scope) = (activity.database.registry, activity.scope)
+        try await Self.live(in: activity)
+        _ = try await registry.erase(erased, in: scope, by: "admin")
+        let before = try await activity.dump()
+        // All that was sent, again; a request that never came before, too.
+        for (id, token, minutes) in [("erased-activity", 7001, 10), ("erased-ended", 7003, 8), ("never-seen", 7009, 5)]
+        {
+            let problem = await activity.problem {
+                try await registry.register(Self.registration(token, minutes), as: .sample(id), in: scope, by: "x")
+            }
+            #expect(problem?.code == .activityEnded, "\(id)")
+        }
+        let byAlias = await activity.problem {
+            try await registry.register(
+                Self.registration(7004, 6),
+                alias: "erased-match",
+                owner: .installation(Self.installation),
+                in: scope,
+                by: "x"
+            )
+        }
+        #expect(byAlias?.code == .activityEnded)
+        try await registry.end(activity.id, reason: .ended, observedAt: nil, in: scope, by: "x")
+        #expect(try await activity.dump().contains("erased-") == before.contains("erased-"))
+        #expect(try await registry.activity(activity.id, in: scope) == nil)
+        #expect(try await registry.activities(under: Self.user, limit: 10, in: scope) == [])
+    }
+
+    /// Without a time, too, an erased activity's id is used up; what is given anew is taken.
+    @Test func whatIsGivenAnewIsTaken() async throws {
+        let activity = try await TestActivity.make("erased-activity")
+        let (registry, scope) = (activity.database.registry, activity.scope)
+        try await Self.live(in: activity)
+        _ = try await registry.erase(.alias(Self.user), in: scope, by: "admin")
+        #expect(await activity.problem { try await activity.register(7001, at: nil) }?.code == .activityEnded)
+        let again = activity.another("new")
+        try await again.register(7005, at: .minutesAgo(-1), aliases: [Self.user])
+        #expect(try await again.tokens(Self.user) == [.sample(7005)])
+    }
+
+    /// Requests of the one who is erased go on while it is erased: nothing of before stays.
+    @Test(.timeLimit(.minutes(2))) func erasureWinsAgainstRequestsUnderWay() async throws {
+        let activity = try await TestActivity.make("erased-activity")
+        let (registry, scope) = (activity.database.registry, activity.scope)
+        for round in 0..<20 {
+            let alias = Alias.sample("userId", "erased-\(round)")
+            let observedAt = Date.minutesAgo(1)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for task in 0..<8 {
+                    group.addTask {
+                        for number in 0..<5 {
+                            let id = activity.another("r\(round)-\(task)-\(number)")
+                            _ = await id.problem {
+                                try await id.register(round * 100 + task * 5 + number, at: observedAt, aliases: [alias])
+                            }
+                        }
+                    }
+                }
+                group.addTask { _ = try await registry.erase(.alias(alias), in: scope, by: "admin") }
+                try await group.waitForAll()
+            }
+            #expect(try await registry.activities(under: alias, limit: 100, in: scope) == [])
+        }
+        #expect(try await activity.count("SELECT count(*) FROM activities WHERE aliases IS NOT NULL") == 0)
+    }
+}
+
+extension TestActivity {
+    /// All rows of all tables as pg_dump writes them.
+    fileprivate func dump() async throws -> String {
+        let tables = try await database.pool.withSession { session in
+            try session.execute(
+                """
+                SELECT c.relname::text FROM pg_class c
+                WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r'
+                """
+            ).rows.map { try $0.column(0, as: String.self) }
+        }
+        return try await database.pool.withSession { session in
+            var text = ""
+            for table in tables {
+                let rows = try session.execute("SELECT t::text FROM \(unescaped: table) t").rows
+                for row in rows { text += try "\(table) \(row.column(0, as: String.self))\n" }
+            }
+            return text
+        }
+    }
+}
+
+extension String {
+    fileprivate func lines(with needle: String) -> [Substring] {
+        split(separator: "\n").filter { $0.contains(needle) }
+    }
+}
