@@ -13,12 +13,12 @@ import Testing
     /// Documented answers that no request can bring about here, and why.
     private static func isOutOfReach(_ outcome: Conformance.Outcome) -> Bool {
         switch outcome.status {
-        // Without keys there is but one caller, root, who may do everything in all apps.
-        case 403: true
+        // Who owns a record, and what aliases a client may set, is not looked at yet.
+        case 403:
+            outcome.code != "forbidden" && !outcome.operation.hasSuffix("ByAlias")
+                || ["not-yours", "alias-not-allowed"].contains(outcome.code)
         // Nothing that can be sent is a fault of the service.
         case 500: true
-        // Only a key of another app finds an app unknown that it would make.
-        case 404: outcome.operation == "putApp"
         default: false
         }
     }
@@ -26,6 +26,7 @@ import Testing
     @Test("Every answer is as documented, and every documented answer is given", .timeLimit(.minutes(5)))
     func conforms() async throws {
         let registry = try await TestDatabase.make().registry
+        try await TestKeys.shared.store(in: registry)
         let given = try await ConformanceServer.run(registry) { try await Self.probe($0) }
         let darkness = try await ConformanceServer.run(Self.registryInTheDark) { try await Self.probeInTheDark($0) }
         let all = given.union(darkness)
@@ -75,7 +76,6 @@ extension ConformanceTests {
 
     private static func probe(_ server: ConformanceServer) async throws -> Set<Conformance.Outcome> {
         var conformance = Conformance(document)
-        try await prepare([.put("/v1/apps/\(Message.bundleID)", [:])], server)
         for probe in Probe.specific { try await run(probe, server, &conformance) }
         for operation in document.operations {
             let sound = try #require(Probe.sound(operation.id), "\(operation.id) has no probe")

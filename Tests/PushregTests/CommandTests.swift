@@ -61,7 +61,7 @@ import Testing
         let database = try await TestDatabase.make()
         let flags = ["--database-url", database.connectionString, "--unsafe-durability", "--json"]
         let status = try await Program.run(["migrate", "status"] + flags)
-        #expect(status.results == "{\"version\":1,\"pending\":[]}\n")
+        #expect(status.results == "{\"version\":\(SchemaMigrator.currentVersion),\"pending\":[]}\n")
         let nothing = try await Program.run(["migrate", "--dry-run"] + flags)
         #expect(nothing.status == 0 && nothing.results == "")
         let created = try await Program.run(["apps", "create", "com.example.food", "--name", "Food"] + flags)

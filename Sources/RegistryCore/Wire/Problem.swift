@@ -14,6 +14,7 @@ public struct Problem: Error, Sendable, Hashable {
         case noSuchRoute = "no-such-route"
         case unknownApp = "unknown-app"
         case activityNotFound = "activity-not-found"
+        case keyNotFound = "key-not-found"
         case methodNotAllowed = "method-not-allowed"
         case superseded
         case activityEnded = "activity-ended"
@@ -54,7 +55,7 @@ extension Problem.Code {
         case .malformedPath, .malformedJSON: 400
         case .unauthenticated: 401
         case .forbidden, .installationRequired, .aliasNotAllowed, .notYours: 403
-        case .noSuchRoute, .unknownApp, .activityNotFound: 404
+        case .noSuchRoute, .unknownApp, .activityNotFound, .keyNotFound: 404
         case .methodNotAllowed: 405
         case .superseded: 409
         case .activityEnded, .activityExpired: 410
@@ -81,6 +82,7 @@ extension Problem.Code {
         case .noSuchRoute: "There is nothing at this path"
         case .unknownApp: "The app or environment is unknown"
         case .activityNotFound: "The activity is unknown"
+        case .keyNotFound: "The key is unknown"
         case .methodNotAllowed: "The method is not allowed here"
         case .superseded: "A later registration is current"
         case .activityEnded: "The activity has ended"

@@ -9,6 +9,7 @@ import RegistryCore
 /// | `senderCalls` | sender, admin, root | whatever hands out tokens, and ending all under an alias; never a client |
 /// | `appReads` | auditor, admin, root | an app's settings |
 /// | `appChanges` | admin, root | changing them |
+/// | `keyCalls` | admin, root | an app's API keys |
 /// | `rootCalls` | root | deleting apps; making them too, since only root belongs to no app |
 /// | `operatorReads` | auditor, admin, root | the checks behind `/readyz` |
 struct Access: Sendable, Hashable {
@@ -20,6 +21,7 @@ struct Access: Sendable, Hashable {
     static let senderCalls = Access(roles: [.sender, .admin, .root])
     static let appReads = Access(roles: [.auditor, .admin, .root])
     static let appChanges = Access(roles: [.admin, .root])
+    static let keyCalls = Access(roles: [.admin, .root])
     static let rootCalls = Access(roles: [.root])
     static let operatorReads = Access(roles: [.auditor, .admin, .root])
 

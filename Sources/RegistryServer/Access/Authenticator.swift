@@ -5,13 +5,17 @@ import RegistryCore
 struct Authenticator: Sendable {
     /// Requests without credentials act as root.
     let insecureNoAuth: Bool
+    let keys: KeyDirectory
 
     /// - Throws: `unauthenticated` when credentials are given that are not valid; none at all is `Principal.anonymous`.
-    func principal(for fields: HTTPFields) throws(Problem) -> Principal {
-        guard fields[.authorization] == nil else {
-            throw Problem(.unauthenticated, "The credentials are not valid.")
+    func principal(for fields: HTTPFields) async throws -> Principal {
+        switch try Credentials(fields) {
+        case .none: return insecureNoAuth ? .insecure : .anonymous
+        case .key(let key):
+            guard let record = try await keys.validRecord(of: key) else { throw Problem.invalidCredentials }
+            return Principal(record)
+        case .token: throw Problem.invalidCredentials
         }
-        return insecureNoAuth ? .insecure : .anonymous
     }
 
     /// Refuses what a browser was tricked into sending (DNS rebinding) where no credentials protect the service.
@@ -27,6 +31,18 @@ struct Authenticator: Sendable {
             )
         }
     }
+}
+
+extension Principal {
+    /// The bearer of an API key.
+    fileprivate init(_ record: APIKeyRecord) {
+        self.init(role: record.id.role, who: record.id.rawValue, app: record.app)
+    }
+}
+
+extension Problem {
+    /// Told of credentials that are whole and not valid; why is nobody's business.
+    static var invalidCredentials: Problem { Problem(.unauthenticated, "The credentials are not valid.") }
 }
 
 extension HTTPField.Name {

@@ -5,7 +5,12 @@ import RegistryStore
 extension Call {
     /// `GET /v1/apps`: all of them, or the one that the credentials belong to.
     func listApps() async throws -> Answer {
-        let apps = try await registry.apps().filter { principal.app == nil || principal.app == $0.bundleID }
+        let apps: [App]
+        if let own = principal.app {
+            apps = [try await registry.app(own)].compactMap { $0 }
+        } else {
+            apps = try await registry.apps()
+        }
         return .json { $0.member("apps", apps) }
     }
 

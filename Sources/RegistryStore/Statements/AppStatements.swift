@@ -56,7 +56,7 @@ enum AppStatements {
     /// The tables whose rows go with their app.
     static let dependents = [
         "activity_aliases", "activity_tokens", "retired_tokens", "activities", "alias_registrations",
-        "alias_identities", "start_tokens", "device_tokens", "installations", "events",
+        "alias_identities", "start_tokens", "device_tokens", "installations", "events", "api_keys",
     ]
 
     /// Deletes up to 10,000 rows of an app that is gone already.

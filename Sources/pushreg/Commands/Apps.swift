@@ -10,9 +10,9 @@ struct Apps: AsyncParsableCommand {
     )
 
     /// Who the audit trail says it was.
-    fileprivate static let who = "command-line"
+    static let who = "command-line"
 
-    fileprivate static func bundleID(_ text: String) throws(CommandFailure) -> BundleID {
+    static func bundleID(_ text: String) throws(CommandFailure) -> BundleID {
         do throws(JSONFaultReason) {
             return try BundleID(text)
         } catch {
