@@ -13,10 +13,10 @@ import Testing
     /// Documented answers that no request can bring about here, and why.
     private static func isOutOfReach(_ outcome: Conformance.Outcome) -> Bool {
         switch outcome.status {
-        // Who owns a record, and what aliases a client may set, is not looked at yet.
+        // Who owns a record is not looked at yet; a full state's path names the installation.
         case 403:
-            outcome.code != "forbidden" && !outcome.operation.hasSuffix("ByAlias")
-                || ["not-yours", "alias-not-allowed"].contains(outcome.code)
+            outcome.code == "not-yours"
+                || outcome.operation == "putFullState" && outcome.code == "installation-required"
         // Nothing that can be sent is a fault of the service.
         case 500: true
         default: false

@@ -3,6 +3,7 @@ import Configuration
 import EmbeddedPostgres
 import Foundation
 import Logging
+import RegistryCore
 import RegistryServer
 import RegistryStore
 import ServiceLifecycle
@@ -13,7 +14,7 @@ struct Demo: AsyncParsableCommand {
         abstract: "Plays lives of an activity through the HTTP API and shows each call and answer.",
         discussion: """
             Without --url it starts a service of its own on a private Postgres, and removes both afterwards. The service \
-            that --url names must run with --insecure-no-auth. If an answer is not what it should be, the exit code is 1.
+            that --url names must run with --insecure-no-auth, or give an admin key of com.example.food in PUSHREG_KEY. If an answer is not what it should be, the exit code is 1.
             """
     )
 
@@ -23,9 +24,10 @@ struct Demo: AsyncParsableCommand {
     func run() async throws {
         let crowd = quick ? 200 : 10_000
         if let url = url ?? ProcessInfo.processInfo.environment["PUSHREG_URL"] {
-            try await DemoLives(service: url, crowd: crowd).play()
+            let key = ProcessInfo.processInfo.environment["PUSHREG_KEY"].map { Secret($0) }
+            try await DemoLives(service: DemoService(base: url, key: key), crowd: crowd).play()
         } else {
-            try await withOwnService { try await DemoLives(service: $0, crowd: crowd).play() }
+            try await withOwnService { try await DemoLives(service: DemoService(base: $0), crowd: crowd).play() }
         }
     }
 

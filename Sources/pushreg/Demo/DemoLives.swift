@@ -9,8 +9,8 @@ struct DemoLives: Sendable {
     private let run = String(UInt32.random(in: .min ... .max), radix: 16)
     private let start = Date().addingTimeInterval(-600)
 
-    init(service: String, crowd: Int) {
-        self.service = DemoService(base: service)
+    init(service: DemoService, crowd: Int) {
+        self.service = service
         self.crowd = crowd
     }
 

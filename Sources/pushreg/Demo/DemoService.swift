@@ -7,6 +7,8 @@ import RegistryCore
 /// The service as the demo calls it: each call and its answer are shown.
 struct DemoService: Sendable {
     let base: String
+    /// An API key; nil where the service needs none.
+    var key: Secret?
 
     static let app = "/v1/apps/com.example.food"
     static let scope = app + "/sandbox"
@@ -31,6 +33,7 @@ struct DemoService: Sendable {
     func send(_ method: String, _ path: String, _ body: JSONValue? = nil) async throws -> Reply {
         var request = HTTPClientRequest(url: base + path)
         request.method = .RAW(value: method)
+        authorize(&request)
         if let body {
             request.headers.add(name: "Content-Type", value: "application/json")
             request.body = .bytes(ByteBuffer(bytes: body.jsonBytes))
@@ -46,6 +49,7 @@ struct DemoService: Sendable {
         try Output.results.line(paint("  → GET \(path)", "36") + "  Accept: application/x-ndjson")
         var request = HTTPClientRequest(url: base + path)
         request.headers.add(name: "Accept", value: "application/x-ndjson")
+        authorize(&request)
         let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
         var (lines, line, last) = (0, [UInt8](), [UInt8]())
         for try await chunk in response.body {
@@ -60,6 +64,10 @@ struct DemoService: Sendable {
             }
         }
         return (lines, (try? JSONParser.parse(last)) ?? .null)
+    }
+
+    private func authorize(_ request: inout HTTPClientRequest) {
+        if let key { request.headers.add(name: "Authorization", value: "Bearer \(key.revealed)") }
     }
 
     private func paint(_ text: String, _ colour: String) -> String {

@@ -83,6 +83,6 @@ extension Probe {
     /// Everything that is asked of one operation in particular.
     static var specific: [Probe] {
         registrations + refusedRegistrations + reads + ends + namedRegistrations + namedEnds + lists + resolutions
-            + fullStates + malformedItems + apps + apiKeys + service
+            + fullStates + malformedItems + apps + apiKeys + forbidden + service
     }
 }
