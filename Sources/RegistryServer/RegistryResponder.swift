@@ -16,13 +16,7 @@ struct RegistryResponder: HTTPResponder {
 
     init(registry: Registry, configuration: ServerConfiguration, clock: ServiceClock = .system) {
         self.registry = registry
-        let keys = KeyDirectory(registry: registry, clock: clock)
-        access = AccessState(
-            apps: AppDirectory(registry: registry, lifetime: configuration.limits.appLifetime),
-            keys: keys,
-            authenticator: Authenticator(insecureNoAuth: configuration.insecureNoAuth, keys: keys),
-            clock: clock
-        )
+        access = AccessState(registry: registry, configuration: configuration, clock: clock)
         bodies = BodyReader(limits: configuration.limits)
     }
 
@@ -61,7 +55,7 @@ struct RegistryResponder: HTTPResponder {
 
     private func perform(_ located: Located, _ request: Request, _ context: ConnectionContext) async throws -> Answer {
         let route = located.match.route
-        let principal = try await findPrincipal(for: route, request.headers)
+        let principal = try await findPrincipal(for: located.match, request.headers)
         let place = try await findPlace(of: located.match, for: principal)
         try route.access.check(principal)
         let call = Call(
@@ -91,9 +85,10 @@ struct RegistryResponder: HTTPResponder {
 
 extension RegistryResponder {
     /// Where everyone may call, credentials are not looked at, wrong ones neither: `/livez` must not wait for Postgres.
-    private func findPrincipal(for route: Route, _ fields: HTTPFields) async throws -> Principal {
+    private func findPrincipal(for match: RouteTable.Match, _ fields: HTTPFields) async throws -> Principal {
+        let route = match.route
         guard route.access != .everyone else { return .anonymous }
-        let principal = try await access.authenticator.principal(for: fields)
+        let principal = try await access.authenticator.principal(for: fields, of: match.parameters["bundleId"])
         try route.access.checkCredentials(of: principal)
         return principal
     }

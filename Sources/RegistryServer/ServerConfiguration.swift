@@ -6,6 +6,8 @@ public struct ServerConfiguration: Sendable {
     public var port: Int
     /// Requests without credentials act as root. For trying things out: the caller makes sure of a loopback `host`.
     public var insecureNoAuth: Bool
+    /// Issuers' keys may be fetched from loopback, private and link-local addresses, and over http.
+    public var allowsInternalJWKS: Bool
     /// The sizes and times beyond which a request is refused or its connection closed.
     public var limits: Limits
 
@@ -14,11 +16,13 @@ public struct ServerConfiguration: Sendable {
         host: String = "127.0.0.1",
         port: Int = 8080,
         insecureNoAuth: Bool = false,
+        allowsInternalJWKS: Bool = false,
         limits: Limits = Limits()
     ) {
         self.host = host
         self.port = port
         self.insecureNoAuth = insecureNoAuth
+        self.allowsInternalJWKS = allowsInternalJWKS
         self.limits = limits
     }
 

@@ -77,8 +77,9 @@ extension Authenticator {
     /// One whose Postgres is away: what it refuses it refuses without a look there.
     static func inTheDark(_ insecureNoAuth: Bool) -> Authenticator {
         let pool = PostgresPool(databaseURL: "host=127.0.0.1 port=1 user=nobody dbname=nothing", logger: .silent)
+        let configuration = ServerConfiguration(insecureNoAuth: insecureNoAuth)
         let registry = Registry(pool: pool, logger: .silent)
-        return Authenticator(insecureNoAuth: insecureNoAuth, keys: KeyDirectory(registry: registry, clock: .system))
+        return AccessState(registry: registry, configuration: configuration, clock: .system).authenticator
     }
 }
 

@@ -73,7 +73,7 @@ extension KeyDirectory {
     private func startReading(_ id: APIKeyID, at now: Duration) throws -> Task<[StoredKey], any Error> {
         try state.withLock { state in
             if let reading = state.reading[id] { return reading }
-            guard state.known[id] != nil || state.lookups.take(at: now) else { throw Problem.tooManyUnknownKeys }
+            guard state.known[id] != nil || state.lookups.take(at: now) else { throw Problem.tooManyUnknown }
             let task = Task { try await self.read(id, at: now) }
             state.reading[id] = task
             return task
@@ -113,8 +113,12 @@ extension KeyDirectory {
 }
 
 extension Problem {
-    fileprivate static var tooManyUnknownKeys: Problem {
-        var problem = Problem(.tooManyRequests, "Too many unknown API keys are being tried. Send the request again.")
+    /// Told to callers who are nobody yet, when more names and keys are being tried than are looked up.
+    static var tooManyUnknown: Problem {
+        var problem = Problem(
+            .tooManyRequests,
+            "Too many unknown keys or apps are being tried. Send the request again."
+        )
         problem.retryAfter = .seconds(1)
         return problem
     }

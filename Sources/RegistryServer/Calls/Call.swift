@@ -33,11 +33,3 @@ struct ScopedCall: Sendable {
     var registry: Registry { call.registry }
     var who: String { call.principal.who }
 }
-
-/// What an instance knows, for a while, of apps and of those who may call.
-struct AccessState: Sendable {
-    let apps: AppDirectory
-    let keys: KeyDirectory
-    let authenticator: Authenticator
-    let clock: ServiceClock
-}

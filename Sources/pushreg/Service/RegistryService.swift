@@ -35,6 +35,7 @@ struct RegistryService {
         configuration.host = settings.host
         configuration.port = settings.port
         configuration.insecureNoAuth = settings.isInsecure
+        configuration.allowsInternalJWKS = settings.allowsInternalJWKS
         let host = settings.host.contains(":") ? "[\(settings.host)]" : settings.host
         let application = buildApplication(
             registry: database.registry,

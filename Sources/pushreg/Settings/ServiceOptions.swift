@@ -23,6 +23,14 @@ struct ServiceOptions: ParsableArguments {
     )
     var insecureNoAuth = false
 
+    @Flag(
+        help: """
+            Lets an app's jwksUrl point to loopback, private and link-local addresses, and be http; without it such URLs \
+            are refused, for the service itself asks them (PUSHREG_ALLOW_INTERNAL_JWKS).
+            """
+    )
+    var allowInternalJwks = false
+
     @Option(
         help: ArgumentHelp(
             "The most connections to Postgres; 16 unless given (PUSHREG_MAX_CONNECTIONS).",
@@ -57,6 +65,7 @@ struct ServiceOptions: ParsableArguments {
         flags[.host] = host.map { .string($0) }
         flags[.port] = port.map { .int($0) }
         flags[.insecureNoAuth] = insecureNoAuth ? .bool(true) : nil
+        flags[.allowInternalJwks] = allowInternalJwks ? .bool(true) : nil
         flags[.maxConnections] = maxConnections.map { .int($0) }
         flags[.requestTimeout] = requestTimeout.map { .string($0) }
         flags[.logLevel] = logLevel.map { .string($0) }

@@ -3,12 +3,14 @@ import RegistryCore
 
 /// How the service listens and how it uses its database, as the sources say.
 ///
-/// Reads `migrate`, `host`, `port`, `insecureNoAuth`, `maxConnections`, `requestTimeout` and `logLevel`.
+/// Reads `migrate`, `host`, `port`, `insecureNoAuth`, `allowInternalJwks`, `maxConnections`, `requestTimeout` and
+/// `logLevel`.
 struct ServiceSettings: Sendable {
     let migrates: Bool
     let host: String
     let port: Int
     let isInsecure: Bool
+    let allowsInternalJWKS: Bool
     let maximumConnections: Int
     let requestTimeout: Duration
     let logLevel: Logger.Level
@@ -19,6 +21,7 @@ struct ServiceSettings: Sendable {
         host = try sources.find(.host)?.text ?? ""
         port = try sources.number(.port, in: 0...65_535)
         isInsecure = try sources.find(.insecureNoAuth)?.isTrue ?? false
+        allowsInternalJWKS = try sources.find(.allowInternalJwks)?.isTrue ?? false
         maximumConnections = try sources.number(.maxConnections, in: 1...10_000)
         requestTimeout = try Self.requestTimeout(sources)
         logLevel = try Self.logLevel(sources)

@@ -49,6 +49,8 @@ extension Setting {
     static let port = Setting("port", .int, fallback: .int(8080))
     /// Whether requests without credentials act as root.
     static let insecureNoAuth = Setting("insecureNoAuth", .bool, fallback: .bool(false))
+    /// Whether issuers' keys may be fetched from the operator's own network.
+    static let allowInternalJwks = Setting("allowInternalJwks", .bool, fallback: .bool(false))
     /// The most connections to Postgres.
     static let maxConnections = Setting("maxConnections", .int, fallback: .int(16))
     /// How long a request may wait for Postgres, ISO 8601.
@@ -57,7 +59,8 @@ extension Setting {
 
     /// All settings of the service, in the order in which they are shown.
     static let all = [
-        embedded, databaseUrl, unsafeDurability, migrate, host, port, insecureNoAuth, maxConnections, requestTimeout,
+        embedded, databaseUrl, unsafeDurability, migrate, host, port, insecureNoAuth, allowInternalJwks,
+        maxConnections, requestTimeout,
         logLevel,
     ]
 
