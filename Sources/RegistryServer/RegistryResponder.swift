@@ -11,12 +11,16 @@ import RegistryStore
 struct RegistryResponder: HTTPResponder {
     private let registry: Registry
     private let access: AccessState
+    private let rateLimits: RateLimits
+    private let addresses: ClientAddress
     private let bodies: BodyReader
     private let routes = RouteTable(Route.all)
 
     init(registry: Registry, configuration: ServerConfiguration, clock: ServiceClock = .system) {
         self.registry = registry
         access = AccessState(registry: registry, configuration: configuration, clock: clock)
+        rateLimits = RateLimits(configuration, clock: clock)
+        addresses = ClientAddress(trustedProxies: configuration.trustedProxies)
         bodies = BodyReader(limits: configuration.limits)
     }
 
@@ -58,6 +62,7 @@ struct RegistryResponder: HTTPResponder {
         let principal = try await findPrincipal(for: located.match, request.headers)
         let place = try await findPlace(of: located.match, for: principal)
         try route.access.check(principal)
+        let standing = try countRequest(of: principal, to: route, request, context)
         let call = Call(
             registry: registry,
             access: access,
@@ -67,7 +72,13 @@ struct RegistryResponder: HTTPResponder {
             fields: request.headers,
             body: try await bodies.read(request, as: route.body, from: context.channel)
         )
-        switch (route.action, place) {
+        var answer = try await perform(route.action, call, place)
+        if let standing { answer.fields.add(standing) }
+        return answer
+    }
+
+    private func perform(_ action: Route.Action, _ call: Call, _ place: Place) async throws -> Answer {
+        switch (action, place) {
         case (.plain(let action), _): return try await action(call)
         case (.app(let action), .app(let app)): return try await action(AppCall(call: call, app: app))
         case (.scoped(let action), .scope(let scope)): return try await action(ScopedCall(call: call, scope: scope))
@@ -76,7 +87,7 @@ struct RegistryResponder: HTTPResponder {
     }
 
     /// What the path is about.
-    private enum Place {
+    fileprivate enum Place {
         case none
         case app(App)
         case scope(Scope)
@@ -111,6 +122,18 @@ extension RegistryResponder {
             }
             return .scope(Scope(app: try await findApp(name), environment: environment))
         }
+    }
+
+    /// Probes of load balancers and the like are not counted.
+    private func countRequest(
+        of principal: Principal,
+        to route: Route,
+        _ request: Request,
+        _ context: ConnectionContext
+    ) throws -> RateLimiter.Standing? {
+        guard route.access != .everyone else { return nil }
+        let address = addresses.find(IPAddress(context.channel.remoteAddress), request.headers)
+        return try rateLimits.count(principal, from: address)
     }
 
     private func findApp(_ name: String) async throws -> App {

@@ -8,6 +8,12 @@ public struct ServerConfiguration: Sendable {
     public var insecureNoAuth: Bool
     /// Issuers' keys may be fetched from loopback, private and link-local addresses, and over http.
     public var allowsInternalJWKS: Bool
+    /// How many requests one key, or one signed-in user, may make; nil for any number.
+    public var keyRate: RateLimit? = RateLimit(rate: 5000)
+    /// How many requests may come from one address other than loopback; nil for any number.
+    public var addressRate: RateLimit? = RateLimit(rate: 500)
+    /// The proxies whose `X-Forwarded-For` is believed.
+    public var trustedProxies: [AddressRange] = []
     /// The sizes and times beyond which a request is refused or its connection closed.
     public var limits: Limits
 

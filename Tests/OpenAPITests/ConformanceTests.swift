@@ -1,7 +1,9 @@
 import Foundation
+import HTTPTypes
 import Logging
 import PostgresDriver
 import RegistryCore
+import RegistryServer
 import RegistryStore
 import TestSupport
 import Testing
@@ -29,7 +31,10 @@ import Testing
         try await TestKeys.shared.store(in: registry)
         let given = try await ConformanceServer.run(registry) { try await Self.probe($0) }
         let darkness = try await ConformanceServer.run(Self.registryInTheDark) { try await Self.probeInTheDark($0) }
-        let all = given.union(darkness)
+        let crowded = try await ConformanceServer.run(registry, keyRate: RateLimit(rate: 1)) { server in
+            try await Self.probeInACrowd(server, registry)
+        }
+        let all = given.union(darkness).union(crowded)
         let missing = Conformance(Self.document).documented.subtracting(all).filter { !Self.isOutOfReach($0) }
         #expect(missing.sorted() == [], "documented, and never given")
         #expect(all.filter(Self.isOutOfReach).sorted() == [], "said to be out of reach, and given")
@@ -89,6 +94,24 @@ extension ConformanceTests {
         for operation in document.operations {
             let message = try #require(Probe.sound(operation.id)).message
             try await run(Probe(operation.id, "in the dark", message), server, &conformance)
+        }
+        return conformance.given
+    }
+
+    /// Each operation by a caller who has used up what he may.
+    private static func probeInACrowd(
+        _ server: ConformanceServer,
+        _ registry: Registry
+    ) async throws -> Set<Conformance.Outcome> {
+        var conformance = Conformance(document)
+        let root = APIKey(random: .root)
+        let request = APIKeyRequest(role: .root)
+        _ = try await registry.createKey(root.id, digest: root.secretDigest, request, of: nil, by: "test")
+        for operation in document.operations where operation.response(429) != nil {
+            let message = Message(.get, "/v1/apps").with(root)
+            while try await server.send(message).status != 429 {}
+            let sound = try #require(Probe.sound(operation.id)).message.with(root)
+            try await run(Probe(operation.id, "in a crowd", sound), server, &conformance)
         }
         return conformance.given
     }

@@ -36,6 +36,9 @@ struct RegistryService {
         configuration.port = settings.port
         configuration.insecureNoAuth = settings.isInsecure
         configuration.allowsInternalJWKS = settings.allowsInternalJWKS
+        configuration.keyRate = settings.keyRate
+        configuration.addressRate = settings.addressRate
+        configuration.trustedProxies = settings.trustedProxies
         let host = settings.host.contains(":") ? "[\(settings.host)]" : settings.host
         let application = buildApplication(
             registry: database.registry,
