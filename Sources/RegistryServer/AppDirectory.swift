@@ -19,13 +19,13 @@ final class AppDirectory: Sendable {
     private let lookups: Mutex<TokenBucket>
 
     /// How many unknown names are looked up a second for callers who are nobody yet.
-    static let lookupsPerSecond = 200.0
+    static let lookupsPerSecond = 200
 
     init(registry: Registry, lifetime: Duration, clock: ServiceClock = .system) {
         self.registry = registry
         self.lifetime = lifetime
         self.clock = clock
-        let rate = Self.lookupsPerSecond
+        let rate = Double(Self.lookupsPerSecond)
         lookups = Mutex(TokenBucket(rate: rate, capacity: rate, at: clock.uptime()))
     }
 
@@ -38,7 +38,7 @@ final class AppDirectory: Sendable {
         let entry = entries.withLock { $0[bundleID] }
         if let entry, entry.expiry > now { return entry.app }
         if !isAuthenticated, entry == nil, !lookups.withLock({ $0.take(at: clock.uptime()) }) {
-            throw Problem.tooManyUnknown
+            throw RateLimited.byUnknown(Self.lookupsPerSecond)
         }
         let app = try await registry.app(bundleID)
         entries.withLock { $0[bundleID] = app.map { Entry(app: $0, expiry: now + lifetime) } }

@@ -12,7 +12,7 @@ import Synchronization
 final class KeyDirectory: Sendable {
     static let lifetime = Duration.seconds(3)
     /// How many ids that were never seen are looked up a second, by all callers together.
-    static let lookupsPerSecond = 200.0
+    static let lookupsPerSecond = 200
     /// How often a key's last use is written down.
     static let useInterval = Duration.seconds(60)
     /// How many unknown ids are remembered.
@@ -33,7 +33,7 @@ final class KeyDirectory: Sendable {
     init(registry: Registry, clock: ServiceClock) {
         self.registry = registry
         self.clock = clock
-        let rate = Self.lookupsPerSecond
+        let rate = Double(Self.lookupsPerSecond)
         state = Mutex(State(lookups: TokenBucket(rate: rate, capacity: rate, at: clock.uptime())))
     }
 
@@ -73,7 +73,9 @@ extension KeyDirectory {
     private func startReading(_ id: APIKeyID, at now: Duration) throws -> Task<[StoredKey], any Error> {
         try state.withLock { state in
             if let reading = state.reading[id] { return reading }
-            guard state.known[id] != nil || state.lookups.take(at: now) else { throw Problem.tooManyUnknown }
+            guard state.known[id] != nil || state.lookups.take(at: now) else {
+                throw RateLimited.byUnknown(Self.lookupsPerSecond)
+            }
             let task = Task { try await self.read(id, at: now) }
             state.reading[id] = task
             return task
@@ -109,17 +111,5 @@ extension KeyDirectory {
                 state.withLock { $0.notedUses[record.id] = nil }
             }
         }
-    }
-}
-
-extension Problem {
-    /// Told to callers who are nobody yet, when more names and keys are being tried than are looked up.
-    static var tooManyUnknown: Problem {
-        var problem = Problem(
-            .tooManyRequests,
-            "Too many unknown keys or apps are being tried. Send the request again."
-        )
-        problem.retryAfter = .seconds(1)
-        return problem
     }
 }

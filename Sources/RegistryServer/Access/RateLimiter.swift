@@ -21,7 +21,7 @@ public struct RateLimit: Sendable, Hashable {
 final class RateLimiter: Sendable {
     /// How it stands with one caller after a request, for the fields of draft-ietf-httpapi-ratelimit-headers.
     struct Standing: Sendable, Hashable {
-        /// `key` or `address`.
+        /// `key`, `address` or `unknown`.
         let policy: String
         let limit: RateLimit
         let remaining: Int
@@ -101,14 +101,28 @@ struct RateLimits: Sendable {
 struct RateLimited: Error {
     let standing: RateLimiter.Standing
 
+    /// Told to callers who are nobody yet, when more unknown keys and apps are being tried than are looked up.
+    static func byUnknown(_ rate: Int) -> RateLimited {
+        var limit = RateLimit(rate: rate)
+        limit.burst = rate
+        return RateLimited(standing: .init(policy: "unknown", limit: limit, remaining: 0, retryAfter: .seconds(1)))
+    }
+
     var problem: Problem {
-        let caller = standing.policy == "key" ? "these credentials" : "this address"
         var problem = Problem(
             .tooManyRequests,
-            "More than \(standing.limit.rate) requests a second came from \(caller). Send this one again after Retry-After."
+            "More than \(standing.limit.rate) requests a second \(source). Send this one again after Retry-After."
         )
         problem.retryAfter = standing.retryAfter
         return problem
+    }
+
+    private var source: String {
+        switch standing.policy {
+        case "key": "came from these credentials"
+        case "address": "came from this address"
+        default: "try keys and apps that nobody knows"
+        }
     }
 }
 

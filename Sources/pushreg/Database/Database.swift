@@ -45,7 +45,7 @@ extension DatabaseSettings {
     ) async throws -> Result {
         switch location {
         case .remote(let connectionString):
-            return try await withPool(connectionString, isEmbedded: false, limits, logger) { database in
+            return try await withPool(connectionString.revealed, isEmbedded: false, limits, logger) { database in
                 try await database.prepareSchema(policy)
                 return try await body(database)
             }
