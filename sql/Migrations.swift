@@ -2,6 +2,7 @@
 public enum Migrations {
     /// File name and content, in the order in which they are applied.
     public static let files: [(name: String, content: [UInt8])] = [
-        ("0001_registry.sql", PackageResources._001_registry_sql)
+        ("0001_registry.sql", PackageResources._001_registry_sql),
+        ("0002_keys.sql", PackageResources._002_keys_sql),
     ]
 }

@@ -15,18 +15,31 @@ final class AppDirectory: Sendable {
     private let registry: Registry
     private let lifetime: Duration
     private let entries = Mutex<[BundleID: Entry]>([:])
+    private let clock: ServiceClock
+    private let lookups: Mutex<TokenBucket>
 
-    init(registry: Registry, lifetime: Duration) {
+    /// How many unknown names are looked up a second for callers who are nobody yet.
+    static let lookupsPerSecond = 200
+
+    init(registry: Registry, lifetime: Duration, clock: ServiceClock = .system) {
         self.registry = registry
         self.lifetime = lifetime
+        self.clock = clock
+        let rate = Double(Self.lookupsPerSecond)
+        lookups = Mutex(TokenBucket(rate: rate, capacity: rate, at: clock.uptime()))
     }
 
     /// The app, or nil when there is none.
     ///
-    /// - Throws: `unavailable`.
-    func app(_ bundleID: BundleID) async throws -> App? {
+    /// - Parameter isAuthenticated: whether the caller is known; others cannot have any number of names looked up.
+    /// - Throws: `unavailable`, `too-many-requests`.
+    func app(_ bundleID: BundleID, isAuthenticated: Bool = true) async throws -> App? {
         let now = ContinuousClock.now
-        if let entry = entries.withLock({ $0[bundleID] }), entry.expiry > now { return entry.app }
+        let entry = entries.withLock { $0[bundleID] }
+        if let entry, entry.expiry > now { return entry.app }
+        if !isAuthenticated, entry == nil, !lookups.withLock({ $0.take(at: clock.uptime()) }) {
+            throw RateLimited.byUnknown(Self.lookupsPerSecond)
+        }
         let app = try await registry.app(bundleID)
         entries.withLock { $0[bundleID] = app.map { Entry(app: $0, expiry: now + lifetime) } }
         return app

@@ -10,15 +10,17 @@ import RegistryStore
 /// Postgres is not asked before the stage that needs it.
 struct RegistryResponder: HTTPResponder {
     private let registry: Registry
-    private let apps: AppDirectory
-    private let authenticator: Authenticator
+    private let access: AccessState
+    private let rateLimits: RateLimits
+    private let addresses: ClientAddress
     private let bodies: BodyReader
     private let routes = RouteTable(Route.all)
 
-    init(registry: Registry, configuration: ServerConfiguration) {
+    init(registry: Registry, configuration: ServerConfiguration, clock: ServiceClock = .system) {
         self.registry = registry
-        apps = AppDirectory(registry: registry, lifetime: configuration.limits.appLifetime)
-        authenticator = Authenticator(insecureNoAuth: configuration.insecureNoAuth)
+        access = AccessState(registry: registry, configuration: configuration, clock: clock)
+        rateLimits = RateLimits(configuration, clock: clock)
+        addresses = ClientAddress(trustedProxies: configuration.trustedProxies)
         bodies = BodyReader(limits: configuration.limits)
     }
 
@@ -50,54 +52,95 @@ struct RegistryResponder: HTTPResponder {
     }
 
     private func locate(_ head: HTTPRequest) throws -> Located {
-        try authenticator.checkHost(of: head)
+        try access.authenticator.checkHost(of: head)
         let target = try RequestTarget(head.path ?? "")
         return Located(target: target, match: try routes.match(head.method, target.parts))
     }
 
     private func perform(_ located: Located, _ request: Request, _ context: ConnectionContext) async throws -> Answer {
         let route = located.match.route
-        let principal = try findPrincipal(for: route, request.headers)
-        let scope = try await findScope(of: located.match, for: principal)
+        let principal = try await findPrincipal(for: located.match, request.headers)
+        let place = try await findPlace(of: located.match, for: principal)
         try route.access.check(principal)
+        let standing = try countRequest(of: principal, to: route, request, context)
         let call = Call(
             registry: registry,
-            apps: apps,
+            access: access,
             principal: principal,
             parameters: located.match.parameters,
             query: located.target.query,
             fields: request.headers,
             body: try await bodies.read(request, as: route.body, from: context.channel)
         )
-        switch (route.action, scope) {
+        var answer = try await perform(route.action, call, place)
+        if let standing { answer.fields.add(standing) }
+        return answer
+    }
+
+    private func perform(_ action: Route.Action, _ call: Call, _ place: Place) async throws -> Answer {
+        switch (action, place) {
         case (.plain(let action), _): return try await action(call)
-        case (.scoped(let action), let scope?): return try await action(ScopedCall(call: call, scope: scope))
-        case (.scoped, nil): throw Problem.unknownApp
+        case (.app(let action), .app(let app)): return try await action(AppCall(call: call, app: app))
+        case (.scoped(let action), .scope(let scope)): return try await action(ScopedCall(call: call, scope: scope))
+        case (.app, _), (.scoped, _): throw Problem.unknownApp
         }
+    }
+
+    /// What the path is about.
+    fileprivate enum Place {
+        case none
+        case app(App)
+        case scope(Scope)
     }
 }
 
 extension RegistryResponder {
-    /// Where everyone may call, credentials do not matter, wrong ones neither.
-    private func findPrincipal(for route: Route, _ fields: HTTPFields) throws(Problem) -> Principal {
-        guard route.access != .everyone else { return (try? authenticator.principal(for: fields)) ?? .anonymous }
-        let principal = try authenticator.principal(for: fields)
+    /// Where everyone may call, credentials are not looked at, wrong ones neither: `/livez` must not wait for Postgres.
+    private func findPrincipal(for match: RouteTable.Match, _ fields: HTTPFields) async throws -> Principal {
+        let route = match.route
+        guard route.access != .everyone else { return .anonymous }
+        let principal = try await access.authenticator.principal(for: fields, of: match.parameters["bundleId"])
         try route.access.checkCredentials(of: principal)
         return principal
     }
 
-    /// The app and environment of the path, for routes that are about one.
+    /// The app, and the environment, of the path, for routes that are about one.
     ///
-    /// - Throws: `unknown-app`, also for an app that the credentials do not belong to.
-    private func findScope(of match: RouteTable.Match, for principal: Principal) async throws -> Scope? {
-        guard let name = match.parameters["bundleId"] else { return nil }
+    /// An app that the credentials do not belong to is refused before anyone looks whether there is such an app, so the
+    /// two cannot be told apart by the time that it takes either.
+    ///
+    /// - Throws: `unknown-app`.
+    private func findPlace(of match: RouteTable.Match, for principal: Principal) async throws -> Place {
+        guard let name = match.parameters["bundleId"] else { return .none }
         if let own = principal.app, own.rawValue != name { throw Problem.unknownApp }
-        guard case .scoped = match.route.action else { return nil }
-        guard let bundleID = try? BundleID(name),
-            let environment = match.parameters["environment"].flatMap(APNSEnvironment.init(rawValue:)),
-            let app = try await apps.app(bundleID)
-        else { throw Problem.unknownApp }
-        return Scope(app: app, environment: environment)
+        switch match.route.action {
+        case .plain: return .none
+        case .app: return .app(try await findApp(name))
+        case .scoped:
+            guard let environment = match.parameters["environment"].flatMap(APNSEnvironment.init(rawValue:)) else {
+                throw Problem.unknownApp
+            }
+            return .scope(Scope(app: try await findApp(name), environment: environment))
+        }
+    }
+
+    /// Probes of load balancers and the like are not counted.
+    private func countRequest(
+        of principal: Principal,
+        to route: Route,
+        _ request: Request,
+        _ context: ConnectionContext
+    ) throws -> RateLimiter.Standing? {
+        guard route.access != .everyone else { return nil }
+        let address = addresses.find(IPAddress(context.channel.remoteAddress), request.headers)
+        return try rateLimits.count(principal, from: address)
+    }
+
+    private func findApp(_ name: String) async throws -> App {
+        guard let bundleID = try? BundleID(name), let app = try await access.apps.app(bundleID) else {
+            throw Problem.unknownApp
+        }
+        return app
     }
 
     /// What the log says of a request: its template and never its path, which may hold an installation's id.

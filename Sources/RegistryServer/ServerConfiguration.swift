@@ -6,6 +6,14 @@ public struct ServerConfiguration: Sendable {
     public var port: Int
     /// Requests without credentials act as root. For trying things out: the caller makes sure of a loopback `host`.
     public var insecureNoAuth: Bool
+    /// Issuers' keys may be fetched from loopback, private and link-local addresses, and over http.
+    public var allowsInternalJWKS: Bool
+    /// How many requests one key, or one signed-in user, may make; nil for any number.
+    public var keyRate: RateLimit? = RateLimit(rate: 5000)
+    /// How many requests may come from one address other than loopback; nil for any number.
+    public var addressRate: RateLimit? = RateLimit(rate: 500)
+    /// The proxies whose `X-Forwarded-For` is believed.
+    public var trustedProxies: [AddressRange] = []
     /// The sizes and times beyond which a request is refused or its connection closed.
     public var limits: Limits
     /// How long it rests between two sweeps, on average.
@@ -16,12 +24,14 @@ public struct ServerConfiguration: Sendable {
         host: String = "127.0.0.1",
         port: Int = 8080,
         insecureNoAuth: Bool = false,
+        allowsInternalJWKS: Bool = false,
         limits: Limits = Limits(),
         sweepInterval: Duration = .seconds(60)
     ) {
         self.host = host
         self.port = port
         self.insecureNoAuth = insecureNoAuth
+        self.allowsInternalJWKS = allowsInternalJWKS
         self.limits = limits
         self.sweepInterval = sweepInterval
     }

@@ -9,7 +9,8 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct CommandTests {
     @Test(arguments: [
         [], ["serve"], ["migrate"], ["migrate", "status"], ["apps"], ["apps", "create"], ["apps", "list"],
-        ["apps", "show"], ["apps", "delete"], ["resolve"], ["config", "print"], ["demo"],
+        ["apps", "show"], ["apps", "delete"], ["keys", "create"], ["keys", "list"], ["keys", "revoke"], ["resolve"],
+        ["config", "print"], ["demo"],
     ])
     func everyCommandHasHelp(_ command: [String]) async throws {
         let help = try await Program.run(command + ["--help"])
@@ -38,6 +39,11 @@ import Testing
         (["config", "print", "--embedded", "/a", "--database-url", "host=/nowhere"], 64, "not both"),
         (["demo", "--url", "http://"], 64, "--url"),
         (["demo", "--url", "http://127.0.0.1:70000"], 64, "--url"),
+        (["keys", "create", "--role", "king", "--app", "a"], 64, "--role must be one of"),
+        (["keys", "create", "--role", "sender"], 64, "--app"),
+        (["keys", "create", "--role", "root", "--app", "com.example.food"], 64, "belongs to none"),
+        (["keys", "create", "--role", "sender", "--app", "a", "--expires-in", "soon"], 64, "--expires-in"),
+        (["keys", "revoke", "prc_x"], 64, "the id of an API key"),
         (["no-such-command"], 64, "no-such-command"),
     ])
     func mistakesGetASentenceAndAnExitCode(_ arguments: [String], _ status: Int, _ sentence: String) async throws {
@@ -95,7 +101,7 @@ import Testing
         let database = try await TestDatabase.make()
         let flags = ["--database-url", database.connectionString, "--unsafe-durability", "--json"]
         let status = try await Program.run(["migrate", "status"] + flags)
-        #expect(status.results == "{\"version\":1,\"pending\":[]}\n")
+        #expect(status.results == "{\"version\":\(SchemaMigrator.currentVersion),\"pending\":[]}\n")
         let nothing = try await Program.run(["migrate", "--dry-run"] + flags)
         #expect(nothing.status == 0 && nothing.results == "")
         let created = try await Program.run(["apps", "create", "com.example.food", "--name", "Food"] + flags)
@@ -114,6 +120,32 @@ import Testing
         )
         #expect(deleted.status == 0)
         #expect(try await Program.run(["apps", "show", "com.example.food"] + flags).status == 1)
+    }
+
+    @Test func keysAreMadeListedAndRevoked() async throws {
+        let database = try await TestDatabase.make()
+        _ = try await database.scope()
+        let flags = ["--database-url", database.connectionString, "--unsafe-durability"]
+        let create = ["keys", "create", "--app", "com.example.food", "--role", "sender", "--expires-in", "P90D"]
+        let made = try await Program.run(create + ["--name", "Push", "--json"] + flags)
+        let json = try JSONParser.parse(made.results)
+        guard case .string(let id) = json["id"], case .string(let text) = json["key"] else {
+            Issue.record("\(made.words)")
+            return
+        }
+        #expect(
+            json["role"] == "sender" && json["app"] == "com.example.food" && APIKey(Secret(text))?.id.rawValue == id
+        )
+        let root = try await Program.run(["keys", "create", "--role", "root", "--json"] + flags)
+        #expect(try JSONParser.parse(root.results)["app"] == .null)
+        let listed = try await Program.run(["keys", "list", "--app", "com.example.food", "--json"] + flags)
+        #expect(listed.results.contains(id) && !listed.results.contains(text.suffix(30)))
+        #expect(listed.results.split(separator: "\n").count == 1)
+        #expect(try await Program.run(["keys", "revoke", id] + flags).status == 0)
+        let table = try await Program.run(["keys", "list"] + flags)
+        #expect(table.results.contains("revoked") && table.results.contains("root"), "\(table.results)")
+        #expect(try await Program.run(["keys", "revoke", "prs_000000000000"] + flags).status == 1)
+        #expect(try await Program.run(["keys", "list", "--app", "com.example.none"] + flags).status == 1)
     }
 
     @Test func schemaThatIsBehindIsRefused() async throws {

@@ -1,5 +1,8 @@
 import HTTPTypes
+import Logging
+import PostgresDriver
 import RegistryCore
+import RegistryStore
 import Testing
 
 @testable import RegistryServer
@@ -11,6 +14,7 @@ import Testing
         (.senderCalls, [.sender, .admin, .root]),
         (.appReads, [.auditor, .admin, .root]),
         (.appChanges, [.admin, .root]),
+        (.keyCalls, [.admin, .root]),
         (.rootCalls, [.root]),
         (.operatorReads, [.auditor, .admin, .root]),
         (.everyone, Role.allCases),
@@ -44,19 +48,38 @@ import Testing
         }
     }
 
-    @Test(arguments: ["Bearer prr_x_y", "Basic dTpw", "Bearer", ""])
-    func credentialsAreCheckedEvenWithoutAuthentication(_ credentials: String) {
+    @Test(arguments: ["Bearer prr_x_y", "Basic dTpw", "Bearer", "", "Bearer  ", "Bearer a.b.c", "Bearer prc_é"])
+    func credentialsAreCheckedEvenWithoutAuthentication(_ credentials: String) async {
         for insecure in [true, false] {
-            let problem = #expect(throws: Problem.self) {
-                try Authenticator(insecureNoAuth: insecure).principal(for: [.authorization: credentials])
+            let problem = await #expect(throws: Problem.self) {
+                try await Authenticator.inTheDark(insecure).principal(for: [.authorization: credentials])
             }
             #expect(problem?.code == .unauthenticated)
         }
     }
 
-    @Test func withoutCredentials() throws {
-        #expect(try Authenticator(insecureNoAuth: false).principal(for: [:]) == .anonymous)
-        #expect(try Authenticator(insecureNoAuth: true).principal(for: [:]) == .insecure)
+    @Test func twoCredentialsAreNone() async {
+        var fields: HTTPFields = [:]
+        fields[values: .authorization] = ["Bearer x", "Bearer y"]
+        let problem = await #expect(throws: Problem.self) {
+            try await Authenticator.inTheDark(true).principal(for: fields)
+        }
+        #expect(problem?.code == .unauthenticated)
+    }
+
+    @Test func withoutCredentials() async throws {
+        #expect(try await Authenticator.inTheDark(false).principal(for: [:]) == .anonymous)
+        #expect(try await Authenticator.inTheDark(true).principal(for: [:]) == .insecure)
+    }
+}
+
+extension Authenticator {
+    /// One whose Postgres is away: what it refuses it refuses without a look there.
+    static func inTheDark(_ insecureNoAuth: Bool) -> Authenticator {
+        let pool = PostgresPool(databaseURL: "host=127.0.0.1 port=1 user=nobody dbname=nothing", logger: .silent)
+        let configuration = ServerConfiguration(insecureNoAuth: insecureNoAuth)
+        let registry = Registry(pool: pool, logger: .silent)
+        return AccessState(registry: registry, configuration: configuration, clock: .system).authenticator
     }
 }
 
@@ -82,13 +105,13 @@ import Testing
     }
 
     @Test func aSecondHostIsNoGood() throws {
-        let authenticator = Authenticator(insecureNoAuth: true)
+        let authenticator = Authenticator.inTheDark(true)
         var request = HTTPRequest(method: .get, scheme: "http", authority: "localhost", path: "/livez")
         #expect(throws: Never.self) { try authenticator.checkHost(of: request) }
         request.authority = nil
         #expect(throws: Problem.self) { try authenticator.checkHost(of: request) }
         request.authority = "evil.example"
         #expect(throws: Problem.self) { try authenticator.checkHost(of: request) }
-        #expect(throws: Never.self) { try Authenticator(insecureNoAuth: false).checkHost(of: request) }
+        #expect(throws: Never.self) { try Authenticator.inTheDark(false).checkHost(of: request) }
     }
 }

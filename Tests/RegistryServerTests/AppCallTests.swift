@@ -35,7 +35,7 @@ import Testing
 
     @Test func jwtSettingsComeBack() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
-            let jwt: JSONValue = ["issuer": "i", "audience": ["a", "b"], "jwks": ["keys": [["kty": "EC"]]]]
+            let jwt: JSONValue = ["issuer": "i", "audience": ["a", "b"], "jwks": TestIssuer.honest.keySet]
             let path = "/v1/apps/com.example.food"
             let set = try await server.call(.put, path, ["jwt": jwt])
             #expect(set["jwt"] == jwt)

@@ -42,7 +42,7 @@ import Testing
             (["aliasRules": []], "/aliasRules"), (["jwt": "x"], "/jwt"),
             (["jwt": ["issuer": "i", "audience": "a"]], "/jwt"),
             (["jwt": ["issuer": "i", "audience": "a", "jwksUrl": "https://x.y/z", "jwks": ["keys": []]]], "/jwt"),
-            (["jwt": ["issuer": "i", "audience": "a", "jwksUrl": "http://x.y/z"]], "/jwt/jwksUrl"),
+            (["jwt": ["issuer": "i", "audience": "a", "jwksUrl": "ftp://x.y/z"]], "/jwt/jwksUrl"),
             (["jwt": ["issuer": "i", "audience": "a", "jwksUrl": "https:///z"]], "/jwt/jwksUrl"),
             (["jwt": ["issuer": "i", "audience": "a", "jwks": ["keys": [1]]]], "/jwt/jwks"),
             (["jwt": ["audience": "a", "jwks": ["keys": []]]], "/jwt/issuer"),

@@ -19,24 +19,37 @@ struct LiveServer {
     /// Runs the service on an empty schema of its own, with the app `com.example.food`.
     static func run(
         insecureNoAuth: Bool = true,
+        clock: ServiceClock = .system,
         _ adjust: (inout ServerConfiguration.Limits) -> Void = { _ in },
         _ test: @Sendable (LiveServer) async throws -> Void
     ) async throws {
         let database = try await TestDatabase.make()
         _ = try await database.scope()
-        try await run(on: database.registry, insecureNoAuth: insecureNoAuth, adjust, test)
+        try await run(on: database.registry, insecureNoAuth: insecureNoAuth, clock: clock, adjust, test)
     }
 
     /// Runs the service on a registry.
     static func run(
         on registry: Registry,
         insecureNoAuth: Bool = true,
+        clock: ServiceClock = .system,
         _ adjust: (inout ServerConfiguration.Limits) -> Void = { _ in },
         _ test: @Sendable (LiveServer) async throws -> Void
     ) async throws {
         var configuration = ServerConfiguration(port: 0, insecureNoAuth: insecureNoAuth)
         adjust(&configuration.limits)
-        let application = buildApplication(registry: registry, configuration: configuration, logger: .silent)
+        try await run(on: registry, configuration, clock: clock, test)
+    }
+
+    /// Runs the service with any configuration.
+    static func run(
+        on registry: Registry,
+        _ configuration: ServerConfiguration,
+        clock: ServiceClock = .system,
+        _ test: @Sendable (LiveServer) async throws -> Void
+    ) async throws {
+        let responder = RegistryResponder(registry: registry, configuration: configuration, clock: clock)
+        let application = makeApplication(responder: responder, configuration: configuration, logger: .silent)
         try await application.test(.live) { client in
             try await test(LiveServer(port: #require(client.port), registry: registry))
         }

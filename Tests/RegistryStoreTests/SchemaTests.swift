@@ -34,7 +34,7 @@ import Testing
         let migrator = SchemaMigrator(pool: database.pool)
         try await database.run("UPDATE schema_migrations SET checksum = 'other'")
         await #expect(throws: SchemaError.changed("0001_registry.sql")) { try await migrator.checkCompatible() }
-        try await database.run("UPDATE schema_migrations SET version = 99")
+        try await database.run("UPDATE schema_migrations SET version = 99 WHERE version = 1")
         await #expect(throws: SchemaError.ahead(99, SchemaMigrator.currentVersion)) {
             try await migrator.checkCompatible()
         }

@@ -63,7 +63,8 @@ extension AppChanges {
         _ = json.oneOrMore("audience", maximumCount: 16) { value throws(JSONFaultReason) in try text(String.read(value))
         }
         _ = json.optionalString("subjectClaim", text)
-        let url = json.optionalString("jwksUrl", httpsURL)
+        // Where it may point to is for the server to judge.
+        let url = json.optionalString("jwksUrl", webURL)
         let keys = json.optional("jwks", keySet)
         if json.faults.isEmpty, (url == nil) == (keys == nil) {
             json.fault(nil, "must hold either jwksUrl or jwks")
@@ -76,9 +77,9 @@ extension AppChanges {
         return text
     }
 
-    private static func httpsURL(_ text: String) throws(JSONFaultReason) -> String {
-        guard text.utf8.count <= 2048, let url = URL(string: text), url.scheme?.lowercased() == "https",
-            let host = url.host, !host.isEmpty
+    private static func webURL(_ text: String) throws(JSONFaultReason) -> String {
+        guard text.utf8.count <= 2048, let url = URL(string: text), let host = url.host, !host.isEmpty,
+            ["https", "http"].contains(url.scheme?.lowercased())
         else { throw JSONFaultReason("must be an https URL") }
         return text
     }

@@ -16,6 +16,7 @@ public struct Problem: Error, Sendable, Hashable {
         case activityNotFound = "activity-not-found"
         case tokenNotFound = "token-not-found"
         case channelNotFound = "channel-not-found"
+        case keyNotFound = "key-not-found"
         case methodNotAllowed = "method-not-allowed"
         case superseded
         case tokenKindConflict = "token-kind-conflict"
@@ -59,7 +60,7 @@ extension Problem.Code {
         case .malformedPath, .malformedJSON: 400
         case .unauthenticated: 401
         case .forbidden, .installationRequired, .aliasNotAllowed, .notYours: 403
-        case .noSuchRoute, .unknownApp, .activityNotFound, .tokenNotFound, .channelNotFound: 404
+        case .noSuchRoute, .unknownApp, .activityNotFound, .tokenNotFound, .channelNotFound, .keyNotFound: 404
         case .methodNotAllowed: 405
         case .superseded, .tokenKindConflict, .tokenUnregistered, .channelQuota: 409
         case .activityEnded, .activityExpired: 410
@@ -88,6 +89,7 @@ extension Problem.Code {
         case .activityNotFound: "The activity is unknown"
         case .tokenNotFound: "The token is unknown"
         case .channelNotFound: "The alias has no channel"
+        case .keyNotFound: "The key is unknown"
         case .methodNotAllowed: "The method is not allowed here"
         case .superseded: "A later registration is current"
         case .tokenKindConflict: "The token is of another kind"

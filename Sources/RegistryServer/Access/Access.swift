@@ -10,6 +10,7 @@ import RegistryCore
 /// | `adminCalls` | admin, root | what cleans up: release, purge, erasure |
 /// | `appReads` | auditor, admin, root | an app's settings |
 /// | `appChanges` | admin, root | changing them |
+/// | `keyCalls` | admin, root | an app's API keys |
 /// | `rootCalls` | root | deleting apps; making them too, since only root belongs to no app |
 /// | `operatorReads` | auditor, admin, root | the checks behind `/readyz` |
 struct Access: Sendable, Hashable {
@@ -22,6 +23,7 @@ struct Access: Sendable, Hashable {
     static let adminCalls = Access(roles: [.admin, .root])
     static let appReads = Access(roles: [.auditor, .admin, .root])
     static let appChanges = Access(roles: [.admin, .root])
+    static let keyCalls = Access(roles: [.admin, .root])
     static let rootCalls = Access(roles: [.root])
     static let operatorReads = Access(roles: [.auditor, .admin, .root])
 

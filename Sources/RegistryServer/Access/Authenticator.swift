@@ -5,13 +5,28 @@ import RegistryCore
 struct Authenticator: Sendable {
     /// Requests without credentials act as root.
     let insecureNoAuth: Bool
+    let apps: AppDirectory
+    let keys: KeyDirectory
+    let tokens: JWTVerifier
 
+    /// Finds out who bears the credentials of a request.
+    ///
+    /// - Parameter bundleID: the app of the path, whose settings decide about a JWT; nil where a path names none.
     /// - Throws: `unauthenticated` when credentials are given that are not valid; none at all is `Principal.anonymous`.
-    func principal(for fields: HTTPFields) throws(Problem) -> Principal {
-        guard fields[.authorization] == nil else {
-            throw Problem(.unauthenticated, "The credentials are not valid.")
+    ///   `unavailable`, and `too-many-requests` when unknown names and keys are being tried.
+    func principal(for fields: HTTPFields, of bundleID: String? = nil) async throws -> Principal {
+        switch try Credentials(fields) {
+        case .none: return insecureNoAuth ? .insecure : .anonymous
+        case .key(let key):
+            guard let record = try await keys.validRecord(of: key) else { throw Problem.invalidCredentials }
+            return Principal(record)
+        case .token(let text):
+            let token = try CompactJWT(text)
+            guard let bundleID = bundleID.flatMap({ try? BundleID($0) }),
+                let app = try await apps.app(bundleID, isAuthenticated: false)
+            else { throw Problem.invalidCredentials }
+            return try await tokens.principal(for: token, of: app)
         }
-        return insecureNoAuth ? .insecure : .anonymous
     }
 
     /// Refuses what a browser was tricked into sending (DNS rebinding) where no credentials protect the service.
@@ -27,6 +42,18 @@ struct Authenticator: Sendable {
             )
         }
     }
+}
+
+extension Principal {
+    /// The bearer of an API key.
+    fileprivate init(_ record: APIKeyRecord) {
+        self.init(role: record.id.role, who: record.id.rawValue, app: record.app)
+    }
+}
+
+extension Problem {
+    /// Told of credentials that are whole and not valid; why is nobody's business.
+    static var invalidCredentials: Problem { Problem(.unauthenticated, "The credentials are not valid.") }
 }
 
 extension HTTPField.Name {

@@ -15,6 +15,7 @@ extension Answer {
         if let error = error as? MethodNotAllowed {
             fields[.allow] = error.allowed.map(\.rawValue).joined(separator: ", ")
         }
+        if let error = error as? RateLimited { fields.add(error.standing) }
         body = .bytes(json.bytes)
     }
 }
@@ -26,6 +27,7 @@ extension Problem {
         case let problem as Problem: self = problem
         case let faults as JSONFaults: self.init(faults: faults.faults)
         case let error as JSONSyntaxError: self.init(.malformedJSON, "The body is not JSON. \(error)")
+        case let error as RateLimited: self = error.problem
         case is MethodNotAllowed: self.init(.methodNotAllowed, "There is something at this path, but not this method.")
         case is CancellationError:
             self.init(.unavailable, "The service is stopping. Send the same request again.")

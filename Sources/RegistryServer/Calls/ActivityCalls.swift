@@ -11,7 +11,9 @@ extension ScopedCall {
         var json = JSONReader(call.body)
         let registration = readRegistration(&json, &parameters)
         parameters.add(json.faults)
-        let answer = try await registry.register(registration, as: parameters.checked(id), in: scope, by: who)
+        let checkedID = try parameters.checked(id)
+        try checkRights(to: registration)
+        let answer = try await registry.register(registration, as: checkedID, in: scope, by: who)
         return .registration(answer)
     }
 
@@ -23,7 +25,9 @@ extension ScopedCall {
         let registration = readRegistration(&json, &parameters)
         parameters.add(json.faults)
         let alias = try parameters.checked(value)
-        let owner = try findOwner(registration.installation)
+        try checkRights(to: registration)
+        try checkAliases((try? Alias(kind: Alias.liveActivityKind, value: alias)).flatMap { try? AliasSet([$0]) })
+        let owner = findOwner(registration.installation)
         let answer = try await registry.register(registration, alias: alias, owner: owner, in: scope, by: who)
         return .registration(answer)
     }
@@ -45,7 +49,9 @@ extension ScopedCall {
         var parameters = ParameterReader(call)
         let candidate = parameters.path("activityId", ActivityID.init)
         let ending = Ending(&parameters)
+        let installation = InstallationStatement(self, &parameters)
         let id = try parameters.checked(candidate)
+        try checkInstallation(installation.hash)
         try await registry.end(id, reason: ending.reason, observedAt: ending.observedAt, in: scope, by: who)
         return .noContent
     }
@@ -57,7 +63,8 @@ extension ScopedCall {
         let ending = Ending(&parameters)
         let installation = InstallationStatement(self, &parameters)
         let alias = try parameters.checked(value)
-        let owner = try findOwner(installation.hash)
+        try checkInstallation(installation.hash)
+        let owner = findOwner(installation.hash)
         try await registry.end(
             alias: alias,
             owner: owner,
@@ -85,16 +92,17 @@ extension ScopedCall {
         return registration
     }
 
-    /// Whose activity it is that has only an alias.
-    ///
-    /// - Throws: `installation-required` for a client that names nobody: the app itself is not for clients to own.
-    private func findOwner(_ installation: InstallationHash?) throws(Problem) -> ActivityOwner {
+    /// Refuses what the caller may not register; which records are his own is for the store to tell.
+    private func checkRights(to registration: ActivityRegistration) throws(Problem) {
+        try checkInstallation(registration.installation)
+        try checkAliases(registration.aliases)
+    }
+
+    /// Whose activity it is that has only an alias. The app itself is its owner for backends alone: a client that names
+    /// nobody was refused before.
+    private func findOwner(_ installation: InstallationHash?) -> ActivityOwner {
         if let installation { return .installation(installation) }
-        if let subject = call.principal.subject { return .subject(subject) }
-        guard call.principal.role != .client else {
-            throw Problem(.installationRequired, "Name the installation: installationId or X-Installation-Id.")
-        }
-        return .app
+        return call.principal.subject.map { .subject($0) } ?? .app
     }
 }
 

@@ -5,7 +5,12 @@ import RegistryStore
 extension Call {
     /// `GET /v1/apps`: all of them, or the one that the credentials belong to.
     func listApps() async throws -> Answer {
-        let apps = try await registry.apps().filter { principal.app == nil || principal.app == $0.bundleID }
+        let apps: [App]
+        if let own = principal.app {
+            apps = [try await registry.app(own)].compactMap { $0 }
+        } else {
+            apps = try await registry.apps()
+        }
         return .json { $0.member("apps", apps) }
     }
 
@@ -16,7 +21,9 @@ extension Call {
         var json = JSONReader(body)
         let changes = AppChanges(from: &json)
         parameters.add(json.faults)
+        if json.faults.isEmpty { parameters.add(await faults(ofJWT: changes.jwt)) }
         let bundleID = try parameters.checked(candidate)
+        try await checkKeySetURL(changes.jwt, of: bundleID)
         defer { apps.forget(bundleID) }
         let (app, isNew) = try await registry.put(changes, for: bundleID, by: principal.who)
         return .json(isNew ? .created : .ok, app)
@@ -36,6 +43,58 @@ extension Call {
         defer { apps.forget(bundleID) }
         guard try await registry.deleteApp(bundleID, by: principal.who) else { throw Problem.unknownApp }
         return .noContent
+    }
+}
+
+extension Call {
+    /// What is wrong with where an app's users' keys come from, beside its shape.
+    private func faults(ofJWT settings: JSONObject?) async -> [JSONFault] {
+        switch (settings?["jwksUrl"], settings?["jwks"]) {
+        case (.string(let text)?, _):
+            do throws(JSONFaultReason) {
+                _ = try KeySetURL(text, allowsInternal: access.allowsInternalKeySets)
+                return []
+            } catch {
+                return [JSONFault(pointer: "/jwt/jwksUrl", detail: error.detail)]
+            }
+        case (_, let keys?): return await faults(ofKeys: keys)
+        default: return []
+        }
+    }
+
+    /// What is given here is meant to work: a key that cannot be used is a mistake, and so is a private one.
+    private func faults(ofKeys set: JSONValue) async -> [JSONFault] {
+        guard case .array(let values)? = set["keys"] else { return [] }
+        guard (1...VerificationKeySet.maximumCount).contains(values.count) else {
+            let detail = "must hold 1 to \(VerificationKeySet.maximumCount) keys"
+            return [JSONFault(pointer: "/jwt/jwks/keys", detail: detail)]
+        }
+        var faults: [JSONFault] = []
+        for (index, value) in values.enumerated() {
+            guard case .object(let key) = value else { continue }
+            let pointer = "/jwt/jwks/keys/\(index)"
+            if key["d"] != nil || key["k"] != nil {
+                faults.append(JSONFault(pointer: pointer, detail: "must be a public key; this one is secret"))
+            } else if await VerificationKey(key) == nil {
+                let detail =
+                    "must be an RSA key of 2048 bits or more, an EC key on P-256 or an OKP key on Ed25519, for sig"
+                faults.append(JSONFault(pointer: pointer, detail: detail))
+            }
+        }
+        return faults
+    }
+
+    /// The service itself asks that URL, from inside of the operator's network: root alone may say which.
+    ///
+    /// - Throws: `forbidden`.
+    private func checkKeySetURL(_ settings: JSONObject?, of bundleID: BundleID) async throws {
+        guard let url = settings?["jwksUrl"], !url.isNull, principal.role != .root else { return }
+        guard try await registry.app(bundleID)?.settings.jwt?["jwksUrl"] == url else {
+            throw Problem(
+                .forbidden,
+                "Only a root key may set jwt.jwksUrl; give the keys themselves as jwt.jwks, or ask root."
+            )
+        }
     }
 }
 

@@ -5,7 +5,7 @@ import RegistryStore
 /// A request whose route is known and whose caller may make it.
 struct Call: Sendable {
     let registry: Registry
-    let apps: AppDirectory
+    let access: AccessState
     let principal: Principal
     let parameters: [String: String]
     let query: Query
@@ -13,8 +13,16 @@ struct Call: Sendable {
     /// `null` where the route takes no body.
     let body: JSONValue
 
+    var apps: AppDirectory { access.apps }
+
     /// What stands in a place of the path's template.
     func parameter(_ name: String) -> String { parameters[name] ?? "" }
+}
+
+/// A call about one app, in whichever environment.
+struct AppCall: Sendable {
+    let call: Call
+    let app: App
 }
 
 /// A call about one app in one environment.

@@ -10,8 +10,8 @@ extension ScopedCall {
         let body = FullStateBody.read(&json)
         parameters.add(json.faults)
         let (state, hash) = try parameters.checked(body, installation)
-        let subject = call.principal.subject
-        let answer = try await registry.apply(state.readable.stated(by: subject), of: hash, in: scope, by: who)
+        let permitted = state.readable.permitted(by: self)
+        let answer = try await registry.apply(permitted, of: hash, in: scope, by: who)
         return .json { json in
             json.member("results", state.results(answer))
             json.member("ended", answer.ended.map(\.rawValue))
@@ -29,12 +29,17 @@ extension ScopedCall {
 }
 
 extension FullState {
-    /// The same state, each item with the subject that registers it.
-    fileprivate func stated(by subject: String?) -> FullState {
-        guard let subject else { return self }
+    /// The same state, each item with the subject that registers it; one whose aliases the caller may not set gets that
+    /// for its result, and its activity counts as present.
+    fileprivate func permitted(by call: ScopedCall) -> FullState {
         let items = items.map { item in
             guard var registration = item.registration else { return item }
-            registration.subject = subject
+            do throws(Problem) {
+                try call.checkAliases(registration.aliases)
+            } catch {
+                return Item(activityID: item.activityID, problem: error)
+            }
+            registration.subject = call.call.principal.subject
             return Item(activityID: item.activityID, registration: registration)
         }
         return FullState(observedAt: observedAt, items: items)

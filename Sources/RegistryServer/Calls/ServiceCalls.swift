@@ -19,7 +19,7 @@ extension Call {
     /// `GET /readyz`: whether the service can do its work now; with `?verbose` how that was found.
     func readiness() async throws -> Answer {
         let isVerbose = !query["verbose"].isEmpty
-        if isVerbose { try Access.operatorReads.check(principal) }
+        if isVerbose { try Access.operatorReads.check(await access.authenticator.principal(for: fields)) }
         let readiness = try await registry.checkReadiness()
         return .json { json in
             json.member("status", "ok")

@@ -15,6 +15,8 @@ struct Route: Sendable {
     /// What a route does, by what it needs to know first.
     enum Action: Sendable {
         case plain(@Sendable (Call) async throws -> Answer)
+        /// The path begins with an app that there is.
+        case app(@Sendable (AppCall) async throws -> Answer)
         /// The path begins with an app that there is and an environment.
         case scoped(@Sendable (ScopedCall) async throws -> Answer)
     }
@@ -26,7 +28,7 @@ struct Route: Sendable {
     let body: Body
     let action: Action
 
-    /// A call that is not about one app and environment.
+    /// A call that is not about one app, or that need not find it.
     static func plain(
         _ method: HTTPRequest.Method,
         _ template: String,
@@ -35,6 +37,17 @@ struct Route: Sendable {
         _ action: @escaping @Sendable (Call) async throws -> Answer
     ) -> Route {
         Route(method: method, template: template, access: access, body: body, action: .plain(action))
+    }
+
+    /// A call below `/v1/apps/{bundleId}` about an app that there must be.
+    static func app(
+        _ method: HTTPRequest.Method,
+        _ template: String,
+        for access: Access,
+        body: Body = .none,
+        _ action: @escaping @Sendable (AppCall) async throws -> Answer
+    ) -> Route {
+        Route(method: method, template: template, access: access, body: body, action: .app(action))
     }
 
     /// A call below `/v1/apps/{bundleId}/{environment}`, which `…` stands for.

@@ -10,7 +10,7 @@ struct Apps: AsyncParsableCommand {
     )
 
     /// Who the audit trail says it was.
-    fileprivate static let who = "command-line"
+    static let who = "command-line"
 
     /// - Throws: a ``CommandFailure`` when the text is no bundle id.
     static func bundleID(_ text: String) throws(CommandFailure) -> BundleID {

@@ -45,7 +45,7 @@ extension DatabaseSettings {
     ) async throws -> Result {
         switch location {
         case .remote(let connectionString):
-            return try await withPool(connectionString, policy, isEmbedded: false, limits, logger, body)
+            return try await withPool(connectionString.revealed, policy, isEmbedded: false, limits, logger, body)
         case .embedded(let directory):
             return try await withEmbedded(directory, logger) { connectionString in
                 try await withPool(connectionString, policy, isEmbedded: true, limits, logger, body)

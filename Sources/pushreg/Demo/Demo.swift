@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import RegistryCore
 
 /// `pushreg demo`: lives of an activity in front of your eyes.
 struct Demo: AsyncParsableCommand {
@@ -7,7 +8,8 @@ struct Demo: AsyncParsableCommand {
         abstract: "Plays lives of an activity through the HTTP API and shows each call and answer.",
         discussion: """
             Without --url it starts a service of its own on a private Postgres, and removes both afterwards. The service \
-            that --url names must run with --insecure-no-auth. If an answer is not what it should be, the exit code is 1.
+            that --url names must run with --insecure-no-auth, or give an admin key of com.example.food in PUSHREG_KEY. \
+            If an answer is not what it should be, the exit code is 1.
             """
     )
 
@@ -17,7 +19,8 @@ struct Demo: AsyncParsableCommand {
     func run() async throws {
         let crowd = quick ? 200 : 10_000
         if let url = url ?? ProcessInfo.processInfo.environment["PUSHREG_URL"], !url.isEmpty {
-            try await DemoLives.play(on: Self.base(of: url), crowd: crowd)
+            let key = ProcessInfo.processInfo.environment["PUSHREG_KEY"].map { Secret($0) }
+            try await DemoLives.play(on: Self.base(of: url), key: key, crowd: crowd)
         } else {
             try await DemoWithOwnService(crowd: crowd).runUntilSignal()
         }

@@ -12,8 +12,8 @@ struct DemoLives: Sendable {
     /// Plays all lives on the service at an address, with a crowd of so many.
     ///
     /// - Throws: a ``CommandFailure`` when nobody answers there, or an answer is not what it should be.
-    static func play(on base: String, crowd: Int) async throws {
-        try await DemoService.withService(at: base) { try await DemoLives(service: $0, crowd: crowd).play() }
+    static func play(on base: String, key: Secret? = nil, crowd: Int) async throws {
+        try await DemoService.withService(at: base, key: key) { try await DemoLives(service: $0, crowd: crowd).play() }
     }
 
     private func play() async throws {

@@ -8,6 +8,8 @@ import RegistryCore
 struct DemoService: Sendable {
     /// Paths are appended to it.
     let base: String
+    /// An API key; nil where the service needs none.
+    private let key: Secret?
     private let client: HTTPClient
 
     static let app = "/v1/apps/com.example.food"
@@ -16,12 +18,12 @@ struct DemoService: Sendable {
     private static let repetitions = 5
 
     /// Lends the service at an address to `body`.
-    static func withService(at base: String, _ body: (DemoService) async throws -> Void) async throws {
+    static func withService(at base: String, key: Secret?, _ body: (DemoService) async throws -> Void) async throws {
         var configuration = HTTPClient.Configuration(timeout: .init(connect: .seconds(5)))
         // Else the client would try for half a minute before it says that nobody is there.
         configuration.connectionPool.retryConnectionEstablishment = false
         try await HTTPClient.withHTTPClient(configuration: configuration) { client in
-            try await body(DemoService(base: base, client: client))
+            try await body(DemoService(base: base, key: key, client: client))
         }
     }
 
@@ -45,6 +47,7 @@ struct DemoService: Sendable {
     func send(_ method: String, _ path: String, _ body: JSONValue? = nil) async throws -> Reply {
         var request = HTTPClientRequest(url: base + path)
         request.method = .RAW(value: method)
+        authorize(&request)
         if let body {
             request.headers.add(name: "Content-Type", value: "application/json")
             request.body = .bytes(ByteBuffer(bytes: body.jsonBytes))
@@ -62,6 +65,7 @@ struct DemoService: Sendable {
         try Output.results.line(paint("  → GET \(path)", "36") + "  Accept: application/x-ndjson")
         var request = HTTPClientRequest(url: base + path)
         request.headers.add(name: "Accept", value: "application/x-ndjson")
+        authorize(&request)
         return try await explaining { try await Self.read(execute(request, timeout: .seconds(60))) }
     }
 
@@ -95,7 +99,10 @@ struct DemoService: Sendable {
                 "The service at \(base) has no database: it answers 503 again and again."
             )
         case .unauthorized, .forbidden:
-            throw CommandFailure(.notPermitted, "The service at \(base) must run with --insecure-no-auth for the demo.")
+            throw CommandFailure(
+                .notPermitted,
+                "The service at \(base) must run with --insecure-no-auth, or PUSHREG_KEY hold an admin key of com.example.food."
+            )
         default: return response
         }
     }
@@ -120,6 +127,10 @@ struct DemoService: Sendable {
             return ": the connection was closed in the middle of an answer"
         default: return ""
         }
+    }
+
+    private func authorize(_ request: inout HTTPClientRequest) {
+        if let key { request.headers.add(name: "Authorization", value: "Bearer \(key.revealed)") }
     }
 
     private func paint(_ text: String, _ colour: String) -> String {

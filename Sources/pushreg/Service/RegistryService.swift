@@ -60,6 +60,10 @@ struct RegistryService: Service {
         configuration.host = settings.host
         configuration.port = settings.port
         configuration.insecureNoAuth = settings.isInsecure
+        configuration.allowsInternalJWKS = settings.allowsInternalJWKS
+        configuration.keyRate = settings.keyRate
+        configuration.addressRate = settings.addressRate
+        configuration.trustedProxies = settings.trustedProxies
         configuration.sweepInterval = settings.sweepInterval
         var serverLogger = logger
         // The server announces itself at level info; that line is ours, with the address.

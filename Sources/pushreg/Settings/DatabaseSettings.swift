@@ -1,3 +1,5 @@
+import RegistryCore
+
 /// Which database, and on what terms, as the sources say.
 ///
 /// Reads `embedded`, `databaseUrl` and `unsafeDurability`.
@@ -6,7 +8,7 @@ struct DatabaseSettings: Sendable {
         /// A private Postgres in a directory.
         case embedded(directory: String)
         /// A libpq connection string; it may hold a password.
-        case remote(connectionString: String)
+        case remote(connectionString: Secret)
     }
 
     let location: Location
@@ -16,7 +18,7 @@ struct DatabaseSettings: Sendable {
     init(_ sources: SettingSources) throws(CommandFailure) {
         guard let chosen = try Self.choice(sources) else { throw Self.noDatabase }
         let text = try sources.nonEmptyText(chosen.setting) ?? ""
-        location = chosen.setting == .embedded ? .embedded(directory: text) : .remote(connectionString: text)
+        location = chosen.setting == .embedded ? .embedded(directory: text) : .remote(connectionString: Secret(text))
         allowsUnsafeDurability = try sources.find(.unsafeDurability)?.isTrue ?? false
     }
 

@@ -23,6 +23,41 @@ struct ServiceOptions: ParsableArguments {
     )
     var insecureNoAuth = false
 
+    @Flag(
+        help: """
+            Lets an app's jwksUrl point to loopback, private and link-local addresses, and be http; without it such URLs \
+            are refused, for the service itself asks them (PUSHREG_ALLOW_INTERNAL_JWKS).
+            """
+    )
+    var allowInternalJwks = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Requests a second that one key or signed-in user may make on each instance, twice as many at once; 5000 "
+                + "unless given, 0 for any number (PUSHREG_KEY_RATE).",
+            valueName: "count"
+        )
+    )
+    var keyRate: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "Requests a second that may come from one address, twice as many at once; loopback is not counted; 500 "
+                + "unless given, 0 for any number (PUSHREG_ADDRESS_RATE).",
+            valueName: "count"
+        )
+    )
+    var addressRate: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "The proxies in front of the service, such as 10.0.0.0/8,fd00::1: the address that counts is then the "
+                + "rightmost of X-Forwarded-For that is none of them (PUSHREG_TRUSTED_PROXIES).",
+            valueName: "ranges"
+        )
+    )
+    var trustedProxies: String?
+
     @Option(
         help: ArgumentHelp(
             "The most connections to Postgres; 16 unless given (PUSHREG_MAX_CONNECTIONS).",
@@ -66,6 +101,10 @@ struct ServiceOptions: ParsableArguments {
         flags[.host] = host.map { .string($0) }
         flags[.port] = port.map { .int($0) }
         flags[.insecureNoAuth] = insecureNoAuth ? .bool(true) : nil
+        flags[.allowInternalJwks] = allowInternalJwks ? .bool(true) : nil
+        flags[.keyRate] = keyRate.map { .int($0) }
+        flags[.addressRate] = addressRate.map { .int($0) }
+        flags[.trustedProxies] = trustedProxies.map { .string($0) }
         flags[.maxConnections] = maxConnections.map { .int($0) }
         flags[.requestTimeout] = requestTimeout.map { .string($0) }
         flags[.sweepInterval] = sweepInterval.map { .string($0) }

@@ -1,15 +1,20 @@
 import Logging
 import RegistryCore
+import RegistryServer
 
 /// How the service listens and how it uses its database, as the sources say.
 ///
-/// Reads `migrate`, `host`, `port`, `insecureNoAuth`, `maxConnections`, `requestTimeout`, `sweepInterval` and
-/// `logLevel`.
+/// Reads `migrate`, `host`, `port`, `insecureNoAuth`, `allowInternalJwks`, `keyRate`, `addressRate`,
+/// `trustedProxies`, `maxConnections`, `requestTimeout`, `sweepInterval` and `logLevel`.
 struct ServiceSettings: Sendable {
     let migrates: Bool
     let host: String
     let port: Int
     let isInsecure: Bool
+    let allowsInternalJWKS: Bool
+    let keyRate: RateLimit?
+    let addressRate: RateLimit?
+    let trustedProxies: [AddressRange]
     let maximumConnections: Int
     let requestTimeout: Duration
     let sweepInterval: Duration
@@ -21,11 +26,33 @@ struct ServiceSettings: Sendable {
         host = try sources.nonEmptyText(.host) ?? ""
         port = try sources.number(.port, in: 0...65_535)
         isInsecure = try sources.find(.insecureNoAuth)?.isTrue ?? false
+        allowsInternalJWKS = try sources.find(.allowInternalJwks)?.isTrue ?? false
+        keyRate = try Self.rate(.keyRate, sources)
+        addressRate = try Self.rate(.addressRate, sources)
+        trustedProxies = try Self.trustedProxies(sources)
         maximumConnections = try sources.number(.maxConnections, in: 1...10_000)
         requestTimeout = try sources.duration(.requestTimeout, in: .milliseconds(1) ... .seconds(3600), such: "PT5S")
         sweepInterval = try sources.duration(.sweepInterval, in: .seconds(1) ... .seconds(86_400), such: "PT1M")
         logLevel = try Self.logLevel(sources)
         if isInsecure { try Self.checkLoopback(host) }
+    }
+
+    private static func rate(_ setting: Setting, _ sources: SettingSources) throws(CommandFailure) -> RateLimit? {
+        let rate = try sources.number(setting, in: 0...1_000_000)
+        return rate == 0 ? nil : RateLimit(rate: rate)
+    }
+
+    private static func trustedProxies(_ sources: SettingSources) throws(CommandFailure) -> [AddressRange] {
+        guard let found = try sources.find(.trustedProxies), let text = found.text else { return [] }
+        return try text.split(separator: ",").map { part throws(CommandFailure) in
+            guard let range = AddressRange(part.filter { $0 != " " }) else {
+                throw CommandFailure(
+                    .usage,
+                    "\(found.givenName) must list addresses or ranges such as 10.0.0.0/8,fd00::1."
+                )
+            }
+            return range
+        }
     }
 
     private static func logLevel(_ sources: SettingSources) throws(CommandFailure) -> Logger.Level {

@@ -49,6 +49,14 @@ extension Setting {
     static let port = Setting("port", .int, fallback: .int(8080))
     /// Whether requests without credentials act as root.
     static let insecureNoAuth = Setting("insecureNoAuth", .bool, fallback: .bool(false))
+    /// Whether issuers' keys may be fetched from the operator's own network.
+    static let allowInternalJwks = Setting("allowInternalJwks", .bool, fallback: .bool(false))
+    /// Requests a second by one key or signed-in user; 0 for any number.
+    static let keyRate = Setting("keyRate", .int, fallback: .int(5000))
+    /// Requests a second from one address; 0 for any number.
+    static let addressRate = Setting("addressRate", .int, fallback: .int(500))
+    /// Addresses and ranges of them in CIDR notation, with commas between.
+    static let trustedProxies = Setting("trustedProxies", .string)
     /// The most connections to Postgres.
     static let maxConnections = Setting("maxConnections", .int, fallback: .int(16))
     /// How long a request may wait for Postgres, ISO 8601.
@@ -59,8 +67,8 @@ extension Setting {
 
     /// All settings of the service, in the order in which they are shown.
     static let all = [
-        embedded, databaseUrl, unsafeDurability, migrate, host, port, insecureNoAuth, maxConnections, requestTimeout,
-        sweepInterval, logLevel,
+        embedded, databaseUrl, unsafeDurability, migrate, host, port, insecureNoAuth, allowInternalJwks, keyRate,
+        addressRate, trustedProxies, maxConnections, requestTimeout, sweepInterval, logLevel,
     ]
 
     /// The config file itself, which no config file can name.

@@ -2,6 +2,7 @@ import RegistryCore
 
 extension Probe {
     private static let path = "/v1/apps/"
+    private static let own = path + Message.bundleID
 
     private static let settings: JSONValue = [
         "name": "Food", "activityLifetime": "PT4H", "tombstoneRetention": "P3D", "eventRetention": "P30D",
@@ -37,8 +38,31 @@ extension Probe {
                 .put(path + "com.example.gone/sandbox/activities/x", Sample.registration(80))
             )
             .gives(204),
+        Probe("putApp", "by a client", .put(own, [:]).with(TestKeys.shared.key(.client)))
+            .fails(.forbidden),
+        Probe("getApp", "by a client", .get(own).with(TestKeys.shared.key(.client)))
+            .fails(.forbidden),
+        Probe("deleteApp", "by its admin", .delete(own).with(TestKeys.shared.key(.admin)))
+            .fails(.forbidden),
         Probe("deleteApp", "unknown", .delete(path + "com.example.none"))
             .fails(.unknownApp),
+    ]
+
+    private static let keys = own + "/keys"
+
+    static let apiKeys: [Probe] = [
+        Probe("createKey", "that expires", .post(keys, ["role": "sender", "name": "Push", "expiresIn": "P90D"]))
+            .gives(201, ["role": "sender", "app": .string(Message.bundleID), "name": "Push"]),
+        Probe("createKey", "of an admin", .post(keys, ["role": "client"]).with(TestKeys.shared.key(.admin)))
+            .gives(201, ["role": "client"]),
+        Probe("createKey", "of root", .post(keys, ["role": "root"]))
+            .fails(.invalidRequest),
+        Probe("listKeys", "of all roles", .get(keys))
+            .gives(200),
+        Probe("revokeKey", "that is valid", .delete(keys + "/" + TestKeys.shared.key(.sender).id.rawValue))
+            .gives(204),
+        Probe("revokeKey", "that nobody knows", .delete(keys + "/prs_000000000000"))
+            .fails(.keyNotFound),
     ]
 
     static let service: [Probe] = [
@@ -50,6 +74,8 @@ extension Probe {
             .gives(200),
         Probe("getReadiness", "in words for nobody", .get("/readyz?verbose").with("Authorization", "Bearer nonsense"))
             .fails(.unauthenticated),
+        Probe("getReadiness", "in words for a client", .get("/readyz?verbose").with(TestKeys.shared.key(.client)))
+            .fails(.forbidden),
         Probe("getOpenAPI", "the document", .get("/openapi.json"))
             .gives(200, ["openapi": "3.1.0"]),
     ]
@@ -57,6 +83,6 @@ extension Probe {
     /// Everything that is asked of one operation in particular.
     static var specific: [Probe] {
         registrations + refusedRegistrations + reads + ends + namedRegistrations + namedEnds + lists + resolutions
-            + feedback + fullStates + malformedItems + apps + service
+            + feedback + fullStates + malformedItems + apps + apiKeys + forbidden + service
     }
 }

@@ -13,9 +13,11 @@ struct ConformanceServer: Sendable {
     /// Runs the service for as long as the closure does.
     static func run<Value: Sendable>(
         _ registry: Registry,
+        keyRate: RateLimit? = nil,
         _ body: @escaping @Sendable (ConformanceServer) async throws -> Value
     ) async throws -> Value {
-        let configuration = ServerConfiguration(port: 0, insecureNoAuth: true)
+        var configuration = ServerConfiguration(port: 0, insecureNoAuth: true)
+        configuration.keyRate = keyRate
         let logger = Logger(label: "conformance") { _ in SwiftLogNoOpLogHandler() }
         let application = buildApplication(registry: registry, configuration: configuration, logger: logger)
         return try await application.test(.live) { client in

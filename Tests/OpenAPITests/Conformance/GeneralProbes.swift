@@ -9,6 +9,9 @@ enum Mistake: String, Sendable, CaseIterable {
     case anotherMethod
     case foreignHost
     case wrongCredentials
+    case clientKey
+    case auditorKey
+    case foreignKey
     case noJSON
     case anotherMediaType
     case largeBody
@@ -23,6 +26,9 @@ enum Mistake: String, Sendable, CaseIterable {
         case .anotherMethod: message.method = .patch
         case .foreignHost: message.authority = "registry.example.com"
         case .wrongCredentials: message.fields[.authorization] = "Bearer nonsense"
+        case .clientKey: message = message.with(TestKeys.shared.key(.client))
+        case .auditorKey: message = message.with(TestKeys.shared.key(.auditor))
+        case .foreignKey: message = message.with(TestKeys.shared.foreign)
         case .noJSON: message.body = message.body.map { Array($0.dropLast()) }
         case .anotherMediaType: message.fields[.contentType] = "text/plain"
         case .largeBody: message.body = message.body.map { $0 + [UInt8](repeating: 0x20, count: 2_097_152) }

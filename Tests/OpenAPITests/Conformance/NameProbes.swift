@@ -38,6 +38,32 @@ extension Probe {
             .fails(.clockSkew),
     ]
 
+    private static let client = TestKeys.shared.key(.client)
+
+    static let forbidden: [Probe] = [
+        Probe(
+            "registerActivity",
+            "by a key for nobody",
+            .put(path + "/key-1", Sample.registration(90)).with(client)
+        )
+        .fails(.installationRequired),
+        Probe(
+            "registerActivity",
+            "of another user",
+            .put(path + "/key-1", Sample.registration(90, minutesAgo: nil, ["aliases": ["userId": "u-1"]]))
+                .with(client).with("X-Installation-Id", "phone-9")
+        )
+        .fails(.aliasNotAllowed),
+        Probe(
+            "registerActivityByAlias",
+            "of another user",
+            post("match-9", 91, nil, ["aliases": ["userId": "u-1"]]).with(client).with("X-Installation-Id", "phone-9")
+        )
+        .fails(.aliasNotAllowed),
+        Probe("registerActivityByAlias", "by a key for nobody", post("match-9", 91).with(client))
+            .fails(.installationRequired),
+    ]
+
     static let namedEnds: [Probe] = [
         Probe("endActivityByAlias", "never seen", .delete(path + "?alias=match-7"))
             .gives(204),

@@ -1,19 +1,5 @@
 import RegistryCore
 
-/// What credentials let their bearer be (section 5 of the contract).
-enum Role: String, Sendable, Hashable, CaseIterable {
-    /// An app, or an app's backend for it: registers, and never reads a token.
-    case client
-    /// A service that talks to APNs.
-    case sender
-    /// Reads an app's settings and records, tokens masked.
-    case auditor
-    /// Does everything in one app, but neither makes nor deletes it.
-    case admin
-    /// Does everything in all apps.
-    case root
-}
-
 /// Who makes a request.
 struct Principal: Sendable, Hashable {
     /// Nil for a request without credentials.

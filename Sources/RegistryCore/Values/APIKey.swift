@@ -1,0 +1,74 @@
+/// An API key as its bearer holds it: `prc_` + id + `_` + secret + checksum, 47 characters.
+///
+/// - `pr`, a letter for the role (client, sender, a**u**ditor, admin, root) and `_`;
+/// - the id: 12 digits of base 62 (`0-9A-Za-z`), random; with the prefix it is the key's name in logs and lists;
+/// - the secret: 24 digits of base 62, 142 random bits;
+/// - the checksum: the CRC-32 (ISO 3309) of all 41 characters before it as 6 digits of base 62, the most significant
+///   first. A mistyped or truncated key is refused by it alone, without a look at Postgres.
+public struct APIKey: Sendable {
+    /// The public part: prefix and id.
+    public let id: APIKeyID
+    /// The 24 digits that prove the bearer's right.
+    public let secret: Secret
+
+    private static let secretCount = 24
+    private static let checksumCount = 6
+
+    /// Makes a key of a role with a random id and a random secret.
+    public init(random role: Role) {
+        id = APIKeyID(random: role)
+        secret = Secret(Base62.random(count: Self.secretCount))
+    }
+
+    /// Reads a key; nil when it is not one, to the last digit.
+    public init?(_ text: Secret) {
+        let text = text.revealed
+        let bodyCount = APIKeyID.length + 1 + Self.secretCount
+        guard text.utf8.count == bodyCount + Self.checksumCount, text.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
+        let body = text.prefix(bodyCount)
+        guard Base62.sixDigits(CRC32.checksum(body.utf8)) == text.dropFirst(bodyCount) else { return nil }
+        let secret = body.suffix(Self.secretCount)
+        guard let id = try? APIKeyID(String(body.prefix(APIKeyID.length))), Base62.isValid(secret),
+            body.dropFirst(APIKeyID.length).first == "_"
+        else { return nil }
+        self.id = id
+        self.secret = Secret(String(secret))
+    }
+
+    /// Whether a bearer's text looks like a key, whole or not: no JWT begins like this.
+    public static func isMeant(by text: Secret) -> Bool {
+        Role.allCases.contains { text.revealed.hasPrefix($0.keyPrefix) }
+    }
+
+    /// The whole key, shown once.
+    public var text: Secret {
+        let body = "\(id.rawValue)_\(secret.revealed)"
+        return Secret(body + Base62.sixDigits(CRC32.checksum(body.utf8)))
+    }
+}
+
+/// The public name of an API key: its prefix and 12 digits of base 62, such as `prc_0aB1cD2eF3gH`.
+public struct APIKeyID: Sendable, Hashable, CustomStringConvertible {
+    public let rawValue: String
+    /// The role that the prefix names.
+    public let role: Role
+
+    static let length = 16
+
+    init(random role: Role) {
+        rawValue = role.keyPrefix + Base62.random(count: Self.length - role.keyPrefix.utf8.count)
+        self.role = role
+    }
+
+    /// - Throws: a sentence when it is no key's id.
+    public init(_ rawValue: String) throws(JSONFaultReason) {
+        guard rawValue.utf8.count == Self.length,
+            let role = Role.allCases.first(where: { rawValue.hasPrefix($0.keyPrefix) }),
+            Base62.isValid(rawValue.dropFirst(role.keyPrefix.count))
+        else { throw JSONFaultReason("must be the id of an API key, such as prc_0aB1cD2eF3gH") }
+        self.rawValue = rawValue
+        self.role = role
+    }
+
+    public var description: String { rawValue }
+}

@@ -1,0 +1,34 @@
+/// Digits, upper-case and lower-case letters: what keys are written in, for a double click selects all of it.
+enum Base62 {
+    private static let digits = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
+
+    /// Digits from the system's secure source of randomness, each of the 62 equally likely: 5.95 bits a digit.
+    static func random(count: Int) -> String {
+        var source = SystemRandomNumberGenerator()
+        return String(decoding: (0..<count).map { _ in digits[Int.random(in: 0..<62, using: &source)] }, as: UTF8.self)
+    }
+
+    /// A number in six digits, the most significant first: enough for 32 bits.
+    static func sixDigits(_ number: UInt32) -> String {
+        var rest = Int(number)
+        var text: [UInt8] = []
+        for _ in 0..<6 {
+            text.append(digits[rest % 62])
+            rest /= 62
+        }
+        return String(decoding: text.reversed(), as: UTF8.self)
+    }
+
+    /// Whether a text is made of such digits alone.
+    static func isValid(_ text: Substring) -> Bool { text.utf8.allSatisfy(digits.contains) }
+}
+
+/// The checksum of ISO 3309, zlib and PNG: finds typing errors, and is no protection against anyone.
+enum CRC32 {
+    /// The remainder by the polynomial 0x04C11DB7, bits reflected, begun and ended with all ones.
+    static func checksum(_ bytes: some Sequence<UInt8>) -> UInt32 {
+        ~bytes.reduce(UInt32.max) { remainder, byte in
+            (0..<8).reduce(remainder ^ UInt32(byte)) { rest, _ in (rest >> 1) ^ (rest & 1 == 1 ? 0xEDB8_8320 : 0) }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import Foundation
+
+/// What is known of an API key: all but its secret, of which only the SHA-256 is stored.
+public struct APIKeyRecord: Sendable, Hashable {
+    public let id: APIKeyID
+    /// The number of the app that it belongs to; 0 for root keys, which belong to none.
+    public let appNumber: Int64
+    /// The app that it belongs to; nil for root keys.
+    public let app: BundleID?
+    public let name: String?
+    public let createdAt: Date
+    /// From when on it is refused; nil for never.
+    public let expiresAt: Date?
+    /// When it was last used, to the minute or so.
+    public let lastUsedAt: Date?
+    public let revokedAt: Date?
+
+    public init(
+        id: APIKeyID,
+        appNumber: Int64,
+        app: BundleID?,
+        name: String?,
+        createdAt: Date,
+        expiresAt: Date?,
+        lastUsedAt: Date?,
+        revokedAt: Date?
+    ) {
+        self.id = id
+        self.appNumber = appNumber
+        self.app = app
+        self.name = name
+        self.createdAt = createdAt
+        self.expiresAt = expiresAt
+        self.lastUsedAt = lastUsedAt
+        self.revokedAt = revokedAt
+    }
+
+    /// Whether it lets its bearer in.
+    public func isValid(at time: Date) -> Bool {
+        revokedAt == nil && expiresAt.map { time < $0 } ?? true
+    }
+}
+
+extension APIKeyRecord: JSONEncodable {
+    /// Writes `{id, role, app, name, createdAt, expiresAt, lastUsedAt, revokedAt}`, without what there is not.
+    public func encode(to json: inout JSONWriter) {
+        json.object { json in writeMembers(to: &json) }
+    }
+
+    /// Writes the same with the whole key in it, as it is shown once.
+    public func encode(to json: inout JSONWriter, revealing key: APIKey) {
+        json.object { json in
+            writeMembers(to: &json)
+            json.member("key", key.text.revealed)
+        }
+    }
+
+    private func writeMembers(to json: inout JSONWriter) {
+        json.member("id", id.rawValue)
+        json.member("role", id.role.rawValue)
+        json.member("app", ifPresent: app?.rawValue)
+        json.member("name", ifPresent: name)
+        json.member("createdAt", createdAt)
+        json.member("expiresAt", ifPresent: expiresAt)
+        json.member("lastUsedAt", ifPresent: lastUsedAt)
+        json.member("revokedAt", ifPresent: revokedAt)
+    }
+}
+
+/// What an admin asks for when making a key.
+public struct APIKeyRequest: Sendable, Hashable {
+    public var role: Role
+    public var name: String?
+    public var expiresAt: Date?
+
+    public init(role: Role, name: String? = nil, expiresAt: Date? = nil) {
+        self.role = role
+        self.name = name
+        self.expiresAt = expiresAt
+    }
+
+    /// Reads `{role, name, expiresAt | expiresIn}`; nil and faults in the reader when any of it is not allowed.
+    ///
+    /// - Parameter now: what `expiresIn` is counted from, and what `expiresAt` must be later than.
+    public static func read(_ json: inout JSONReader, now: Date) -> APIKeyRequest? {
+        let role = json.string("role", Self.role)
+        let name = json.optionalString("name", Self.name)
+        let expiresAt = json.optional("expiresAt") { value throws(JSONFaultReason) in
+            try Self.expiry(Date.read(value), now)
+        }
+        let expiresIn = json.optional("expiresIn") { value throws(JSONFaultReason) in
+            try Self.expiry(in: Duration.read(value), now)
+        }
+        if expiresAt != nil, expiresIn != nil { json.fault("expiresIn", "must not be given beside expiresAt") }
+        return role.map { APIKeyRequest(role: $0, name: name, expiresAt: expiresAt ?? expiresIn) }
+    }
+
+    /// Takes a name for people.
+    ///
+    /// - Throws: a sentence when it is empty, longer than 256 bytes or holds control characters.
+    public static func name(_ text: String) throws(JSONFaultReason) -> String {
+        try ActivityID.check(text, maximumBytes: 256)
+        return text
+    }
+
+    /// The end of a time from now.
+    ///
+    /// - Throws: a sentence unless it is longer than none and at most `AppChanges.longestRetention`.
+    public static func expiry(in duration: Duration, _ now: Date) throws(JSONFaultReason) -> Date {
+        guard duration >= .seconds(1), duration <= AppChanges.longestRetention else {
+            throw JSONFaultReason("must be from PT1S to \(ISO8601Duration.format(AppChanges.longestRetention))")
+        }
+        return now.addingTimeInterval(TimeInterval(duration.components.seconds))
+    }
+
+    private static func expiry(_ time: Date, _ now: Date) throws(JSONFaultReason) -> Date {
+        guard time > now else { throw JSONFaultReason("must lie in the future") }
+        return time
+    }
+
+    private static func role(_ word: String) throws(JSONFaultReason) -> Role {
+        guard let role = Role(rawValue: word), Role.ofApps.contains(role) else {
+            let words = Role.ofApps.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
+            throw JSONFaultReason("must be one of \(words); root keys are made by pushreg keys create --role root")
+        }
+        return role
+    }
+}

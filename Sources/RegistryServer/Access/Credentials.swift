@@ -1,0 +1,45 @@
+import HTTPTypes
+import RegistryCore
+
+/// What a request says about who makes it, before anyone has checked it.
+enum Credentials: Sendable {
+    case none
+    case key(APIKey)
+    /// Anything else that may be a JWT.
+    case token(Secret)
+
+    /// The longest bearer text that is looked at, in bytes.
+    private static let maximumBytes = 8192
+
+    /// Reads `Authorization: Bearer …`.
+    ///
+    /// - Throws: `unauthenticated` for another scheme, for more than one field, and for what is mistyped.
+    init(_ fields: HTTPFields) throws(Problem) {
+        let values = fields[values: .authorization]
+        guard let value = values.first else {
+            self = .none
+            return
+        }
+        guard values.count == 1, let text = Self.bearerText(value) else {
+            throw Problem(.unauthenticated, "Send one field: Authorization: Bearer, and an API key or a JWT.")
+        }
+        guard APIKey.isMeant(by: text) else {
+            self = .token(text)
+            return
+        }
+        guard let key = APIKey(text) else {
+            throw Problem(.unauthenticated, "The API key is mistyped or cut off: its checksum is wrong.")
+        }
+        self = .key(key)
+    }
+
+    private static func bearerText(_ value: String) -> Secret? {
+        let halves = value.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
+        guard halves.count == 2, halves[0].lowercased() == "bearer", value.utf8.count <= maximumBytes else {
+            return nil
+        }
+        let text = halves[1].drop { $0 == " " }
+        guard !text.isEmpty, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { return nil }
+        return Secret(String(text))
+    }
+}

@@ -1,0 +1,87 @@
+import Foundation
+import RegistryCore
+
+/// What an app demands of its users' JWTs: its setting `jwt`, read.
+struct JWTRequirements: Sendable {
+    /// Where the issuer's keys come from.
+    enum Source: Sendable {
+        case keys(JSONValue)
+        case url(String)
+    }
+
+    let issuer: String
+    let audiences: [String]
+    let subjectClaim: String
+    let source: Source
+
+    /// How far the clocks of issuer and service may differ, in seconds.
+    static let leeway: TimeInterval = 60
+
+    /// Nil when the app takes no JWTs.
+    init?(_ settings: JSONObject?) {
+        guard let settings, case .string(let issuer)? = settings["issuer"] else { return nil }
+        switch (settings["jwksUrl"], settings["jwks"]) {
+        case (.string(let url)?, _): source = .url(url)
+        case (_, let keys?): source = .keys(keys)
+        default: return nil
+        }
+        self.issuer = issuer
+        audiences = Self.texts(settings["audience"])
+        if case .string(let claim)? = settings["subjectClaim"] { subjectClaim = claim } else { subjectClaim = "sub" }
+    }
+
+    /// Checks the claims of a token whose signature is good.
+    ///
+    /// - Returns: the subject.
+    /// - Throws: `unauthenticated`, with what is wrong.
+    func subject(of claims: JSONObject, at now: Date) throws(Problem) -> String {
+        guard claims["iss"] == .string(issuer) else { throw CompactJWT.refusal("Its iss is not the app's issuer.") }
+        let named = Self.texts(claims["aud"])
+        guard named.contains(where: { name in audiences.contains { $0.utf8.elementsEqual(name.utf8) } }) else {
+            throw CompactJWT.refusal("Its aud is not the app's audience.")
+        }
+        try checkTimes(claims, now.timeIntervalSince1970)
+        guard case .string(let subject)? = claims[subjectClaim], Self.isSubject(subject) else {
+            throw CompactJWT.refusal(
+                "Its \(subjectClaim) must be 1 to 128 bytes of text without control characters."
+            )
+        }
+        return subject
+    }
+
+    private func checkTimes(_ claims: JSONObject, _ now: TimeInterval) throws(Problem) {
+        guard let expiry = Self.seconds(claims["exp"]), now < expiry + Self.leeway else {
+            throw CompactJWT.refusal("Its exp is over or missing.")
+        }
+        guard let start = claims["nbf"] else { return }
+        guard let start = Self.seconds(start), now >= start - Self.leeway else {
+            throw CompactJWT.refusal("Its nbf has not come yet.")
+        }
+    }
+
+    private static func isSubject(_ text: String) -> Bool {
+        (1...128).contains(text.utf8.count)
+            && !text.unicodeScalars.contains { $0.properties.generalCategory == .control }
+    }
+
+    private static func seconds(_ value: JSONValue?) -> TimeInterval? {
+        switch value {
+        case .integer(let seconds): TimeInterval(seconds)
+        case .number(let seconds): seconds
+        default: nil
+        }
+    }
+
+    /// One text, or an array of nothing but texts.
+    private static func texts(_ value: JSONValue?) -> [String] {
+        switch value {
+        case .string(let text): return [text]
+        case .array(let values):
+            let texts = values.compactMap { value in
+                if case .string(let text) = value { text } else { nil as String? }
+            }
+            return texts.count == values.count ? texts : []
+        default: return []
+        }
+    }
+}

@@ -1,0 +1,104 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import NIOHTTP1
+import RegistryCore
+import Synchronization
+
+/// Fetches an issuer's keys: no redirects, a deadline on the whole, a limit on the size, and no way into the operator's
+/// own network, wherever the name resolves to.
+struct KeySetFetcher: Sendable {
+    /// Whether loopback, private and link-local addresses may be asked.
+    let allowsInternal: Bool
+
+    private static let deadline = Duration.seconds(5)
+    private static let maximumBytes = 256 * 1024
+
+    /// Gets the JSON behind a URL.
+    ///
+    /// - Throws: when it is not to be had; the error says nothing secret.
+    @Sendable
+    func fetch(_ text: String) async throws -> JSONValue {
+        let url = try KeySetURL(text, allowsInternal: allowsInternal)
+        let address = try await permittedAddress(of: url.host)
+        // The connection goes to the very address that was checked: a name may resolve differently a moment later.
+        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
+        if IPAddress(url.host) == nil { configuration.dnsOverride = [url.host: address.description] }
+        configuration.timeout = .init(connect: .seconds(3), read: .seconds(3))
+        let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+        let outcome = await Result { try await Self.get(url, client) }
+        try? await client.shutdown()
+        return try outcome.get()
+    }
+
+    private static func get(_ url: KeySetURL, _ client: HTTPClient) async throws -> JSONValue {
+        var request = HTTPClientRequest(url: url.text)
+        request.headers.add(name: "Accept", value: "application/jwk-set+json, application/json")
+        let response = try await client.execute(request, timeout: TimeAmount(deadline))
+        guard response.status == .ok else { throw JSONFaultReason("the status is \(response.status.code)") }
+        let body = try await response.body.collect(upTo: maximumBytes)
+        return try JSONParser.parse(body.readableBytesView)
+    }
+
+    private func permittedAddress(of host: String) async throws -> IPAddress {
+        let addresses = try await NameLookup.addresses(of: host, within: Self.deadline)
+        guard let first = addresses.first, allowsInternal || addresses.allSatisfy(\.isPublic) else {
+            throw JSONFaultReason("the host has no address, or one inside of the operator's network")
+        }
+        return first
+    }
+}
+
+extension Result where Failure == any Error {
+    fileprivate init(_ body: () async throws -> Success) async {
+        do { self = .success(try await body()) } catch { self = .failure(error) }
+    }
+}
+
+/// The system's lookup of names, which blocks, on a thread of its own.
+enum NameLookup {
+    /// All addresses of a host.
+    ///
+    /// - Throws: when there is none, or the answer does not come in time.
+    static func addresses(of host: String, within time: Duration) async throws -> [IPAddress] {
+        let (answers, answer) = AsyncStream.makeStream(of: [IPAddress].self, bufferingPolicy: .bufferingOldest(1))
+        Thread.detachNewThread {
+            answer.yield(lookUp(host))
+            answer.finish()
+        }
+        let timer = Task {
+            try await Task.sleep(for: time)
+            answer.finish()
+        }
+        defer { timer.cancel() }
+        guard let addresses = await answers.first(where: { _ in true }), !addresses.isEmpty else {
+            throw JSONFaultReason("the host's name does not resolve")
+        }
+        return addresses
+    }
+
+    private static func lookUp(_ host: String) -> [IPAddress] {
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var list: UnsafeMutablePointer<addrinfo>?
+        guard getaddrinfo(host, nil, &hints, &list) == 0 else { return [] }
+        defer { freeaddrinfo(list) }
+        return sequence(first: list) { $0?.pointee.ai_next }.prefix { $0 != nil }.compactMap { $0?.pointee.address }
+    }
+}
+
+extension addrinfo {
+    fileprivate var address: IPAddress? {
+        switch ai_family {
+        case AF_INET:
+            ai_addr.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { socket in
+                withUnsafeBytes(of: socket.pointee.sin_addr) { IPAddress(bytes: Array($0)) }
+            }
+        case AF_INET6:
+            ai_addr.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { socket in
+                withUnsafeBytes(of: socket.pointee.sin6_addr) { IPAddress(bytes: Array($0)) }
+            }
+        default: nil
+        }
+    }
+}

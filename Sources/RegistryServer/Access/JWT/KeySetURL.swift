@@ -1,0 +1,30 @@
+import Foundation
+import RegistryCore
+
+/// The URL of an issuer's keys, as far as it can be judged without asking anyone.
+struct KeySetURL: Sendable {
+    /// The host as it is looked up, without brackets.
+    let host: String
+    let text: String
+
+    /// - Throws: a sentence unless it is an https URL of a host that is not evidently the operator's own. With
+    ///   `allowsInternal` any host is taken, and http too, as is usual inside.
+    init(_ text: String, allowsInternal: Bool) throws(JSONFaultReason) {
+        guard text.utf8.count <= 2048, let url = URL(string: text), let scheme = url.scheme?.lowercased(),
+            scheme == "https" || (allowsInternal && scheme == "http"), let host = url.host, !host.isEmpty
+        else { throw JSONFaultReason("must be an https URL") }
+        guard url.user == nil, url.password == nil else { throw JSONFaultReason("must not hold a user or password") }
+        self.text = text
+        self.host = host.trimmingCharacters(in: ["[", "]"]).lowercased()
+        guard allowsInternal || !isEvidentlyInternal else {
+            throw JSONFaultReason("must not point to a loopback, private or link-local address")
+        }
+    }
+
+    /// Names that resolve to such addresses are found out when the keys are fetched.
+    private var isEvidentlyInternal: Bool {
+        if let address = IPAddress(host) { return !address.isPublic }
+        let name = host.hasSuffix(".") ? String(host.dropLast()) : host
+        return name == "localhost" || name.hasSuffix(".localhost") || !name.contains(".")
+    }
+}

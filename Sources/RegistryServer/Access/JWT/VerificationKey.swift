@@ -1,0 +1,96 @@
+import Foundation
+import JWTKit
+import RegistryCore
+
+/// One public key of an issuer, fit for one algorithm alone.
+struct VerificationKey: Sendable {
+    let id: String?
+    let algorithm: SignatureAlgorithm
+    private let verifier: any JWTAlgorithm
+
+    /// Reads a JSON Web Key (RFC 7517); nil for keys of other kinds and uses, which a set may hold too.
+    init?(_ json: JSONObject) async {
+        guard let algorithm = Self.algorithm(of: json), Self.isForSignatures(json, algorithm) else { return nil }
+        guard let verifier = try? await Self.verifier(algorithm, json) else { return nil }
+        id = json["kid"]?.text
+        self.algorithm = algorithm
+        self.verifier = verifier
+    }
+
+    /// Whether the key signed the token, by the algorithm that both name.
+    func verifies(_ token: CompactJWT) -> Bool {
+        guard token.algorithm == algorithm else { return false }
+        return (try? verifier.verify(token.signature, signs: token.signedBytes)) ?? false
+    }
+
+    /// The one algorithm for its type and curve.
+    private static func algorithm(of json: JSONObject) -> SignatureAlgorithm? {
+        switch (json["kty"]?.text, json["crv"]?.text) {
+        case ("RSA", nil): .rs256
+        case ("EC", "P-256"): .es256
+        case ("OKP", "Ed25519"): .edDSA
+        default: nil
+        }
+    }
+
+    private static func isForSignatures(_ json: JSONObject, _ algorithm: SignatureAlgorithm) -> Bool {
+        if let use = json["use"], use != "sig" { return false }
+        if let name = json["alg"], name != .string(algorithm.rawValue) { return false }
+        guard let operations = json["key_ops"] else { return true }
+        guard case .array(let words) = operations else { return false }
+        return words.contains("verify")
+    }
+
+    /// - Throws: when the numbers of the key are missing or no key: no point of the curve, a modulus under 2048 bits.
+    private static func verifier(_ algorithm: SignatureAlgorithm, _ json: JSONObject) async throws -> any JWTAlgorithm {
+        let keys = JWTKeyCollection()
+        switch algorithm {
+        case .rs256:
+            let key = try Insecure.RSA.PublicKey(modulus: number("n", json), exponent: number("e", json))
+            await keys.add(rsa: key, digestAlgorithm: .sha256)
+        case .es256: await keys.add(ecdsa: try ES256PublicKey(parameters: (x: number("x", json), y: number("y", json))))
+        case .edDSA: await keys.add(eddsa: try EdDSA.PublicKey(x: number("x", json), curve: .ed25519))
+        }
+        return try await keys.getKey()
+    }
+
+    private static func number(_ name: String, _ json: JSONObject) throws -> String {
+        guard let text = json[name]?.text, Base64URL.decode(Substring(text))?.isEmpty == false else {
+            throw JSONFaultReason("must be base64url")
+        }
+        return text
+    }
+}
+
+/// The keys of an issuer, as a JSON Web Key Set lists them.
+struct VerificationKeySet: Sendable {
+    let keys: [VerificationKey]
+
+    /// The most keys that are looked at.
+    static let maximumCount = 64
+
+    /// Reads `{"keys": […]}`; keys of other kinds are left out. Nil when it is no such object.
+    init?(_ json: JSONValue) async {
+        guard case .array(let values)? = json["keys"] else { return nil }
+        var keys: [VerificationKey] = []
+        for case .object(let object) in values.prefix(Self.maximumCount) {
+            if let key = await VerificationKey(object) { keys.append(key) }
+        }
+        self.keys = keys
+    }
+
+    /// The keys that may have signed a token: those of its `kid`, or, where it names none, the one that there is.
+    func candidates(for token: CompactJWT) -> [VerificationKey] {
+        let fitting = keys.filter { $0.algorithm == token.algorithm }
+        guard let id = token.keyID else { return fitting.count == 1 ? fitting : [] }
+        return fitting.filter { $0.id.map { $0.utf8.elementsEqual(id.utf8) } ?? false }
+    }
+}
+
+extension JSONValue {
+    /// The text of a string.
+    fileprivate var text: String? {
+        guard case .string(let text) = self else { return nil }
+        return text
+    }
+}

@@ -1,0 +1,115 @@
+import Foundation
+import Logging
+import RegistryCore
+import RegistryStore
+import Synchronization
+
+/// The API keys that were used lately, so that not every request reads its key from Postgres.
+///
+/// What is known is believed for `lifetime`, well below the 5 seconds in which a revocation must be in force
+/// everywhere. That an id is unknown is believed as long; and of ids never seen only some a second are looked up, so
+/// that whoever makes them up cannot keep Postgres busy.
+final class KeyDirectory: Sendable {
+    static let lifetime = Duration.seconds(3)
+    /// How many ids that were never seen are looked up a second, by all callers together.
+    static let lookupsPerSecond = 200
+    /// How often a key's last use is written down.
+    static let useInterval = Duration.seconds(60)
+    /// How many unknown ids are remembered.
+    private static let maximumUnknown = 10_000
+
+    private struct State {
+        var known: [APIKeyID: (keys: [StoredKey], readAt: Duration)] = [:]
+        var unknown: [APIKeyID: Duration] = [:]
+        var reading: [APIKeyID: Task<[StoredKey], any Error>] = [:]
+        var notedUses: [APIKeyID: Duration] = [:]
+        var lookups: TokenBucket
+    }
+
+    private let registry: Registry
+    private let clock: ServiceClock
+    private let state: Mutex<State>
+
+    init(registry: Registry, clock: ServiceClock) {
+        self.registry = registry
+        self.clock = clock
+        let rate = Double(Self.lookupsPerSecond)
+        state = Mutex(State(lookups: TokenBucket(rate: rate, capacity: rate, at: clock.uptime())))
+    }
+
+    /// The record of a key that is valid now; nil for all others.
+    ///
+    /// - Throws: `unavailable`, and `too-many-requests` when too many unknown ids are asked for.
+    func validRecord(of key: APIKey) async throws -> APIKeyRecord? {
+        let digest = key.secretDigest
+        let stored = try await storedKeys(key.id)
+        guard let found = stored.first(where: { ConstantTime.areEqual($0.digest, digest) }) else { return nil }
+        guard found.record.isValid(at: clock.date()) else { return nil }
+        noteUse(of: found.record)
+        return found.record
+    }
+
+    /// Forgets a key that was made or revoked here, so that this instance need not wait.
+    func forget(_ id: APIKeyID) {
+        state.withLock { state in
+            state.known[id] = nil
+            state.unknown[id] = nil
+        }
+    }
+}
+
+extension KeyDirectory {
+    private func storedKeys(_ id: APIKeyID) async throws -> [StoredKey] {
+        let now = clock.uptime()
+        let remembered = state.withLock { state -> [StoredKey]? in
+            if let entry = state.known[id] { return now - entry.readAt < Self.lifetime ? entry.keys : nil }
+            return state.unknown[id].map { now - $0 < Self.lifetime } == true ? [] : nil
+        }
+        if let remembered { return remembered }
+        return try await startReading(id, at: now).value
+    }
+
+    /// All who ask for a key at once wait for one look at Postgres.
+    private func startReading(_ id: APIKeyID, at now: Duration) throws -> Task<[StoredKey], any Error> {
+        try state.withLock { state in
+            if let reading = state.reading[id] { return reading }
+            guard state.known[id] != nil || state.lookups.take(at: now) else {
+                throw RateLimited.byUnknown(Self.lookupsPerSecond)
+            }
+            let task = Task { try await self.read(id, at: now) }
+            state.reading[id] = task
+            return task
+        }
+    }
+
+    private func read(_ id: APIKeyID, at now: Duration) async throws -> [StoredKey] {
+        defer { state.withLock { $0.reading[id] = nil } }
+        let keys = try await registry.storedKeys(id)
+        state.withLock { state in
+            state.known[id] = keys.isEmpty ? nil : (keys, now)
+            guard keys.isEmpty else { return }
+            if state.unknown.count >= Self.maximumUnknown { state.unknown.removeAll(keepingCapacity: true) }
+            state.unknown[id] = now
+        }
+        return keys
+    }
+
+    /// Writes down the use, off the request's path. If that fails it is written the next time.
+    private func noteUse(of record: APIKeyRecord) {
+        let now = clock.uptime()
+        let isDue = state.withLock { state in
+            if let noted = state.notedUses[record.id], now - noted < Self.useInterval { return false }
+            state.notedUses[record.id] = now
+            return true
+        }
+        guard isDue else { return }
+        let time = clock.date()
+        Task {
+            do {
+                try await registry.noteUse(of: record, at: time)
+            } catch {
+                state.withLock { $0.notedUses[record.id] = nil }
+            }
+        }
+    }
+}

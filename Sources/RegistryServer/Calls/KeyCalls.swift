@@ -1,0 +1,40 @@
+import HTTPTypes
+import RegistryCore
+import RegistryStore
+
+extension AppCall {
+    /// `POST /v1/apps/{bundleId}/keys`: makes a key; this answer alone holds it.
+    func createKey() async throws -> Answer {
+        var json = JSONReader(call.body)
+        let candidate = APIKeyRequest.read(&json, now: call.access.clock.date())
+        try json.check()
+        guard let request = candidate else { throw Problem(faults: []) }
+        let key = APIKey(random: request.role)
+        let record = try await call.registry.createKey(
+            key.id,
+            digest: key.secretDigest,
+            request,
+            of: app,
+            by: call.principal.who
+        )
+        call.access.keys.forget(key.id)
+        var body = JSONWriter()
+        record.encode(to: &body, revealing: key)
+        return Answer(status: .created, fields: [.contentType: MediaType.json], body: .bytes(body.bytes))
+    }
+
+    /// `GET /v1/apps/{bundleId}/keys`: all of them without their secrets, revoked and expired ones too.
+    func listKeys() async throws -> Answer {
+        let keys = try await call.registry.keys(of: app)
+        return .json { $0.member("keys", keys) }
+    }
+
+    /// `DELETE /v1/apps/{bundleId}/keys/{keyId}`: revokes a key for good.
+    func revokeKey() async throws -> Answer {
+        guard let id = try? APIKeyID(call.parameter("keyId")),
+            try await call.registry.revokeKey(id, ofApp: app.number, by: call.principal.who)
+        else { throw Problem(.keyNotFound, "The app has no key of this id.") }
+        call.access.keys.forget(id)
+        return .noContent
+    }
+}

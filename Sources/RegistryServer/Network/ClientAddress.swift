@@ -1,0 +1,45 @@
+import HTTPTypes
+import NIOCore
+
+/// Finds the address that a request comes from, behind proxies too.
+struct ClientAddress: Sendable {
+    /// The proxies whose word counts.
+    let trustedProxies: [AddressRange]
+
+    /// The peer, or where the peer is a trusted proxy the rightmost address of `X-Forwarded-For` that is none: what
+    /// stands left of it the client itself may have written.
+    func find(_ peer: IPAddress?, _ fields: HTTPFields) -> IPAddress? {
+        guard let peer, isTrusted(peer), let name = HTTPField.Name("X-Forwarded-For") else { return peer }
+        let hops = fields[values: name].joined(separator: ",").split(separator: ",")
+        var last = peer
+        for hop in hops.reversed() {
+            // What cannot be read says nothing about what is left of it.
+            guard let address = Self.address(hop) else { return last }
+            guard isTrusted(address) else { return address }
+            last = address
+        }
+        return last
+    }
+
+    private func isTrusted(_ address: IPAddress) -> Bool { trustedProxies.contains { $0.contains(address) } }
+
+    /// An address, in brackets or with a port as some proxies write it.
+    private static func address(_ hop: Substring) -> IPAddress? {
+        let text = hop.drop { $0 == " " }.prefix { $0 != " " }
+        if let address = IPAddress(String(text)) { return address }
+        if text.hasPrefix("["), let end = text.firstIndex(of: "]") {
+            return IPAddress(String(text[..<end].dropFirst()))
+        }
+        return text.split(separator: ":").count == 2
+            ? text.split(separator: ":").first.flatMap { IPAddress(String($0)) } : nil
+    }
+}
+
+extension IPAddress {
+    /// The address of a socket; nil for Unix sockets.
+    init?(_ address: SocketAddress?) {
+        guard let text = address?.ipAddress else { return nil }
+        // A link-local address carries its interface: fe80::1%eth0.
+        self.init(String(text.prefix { $0 != "%" }))
+    }
+}

@@ -1,0 +1,160 @@
+import ArgumentParser
+import Foundation
+import RegistryCore
+import RegistryServer
+import RegistryStore
+
+/// `pushreg keys`: the API keys of apps, and those of root.
+struct Keys: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Creates, lists and revokes API keys.",
+        subcommands: [Create.self, List.self, Revoke.self]
+    )
+}
+
+extension Keys {
+    /// `pushreg keys create --app BUNDLE_ID --role ROLE`, or `--role root`.
+    struct Create: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Creates an API key and prints it, this once.",
+            discussion: """
+                Roles: client registers and ends (it may live in the app); sender resolves to tokens and reports feedback; \
+                auditor reads, tokens masked; admin does everything in one app; root everything in all of them, and takes \
+                no --app. Several keys of a role may be valid at once, so that one can be replaced without a gap.
+                """
+        )
+
+        @Option(help: "The bundle id of the app that the key is for; not for root.") var app: String?
+        @Option(help: "client, sender, auditor, admin or root.") var role: String
+        @Option(help: "A name for people.") var name: String?
+        @Option(help: "After how long the key expires, such as P90D; never unless given.") var expiresIn: String?
+        @Flag(help: "Prints {\"id\", \"role\", \"app\", \"key\"} as JSON.") var json = false
+        @OptionGroup(title: "Database") var database: DatabaseOptions
+
+        func run() async throws {
+            let (bundleID, request) = (try bundleID(), try request())
+            let key = APIKey(random: request.role)
+            let settings = try DatabaseSettings(SettingSources(flags: database.flags))
+            try await settings.withDatabase { database in
+                let app = try await database.registry.existingApp(bundleID)
+                _ = try await database.registry.createKey(
+                    key.id,
+                    digest: key.secretDigest,
+                    request,
+                    of: app,
+                    by: Apps.who
+                )
+            }
+            Output.words.note("Created \(key.id). This is the one time that the key is shown; keep it safe.")
+            try Output.results.line(json ? members(key, bundleID).jsonLine : key.text.revealed)
+        }
+
+        private func members(_ key: APIKey, _ bundleID: BundleID?) -> JSONObject {
+            JSONObject([
+                ("id", .string(key.id.rawValue)), ("role", .string(key.id.role.rawValue)),
+                ("app", bundleID.map { .string($0.rawValue) } ?? .null), ("key", .string(key.text.revealed)),
+            ])
+        }
+
+        private func bundleID() throws(CommandFailure) -> BundleID? {
+            guard (role == Role.root.rawValue) == (app == nil) else {
+                throw CommandFailure(.usage, "Name the key's app with --app; a root key alone belongs to none.")
+            }
+            return try app.map(Apps.bundleID)
+        }
+
+        private func request() throws(CommandFailure) -> APIKeyRequest {
+            guard let role = Role(rawValue: role) else {
+                let roles = Role.allCases.map(\.rawValue).joined(separator: ", ")
+                throw CommandFailure(.usage, "--role must be one of \(roles).")
+            }
+            do throws(JSONFaultReason) {
+                let name = try name.map(APIKeyRequest.name)
+                let expiresAt = try expiresIn.map { text throws(JSONFaultReason) in
+                    try APIKeyRequest.expiry(in: Duration.read(.string(text)), Date())
+                }
+                return APIKeyRequest(role: role, name: name, expiresAt: expiresAt)
+            } catch {
+                throw CommandFailure(.usage, "What --name or --expires-in gives \(error.detail).")
+            }
+        }
+    }
+
+    /// `pushreg keys list [--app BUNDLE_ID]`.
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Lists API keys without their secrets, revoked and expired ones too."
+        )
+
+        @Option(help: "The bundle id of the app; all apps and root unless given.") var app: String?
+        @Flag(help: "Prints a line of JSON for each key.") var json = false
+        @OptionGroup(title: "Database") var database: DatabaseOptions
+
+        func run() async throws {
+            let bundleID = try app.map(Apps.bundleID)
+            let settings = try DatabaseSettings(SettingSources(flags: database.flags))
+            let keys = try await settings.withDatabase { database in
+                guard let app = try await database.registry.existingApp(bundleID) else {
+                    return try await database.registry.allKeys()
+                }
+                return try await database.registry.keys(of: app)
+            }
+            guard !json else {
+                for key in keys { try Output.results.line(key.jsonLine) }
+                return
+            }
+            var table = Table("Id", "Role", "App", "Name", "State", "Created", "Last used")
+            for key in keys {
+                let lastUse = key.lastUsedAt.map { RFC3339.format($0) } ?? "never"
+                let (app, name) = (key.app?.rawValue ?? "", key.name ?? "")
+                let created = RFC3339.format(key.createdAt)
+                table.append(key.id.rawValue, key.id.role.rawValue, app, name, key.state, created, lastUse)
+            }
+            try table.print()
+        }
+    }
+
+    /// `pushreg keys revoke ID`.
+    struct Revoke: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Revokes an API key for good; it is refused everywhere within 5 seconds."
+        )
+
+        @Argument(help: "The key's id, such as prc_0aB1cD2eF3gH; never the whole key.") var id: String
+        @OptionGroup(title: "Database") var database: DatabaseOptions
+
+        func run() async throws {
+            guard let id = try? APIKeyID(id) else {
+                throw CommandFailure(.usage, "ID must be the id of an API key, such as prc_0aB1cD2eF3gH.")
+            }
+            let settings = try DatabaseSettings(SettingSources(flags: database.flags))
+            let isRevoked = try await settings.withDatabase { database in
+                guard let key = try await database.registry.storedKeys(id).first?.record else { return false }
+                return try await database.registry.revokeKey(id, ofApp: key.appNumber, by: Apps.who)
+            }
+            guard isRevoked else { throw CommandFailure(.failed, "There is no key \(id).") }
+            Output.words.note("Revoked \(id).")
+        }
+    }
+}
+
+extension Registry {
+    /// The app of a bundle id; nil when none is named.
+    ///
+    /// - Throws: a ``CommandFailure`` when there is no such app.
+    fileprivate func existingApp(_ bundleID: BundleID?) async throws -> App? {
+        guard let bundleID else { return nil }
+        guard let app = try await app(bundleID) else {
+            throw CommandFailure(.failed, "There is no app \(bundleID).")
+        }
+        return app
+    }
+}
+
+extension APIKeyRecord {
+    /// In one word.
+    fileprivate var state: String {
+        if revokedAt != nil { return "revoked" }
+        return isValid(at: Date()) ? "valid" : "expired"
+    }
+}

@@ -1,0 +1,115 @@
+import Foundation
+import HTTPTypes
+import RegistryCore
+import TestSupport
+import Testing
+
+@testable import RegistryServer
+
+@Suite(.timeLimit(.minutes(1))) struct AliasPolicyTests {
+    private static let key = Principal(role: .client, who: "prc_1")
+    private static let user = Principal(role: .client, who: "u-1", subject: "u-1")
+    private static let backends = [Role.sender, .admin, .root].map { Principal(role: $0, who: "k") }
+
+    /// The table of section 5: the kind, its value, whether a publishable key may set it, and whether the user u-1 may.
+    @Test(arguments: [
+        ("liveactivityId", "order-42", true, true), ("userId", "u-1", false, true), ("userId", "u-2", false, false),
+        ("userId", "U-1", false, false), ("orderId", "o", false, true), ("free", "x", true, true),
+        ("signed", "x", false, true), ("mine", "u-1", false, true), ("mine", "u-10", false, false),
+        ("ours", "u-1", false, false),
+    ])
+    func followsTheRules(_ kind: String, _ value: String, _ keyMay: Bool, _ userMay: Bool) throws {
+        let rules: [String: AliasRule] = ["free": .any, "signed": .signedIn, "mine": .subject, "ours": .backend]
+        let settings = AppSettings(aliasRules: rules)
+        let app = App(number: 1, bundleID: try BundleID("a"), settings: settings, createdAt: Date(), updatedAt: Date())
+        func allows(_ principal: Principal) -> Bool {
+            do {
+                try AliasPolicy(app).check([.sample("liveactivityId", "x"), .sample(kind, value)], by: principal)
+                return true
+            } catch { return false }
+        }
+        #expect(allows(Self.key) == keyMay)
+        #expect(allows(Self.user) == userMay)
+        for backend in Self.backends { #expect(allows(backend)) }
+    }
+
+    /// "é" in one character and in two is the same text to Swift, and not the same user.
+    @Test func subjectsAreComparedByteByByte() throws {
+        let app = App(
+            number: 1,
+            bundleID: try BundleID("a"),
+            settings: AppSettings(),
+            createdAt: Date(),
+            updatedAt: Date()
+        )
+        let user = Principal(role: .client, who: "\u{E9}", subject: "\u{E9}")
+        #expect(throws: Never.self) { try AliasPolicy(app).check([.sample("userId", "\u{E9}")], by: user) }
+        #expect(throws: Problem.self) { try AliasPolicy(app).check([.sample("userId", "e\u{301}")], by: user) }
+    }
+
+    @Test func everyCallThatSetsAliasesAsks() async throws {
+        try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
+            let (client, sender) = (try await server.key(.client), try await server.key(.sender))
+            var phone = client.fields
+            phone[.installationID] = "phone"
+            let (wrong, right): (JSONValue, JSONValue) = (["userId": "u"], ["liveactivityId": "o"])
+            for (aliases, problem) in [(wrong, "alias-not-allowed"), (right, "")] {
+                let put: JSONValue = ["token": .token(1), "aliases": aliases]
+                #expect(try await server.call(.put, "…/activities/a", put, phone).problem == problem)
+                let post: JSONValue = ["token": .token(2), "alias": "match", "aliases": aliases]
+                #expect(try await server.call(.post, "…/activities", post, phone).problem == problem)
+            }
+            let backend: JSONValue = ["token": .token(9), "aliases": wrong]
+            #expect(try await server.call(.put, "…/activities/b", backend, sender.fields).status == 201)
+            // In a full state the item alone is refused, and its activity counts as present.
+            let state: JSONValue = [
+                "observedAt": .minutesAgo(0),
+                "activities": [
+                    ["activityId": "f-1", "token": .token(3), "aliases": wrong],
+                    ["activityId": "f-2", "token": .token(4), "aliases": right],
+                ],
+            ]
+            let reply = try await server.call(.put, "…/installations/phone/activities", state, phone)
+            #expect(reply["results"][0]["problem"]?["code"] == "alias-not-allowed")
+            #expect(reply["results"][1]["outcome"] == "registered")
+            let unset = try await server.call(.get, "…/aliases/userId/u/activities", nil, sender.fields)
+            #expect(unset["activities"].all("activityId") == ["b"])
+        }
+    }
+
+    @Test func anAppsOwnRulesHold() async throws {
+        try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
+            let (client, admin) = (try await server.key(.client), try await server.key(.admin))
+            var phone = client.fields
+            phone[.installationID] = "phone"
+            let rules: JSONValue = ["aliasRules": ["liveactivityId": "backend", "tableId": "any"]]
+            #expect(try await server.call(.put, "/v1/apps/com.example.food", rules, admin.fields).status == 200)
+            let post: JSONValue = ["token": .token(2), "alias": "match"]
+            #expect(try await server.call(.post, "…/activities", post, phone).problem == "alias-not-allowed")
+            let put: JSONValue = ["token": .token(1), "aliases": ["tableId": "7"]]
+            #expect(try await server.call(.put, "…/activities/a", put, phone).status == 201)
+        }
+    }
+
+    @Test func publishableKeysNameTheirInstallation() async throws {
+        try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
+            let client = try await server.key(.client)
+            var phone = client.fields
+            phone[.installationID] = "phone"
+            let token: JSONValue = ["token": .token(1)]
+            let named: JSONValue = ["token": .token(1), "installationId": "phone"]
+            let calls: [(HTTPRequest.Method, String, JSONValue?)] = [
+                (.put, "…/activities/a", token), (.post, "…/activities", ["token": .token(1), "alias": "x"]),
+                (.delete, "…/activities/a", nil), (.delete, "…/activities?alias=x", nil),
+            ]
+            for (method, path, body) in calls {
+                #expect(try await server.call(method, path, body, client.fields).problem == "installation-required")
+                #expect(try await server.call(method, path, body, phone).status < 300, "\(method) \(path)")
+            }
+            #expect(try await server.call(.put, "…/activities/b", named, client.fields).status < 300)
+            phone[.installationID] = "tablet"
+            let differing = try await server.call(.put, "…/activities/c", named, phone)
+            #expect(differing.problem == "invalid-request /installationId")
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import RegistryCore
+import Testing
+
+@testable import RegistryServer
+
+@Suite struct JWTVerifierTests {
+    private static let now = Date()
+
+    private static func app(_ settings: JSONObject) throws -> App {
+        let settings = AppSettings(jwt: settings)
+        return App(number: 1, bundleID: try BundleID("a"), settings: settings, createdAt: now, updatedAt: now)
+    }
+
+    private static func verify(_ text: String, _ settings: JSONObject = TestIssuer.honest.settings) async throws
+        -> Principal
+    {
+        let clock = ServiceClock(date: { now }, uptime: { .zero })
+        let keys = IssuerKeys(clock: clock, logger: .silent) { _ in throw JSONFaultReason("no network") }
+        return try await JWTVerifier(keys: keys, clock: clock).principal(
+            for: CompactJWT(Secret(text)),
+            of: app(settings)
+        )
+    }
+
+    @Test func thereAreEnough() { #expect(Forgery.all.count >= 60) }
+
+    @Test(arguments: Forgery.all)
+    func refuses(_ forgery: Forgery) async {
+        let text = forgery.make(.honest, Self.now)
+        let problem = await #expect(throws: Problem.self) { try await Self.verify(text) }
+        #expect(problem?.code == .unauthenticated)
+        #expect(problem?.detail.contains(text) == false)
+    }
+
+    /// The control: what differs from the forgeries by no more than it must is taken.
+    @Test(arguments: TestIssuer.Key.allCases)
+    func accepts(_ key: TestIssuer.Key) async throws {
+        let issuer = TestIssuer.honest
+        let second = Int64(Self.now.timeIntervalSince1970)
+        let tokens = [
+            issuer.token(key, at: Self.now),
+            issuer.token(key, header: ["kid": .null, "typ": .null], at: Self.now),
+            issuer.token(key, header: ["typ": "at+JWT"], claims: ["aud": ["taxi", "drink"]], at: Self.now),
+            issuer.token(key, claims: ["exp": .integer(second - 58), "nbf": .integer(second + 59)], at: Self.now),
+            issuer.token(key, claims: ["exp": .number(Double(second) + 0.5), "nbf": .null], at: Self.now),
+        ]
+        for token in tokens {
+            let principal = try await Self.verify(token)
+            #expect(principal == Principal(role: .client, who: "u-1", app: try BundleID("a"), subject: "u-1"))
+        }
+        let long = String(repeating: "é", count: 64)
+        let subject = try await Self.verify(issuer.token(key, claims: ["sub": .string(long)], at: Self.now)).subject
+        #expect(subject == long)
+    }
+
+    @Test func anotherClaimMayNameTheSubject() async throws {
+        var settings = TestIssuer.honest.settings
+        settings["subjectClaim"] = "uid"
+        let token = TestIssuer.honest.token(claims: ["uid": "u-9"], at: Self.now)
+        #expect(try await Self.verify(token, settings).subject == "u-9")
+        await #expect(throws: Problem.self) { try await Self.verify(TestIssuer.honest.token(at: Self.now), settings) }
+    }
+
+    /// What a key says of itself binds it.
+    @Test(
+        arguments: [
+            ["use": "enc"], ["use": 1], ["alg": "ES384"], ["alg": "RS256"], ["key_ops": ["sign"]],
+            ["key_ops": "verify"],
+            ["kty": "RSA"], ["kty": "oct"], ["crv": "P-384"], ["crv": "secp256k1"], ["x": ""], ["x": "AAAA"], ["y": 1],
+            ["kid": 7],
+        ] as [JSONObject]
+    )
+    func keysThatDoNotFitAreNoKeys(_ change: JSONObject) async {
+        var key = TestIssuer.honest.publicKey(.ec)
+        for member in change { key[member.key] = member.value }
+        var settings = TestIssuer.honest.settings
+        settings["jwks"] = ["keys": [.object(key)]]
+        let token = TestIssuer.honest.token(at: Self.now)
+        await #expect(throws: Problem.self) { try await Self.verify(token, settings) }
+    }
+
+    @Test func shortRSAKeysAreNoKeys() async throws {
+        let modulus = Data([UInt8](repeating: 0xAB, count: 128))
+        let json: JSONObject = ["kty": "RSA", "n": .base64URL(modulus), "e": "AQAB"]
+        #expect(await VerificationKey(json) == nil)
+        #expect(await VerificationKey(TestIssuer.honest.publicKey(.rsa)) != nil)
+    }
+
+    @Test(
+        arguments: [nil, [:], ["issuer": "i"], ["issuer": 1, "audience": "a", "jwks": ["keys": []]]] as [JSONObject?]
+    )
+    func appsWithoutSettingsTakeNone(_ settings: JSONObject?) async {
+        #expect(JWTRequirements(settings) == nil)
+    }
+}

@@ -1,0 +1,167 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import Logging
+import NIOCore
+import RegistryCore
+import RegistryStore
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import RegistryServer
+
+/// Signed-in users over HTTP, with an issuer that is a web server of its own.
+@Suite(.timeLimit(.minutes(1))) struct SignedInUserTests {
+    private static let food = "/v1/apps/com.example.food"
+
+    private static func fields(_ token: String) -> HTTPFields { [.authorization: "Bearer \(token)"] }
+
+    @Test func registersWhatIsHis() async throws {
+        try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
+            let (admin, sender) = (try await server.key(.admin), try await server.key(.sender))
+            let settings: JSONValue = ["jwt": .object(TestIssuer.honest.settings)]
+            #expect(try await server.call(.put, Self.food, settings, admin.fields).status == 200)
+            let user = Self.fields(TestIssuer.honest.token(at: Date()))
+            let his: JSONValue = ["token": .token(1), "aliases": ["userId": "u-1", "orderId": "o"]]
+            #expect(try await server.call(.put, "…/activities/a", his, user).status == 201)
+            let other: JSONValue = ["token": .token(2), "aliases": ["userId": "u-2"]]
+            #expect(try await server.call(.put, "…/activities/b", other, user).problem == "alias-not-allowed")
+            let named: JSONValue = ["token": .token(3), "alias": "match"]
+            #expect(try await server.call(.post, "…/activities", named, user).status == 201)
+            #expect(try await server.call(.delete, "…/activities?alias=match", nil, user).status == 204)
+            let path = "…/aliases/userId/u-1/activities"
+            #expect(try await server.call(.get, path, nil, user).problem == "forbidden")
+            #expect(try await server.call(.get, path, nil, sender.fields)["activities"].all("activityId") == ["a"])
+            // A token names no app: where it is not the path's issuer who made it, it is nobody's.
+            for elsewhere in ["/v1/apps", "/v1/apps/com.example.none/sandbox/activities", "/readyz?verbose"] {
+                let method: HTTPRequest.Method = elsewhere.hasSuffix("activities") ? .post : .get
+                #expect(try await server.call(method, elsewhere, nil, user).problem == "unauthenticated")
+            }
+        }
+    }
+
+    @Test func noForgeryComesIn() async throws {
+        try await LiveServer.run(insecureNoAuth: true) { (server: LiveServer) async throws in
+            let settings: JSONValue = ["jwt": .object(TestIssuer.honest.settings)]
+            #expect(try await server.call(.put, Self.food, settings).status == 200)
+            for forgery in Forgery.all {
+                let fields = Self.fields(forgery.make(.honest, Date()))
+                let reply = try await server.call(.put, "…/activities/a", ["token": "00"], fields)
+                #expect(reply.problem == "unauthenticated", "\(forgery.name)")
+            }
+        }
+    }
+
+    @Test func keysAreFetchedFromTheIssuer() async throws {
+        let issuer = KeyServer()
+        try await issuer.run { port in
+            let database = try await TestDatabase.make()
+            _ = try await database.scope()
+            let clock = ManualClock()
+            var configuration = ServerConfiguration(port: 0)
+            configuration.allowsInternalJWKS = true
+            try await LiveServer.run(on: database.registry, configuration, clock: clock.clock) { server in
+                let root = try await server.key(.root)
+                var settings = TestIssuer.honest.settings
+                settings["jwks"] = nil
+                settings["jwksUrl"] = .string("http://localhost:\(port)/keys")
+                let body: JSONValue = ["jwt": .object(settings)]
+                #expect(try await server.call(.put, Self.food, body, root.fields).status == 200)
+                func status(_ issuer: TestIssuer) async throws -> Int {
+                    let user = Self.fields(issuer.token(at: clock.now))
+                    let body: JSONValue = ["token": .token(1)]
+                    return try await server.call(.put, "…/activities/a", body, user).status
+                }
+                issuer.answer.withLock { $0 = .redirect }
+                #expect(try await status(.honest) == 503)
+                clock.advance(by: .seconds(60))
+                issuer.answer.withLock { $0 = .keys }
+                #expect(try await status(.honest) == 201)
+                #expect(try await status(.stranger) == 401)
+                for answer in [KeyServer.Answer.failure, .large, .redirect] {
+                    issuer.answer.withLock { $0 = answer }
+                    for _ in 0..<20 {
+                        clock.advance(by: .seconds(60))
+                        #expect(try await status(.honest) == 200)
+                    }
+                }
+                #expect(issuer.redirected.withLock { $0 } == 0)
+            }
+        }
+    }
+
+    @Test func rootAloneSaysWhereKeysComeFrom() async throws {
+        try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
+            let (admin, root) = (try await server.key(.admin), try await server.key(.root))
+            func settings(_ url: String, audience: String = "a") -> JSONValue {
+                ["jwt": ["issuer": "i", "audience": .string(audience), "jwksUrl": .string(url)]]
+            }
+            let url = "https://login.example.com/keys"
+            #expect(try await server.call(.put, Self.food, settings(url), admin.fields).problem == "forbidden")
+            #expect(try await server.call(.put, Self.food, settings(url), root.fields).status == 200)
+            // What stands there already an admin may send back.
+            let same = settings(url, audience: "b")
+            #expect(try await server.call(.put, Self.food, same, admin.fields).status == 200)
+            #expect(try await server.call(.put, Self.food, settings(url + "2"), admin.fields).problem == "forbidden")
+            for internalURL in ["https://127.0.0.1/k", "https://localhost/k", "http://login.example.com/k"] {
+                let reply = try await server.call(.put, Self.food, settings(internalURL), root.fields)
+                #expect(reply.problem == "invalid-request /jwt/jwksUrl")
+            }
+        }
+    }
+
+    @Test func keysThatAreGivenMustBeUsable() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            var secret = TestIssuer.honest.publicKey(.ec)
+            secret["d"] = "AAAA"
+            let keys: JSONValue = [.object(TestIssuer.honest.publicKey(.ed)), .object(secret), ["kty": "EC"]]
+            let body: JSONValue = ["jwt": ["issuer": "i", "audience": "a", "jwks": ["keys": keys]]]
+            #expect(
+                try await server.call(.put, Self.food, body).problem
+                    == "invalid-request /jwt/jwks/keys/1 /jwt/jwks/keys/2"
+            )
+            let none: JSONValue = ["jwt": ["issuer": "i", "audience": "a", "jwks": ["keys": []]]]
+            #expect(try await server.call(.put, Self.food, none).problem == "invalid-request /jwt/jwks/keys")
+        }
+    }
+}
+
+/// An issuer's web server.
+private final class KeyServer: Sendable {
+    enum Answer: Sendable {
+        case keys
+        case failure
+        case large
+        case redirect
+    }
+
+    let answer = Mutex(Answer.keys)
+    let redirected = Mutex(0)
+
+    func run(_ body: @Sendable (Int) async throws -> Void) async throws {
+        let router = Router()
+        router.get("keys") { _, _ in self.response }
+        router.get("elsewhere") { _, _ in
+            self.redirected.withLock { $0 += 1 }
+            return Self.response(TestIssuer.honest.keySet.jsonBytes)
+        }
+        let configuration = ApplicationConfiguration(address: .hostname("localhost", port: 0))
+        let application = Application(router: router, configuration: configuration, logger: .silent)
+        try await application.test(.live) { client in try await body(#require(client.port)) }
+    }
+
+    private var response: Response {
+        switch answer.withLock({ $0 }) {
+        case .keys: Self.response(TestIssuer.honest.keySet.jsonBytes)
+        case .failure: Response(status: .internalServerError)
+        case .large: Self.response([UInt8](repeating: 0x20, count: 1 << 20) + TestIssuer.honest.keySet.jsonBytes)
+        case .redirect: Response(status: .found, headers: [.location: "/elsewhere"])
+        }
+    }
+
+    private static func response(_ bytes: [UInt8]) -> Response {
+        Response(status: .ok, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+}

@@ -1,0 +1,111 @@
+import Crypto
+import CryptoExtras
+import Foundation
+import RegistryCore
+
+/// An issuer of JWTs with keys of its own, which also signs what no honest one would.
+struct TestIssuer: Sendable {
+    enum Key: String, Sendable, CaseIterable {
+        case rsa
+        case ec
+        case ed
+
+        var algorithm: String {
+            switch self {
+            case .rsa: "RS256"
+            case .ec: "ES256"
+            case .ed: "EdDSA"
+            }
+        }
+    }
+
+    static let name = "https://login.example.com"
+    static let audience = "food"
+
+    /// The honest one, and one with the same names and other keys.
+    static let honest = TestIssuer()
+    static let stranger = TestIssuer()
+
+    let rsa: _RSA.Signing.PrivateKey
+    let ec = P256.Signing.PrivateKey()
+    let ed = Curve25519.Signing.PrivateKey()
+
+    init() { rsa = try! _RSA.Signing.PrivateKey(keySize: .bits2048) }
+
+    /// The public keys, each under the name of its kind.
+    var keySet: JSONValue { ["keys": .array(Key.allCases.map { .object(publicKey($0)) })] }
+
+    func publicKey(_ key: Key) -> JSONObject {
+        switch key {
+        case .rsa:
+            let numbers = try! rsa.publicKey.getKeyPrimitives()
+            return [
+                "kty": "RSA", "kid": "rsa", "n": .base64URL(numbers.modulus), "e": .base64URL(numbers.publicExponent),
+            ]
+        case .ec:
+            let point = ec.publicKey.rawRepresentation
+            return [
+                "kty": "EC", "crv": "P-256", "kid": "ec", "x": .base64URL(point.prefix(32)),
+                "y": .base64URL(point.suffix(32)), "use": "sig", "alg": "ES256",
+            ]
+        case .ed:
+            let point = ed.publicKey.rawRepresentation
+            return ["kty": "OKP", "crv": "Ed25519", "kid": "ed", "x": .base64URL(point), "key_ops": ["verify"]]
+        }
+    }
+
+    /// The setting `jwt` of an app that trusts this issuer.
+    var settings: JSONObject {
+        ["issuer": .string(Self.name), "audience": [.string(Self.audience), "drink"], "jwks": keySet]
+    }
+
+    /// A sound token, except for what is given; null takes a member away.
+    func token(
+        _ key: Key = .ec,
+        header: JSONObject = [:],
+        claims: JSONObject = [:],
+        at now: Date
+    ) -> String {
+        let sound: JSONObject = ["alg": .string(key.algorithm), "kid": .string(key.rawValue), "typ": "JWT"]
+        let second = Int64(now.timeIntervalSince1970)
+        let usual: JSONObject = [
+            "iss": .string(Self.name), "aud": .string(Self.audience), "sub": "u-1", "iat": .integer(second),
+            "nbf": .integer(second), "exp": .integer(second + 3600),
+        ]
+        return signed(key, .object(sound.overlaid(by: header)), .object(usual.overlaid(by: claims)))
+    }
+
+    /// Any header and payload, signed.
+    func signed(_ key: Key, _ header: JSONValue, _ payload: JSONValue) -> String {
+        signed(key, "\(Self.base64URL(header.jsonBytes)).\(Self.base64URL(payload.jsonBytes))")
+    }
+
+    func signed(_ key: Key, _ text: String) -> String { "\(text).\(Self.base64URL(signature(key, of: text)))" }
+
+    func signature(_ key: Key, of text: String) -> Data {
+        let bytes = Data(text.utf8)
+        return switch key {
+        case .rsa: try! rsa.signature(for: SHA256.hash(data: bytes), padding: .insecurePKCS1v1_5).rawRepresentation
+        case .ec: try! ec.signature(for: bytes).rawRepresentation
+        case .ed: try! ed.signature(for: bytes)
+        }
+    }
+
+    static func base64URL(_ bytes: some DataProtocol) -> String {
+        Data(bytes).base64EncodedString().replacingOccurrences(of: "+", with: "-")
+            .replacingOccurrences(of: "/", with: "_").replacingOccurrences(of: "=", with: "")
+    }
+}
+
+extension JSONObject {
+    /// The same with other members in place of its own; null takes one away.
+    fileprivate func overlaid(by others: JSONObject) -> JSONObject {
+        var all = self
+        for member in others { all[member.key] = member.value.isNull ? nil : member.value }
+        return all
+    }
+}
+
+extension JSONValue {
+    static func base64URL(_ bytes: some DataProtocol) -> JSONValue { .string(TestIssuer.base64URL(bytes)) }
+}

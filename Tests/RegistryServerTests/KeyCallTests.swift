@@ -1,0 +1,133 @@
+import Foundation
+import HTTPTypes
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+@testable import RegistryServer
+
+@Suite(.timeLimit(.minutes(1))) struct KeyCallTests {
+    private static let path = "/v1/apps/com.example.food/keys"
+
+    @Test func aLife() async throws {
+        try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
+            let admin = try await server.key(.admin)
+            let body: JSONValue = ["role": "sender", "name": "Push", "expiresIn": "P90D"]
+            let made = try await server.call(.post, Self.path, body, admin.fields)
+            #expect(made.status == 201 && made.fields[.cacheControl] == "no-store")
+            #expect(made["role"] == "sender" && made["app"] == "com.example.food" && made["name"] == "Push")
+            guard case .string(let text) = made["key"], case .string(let id) = made["id"] else {
+                Issue.record("no key: \(made.json)")
+                return
+            }
+            let sender: HTTPFields = [.authorization: "bearer  \(text)"]
+            #expect(try await server.call(.get, "…/activities/none", nil, sender).problem == "activity-not-found")
+            let listed = try await server.call(.get, Self.path, nil, admin.fields)
+            #expect(listed["keys"].all("id") == [.string(admin.key.id.rawValue), .string(id)])
+            #expect(listed["keys"].all("key").allSatisfy(\.isNull) && listed["keys"][1]["expiresAt"] != nil)
+            #expect(!String(decoding: listed.bytes, as: UTF8.self).contains(text.suffix(30)))
+            for _ in 0..<2 {
+                #expect(try await server.call(.delete, "\(Self.path)/\(id)", nil, admin.fields).status == 204)
+            }
+            #expect(try await server.call(.get, "…/activities/none", nil, sender).problem == "unauthenticated")
+            #expect(try await server.call(.get, Self.path, nil, admin.fields)["keys"][1]["revokedAt"] != nil)
+            for unknown in ["prs_000000000000", "x", "%2E"] {
+                let reply = try await server.call(.delete, "\(Self.path)/\(unknown)", nil, admin.fields)
+                #expect(reply.problem == "key-not-found")
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            (["role": "root"], "/role"), ([:], "/role"), (["role": "king", "name": ""], "/role /name"),
+            (["role": "client", "expiresIn": "PT0S"], "/expiresIn"),
+            (["role": "client", "expiresIn": "P1Y"], "/expiresIn"),
+            (["role": "client", "expiresAt": "2001-01-01T00:00:00Z"], "/expiresAt"),
+            (["role": "client", "expiresAt": "2999-01-01T00:00:00Z", "expiresIn": "PT1H"], "/expiresIn"),
+        ] as [(JSONValue, String)]
+    )
+    func badRequests(_ body: JSONValue, _ pointers: String) async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            #expect(try await server.call(.post, Self.path, body).problem == "invalid-request \(pointers)")
+        }
+    }
+
+    @Test func revokedElsewhereAndExpired() async throws {
+        let database = try await TestDatabase.make()
+        _ = try await database.scope()
+        let clock = ManualClock()
+        try await LiveServer.run(on: database.registry, insecureNoAuth: false, clock: clock.clock) { here in
+            let (sender, admin) = (try await here.key(.sender), try await here.key(.admin))
+            let short = try await here.key(.sender, expiresAt: clock.now.addingTimeInterval(2))
+            try await LiveServer.run(on: database.anotherRegistry(), insecureNoAuth: false) { there in
+                let path = "…/activities/none"
+                for key in [sender, short] {
+                    #expect(try await here.call(.get, path, nil, key.fields).status == 404)
+                }
+                let revoked = try await there.call(.delete, "\(Self.path)/\(sender.key.id)", nil, admin.fields)
+                #expect(revoked.status == 204)
+                #expect(try await there.call(.get, path, nil, sender.fields).status == 401)
+                // What this instance still believes it may believe for less than five seconds.
+                #expect(try await here.call(.get, path, nil, sender.fields).status == 404)
+                clock.advance(by: .seconds(2))
+                #expect(try await here.call(.get, path, nil, short.fields).status == 401)
+                clock.advance(by: .seconds(2.9))
+                #expect(try await here.call(.get, path, nil, sender.fields).status == 401)
+            }
+        }
+    }
+
+    @Test func lastUseIsWrittenOnceAMinute() async throws {
+        let clock = ManualClock()
+        let database = try await TestDatabase.make()
+        let scope = try await database.scope()
+        try await LiveServer.run(on: database.registry, insecureNoAuth: false, clock: clock.clock) { server in
+            let admin = try await server.key(.admin)
+            func use() async throws { _ = try await server.call(.get, Self.path, nil, admin.fields) }
+            func lastUse() async throws -> Date? { try await database.registry.keys(of: scope.app).first?.lastUsedAt }
+            func written(_ time: Date) async throws {
+                while try await lastUse().map({ abs($0.timeIntervalSince(time)) > 0.001 }) ?? true {
+                    await Task.yield()
+                }
+            }
+            let first = clock.now
+            try await use()
+            try await written(first)
+            clock.advance(by: .seconds(59))
+            try await use()
+            clock.advance(by: .seconds(1))
+            try await use()
+            try await written(first.addingTimeInterval(60))
+        }
+    }
+
+    /// Ids that nobody has are looked up only so often, and known keys go on working meanwhile.
+    @Test func unknownIdsCannotHammerPostgres() async throws {
+        let database = try await TestDatabase.make()
+        _ = try await database.scope()
+        let (clock, key) = (ManualClock(), APIKey(random: .client))
+        let directory = KeyDirectory(registry: database.registry, clock: clock.clock)
+        let request = APIKeyRequest(role: .client)
+        _ = try await database.registry.createKey(
+            key.id,
+            digest: key.secretDigest,
+            request,
+            of: database.scope().app,
+            by: "test"
+        )
+        #expect(try await directory.validRecord(of: key) != nil)
+        let unknown = APIKey(random: .client)
+        for _ in 0..<1000 { #expect(try await directory.validRecord(of: unknown) == nil) }
+        var refused = 0
+        for _ in 0..<300 {
+            do { _ = try await directory.validRecord(of: APIKey(random: .client)) } catch { refused += 1 }
+        }
+        #expect(refused == 300 - KeyDirectory.lookupsPerSecond + 2)
+        clock.advance(by: .zero + KeyDirectory.lifetime)
+        #expect(try await directory.validRecord(of: key) != nil)
+        #expect(try await directory.validRecord(of: APIKey(random: .client)) == nil)
+    }
+}

@@ -1,0 +1,190 @@
+import Foundation
+import HTTPTypes
+import RegistryCore
+import TestSupport
+import Testing
+
+@testable import RegistryServer
+
+/// Every caller at every call of every app, against one table.
+@Suite(.timeLimit(.minutes(2))) struct RightsMatrixTests {
+    /// Section 5, spelled out a second time: the roles that may make each call. A route that is not here fails the test.
+    private static let table: [(routes: String, roles: [Role])] = [
+        ("PUT …/activities/{activityId}", [.client, .sender, .admin, .root]),
+        ("DELETE …/activities/{activityId}", [.client, .sender, .admin, .root]),
+        ("POST …/activities", [.client, .sender, .admin, .root]),
+        ("DELETE …/activities", [.client, .sender, .admin, .root]),
+        ("PUT …/installations/{installationId}/activities", [.client, .sender, .admin, .root]),
+        ("GET …/activities/{activityId}", [.sender, .admin, .root]),
+        ("GET …/aliases/{kind}/{value}/activities", [.sender, .admin, .root]),
+        ("DELETE …/aliases/{kind}/{value}/activities", [.sender, .admin, .root]),
+        ("POST …/resolve", [.sender, .admin, .root]),
+        ("POST …/feedback", [.sender, .admin, .root]),
+        ("POST …/activities/{activityId}/release", [.admin, .root]),
+        ("POST …/release", [.admin, .root]),
+        ("POST …/erasures", [.admin, .root]),
+        ("GET /v1/apps", [.auditor, .admin, .root]),
+        ("GET /v1/apps/{bundleId}", [.auditor, .admin, .root]),
+        ("PUT /v1/apps/{bundleId}", [.admin, .root]),
+        ("DELETE /v1/apps/{bundleId}", [.root]),
+        ("POST /v1/apps/{bundleId}/keys", [.admin, .root]),
+        ("GET /v1/apps/{bundleId}/keys", [.admin, .root]),
+        ("DELETE /v1/apps/{bundleId}/keys/{keyId}", [.admin, .root]),
+    ]
+
+    private static func roles(_ route: Route) -> [Role]? {
+        let name = "\(route.method.rawValue) \(route.template)"
+            .replacingOccurrences(of: "/v1/apps/{bundleId}/{environment}", with: "…")
+        return table.first { $0.routes == name }?.roles
+    }
+
+    /// Where a route is, in an app. Deleting goes to an app that is made for it.
+    private static func path(_ route: Route, _ app: String) -> String {
+        var path = route.template.replacingOccurrences(of: "{bundleId}", with: app)
+            .replacingOccurrences(of: "{environment}", with: "sandbox")
+        for name in ["activityId", "installationId", "kind", "value"] {
+            path = path.replacingOccurrences(of: "{\(name)}", with: "x")
+        }
+        return path.replacingOccurrences(of: "{keyId}", with: "prs_000000000000")
+    }
+
+    private struct Caller {
+        let name: String
+        /// Nil when its credentials are no good.
+        let role: Role?
+        /// Nil for all.
+        let app: String?
+        let fields: HTTPFields
+        /// Whether it is a JWT, which is somebody only where the path names an app of its issuer.
+        var isUser = false
+    }
+
+    private static func callers(_ server: LiveServer) async throws -> [Caller] {
+        var callers = [Caller(name: "nobody", role: nil, app: nil, fields: [:])]
+        for app in ["com.example.food", "com.example.taxi"] {
+            for role in Role.ofApps {
+                let fields = try await server.key(role, of: app).fields
+                callers.append(Caller(name: "\(role) of \(app)", role: role, app: app, fields: fields))
+            }
+            let settings: JSONValue = ["jwt": .object(TestIssuer.honest.settings)]
+            let admin = try await server.key(.admin, of: app)
+            #expect(try await server.call(.put, "/v1/apps/\(app)", settings, admin.fields).status == 200)
+        }
+        let root = try await server.key(.root)
+        callers.append(Caller(name: "root", role: .root, app: nil, fields: root.fields))
+        let expired = try await server.key(.admin, expiresAt: Date(timeIntervalSinceNow: -1))
+        callers.append(Caller(name: "an expired admin", role: nil, app: nil, fields: expired.fields))
+        let token = TestIssuer.honest.token(at: Date())
+        let user: HTTPFields = [.authorization: "Bearer \(token)"]
+        callers.append(Caller(name: "a user", role: .client, app: nil, fields: user, isUser: true))
+        let stranger: HTTPFields = [.authorization: "Bearer \(TestIssuer.stranger.token(at: Date()))"]
+        callers.append(Caller(name: "a stranger", role: nil, app: nil, fields: stranger))
+        return callers
+    }
+
+    private static func expectation(_ caller: Caller, _ app: String, _ exists: Bool, _ allowed: [Role], _ route: Route)
+        -> String
+    {
+        guard let role = caller.role else { return "unauthenticated" }
+        let namesApp = route.template.contains("{bundleId}")
+        if caller.isUser, !namesApp || !exists { return "unauthenticated" }
+        if namesApp, let own = caller.app, own != app { return "unknown-app" }
+        return allowed.contains(role)
+            ? (exists || !namesApp ? "in" : "in-nowhere") : "forbidden"
+    }
+
+    @Test func everyCell() async throws {
+        let database = try await TestDatabase.make()
+        _ = try await (database.scope(), database.scope("com.example.taxi"))
+        try await LiveServer.run(on: database.registry, insecureNoAuth: false) { server in
+            var cells = 0
+            let callers = try await Self.callers(server)
+            for route in Route.all where route.access != .everyone {
+                let allowed = try #require(Self.roles(route), "\(route.method) \(route.template) is not in the table")
+                for app in ["com.example.food", "com.example.taxi", "com.example.none"] {
+                    for caller in callers {
+                        // Root would truly delete and create apps; the store's tests see to that.
+                        let isRootsOwn = caller.role == .root && route.template == "/v1/apps/{bundleId}"
+                        guard !isRootsOwn else { continue }
+                        let expected = Self.expectation(caller, app, app != "com.example.none", allowed, route)
+                        var fields = caller.fields
+                        fields[.installationID] = "x"
+                        let body: JSONValue? = route.body == .none ? nil : 7
+                        let reply = try await server.call(route.method, Self.path(route, app), body, fields)
+                        let words = "\(caller.name): \(route.method) \(Self.path(route, app)): \(reply.problem)"
+                        switch expected {
+                        case "in":
+                            let refusals = ["unauthenticated", "forbidden", "unknown-app", "too-many-requests"]
+                            #expect(!refusals.contains(reply.problem) && reply.status < 500, "\(words)")
+                        case "in-nowhere": #expect(reply.problem == "unknown-app", "\(words)")
+                        default: #expect(reply.problem == expected, "\(words)")
+                        }
+                        cells += 1
+                    }
+                }
+            }
+            #expect(cells > 600)
+        }
+    }
+
+    /// To a key of one app, another app and one that does not exist are the same to the last byte.
+    @Test func anotherAppLooksLikeNone() async throws {
+        let database = try await TestDatabase.make()
+        _ = try await (database.scope(), database.scope("com.example.taxi"))
+        try await LiveServer.run(on: database.registry, insecureNoAuth: false) { server in
+            let requestID: HTTPFields = [RequestID.field: "same"]
+            for role in Role.ofApps {
+                let fields = try await server.key(role).fields
+                for route in Route.all where route.template.contains("{bundleId}") {
+                    var replies: [Reply] = []
+                    for app in ["com.example.taxi", "com.example.nope"] {
+                        var all = fields
+                        all[RequestID.field] = requestID[RequestID.field]
+                        replies.append(try await server.call(route.method, Self.path(route, app), nil, all))
+                    }
+                    #expect(replies[0].problem == "unknown-app" && replies[0].bytes == replies[1].bytes)
+                    #expect(
+                        replies[0].fields.filter { $0.name != .date } == replies[1].fields.filter { $0.name != .date }
+                    )
+                }
+            }
+        }
+    }
+
+    /// A request with every fault, mended one by one, with a key that has its role and one that has not.
+    @Test func refusalsComeInTheirOrder() async throws {
+        let clock = ManualClock()
+        var configuration = ServerConfiguration(port: 0)
+        configuration.keyRate = RateLimit(rate: 1)
+        let database = try await TestDatabase.make()
+        _ = try await (database.scope(), database.scope("com.example.taxi"))
+        try await LiveServer.run(on: database.registry, configuration, clock: clock.clock) { server in
+            let (client, auditor) = (try await server.key(.client).fields, try await server.key(.auditor).fields)
+            let large = [UInt8](repeating: UInt8(ascii: "x"), count: 64 * 1024 + 1)
+            let (here, there) = ("…/activities/a", "/v1/apps/com.example.taxi/sandbox/activities/a")
+            func problem(_ method: HTTPRequest.Method, _ path: String, _ fields: HTTPFields) async throws -> String {
+                var fields = fields
+                fields[.contentType] = "text/plain"
+                return try await server.send(method, path, large, fields).problem
+            }
+            #expect(try await problem(.patch, "/v2/%", [:]) == "malformed-path")
+            #expect(try await problem(.patch, "/v2", [:]) == "no-such-route")
+            #expect(try await problem(.patch, there, [:]) == "method-not-allowed")
+            #expect(try await problem(.put, there, [:]) == "unauthenticated")
+            #expect(try await problem(.put, there, auditor) == "unknown-app")
+            #expect(try await problem(.put, here, auditor) == "forbidden")
+            #expect(try await problem(.put, here, client) == "body-too-large")
+            #expect(try await problem(.put, here, client) == "body-too-large")
+            #expect(try await problem(.put, here, client) == "too-many-requests")
+            clock.advance(by: .seconds(9))
+            let wrong: JSONValue = ["aliases": ["userId": "u"]]
+            #expect(try await server.call(.put, here, wrong, client).problem == "invalid-request /token")
+            let sound: JSONValue = ["token": "00", "aliases": ["userId": "u"]]
+            #expect(try await server.call(.put, here, sound, client).problem == "installation-required")
+            clock.advance(by: .seconds(9))
+            var phone = client
+            phone[.installationID] = "x"
+            #expect(try await server.call(.put, here, sound, phone).problem == "alias-not-allowed")
+        }
+    }
+}

@@ -1,0 +1,24 @@
+import Foundation
+import HTTPTypes
+import RegistryCore
+import RegistryStore
+
+@testable import RegistryServer
+
+/// A key that was stored, and how a request shows it.
+struct TestKey: Sendable {
+    let key: APIKey
+
+    var fields: HTTPFields { [.authorization: "Bearer \(key.text.revealed)"] }
+}
+
+extension LiveServer {
+    /// Makes a key of the app, or a root key.
+    func key(_ role: Role, of app: String = "com.example.food", expiresAt: Date? = nil) async throws -> TestKey {
+        let key = APIKey(random: role)
+        let request = APIKeyRequest(role: role, expiresAt: expiresAt)
+        let owner = role == .root ? nil : try await registry.app(BundleID(app))
+        _ = try await registry.createKey(key.id, digest: key.secretDigest, request, of: owner, by: "test")
+        return TestKey(key: key)
+    }
+}

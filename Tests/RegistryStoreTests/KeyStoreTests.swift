@@ -1,0 +1,77 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+@Suite struct KeyStoreTests {
+    private static let digest = [UInt8](repeating: 7, count: 32)
+
+    @Test func aLife() async throws {
+        let database = try await TestDatabase.make()
+        let (registry, app) = (database.registry, try await database.scope().app)
+        let (id, expiry) = (APIKey(random: .sender).id, Date(timeIntervalSinceReferenceDate: 9e8))
+        let request = APIKeyRequest(role: .sender, name: "Push", expiresAt: expiry)
+        let made = try await registry.createKey(id, digest: Self.digest, request, of: app, by: "test")
+        #expect(made.id == id && made.app == app.bundleID && made.name == "Push" && made.expiresAt == expiry)
+        #expect(made.revokedAt == nil && made.lastUsedAt == nil)
+        #expect(try await registry.storedKeys(id) == [StoredKey(record: made, digest: Self.digest)])
+        #expect(try await registry.keys(of: app) == [made])
+        try await registry.noteUse(of: made, at: expiry)
+        try await registry.noteUse(of: made, at: .minutesAgo(9))
+        #expect(try await registry.keys(of: app).first?.lastUsedAt == expiry)
+        #expect(try await registry.revokeKey(id, ofApp: app.number, by: "test"))
+        let revoked = try #require(try await registry.keys(of: app).first?.revokedAt)
+        #expect(try await registry.revokeKey(id, ofApp: app.number, by: "test"))
+        #expect(try await registry.keys(of: app).first?.revokedAt == revoked)
+        #expect(try await events(database) == ["key-created \(id)", "key-revoked \(id)"])
+    }
+
+    @Test func rootKeysBelongToNoApp() async throws {
+        let database = try await TestDatabase.make()
+        let app = try await database.scope().app
+        let id = APIKey(random: .root).id
+        let made = try await database.registry.createKey(
+            id,
+            digest: Self.digest,
+            APIKeyRequest(role: .root),
+            of: nil,
+            by: "test"
+        )
+        #expect(made.app == nil && made.appNumber == 0)
+        #expect(try await database.registry.keys(of: app).isEmpty)
+        #expect(try await database.registry.allKeys() == [made])
+        #expect(try await !database.registry.revokeKey(id, ofApp: app.number, by: "test"))
+        #expect(try await events(database) == ["key-created \(id)"])
+    }
+
+    @Test func keysGoWithTheirApp() async throws {
+        let database = try await TestDatabase.make()
+        let app = try await database.scope().app
+        let id = APIKey(random: .admin).id
+        let request = APIKeyRequest(role: .admin)
+        _ = try await database.registry.createKey(id, digest: Self.digest, request, of: app, by: "test")
+        // Before its rows have gone.
+        _ = try await database.pool.withSession { try $0.execute("DELETE FROM apps").affectedRows }
+        #expect(try await database.registry.storedKeys(id).isEmpty)
+        #expect(try await database.registry.allKeys().isEmpty)
+        await #expect(throws: Problem.self) {
+            try await database.registry.createKey(
+                APIKey(random: .admin).id,
+                digest: Self.digest,
+                request,
+                of: app,
+                by: "test"
+            )
+        }
+    }
+
+    private func events(_ database: TestDatabase) async throws -> [String] {
+        try await database.pool.withSession { session in
+            try session.execute(
+                "SELECT type || ' ' || key_id FROM events WHERE key_id IS NOT NULL ORDER BY event_number"
+            ).rows.map { try $0.column(0, as: String.self) }
+        }
+    }
+}
