@@ -142,9 +142,9 @@ struct AliasDivision {
         let named = registrations.map { id, registration in
             var named = registration
             named.defaultAliases = name
-            return (id: id, registration: named)
+            return RegistrationRequest(id: id, registration: named, who: who, scope: scope)
         }
-        let results = try Registry.merge(named, in: scope, by: who) { try transaction.pipeline($0) }
+        let results = try Registry.merge(named, in: scope) { try transaction.pipeline($0) }
         // What was erased leaves no identity either: the transaction is given up.
         for case .failure(let problem) in results where problem.isOfErased { throw problem }
         return results

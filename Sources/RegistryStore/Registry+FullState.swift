@@ -21,11 +21,15 @@ extension Registry {
         return try await write { session in
             try session.transaction { transaction in
                 try Self.lock(state, statements, transaction)
-                let results = try Self.merge(
-                    state.items.map { ($0.activityID.rawValue, $0.observed(at: state.observedAt, by: installation)) },
-                    in: scope,
-                    by: who
-                ) { try transaction.pipeline($0) }
+                let requests = state.items.map { item in
+                    RegistrationRequest(
+                        id: item.activityID.rawValue,
+                        registration: item.observed(at: state.observedAt, by: installation),
+                        who: who,
+                        scope: scope
+                    )
+                }
+                let results = try Self.merge(requests, in: scope) { try transaction.pipeline($0) }
                 let ended = try Self.dismiss(state, statements, transaction)
                 return FullStateAnswer(results: zip(state.items, results).map { $0.result($1) }, ended: ended)
             }

@@ -13,10 +13,9 @@ extension Registry {
         in scope: Scope,
         by who: String
     ) async throws -> RegistrationAnswer {
-        let results = try await write { session in
-            try Self.merge([(id.rawValue, registration)], in: scope, by: who) { try session.pipeline($0) }
-        }
-        return try results[0].get()
+        try await registrations.submit(
+            RegistrationRequest(id: id.rawValue, registration: registration, who: who, scope: scope)
+        )
     }
 
     /// Merges registrations in the order given, through as few round trips as repeated activities and tokens allow.
@@ -25,20 +24,22 @@ extension Registry {
     ///   there may be more than one round.
     /// - Returns: a result for each, in the order given.
     static func merge(
-        _ registrations: [(id: String, registration: ActivityRegistration)],
+        _ registrations: [RegistrationRequest],
         in scope: Scope,
-        by who: String,
         _ run: ([SQL]) throws -> [PostgresResult]
     ) throws -> [Result<RegistrationAnswer, Problem>] {
         var results: [Int: Result<RegistrationAnswer, Problem>] = [:]
         var open = Array(registrations.indices)
         while !open.isEmpty {
             var batch = RegistrationBatch()
-            let round = open.filter { batch.add(registrations[$0].registration, as: registrations[$0].id) }
-            open.removeAll(where: round.contains)
-            let answers = try Self.merge(batch, in: scope, by: who, run)
+            let round = open.filter { batch.add(registrations[$0]) }
+            open.removeAll(where: Set(round).contains)
+            let answers = try Self.merge(batch, in: scope, run)
             for index in round {
-                results[index] = try answers.answer(to: registrations[index].registration, as: registrations[index].id)
+                results[index] = try answers.answer(
+                    to: registrations[index].registration,
+                    as: registrations[index].id
+                )
             }
         }
         return registrations.indices.compactMap { results[$0] }
@@ -47,10 +48,9 @@ extension Registry {
     private static func merge(
         _ batch: RegistrationBatch,
         in scope: Scope,
-        by who: String,
         _ run: ([SQL]) throws -> [PostgresResult]
     ) throws -> RegistrationAnswers {
-        let statements = RegistrationStatements(batch: batch, scope: scope, who: who)
+        let statements = RegistrationStatements(batch: batch, scope: scope)
         let results = try run(statements.all)
         var answers = try RegistrationAnswers(
             merged: results[statements.mergeIndex],
@@ -60,6 +60,34 @@ extension Registry {
             answers.refusalFacts = try run([Refusal.facts(in: scope)])[0][0]
         }
         return answers
+    }
+}
+
+/// A registration of one activity, with all that its statements need to know.
+struct RegistrationRequest: Sendable {
+    let id: String
+    var registration: ActivityRegistration
+    let who: String
+    let scope: Scope
+
+    /// Registrations of many callers share statements and a commit. Those of one activity or token follow one another.
+    static func batcher(_ units: UnitsOfWork, patience: Duration) -> Batcher<RegistrationRequest, RegistrationAnswer> {
+        Batcher(
+            lanes: 2,
+            largestBatch: 128,
+            capacity: 10_000,
+            patience: patience,
+            select: { candidates in
+                var batch = RegistrationBatch()
+                guard let scope = candidates.first?.scope else { return [] }
+                return candidates.map { $0.scope.sharesStatements(with: scope) && batch.add($0) }
+            },
+            perform: { requests in
+                try await units.write { session in
+                    try Registry.merge(requests, in: requests[0].scope) { try session.pipeline($0) }
+                }
+            }
+        )
     }
 }
 

@@ -8,22 +8,46 @@ import RegistryCore
 /// Every method throws a ``Problem``: `unavailable` when Postgres is away or did not answer in time (the same call may
 /// be repeated), and those that its own documentation names.
 public struct Registry: Sendable {
-    let pool: PostgresPool
-    let logger: Logger
+    let units: UnitsOfWork
+    let registrations: Batcher<RegistrationRequest, RegistrationAnswer>
+    let resolutions: Batcher<ResolveRequest, [ResolvedActivity]>
 
-    public init(pool: PostgresPool, logger: Logger = Logger(label: "store")) {
-        self.pool = pool
-        self.logger = logger
+    var logger: Logger { units.logger }
+
+    /// - Parameter patience: how long a request may wait for others before its own statement begins.
+    public init(pool: PostgresPool, patience: Duration = .seconds(5), logger: Logger = Logger(label: "store")) {
+        let units = UnitsOfWork(pool: pool, logger: logger)
+        self.units = units
+        registrations = RegistrationRequest.batcher(units, patience: patience)
+        resolutions = ResolveRequest.batcher(units, patience: patience)
     }
 
     /// Runs a unit of work that writes. After a lost connection it is not repeated: the caller decides that.
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
     ) async throws -> Value {
-        try await run(.ifSafe, body)
+        try await units.write(body)
     }
 
     /// Runs a unit of work that only reads, once more when its connection was lost.
+    func read<Value: Sendable>(
+        _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
+    ) async throws -> Value {
+        try await units.read(body)
+    }
+}
+
+/// Runs units of work on connections of the pool, and tells their errors as problems.
+struct UnitsOfWork: Sendable {
+    let pool: PostgresPool
+    let logger: Logger
+
+    func write<Value: Sendable>(
+        _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
+    ) async throws -> Value {
+        try await run(.ifSafe, body)
+    }
+
     func read<Value: Sendable>(
         _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
     ) async throws -> Value {
@@ -81,5 +105,10 @@ public struct Scope: Sendable, Hashable {
     public init(app: App, environment: APNSEnvironment) {
         self.app = app
         self.environment = environment
+    }
+
+    /// Whether statements may mix work of both: apps are told apart by their number, whatever is known of their settings.
+    func sharesStatements(with other: Scope) -> Bool {
+        app.number == other.app.number && environment == other.environment
     }
 }

@@ -19,16 +19,16 @@ import Testing
             observedAt: .minutesAgo(1),
             aliases: [.sample("orderId", "1")]
         )
-        _ = batch.add(registration, as: "activity-1")
+        _ = batch.add(RegistrationRequest(id: "activity-1", registration: registration, who: "test", scope: scope))
         registration.token = .sample(2)
         registration.observedAt = nil
-        _ = batch.add(registration, as: "activity-2")
+        _ = batch.add(RegistrationRequest(id: "activity-2", registration: registration, who: "test", scope: scope))
         let alias = Alias.sample("orderId", "77")
         let ends = EndStatements(scope: scope, who: "test")
         let full = FullStateStatements(installation: .sample(7), observedAt: .minutesAgo(1), scope: scope, who: "test")
         let identity = AliasIdentityStatements(alias: "77", owner: .app, scope: scope)
         let statements =
-            RegistrationStatements(batch: batch, scope: scope, who: "test").all
+            RegistrationStatements(batch: batch, scope: scope).all
             + ends.end(["activity-3"], reason: .ended, observedAt: nil) + [ends.end(under: alias, limit: 1000)]
             + [full.lockInstallation, full.remember, full.lock(listed: ["activity-4"])]
             + [full.dismissal(listed: ["activity-4"]), full.event(listed: ["activity-4"])]

@@ -24,12 +24,19 @@ public struct TestDatabase: Sendable {
         let connectionString = server + " options='-csearch_path=\(schema)'"
         let pool = Self.pool(connectionString, connections: maximumConnections, timeout: requestTimeout)
         try await SchemaMigrator(pool: pool).migrate()
-        return Self(connectionString: connectionString, pool: pool, registry: Registry(pool: pool))
+        return Self(
+            connectionString: connectionString,
+            pool: pool,
+            registry: Registry(pool: pool, patience: requestTimeout)
+        )
     }
 
     /// Another instance of the service, as far as the store is concerned.
     public func anotherRegistry(maximumConnections: Int = 8) -> Registry {
-        Registry(pool: Self.pool(connectionString, connections: maximumConnections, timeout: .seconds(60)))
+        Registry(
+            pool: Self.pool(connectionString, connections: maximumConnections, timeout: .seconds(60)),
+            patience: .seconds(60)
+        )
     }
 
     /// Makes an app and gives its scope.

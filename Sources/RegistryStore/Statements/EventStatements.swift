@@ -20,11 +20,16 @@ enum EventStatements {
     ///
     /// - Parameter rows: a query of `type`, `activity_id`, `installation_hash`, `subject`, `aliases`, `token_digest`.
     static func insertion(_ rows: SQL, by who: String, in scope: Scope) -> SQL {
+        insertion("SELECT given.*, \(who)::text AS who FROM (\(sql: rows)) AS given", in: scope)
+    }
+
+    /// Writes an event for each row; the rows have a column `who`, too.
+    static func insertion(_ rows: SQL, in scope: Scope) -> SQL {
         """
         INSERT INTO events (app_number, drop_on, environment, type, who, activity_id, installation_hash, subject,
             aliases, token_fingerprint)
         SELECT \(scope.app.number), \(sql: dropDay(of: scope.app)), \(scope.environment.rawValue)::apns_environment,
-            e.type, \(who), e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4)
+            e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4)
         FROM (\(sql: rows)) AS e
         """
     }

@@ -18,6 +18,7 @@ struct RegistrationBatch {
     private var aliases: [JSONB?] = []
     private var aliasesGivenAt: [Date?] = []
     private var metadata: [JSONB?] = []
+    private var callers: [String] = []
     private var activitySet: Set<String> = []
     private var tokenSet: Set<PushToken> = []
 
@@ -29,13 +30,15 @@ struct RegistrationBatch {
 
     /// Adds a request unless its activity or token has been offered already; then it must wait for a later batch, and
     /// so must all that are offered after it for the same activity or token.
-    mutating func add(_ registration: ActivityRegistration, as id: String) -> Bool {
-        let isNewActivity = activitySet.insert(id).inserted
+    mutating func add(_ request: RegistrationRequest) -> Bool {
+        let registration = request.registration
+        let isNewActivity = activitySet.insert(request.id).inserted
         let isNewToken = registration.token.map { tokenSet.insert($0).inserted } ?? true
         guard isNewActivity, isNewToken else { return false }
         needsReceiptOrder = needsReceiptOrder || registration.observedAt == nil
         hasAliases = hasAliases || registration.aliases != nil || registration.defaultAliases != nil
-        append(registration, as: id)
+        append(registration, as: request.id)
+        callers.append(request.who)
         return true
     }
 
@@ -64,8 +67,8 @@ struct RegistrationBatch {
         """
     }
 
-    /// Activity, token and time alone, for the statements that need no more.
+    /// Activity, token, time and caller alone, for the statements that need no more.
     var claims: SQL {
-        "unnest(\(activityIDs), \(tokens), \(observedAt)) AS q (activity_id, token, observed_at)"
+        "unnest(\(activityIDs), \(tokens), \(observedAt), \(callers)) AS q (activity_id, token, observed_at, who)"
     }
 }

@@ -10,7 +10,6 @@ import RegistryCore
 struct RegistrationStatements {
     let batch: RegistrationBatch
     let scope: Scope
-    let who: String
 
     private var app: Int64 { scope.app.number }
     private var environment: String { scope.environment.rawValue }
@@ -196,23 +195,24 @@ struct RegistrationStatements {
     private var event: SQL {
         EventStatements.insertion(
             """
-            SELECT a.outcome::text AS type, \(unescaped: EventStatements.columns(of: "a"))
-            FROM activities a
-            WHERE a.app_number = \(app) AND a.environment = \(environment)::apns_environment
-                AND a.activity_id = ANY(\(batch.activityIDs)) AND a.outcome IN ('registered', 'rotated', 'reactivated')
+            SELECT a.outcome::text AS type, q.who, \(unescaped: EventStatements.columns(of: "a"))
+            FROM \(sql: batch.claims)
+            JOIN activities a ON a.app_number = \(app) AND a.environment = \(environment)::apns_environment
+                AND a.activity_id = q.activity_id
+            WHERE a.outcome IN ('registered', 'rotated', 'reactivated')
             UNION ALL
-            SELECT 'taken-over', \(unescaped: EventStatements.columns(of: "loser"))
+            SELECT 'taken-over', loser.claimed_by, \(unescaped: EventStatements.columns(of: "loser"))
             FROM (\(sql: RetirementStatements.losers(batch, in: scope))) AS loser
             WHERE loser.displaced OR loser.outcome IN ('registered', 'rotated', 'reactivated')
             UNION ALL
-            SELECT 'dropped', \(unescaped: EventStatements.columns(of: "a"))
-            FROM activities a JOIN token_values t ON t.app_number = a.app_number AND t.environment = a.environment
+            SELECT 'dropped', q.who, \(unescaped: EventStatements.columns(of: "a"))
+            FROM \(sql: batch.claims)
+            JOIN activities a ON a.app_number = \(app) AND a.environment = \(environment)::apns_environment
+                AND a.activity_id = q.activity_id
+            JOIN token_values t ON t.app_number = a.app_number AND t.environment = a.environment
                 AND t.token_digest = a.token_digest AND t.activity_id = a.activity_id
-            WHERE a.app_number = \(app) AND a.environment = \(environment)::apns_environment
-                AND a.activity_id = ANY(\(batch.activityIDs)) AND a.outcome IN ('registered', 'rotated')
-                AND a.token_claimed_at <= t.dead_at
+            WHERE a.outcome IN ('registered', 'rotated') AND a.token_claimed_at <= t.dead_at
             """,
-            by: who,
             in: scope
         )
     }

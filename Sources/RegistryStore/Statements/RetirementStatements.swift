@@ -24,7 +24,7 @@ enum RetirementStatements {
     /// Activities whose token belongs to another one since the batch's requests, or did before them.
     static func losers(_ batch: RegistrationBatch, in scope: Scope) -> SQL {
         """
-        SELECT loser.*, loser.activity_id IS NOT DISTINCT FROM t.displaced_activity_id AS displaced
+        SELECT loser.*, q.who AS claimed_by, loser.activity_id IS NOT DISTINCT FROM t.displaced_activity_id AS displaced
         FROM \(sql: batch.claims)
         JOIN token_values t ON t.app_number = \(scope.app.number)
             AND t.environment = \(scope.environment.rawValue)::apns_environment AND t.token_digest = sha256(q.token)

@@ -10,8 +10,7 @@ struct Database: Sendable {
     let logger: Logger
     /// Whether the program runs this Postgres itself, and so is alone responsible for its schema.
     let isEmbedded: Bool
-
-    var registry: Registry { Registry(pool: pool, logger: logger) }
+    let registry: Registry
 
     var migrator: SchemaMigrator { SchemaMigrator(pool: pool) }
 }
@@ -77,7 +76,8 @@ extension DatabaseSettings {
             allowsUnsafeDurability: allowsUnsafeDurability,
             logger: logger
         )
-        let database = Database(pool: pool, logger: logger, isEmbedded: isEmbedded)
+        let registry = Registry(pool: pool, patience: limits.requestTimeout, logger: logger)
+        let database = Database(pool: pool, logger: logger, isEmbedded: isEmbedded, registry: registry)
         return try await closing(
             after: {
                 try await database.prepareSchema(policy)

@@ -1,0 +1,137 @@
+import RegistryCore
+import Synchronization
+import Testing
+
+@testable import RegistryStore
+
+/// Requests that come while others are under way share the next batch, and no fault of one is another's.
+@Suite(.timeLimit(.minutes(1))) struct BatcherTests {
+    /// Doubles numbers; negative ones are faults. The first batch waits until it is let go.
+    private final class Doubler: Sendable {
+        let batches = Mutex<[[Int]]>([])
+        private let gate = AsyncStream.makeStream(of: Void.self)
+        private let fault: Problem.Code
+
+        init(fault: Problem.Code = .invalidRequest) { self.fault = fault }
+
+        func open() { gate.continuation.finish() }
+
+        func perform(_ numbers: [Int]) async throws -> [Result<Int, Problem>] {
+            let isFirst = batches.withLock { batches in
+                batches.append(numbers)
+                return batches.count == 1
+            }
+            if isFirst { for await _ in gate.stream {} }
+            if numbers.contains(where: { $0 < 0 }) { throw Problem(fault, "It is negative.") }
+            return numbers.map { $0 == 0 ? .failure(Problem(.superseded, "It is zero.")) : .success($0 * 2) }
+        }
+
+        func batcher(capacity: Int = 100, patience: Duration = .seconds(60)) -> Batcher<Int, Int> {
+            Batcher(
+                lanes: 1,
+                largestBatch: 8,
+                capacity: capacity,
+                patience: patience,
+                // Equal numbers follow one another.
+                select: { candidates in
+                    var seen: Set<Int> = []
+                    return candidates.map { seen.insert($0).inserted }
+                },
+                perform: { try await self.perform($0) }
+            )
+        }
+    }
+
+    /// Submits all while the first one holds the lane, then lets it go.
+    private static func submit(
+        _ numbers: [Int],
+        to batcher: Batcher<Int, Int>,
+        _ doubler: Doubler
+    ) async -> [Result<Int, Problem>] {
+        await withTaskGroup(of: (Int, Result<Int, Problem>).self) { group in
+            for (index, number) in numbers.enumerated() {
+                group.addTask { (index, await result(of: number, batcher)) }
+                // The first one must have its lane, and each of the others its place, before the next one comes.
+                while index == 0 ? doubler.batches.withLock(\.isEmpty) : batcher.waitingCount < index {
+                    await Task.yield()
+                }
+            }
+            doubler.open()
+            var results: [(Int, Result<Int, Problem>)] = []
+            for await result in group { results.append(result) }
+            return results.sorted { $0.0 < $1.0 }.map(\.1)
+        }
+    }
+
+    private static func result(of number: Int, _ batcher: Batcher<Int, Int>) async -> Result<Int, Problem> {
+        do throws(Problem) {
+            return .success(try await batcher.submit(number))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    @Test func whoComesAloneGoesAlone() async throws {
+        let doubler = Doubler()
+        let batcher = doubler.batcher()
+        doubler.open()
+        for number in 1...3 { #expect(try await batcher.submit(number) == number * 2) }
+        #expect(doubler.batches.withLock { $0 } == [[1], [2], [3]])
+    }
+
+    @Test func whoWaitsGoesTogether() async throws {
+        let doubler = Doubler()
+        let results = await Self.submit([1, 2, 3, 4], to: doubler.batcher(), doubler)
+        #expect(try results.map { try $0.get() } == [2, 4, 6, 8])
+        #expect(doubler.batches.withLock { $0 } == [[1], [2, 3, 4]])
+    }
+
+    @Test func batchesAreBounded() async throws {
+        let doubler = Doubler()
+        let results = await Self.submit(Array(1...20), to: doubler.batcher(), doubler)
+        #expect(try results.map { try $0.get() } == (1...20).map { $0 * 2 })
+        #expect(doubler.batches.withLock { $0.map(\.count) } == [1, 8, 8, 3])
+    }
+
+    @Test func whatMayNotGoTogetherFollows() async throws {
+        let doubler = Doubler()
+        let results = await Self.submit([1, 5, 5, 6, 5], to: doubler.batcher(), doubler)
+        #expect(try results.map { try $0.get() } == [2, 10, 10, 12, 10])
+        #expect(doubler.batches.withLock { $0 } == [[1], [5, 6], [5], [5]])
+    }
+
+    @Test func faultFailsNoNeighbour() async throws {
+        let doubler = Doubler()
+        let results = await Self.submit([1, 2, -3, 0, 4], to: doubler.batcher(), doubler)
+        #expect(try results[1].get() == 4 && results[4].get() == 8)
+        #expect(throws: Problem.self) { try results[2].get() }
+        #expect(throws: Problem.self) { try results[3].get() }
+        // The batch, and then each alone.
+        #expect(doubler.batches.withLock { $0 } == [[1], [2, -3, 0, 4], [2], [-3], [0], [4]])
+    }
+
+    @Test func postgresAwayIsNotAskedOneByOne() async throws {
+        let doubler = Doubler(fault: .unavailable)
+        let results = await Self.submit([1, 2, -3], to: doubler.batcher(), doubler)
+        #expect(throws: Problem.self) { try results[1].get() }
+        #expect(doubler.batches.withLock { $0 } == [[1], [2, -3]])
+    }
+
+    @Test func tooManyAreRefusedAtOnce() async throws {
+        let doubler = Doubler()
+        let batcher = doubler.batcher(capacity: 0)
+        async let first = Self.result(of: 1, batcher)
+        while doubler.batches.withLock(\.isEmpty) { await Task.yield() }
+        #expect(await Self.result(of: 2, batcher) == .failure(.overloaded))
+        doubler.open()
+        #expect(try await first.get() == 2)
+    }
+
+    @Test func whoWaitedTooLongIsRefused() async throws {
+        let doubler = Doubler()
+        let results = await Self.submit([1, 2, 3], to: doubler.batcher(patience: .zero), doubler)
+        #expect(try results[0].get() == 2)
+        #expect(results[1] == .failure(.overloaded) && results[2] == .failure(.overloaded))
+        #expect(doubler.batches.withLock { $0 } == [[1]])
+    }
+}
