@@ -76,7 +76,7 @@ extension JSONWriter {
     /// Writes the members that say what was asked for and how to push to it: `alias`, `topic`, `pushType`.
     mutating func writeAddress(of alias: Alias, in scope: Scope) {
         member("alias", alias)
-        member("topic", scope.app.bundleID.liveActivityTopic)
-        member("pushType", BundleID.liveActivityPushType)
+        member("topic", TokenKind.update.topic(of: scope.app.bundleID))
+        member("pushType", TokenKind.update.pushType)
     }
 }
