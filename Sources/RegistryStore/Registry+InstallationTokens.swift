@@ -81,7 +81,8 @@ extension MergedToken {
             return (.superseded, "taken-over", "Another installation registered this token later.")
         }
         if let deadAt, claimedAt <= deadAt {
-            let detail = "APNs said after observedAt that this token is dead. Register the one that the system gives now."
+            let detail =
+                "APNs said after observedAt that this token is dead. Register the one that the system gives now."
             return (.tokenUnregistered, "unregistered", detail)
         }
         return nil

@@ -25,7 +25,7 @@ import Testing
     static let sets: [[Step]] = [
         [.start(1, 1), .start(2, 2), .start(1, 3), .delete(2)],
         [.start(1, 1), .start(2, 1), .delete(1), .start(2, 2)],
-        [.device(1, 1), .otherDevice(1, 2), .device(1, 3), .device(2, 3)],
+        [.device(1, 1), .otherDevice(1, 2), .device(1, 3), .device(2, 4)],
         [.device(1, 1), .otherDevice(1, 1), .deleteDevice(2), .otherDevice(2, 3)],
         [.device(1, 2), .logOut(1), .start(2, 1), .start(3, 2)],
         [.put("a", nil, 1), .put("b", "m", 2), .logOut(2), .put(nil, "n", 3)],
@@ -38,10 +38,11 @@ import Testing
     @Test(.timeLimit(.minutes(5)), arguments: sets.indices)
     func allOrdersLeadToOneState(_ set: Int) async throws {
         var states: Set<[String]> = []
-        let steps = Self.sets[set] + [Self.sets[set][0]]
+        let steps = Self.sets[set]
         for order in steps.indices.permutations {
             let phone = try await Player.make(set, order)
-            for index in order { await phone.play(steps[index]) }
+            // The first comes once more at the end, as a retry would.
+            for index in order + order.prefix(1) { await phone.play(steps[index]) }
             states.insert(try await phone.state())
         }
         #expect(states.count == 1, "\(states)")
@@ -72,9 +73,13 @@ import Testing
         /// Refusals are part of the game.
         func play(_ step: Step) async {
             switch step {
-            case .start(let token, let minute): await register(token, TestInstallation.delivery, minute, phone)
-            case .device(let token, let minute): await register(token, TestInstallation.device, minute, phone)
-            case .otherDevice(let token, let minute): await register(token, TestInstallation.device, minute, other)
+            // Start tokens may repeat, and only the same ones decide a tie the same way.
+            case .start(let number, let minute):
+                await register(.sample(number), TestInstallation.delivery, minute, phone)
+            case .device(let number, let minute):
+                await register(token(number), TestInstallation.device, minute, phone)
+            case .otherDevice(let number, let minute):
+                await register(token(number), TestInstallation.device, minute, other)
             case .delete(let minute): try? await phone.delete(at: time(minute))
             case .deleteDevice(let minute): try? await phone.delete(TestInstallation.device, at: time(minute))
             case .logOut(let minute): try? await phone.logOut(at: time(minute))
@@ -83,9 +88,10 @@ import Testing
             }
         }
 
-        private func register(_ number: Int, _ slot: TokenSlot, _ minute: Double, _ phone: TestInstallation) async {
+        private func register(_ token: PushToken, _ slot: TokenSlot, _ minute: Double, _ phone: TestInstallation) async
+        {
             _ = try? await phone.database.registry.register(
-                TokenRegistration(token: token(number), observedAt: time(minute)),
+                TokenRegistration(token: token, observedAt: time(minute)),
                 in: slot,
                 of: phone.hash,
                 in: phone.scope,

@@ -79,7 +79,8 @@ import Testing
     private static func fill(_ database: TestDatabase, _ scope: Scope) async throws {
         let app = scope.app.number
         try await database.pool.withSession { session in
-            try session.simple("SET statement_timeout = 0")
+            // ANALYZE waits for those of other tests, whose schemas it reads too.
+            try session.simple("SET statement_timeout = 0; SET lock_timeout = 0")
             _ = try session.pipeline([
                 """
                 INSERT INTO activities (app_number, environment, activity_id, token, token_digest, token_observed_at,

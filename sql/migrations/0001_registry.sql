@@ -474,6 +474,8 @@ LEFT JOIN installations i
 WHERE a.ended_at IS NULL
     AND a.expires_at > now()
     AND (i.full_state_at IS NULL OR a.last_observed_at >= i.full_state_at)
+    -- Started after its installation logged out, or it ended with that.
+    AND (i.removed_at IS NULL OR a.started_at > i.removed_at)
     -- Kinds are kept apart.
     AND t.installation_hash IS NULL
     -- Claimed later than APNs said it dead, and than it was quarantined.

@@ -66,7 +66,10 @@ struct TokenRemovalStatements {
                 touched_at = clock_timestamp()
             WHERE \(sql: isItsValue)
             """,
-            event("released", where: "EXISTS (SELECT FROM token_values t WHERE \(sql: isItsValue) AND t.effect = 'released')"),
+            event(
+                "released",
+                where: "EXISTS (SELECT FROM token_values t WHERE \(sql: isItsValue) AND t.effect = 'released')"
+            ),
         ]
     }
 
