@@ -7,6 +7,8 @@ import RegistryCore
 /// | `everyone` | no credentials needed | `/livez`, `/readyz`, `/openapi.json` |
 /// | `clientCalls` | client, sender, admin, root | registering and ending; senders and admins do it for their users |
 /// | `senderCalls` | sender, admin, root | whatever hands out tokens, and ending all under an alias; never a client |
+/// | `recordReads` | sender, auditor, admin, root | what is held about an installation, without tokens |
+/// | `adminCalls` | admin, root | releasing tokens from quarantine |
 /// | `appReads` | auditor, admin, root | an app's settings |
 /// | `appChanges` | admin, root | changing them |
 /// | `rootCalls` | root | deleting apps; making them too, since only root belongs to no app |
@@ -18,6 +20,8 @@ struct Access: Sendable, Hashable {
     static let everyone = Access(roles: nil)
     static let clientCalls = Access(roles: [.client, .sender, .admin, .root])
     static let senderCalls = Access(roles: [.sender, .admin, .root])
+    static let recordReads = Access(roles: [.sender, .auditor, .admin, .root])
+    static let adminCalls = Access(roles: [.admin, .root])
     static let appReads = Access(roles: [.auditor, .admin, .root])
     static let appChanges = Access(roles: [.admin, .root])
     static let rootCalls = Access(roles: [.root])

@@ -12,6 +12,7 @@ struct ActivityStream: Sendable {
     let registry: Registry
     let alias: Alias
     let scope: Scope
+    let channels: [BroadcastChannel]
     /// Read before the head is sent, so that Postgres being away is still a 503.
     let firstPage: [ResolvedActivity]
 
@@ -47,7 +48,7 @@ struct ActivityStream: Sendable {
     private func writeHead(to json: inout JSONWriter) {
         json.object { json in
             json.writeAddress(of: alias, in: scope)
-            json.array("channels") { _ in }
+            json.member("channels", channels)
         }
         json.newline()
     }

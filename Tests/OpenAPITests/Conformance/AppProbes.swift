@@ -57,6 +57,7 @@ extension Probe {
     /// Everything that is asked of one operation in particular.
     static var specific: [Probe] {
         registrations + refusedRegistrations + reads + ends + namedRegistrations + namedEnds + lists + resolutions
-            + fullStates + malformedItems + apps + service
+            + fullStates + malformedItems + installations + startTokens + deviceTokens + tokenLists + channels + apps
+            + service
     }
 }
