@@ -114,8 +114,11 @@ struct RegistrationAnswers {
         as id: String
     ) throws -> Result<RegistrationAnswer, Problem> {
         guard let activity = merged[id] else { return .failure(try refusal(of: registration)) }
+        // One that a log-out ended before it became known is not written down as ended, but it is.
+        guard activity.outcome != "refused", activity.answer.state != .ended else {
+            return .failure(Problem(.activityEnded, "The activity has ended; an id is used once.", activity))
+        }
         switch activity.outcome {
-        case "refused": return .failure(.init(.activityEnded, "The activity has ended; an id is used once.", activity))
         case "expired": return .failure(.init(.activityExpired, "The activity's lifetime is over.", activity))
         case "superseded":
             let detail = "A registration with a later observedAt is current."

@@ -6,6 +6,8 @@ import RegistryCore
 public struct ResolvedAlias: Sendable, Hashable {
     public let alias: Alias
     public let activities: [ResolvedActivity]
+    /// At most one.
+    public let channels: [BroadcastChannel]
     /// More activities bear the alias than were asked for.
     public let isTruncated: Bool
 }
@@ -20,21 +22,32 @@ extension Registry {
         limit: Int,
         in scope: Scope
     ) async throws -> [ResolvedActivity] {
+        let statement = ResolveStatements.page(of: alias, after: number, limit: limit, in: scope)
+        return try await read { session in try session.execute(statement).rows.map { try ResolvedActivity($0) } }
+    }
+
+    /// One page of an alias as ``activities(under:after:limit:in:)`` gives it, and the alias's channels.
+    public func page(
+        of alias: Alias,
+        after number: Int64,
+        limit: Int,
+        in scope: Scope
+    ) async throws -> AliasPage {
         if number == 0, limit <= ResolveRequest.largestPage {
             return try await resolutions.submit(ResolveRequest(alias: alias, limit: limit, scope: scope))
         }
-        let statement = ResolveStatements.page(of: alias, after: number, limit: limit, in: scope)
-        return try await read { session in try session.execute(statement).rows.map { try ResolvedActivity($0) } }
+        return try await read { try ResolveRequest.find(alias, after: number, limit: limit, in: scope, $0) }
     }
 
     /// The activities that many aliases name, in the order asked, at most `limitPerAlias` of each.
     public func resolve(_ aliases: [Alias], limitPerAlias: Int, in scope: Scope) async throws -> [ResolvedAlias] {
         let found = try await read { try ResolveRequest.find(aliases, limit: limitPerAlias + 1, in: scope, $0) }
-        return zip(aliases, found).map { alias, activities in
+        return zip(aliases, found).map { alias, page in
             ResolvedAlias(
                 alias: alias,
-                activities: Array(activities.prefix(limitPerAlias)),
-                isTruncated: activities.count > limitPerAlias
+                activities: Array(page.activities.prefix(limitPerAlias)),
+                channels: page.channels,
+                isTruncated: page.activities.count > limitPerAlias
             )
         }
     }
@@ -44,6 +57,12 @@ extension Registry {
         let statement = ResolveStatements.activity(id, in: scope)
         return try await read { session in try session.execute(statement).rows.first.map { try ActivityRecord($0) } }
     }
+}
+
+/// One page of what an alias names.
+public struct AliasPage: Sendable, Hashable {
+    public let activities: [ResolvedActivity]
+    public let channels: [BroadcastChannel]
 }
 
 /// The first page of one alias.
@@ -56,7 +75,7 @@ struct ResolveRequest: Sendable {
     static let largestPage = 1001
 
     /// A lookup of one alias shares its statement with others of the same app and page size.
-    static func batcher(_ units: UnitsOfWork, patience: Duration) -> Batcher<ResolveRequest, [ResolvedActivity]> {
+    static func batcher(_ units: UnitsOfWork, patience: Duration) -> Batcher<ResolveRequest, AliasPage> {
         Batcher(
             lanes: 2,
             largestBatch: 64,
@@ -70,12 +89,29 @@ struct ResolveRequest: Sendable {
                 let (limit, scope) = (requests[0].limit, requests[0].scope)
                 return try await units.read { session in
                     guard requests.count > 1 else {
-                        let statement = ResolveStatements.page(of: requests[0].alias, after: 0, limit: limit, in: scope)
-                        return [.success(try session.execute(statement).rows.map { try ResolvedActivity($0) })]
+                        return [.success(try find(requests[0].alias, after: 0, limit: limit, in: scope, session))]
                     }
                     return try find(requests.map(\.alias), limit: limit, in: scope, session).map { .success($0) }
                 }
             }
+        )
+    }
+
+    /// A page of one alias.
+    static func find(
+        _ alias: Alias,
+        after number: Int64,
+        limit: Int,
+        in scope: Scope,
+        _ session: borrowing PostgresSession
+    ) throws -> AliasPage {
+        let results = try session.pipeline([
+            ResolveStatements.page(of: alias, after: number, limit: limit, in: scope),
+            ChannelStatements.channels(of: [alias], in: scope),
+        ])
+        return AliasPage(
+            activities: try results[0].rows.map { try ResolvedActivity($0) },
+            channels: try results[1].rows.map { try BroadcastChannel($0, from: 1) }
         )
     }
 
@@ -85,11 +121,22 @@ struct ResolveRequest: Sendable {
         limit: Int,
         in scope: Scope,
         _ session: borrowing PostgresSession
-    ) throws -> [[ResolvedActivity]] {
-        var found = [[ResolvedActivity]](repeating: [], count: aliases.count)
-        for row in try session.execute(ResolveStatements.resolve(aliases, limitPerAlias: limit, in: scope)).rows {
-            found[try row.column(0, as: Int.self) - 1].append(try ResolvedActivity(row, from: 1))
-        }
+    ) throws -> [AliasPage] {
+        let results = try session.pipeline([
+            ResolveStatements.resolve(aliases, limitPerAlias: limit, in: scope),
+            ChannelStatements.channels(of: aliases, in: scope),
+        ])
+        let activities = try results[0].byPosition(of: aliases.count) { try ResolvedActivity($0, from: 1) }
+        let channels = try results[1].byPosition(of: aliases.count) { try BroadcastChannel($0, from: 1) }
+        return zip(activities, channels).map { AliasPage(activities: $0, channels: $1) }
+    }
+}
+
+extension PostgresResult {
+    /// What the rows hold, by the position in the request that each begins with, counted from 1.
+    fileprivate func byPosition<Value>(of count: Int, _ read: (PostgresRow) throws -> Value) throws -> [[Value]] {
+        var found = [[Value]](repeating: [], count: count)
+        for row in rows { found[try row.column(0, as: Int.self) - 1].append(try read(row)) }
         return found
     }
 }

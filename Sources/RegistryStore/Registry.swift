@@ -10,7 +10,7 @@ import RegistryCore
 public struct Registry: Sendable {
     let units: UnitsOfWork
     let registrations: Batcher<RegistrationRequest, RegistrationAnswer>
-    let resolutions: Batcher<ResolveRequest, [ResolvedActivity]>
+    let resolutions: Batcher<ResolveRequest, AliasPage>
 
     var logger: Logger { units.logger }
 

@@ -21,6 +21,8 @@ import Testing
                 || outcome.operation == "putFullState" && outcome.code == "installation-required"
         // Nothing that can be sent is a fault of the service.
         case 500: true
+        // Ten thousand channels are too many for one test.
+        case 409: outcome.code == "channel-quota"
         default: false
         }
     }

@@ -95,7 +95,11 @@ import Testing
             let result = try await server.call(.post, "…/resolve", both)["results"][0]
             #expect(result["activities"]?.all("token") == [.token(2)])
             // Device tokens are another resource: nothing of an activity is found there, and nothing is taken for it.
-            #expect(try await server.call(.get, "…/aliases/liveactivityId/o-1/device-tokens").status == 404)
+            #expect(try await server.call(.get, "…/aliases/liveactivityId/o-1/device-tokens")["tokens"] == [])
+            let device = "…/installations/i-1/device-token"
+            #expect(try await server.call(.put, device, ["token": .token(9)]).status == 201)
+            let wrong = try await server.call(.put, "…/activities/order-1", ["token": .token(9)])
+            #expect(wrong.problem == "token-kind-conflict")
             #expect(try await server.call(.delete, "…/aliases/liveactivityId/o-1/activities")["ended"] == 1)
             let after = try await server.call(.post, "…/resolve", both)["results"][0]
             #expect(after["activities"] == [])

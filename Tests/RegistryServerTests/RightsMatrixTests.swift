@@ -23,6 +23,20 @@ import Testing
         ("POST …/activities/{activityId}/release", [.admin, .root]),
         ("POST …/release", [.admin, .root]),
         ("POST …/erasures", [.admin, .root]),
+        ("PUT …/installations/{installationId}", [.client, .sender, .admin, .root]),
+        ("GET …/installations/{installationId}", [.sender, .auditor, .admin, .root]),
+        ("DELETE …/installations/{installationId}", [.client, .sender, .admin, .root]),
+        ("PUT …/installations/{installationId}/start-tokens/{attributesType}", [.client, .sender, .admin, .root]),
+        ("DELETE …/installations/{installationId}/start-tokens/{attributesType}", [.client, .sender, .admin, .root]),
+        ("POST …/installations/{installationId}/start-tokens/{attributesType}/release", [.admin, .root]),
+        ("PUT …/installations/{installationId}/device-token", [.client, .sender, .admin, .root]),
+        ("DELETE …/installations/{installationId}/device-token", [.client, .sender, .admin, .root]),
+        ("POST …/installations/{installationId}/device-token/release", [.admin, .root]),
+        ("GET …/aliases/{kind}/{value}/start-tokens", [.sender, .admin, .root]),
+        ("GET …/aliases/{kind}/{value}/device-tokens", [.sender, .admin, .root]),
+        ("PUT …/aliases/{kind}/{value}/channel", [.sender, .admin, .root]),
+        ("GET …/aliases/{kind}/{value}/channel", [.sender, .admin, .root]),
+        ("DELETE …/aliases/{kind}/{value}/channel", [.sender, .admin, .root]),
         ("GET /v1/apps", [.auditor, .admin, .root]),
         ("GET /v1/apps/{bundleId}", [.auditor, .admin, .root]),
         ("PUT /v1/apps/{bundleId}", [.admin, .root]),
@@ -42,7 +56,7 @@ import Testing
     private static func path(_ route: Route, _ app: String) -> String {
         var path = route.template.replacingOccurrences(of: "{bundleId}", with: app)
             .replacingOccurrences(of: "{environment}", with: "sandbox")
-        for name in ["activityId", "installationId", "kind", "value"] {
+        for name in ["activityId", "installationId", "attributesType", "kind", "value"] {
             path = path.replacingOccurrences(of: "{\(name)}", with: "x")
         }
         return path.replacingOccurrences(of: "{keyId}", with: "prs_000000000000")

@@ -32,6 +32,7 @@ import Testing
             registry: Registry(pool: pool, logger: .silent),
             alias: .sample("userId", "u"),
             scope: Scope(app: app, environment: .sandbox),
+            channels: [],
             firstPage: (1...count).map { .sample($0, at: now) }
         )
     }

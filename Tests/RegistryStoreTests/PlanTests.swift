@@ -27,8 +27,21 @@ import Testing
         let ends = EndStatements(scope: scope, who: "test")
         let full = FullStateStatements(installation: .sample(7), observedAt: .minutesAgo(1), scope: scope, who: "test")
         let identity = AliasIdentityStatements(alias: "77", owner: .app, scope: scope)
+        let phone = InstallationStatements(installation: .sample(7), scope: scope)
+        let profile = InstallationProfile(aliases: try AliasSet([alias]), observedAt: .minutesAgo(1))
+        let logOut = LogOutStatements(installation: .sample(7), scope: scope, who: "test")
+        let channels = ChannelStatements(alias: alias, scope: scope, who: "test")
+        let channel = try BroadcastChannel(id: "AAAA", storagePolicy: .none)
+        // What counts an app's channels reads them all, ten thousand at most, and is left out.
+        let installations: [SQL] =
+            [phone.lock(observedAt: nil), phone.merge(profile), phone.record, phone.tokens] + phone.aliasRows
+            + [phone.changeEvent(observedAt: nil, by: "test"), logOut.time(nil), logOut.activities(at: .minutesAgo(1))]
+            + logOut.removal(at: .minutesAgo(1)) + Self.tokenStatements(alias, in: scope)
+            + [channels.lock, channels.put(channel), channels.deletion]
+            + [ChannelStatements.channels(of: [alias], in: scope)]
         let statements =
-            RegistrationStatements(batch: batch, scope: scope).all
+            installations
+            + RegistrationStatements(batch: batch, scope: scope).all
             + ends.end(["activity-3"], reason: .ended, observedAt: nil) + [ends.end(under: alias, limit: 1000)]
             + [full.lockInstallation, full.remember, full.lock(listed: ["activity-4"])]
             + [full.dismissal(listed: ["activity-4"]), full.event(listed: ["activity-4"])]
@@ -60,6 +73,23 @@ import Testing
         return batch
     }
 
+    /// What is asked of start and device tokens.
+    private static func tokenStatements(_ alias: Alias, in scope: Scope) -> [SQL] {
+        let slots: [TokenSlot] = [.start(try! AttributesType("Match")), .only(.device)]
+        return slots.flatMap { slot in
+            let rows = TokenSlotRows(slot: slot, installation: .sample(7), scope: scope)
+            let removal = TokenRemovalStatements(rows: rows, who: "test")
+            let timed = TokenRegistration(token: .sample(1), observedAt: .minutesAgo(1))
+            return [timed, TokenRegistration(token: .sample(1))].flatMap {
+                TokenRegistrationStatements(registration: $0, rows: rows, who: "test").all
+            } + removal.deletion(observedAt: nil) + removal.release + [tokenPage(of: alias, slot.kind, in: scope)]
+        }
+    }
+
+    private static func tokenPage(of alias: Alias, _ kind: TokenKind, in scope: Scope) -> SQL {
+        TokenResolveStatements.page(of: alias, kind, attributesType: nil, after: .start, limit: 100, in: scope)
+    }
+
     /// A crowd under one alias: its first page must not cost what the crowd costs.
     @Test(.timeLimit(.minutes(5)))
     func firstPageOfACrowdIsNotJoinedWhole() async throws {
@@ -67,13 +97,20 @@ import Testing
         let scope = try await database.scope()
         try await Self.fill(database, scope)
         try await database.pool.withSession { session in
-            try session.simple("SET statement_timeout = 0; UPDATE activity_aliases SET value = 'crowd'")
+            try session.simple(
+                """
+                SET statement_timeout = 0;
+                UPDATE activity_aliases SET value = 'crowd';
+                UPDATE installation_aliases SET value = 'crowd'
+                """
+            )
         }
         _ = try await database.pool.withSession { try $0.execute("ANALYZE").count }
         let alias = Alias.sample("orderId", "crowd")
         for statement in [
             ResolveStatements.page(of: alias, after: 0, limit: 100, in: scope),
             ResolveStatements.resolve([alias], limitPerAlias: 100, in: scope),
+            Self.tokenPage(of: alias, .start, in: scope), Self.tokenPage(of: alias, .device, in: scope),
         ] {
             let plan = try await Self.plan(of: "(ANALYZE, COSTS OFF, TIMING OFF) \(sql: statement)", in: database)
             let most = plan.matches(of: /rows=(\d+)/).compactMap { Int($0.1) }.max() ?? 0
@@ -88,10 +125,55 @@ import Testing
         }
     }
 
+    /// Two start tokens and a device token for each installation, and an alias.
+    private static func installationRows(_ app: Int64) -> [SQL] {
+        [
+            """
+            INSERT INTO start_tokens (app_number, environment, installation_hash, attributes_type, token, token_digest,
+                observed_at, claimed_at, confirmed_at, outcome)
+            SELECT i.app_number, i.environment, i.installation_hash, kinds.name, i.installation_hash,
+                sha256(i.installation_hash), now(), now(), now(), 'registered'
+            FROM installations i CROSS JOIN (VALUES ('Match'), ('Delivery')) AS kinds (name)
+            """,
+            """
+            INSERT INTO device_tokens (app_number, environment, installation_hash, kind, token, token_digest,
+                observed_at, claimed_at, confirmed_at, outcome)
+            SELECT i.app_number, i.environment, i.installation_hash, 'device', i.installation_hash || '\\x01',
+                sha256(i.installation_hash || '\\x01'), now(), now(), now(), 'registered'
+            FROM installations i
+            """,
+            """
+            INSERT INTO token_values (app_number, environment, token_digest, installation_kind, installation_hash,
+                installation_observed_at)
+            SELECT app_number, environment, token_digest, kind, installation_hash, observed_at FROM device_tokens
+            """,
+            """
+            INSERT INTO installation_token_claims (app_number, environment, installation_hash, kind, attributes_type,
+                token_digest, first_observed_at, last_observed_at)
+            SELECT app_number, environment, installation_hash, 'start', attributes_type, token_digest, now(), now()
+            FROM start_tokens
+            """,
+            """
+            INSERT INTO installation_aliases (app_number, environment, kind, value, installation_hash)
+            SELECT app_number, environment, 'orderId', (row_number() OVER () / 2)::text, installation_hash
+            FROM installations
+            """,
+            """
+            INSERT INTO channels (app_number, environment, kind, value, channel_id, message_storage_policy)
+            SELECT \(app), 'sandbox', 'orderId', n::text, 'channel-' || n, 0 FROM generate_series(1, 10000) AS n
+            """,
+            """
+            INSERT INTO channel_quotas (app_number, environment)
+            SELECT app_number, 'sandbox' FROM generate_series(1, 1000) AS app_number
+            """,
+        ]
+    }
+
     private static func fill(_ database: TestDatabase, _ scope: Scope) async throws {
         let app = scope.app.number
         try await database.pool.withSession { session in
-            try session.simple("SET statement_timeout = 0")
+            // ANALYZE waits for those of other tests, whose schemas it reads too.
+            try session.simple("SET statement_timeout = 0; SET lock_timeout = 0")
             _ = try session.pipeline([
                 """
                 INSERT INTO activities (app_number, environment, activity_id, token, token_digest, token_observed_at,
@@ -148,6 +230,7 @@ import Testing
                 FROM activities
                 """,
             ])
+            _ = try session.pipeline(Self.installationRows(app))
             try session.simple("ANALYZE")
         }
     }

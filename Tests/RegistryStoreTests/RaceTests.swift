@@ -129,6 +129,54 @@ import Testing
         #expect(try await identity.tokens().count <= 1)
     }
 
+    /// Two installations and their activities over the same few values, with log-outs and deletions in between.
+    @Test(.timeLimit(.minutes(15)))
+    func oneDeviceTokenOfManyInstallations() async throws {
+        let activity = try await TestActivity.make()
+        let registries = [activity.database.registry, activity.database.anotherRegistry()]
+        let base = date(0)
+        let watch = DoubleHandout(database: activity.database, view: "current_device_tokens")
+        try await watch.during {
+            try await race { task, round in
+                let number = round * Self.tasks + (task * 37 + round) % Self.tasks
+                let time = base.addingTimeInterval(Double(number) / 1000)
+                let phone = InstallationHash.sample(task % 5)
+                let registry = registries[task % 2]
+                let token = PushToken.sample(round % 3)
+                let slot: TokenSlot = task.isMultiple(of: 7) ? .start(try AttributesType("Match")) : .only(.device)
+                let scope = activity.scope
+                switch (task + round) % 16 {
+                case 0: try await registry.logOut(phone, observedAt: time, in: scope, by: "test")
+                case 1:
+                    try await registry.deleteToken(in: slot, of: phone, observedAt: time, in: scope, by: "test")
+                case 2:
+                    let registration = ActivityRegistration.sample(token: token, observedAt: time, installation: phone)
+                    _ = try await registry.register(registration, as: .sample("a\(number)"), in: scope, by: "test")
+                case 3:
+                    let profile = InstallationProfile(
+                        aliases: try AliasSet([.sample("userId", "\(task % 3)")]),
+                        observedAt: time
+                    )
+                    _ = try await registry.put(profile, for: phone, in: scope, by: "test")
+                default:
+                    let registration = TokenRegistration(token: token, observedAt: time)
+                    _ = try await registry.register(registration, in: slot, of: phone, in: scope, by: "test")
+                }
+            }
+        }
+        #expect(watch.doubles == 0)
+        #expect(watch.looks > 0)
+        // Values of installations are nobody else's, and the rows of aliases are what the installations' own say.
+        #expect(try await activity.database.count("SELECT count(*) FROM current_activities") == 0)
+        let strays = try await activity.database.count(
+            """
+            SELECT count(*) FROM installation_aliases al LEFT JOIN installations i USING (app_number, environment, installation_hash)
+            WHERE NOT coalesce(i.aliases -> al.kind ? al.value, false)
+            """
+        )
+        #expect(strays == 0)
+    }
+
     /// Runs all tasks at once; refusals by the rules are part of the game, anything else fails the test.
     private func race(_ step: @escaping @Sendable (_ task: Int, _ round: Int) async throws -> Void) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -148,12 +196,16 @@ import Testing
     }
 }
 
-/// Looks again and again whether two activities are handed out with one token.
+/// Looks again and again whether one token is handed out twice.
 private final class DoubleHandout: Sendable {
     private let database: TestDatabase
+    private let view: String
     private let found = Mutex((doubles: 0, looks: 0))
 
-    init(database: TestDatabase) { self.database = database }
+    init(database: TestDatabase, view: String = "current_activities") {
+        self.database = database
+        self.view = view
+    }
 
     var doubles: Int { found.withLock { $0.doubles } }
     var looks: Int { found.withLock { $0.looks } }
@@ -162,7 +214,7 @@ private final class DoubleHandout: Sendable {
         let watcher = Task {
             while !Task.isCancelled {
                 let doubles = try await database.count(
-                    "SELECT count(*) FROM (SELECT FROM current_activities GROUP BY token HAVING count(*) > 1) AS doubles"
+                    "SELECT count(*) FROM (SELECT FROM \(unescaped: view) GROUP BY token HAVING count(*) > 1) AS doubles"
                 )
                 found.withLock { $0 = (doubles: $0.doubles + doubles, looks: $0.looks + 1) }
             }

@@ -56,6 +56,8 @@ CREATE TABLE installations (
     -- What was observed no later than this is gone: the greatest time of its log-outs. A log-out is a full state
     -- without activities, too, so full_state_at is never before it.
     removed_at timestamptz,
+    -- Whether the last request changed aliases or metadata: the same transaction writes the audit event.
+    changed boolean NOT NULL DEFAULT false,
     touched_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     CONSTRAINT installations_pkey PRIMARY KEY (app_number, environment, installation_hash)
 ) WITH (fillfactor = 80);
@@ -180,6 +182,9 @@ CREATE TABLE token_values (
     displaced_installation_hash bytea,
     -- The last claim as a start token. Several installations and types may have the value, so nobody owns it.
     start_observed_at timestamptz,
+    displaced_installation_kind text COLLATE "C",
+    -- The last request was the first to say so: whoever had the value until then loses it in the same transaction.
+    became_installations boolean NOT NULL DEFAULT false,
     -- The greatest time as of which APNs said that it is dead. Remembered for values not known, too.
     dead_at timestamptz,
     -- Not handed out until a client claims it later than this or an admin releases it.
@@ -301,6 +306,10 @@ CREATE TABLE installation_aliases (
     CONSTRAINT installation_aliases_pkey PRIMARY KEY (app_number, environment, kind, value, installation_hash)
 );
 
+-- An installation's rows are brought in step with its column of aliases.
+CREATE INDEX installation_aliases_of_installation
+    ON installation_aliases (app_number, environment, installation_hash);
+
 -- Push-to-start tokens: one an installation and attributes type. Values may repeat.
 CREATE TABLE start_tokens (
     app_number bigint NOT NULL,
@@ -388,13 +397,24 @@ CREATE TABLE channels (
     kind text COLLATE "C" NOT NULL,
     value text COLLATE "C" NOT NULL,
     channel_id text COLLATE "C" NOT NULL,
-    message_storage_policy text COLLATE "C" NOT NULL,
+    -- As APNs has it: 0 stores no message, 1 the most recent one.
+    message_storage_policy bigint NOT NULL,
     updated_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    CONSTRAINT channels_pkey PRIMARY KEY (app_number, environment, kind, value)
+    CONSTRAINT channels_pkey PRIMARY KEY (app_number, environment, kind, value),
+    CONSTRAINT channels_id_is_at_most_128_bytes CHECK (octet_length(channel_id) BETWEEN 1 AND 128),
+    CONSTRAINT channels_policy_is_known CHECK (message_storage_policy IN (0, 1))
 );
 
 -- Channels are counted against Apple's quota.
 CREATE INDEX channels_of_id ON channels (app_number, environment, channel_id);
+
+-- Who sets or deletes a channel locks the app's row here, so that two cannot both be the last within the quota.
+CREATE TABLE channel_quotas (
+    app_number bigint NOT NULL,
+    environment apns_environment NOT NULL,
+    touched_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    CONSTRAINT channel_quotas_pkey PRIMARY KEY (app_number, environment)
+);
 
 -- What was erased, as salted digests without personal data: what was observed no later does not come back.
 CREATE TABLE erasures (
@@ -456,6 +476,8 @@ LEFT JOIN installations i
 WHERE a.ended_at IS NULL
     AND a.expires_at > now()
     AND (i.full_state_at IS NULL OR a.last_observed_at >= i.full_state_at)
+    -- Started after its installation logged out, or it ended with that.
+    AND (i.removed_at IS NULL OR a.started_at > i.removed_at)
     -- Kinds are kept apart.
     AND t.installation_hash IS NULL
     -- Claimed later than APNs said it dead, and than it was quarantined.

@@ -21,8 +21,8 @@ extension ActivityRecord {
             json.member("state", answer.state.rawValue)
             json.member("reason", ifPresent: answer.reason)
             if let token { json.hex("token", token.bytes) }
-            json.member("topic", bundleID.liveActivityTopic)
-            json.member("pushType", BundleID.liveActivityPushType)
+            json.member("topic", TokenKind.update.topic(of: bundleID))
+            json.member("pushType", TokenKind.update.pushType)
             json.member("environment", environment.rawValue)
             if let installation { json.hex("installation", installation.bytes) }
             json.member("attributesType", ifPresent: attributesType)

@@ -7,11 +7,3 @@ extension Alias: JSONEncodable {
         }
     }
 }
-
-extension BundleID {
-    /// The `apns-push-type` of pushes to activities.
-    public static let liveActivityPushType = "liveactivity"
-
-    /// The `apns-topic` of pushes to this app's activities.
-    public var liveActivityTopic: String { "\(rawValue).push-type.liveactivity" }
-}

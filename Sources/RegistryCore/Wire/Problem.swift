@@ -17,6 +17,7 @@ public struct Problem: Error, Sendable, Hashable {
         case tokenNotFound = "token-not-found"
         case channelNotFound = "channel-not-found"
         case keyNotFound = "key-not-found"
+        case installationNotFound = "installation-not-found"
         case methodNotAllowed = "method-not-allowed"
         case superseded
         case tokenKindConflict = "token-kind-conflict"
@@ -42,6 +43,8 @@ public struct Problem: Error, Sendable, Hashable {
     public var errors: [JSONFault] = []
     /// What is known of the activity that a 409 or 410 is about.
     public var activity: ActivityAnswer?
+    /// What is known of the installation's token that a 409 is about.
+    public var token: TokenStanding?
     /// The server's clock, on problems that turn on time.
     public var serverTime: Date?
     /// After how long the same request may be sent again.
@@ -60,7 +63,9 @@ extension Problem.Code {
         case .malformedPath, .malformedJSON: 400
         case .unauthenticated: 401
         case .forbidden, .installationRequired, .aliasNotAllowed, .notYours: 403
-        case .noSuchRoute, .unknownApp, .activityNotFound, .tokenNotFound, .channelNotFound, .keyNotFound: 404
+        case .noSuchRoute, .unknownApp, .activityNotFound, .tokenNotFound, .channelNotFound, .installationNotFound,
+            .keyNotFound:
+            404
         case .methodNotAllowed: 405
         case .superseded, .tokenKindConflict, .tokenUnregistered, .channelQuota: 409
         case .activityEnded, .activityExpired: 410
@@ -90,6 +95,7 @@ extension Problem.Code {
         case .tokenNotFound: "The token is unknown"
         case .channelNotFound: "The alias has no channel"
         case .keyNotFound: "The key is unknown"
+        case .installationNotFound: "The installation is unknown"
         case .methodNotAllowed: "The method is not allowed here"
         case .superseded: "A later registration is current"
         case .tokenKindConflict: "The token is of another kind"

@@ -38,6 +38,7 @@ extension Problem: JSONEncodable {
             json.member("observedAt", ifPresent: activity.observedAt)
             json.member("endedAt", ifPresent: activity.endedAt)
         }
+        token?.writeMembers(to: &json)
         json.member("serverTime", ifPresent: serverTime)
     }
 }

@@ -12,6 +12,7 @@ struct ActivityStream: Sendable {
     let registry: Registry
     let alias: Alias
     let scope: Scope
+    let channels: [BroadcastChannel]
     /// Read before the head is sent, so that Postgres being away is still a 503.
     let firstPage: [ResolvedActivity]
 
@@ -47,7 +48,7 @@ struct ActivityStream: Sendable {
     private func writeHead(to json: inout JSONWriter) {
         json.object { json in
             json.writeAddress(of: alias, in: scope)
-            json.array("channels") { _ in }
+            json.member("channels", channels)
         }
         json.newline()
     }
@@ -76,7 +77,7 @@ extension JSONWriter {
     /// Writes the members that say what was asked for and how to push to it: `alias`, `topic`, `pushType`.
     mutating func writeAddress(of alias: Alias, in scope: Scope) {
         member("alias", alias)
-        member("topic", scope.app.bundleID.liveActivityTopic)
-        member("pushType", BundleID.liveActivityPushType)
+        member("topic", TokenKind.update.topic(of: scope.app.bundleID))
+        member("pushType", TokenKind.update.pushType)
     }
 }

@@ -55,21 +55,28 @@ extension JSONWriter {
 }
 
 extension ScopedCall {
-    private func readAlias(_ parameters: inout ParameterReader) -> Alias? {
+    func readAlias(_ parameters: inout ParameterReader) -> Alias? {
         let kind = parameters.path("kind", Alias.kind)
         let value = parameters.path("value", Alias.value)
         guard let kind, let value else { return nil }
         return try? Alias(kind: kind, value: value)
     }
 
-    /// - Throws: `invalid-cursor` when the cursor is the one fault of the request; else it is one of them.
     private func readCursor(_ parameters: inout ParameterReader, of alias: Alias?) throws(Problem) -> Int64? {
         guard let alias else { return nil }
-        let isFirstFault = parameters.faults.isEmpty
-        let number = parameters.query("cursor") { text throws(JSONFaultReason) in
+        return try readCursor(&parameters) { text throws(JSONFaultReason) in
             try Cursor.decode(text, of: alias, in: scope)
         }
-        guard isFirstFault, !parameters.faults.isEmpty else { return number }
+    }
+
+    /// - Throws: `invalid-cursor` when the cursor is the one fault of the request; else it is one of them.
+    func readCursor<Position>(
+        _ parameters: inout ParameterReader,
+        _ decode: (String) throws(JSONFaultReason) -> Position
+    ) throws(Problem) -> Position? {
+        let isFirstFault = parameters.faults.isEmpty
+        let position = parameters.query("cursor", decode)
+        guard isFirstFault, !parameters.faults.isEmpty else { return position }
         var problem = Problem(.invalidCursor, "The cursor is none that this alias's pages gave. Begin without one.")
         problem.errors = parameters.faults
         throw problem
@@ -77,21 +84,30 @@ extension ScopedCall {
 
     private func page(_ alias: Alias, after number: Int64, limit: Int) async throws -> Answer {
         // One more than asked for tells whether there is another page.
-        let found = try await registry.activities(under: alias, after: number, limit: limit + 1, in: scope)
+        let answer = try await registry.page(of: alias, after: number, limit: limit + 1, in: scope)
+        let found = answer.activities
         let page = found.prefix(limit)
         let last = found.count > limit ? page.last : nil
         return .json { json in
             json.writeAddress(of: alias, in: scope)
             json.member("activities", Array(page))
-            json.array("channels") { _ in }
+            json.member("channels", answer.channels)
             json.member("nextCursor", ifPresent: last.map { Cursor.encode(after: $0.number, of: alias, in: scope) })
         }
     }
 
     private func stream(_ alias: Alias) async throws -> Answer {
         let limit = ActivityStream.pageSize
-        let first = try await registry.activities(under: alias, after: 0, limit: limit, in: scope)
-        return .stream(ActivityStream(registry: registry, alias: alias, scope: scope, firstPage: first))
+        let first = try await registry.page(of: alias, after: 0, limit: limit, in: scope)
+        return .stream(
+            ActivityStream(
+                registry: registry,
+                alias: alias,
+                scope: scope,
+                channels: first.channels,
+                firstPage: first.activities
+            )
+        )
     }
 }
 
@@ -106,7 +122,7 @@ extension ResolvedAlias: JSONEncodable {
         json.object { json in
             json.member("alias", alias)
             json.member("activities", activities)
-            json.array("channels") { _ in }
+            json.member("channels", channels)
             json.member("truncated", isTruncated)
         }
     }

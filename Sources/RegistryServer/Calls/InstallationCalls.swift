@@ -1,3 +1,4 @@
+import HTTPTypes
 import RegistryCore
 import RegistryStore
 
@@ -18,13 +19,57 @@ extension ScopedCall {
         }
     }
 
-    private func readInstallation(_ json: inout JSONReader, _ parameters: inout ParameterReader) -> InstallationHash? {
-        var installation = InstallationStatement(self, &parameters)
-        let id = parameters.path("installationId", InstallationID.init)
-        installation.add(id, named: "installationId", &parameters)
+    /// `PUT …/installations/{installationId}`: what its start and device tokens are found by.
+    func putInstallation() async throws -> Answer {
+        var parameters = ParameterReader(call)
+        var json = JSONReader(call.body)
+        let installation = readInstallation(&json, &parameters)
+        let profile = InstallationProfile(from: &json)
+        parameters.add(json.faults)
+        let answer = try await registry.put(profile, for: parameters.checked(installation), in: scope, by: who)
+        return .json(answer.isNew ? .created : .ok, answer)
+    }
+
+    /// `GET …/installations/{installationId}`: all that is held about it, without whole tokens.
+    func readInstallationRecord() async throws -> Answer {
+        var parameters = ParameterReader(call)
+        let installation = readInstallation(&parameters)
+        guard let record = try await registry.installation(parameters.checked(installation), in: scope) else {
+            throw Problem(.installationNotFound, "Nothing was ever said of this installation in this environment.")
+        }
+        return .json(.ok, record)
+    }
+
+    /// `DELETE …/installations/{installationId}`: log-out.
+    func logOut() async throws -> Answer {
+        var parameters = ParameterReader(call)
+        let candidate = readInstallation(&parameters)
+        let observedAt = parameters.query("observedAt", ParameterReader.timestamp)
+        let installation = try parameters.checked(candidate)
+        try await registry.logOut(installation, observedAt: observedAt, in: scope, by: who)
+        return .noContent
+    }
+}
+
+extension ScopedCall {
+    /// The installation of the path, with which the header must agree.
+    func readInstallation(_ parameters: inout ParameterReader) -> InstallationHash? {
+        readInstallationStatement(&parameters).hash
+    }
+
+    /// The installation of the path, with which the header and the body must agree.
+    func readInstallation(_ json: inout JSONReader, _ parameters: inout ParameterReader) -> InstallationHash? {
+        var installation = readInstallationStatement(&parameters)
         let stated = json.optionalString("installationId", InstallationID.init)
         installation.add(stated, named: "installationId", &parameters)
         return installation.hash
+    }
+
+    private func readInstallationStatement(_ parameters: inout ParameterReader) -> InstallationStatement {
+        var installation = InstallationStatement(self, &parameters)
+        let id = parameters.path("installationId", InstallationID.init)
+        installation.add(id, named: "installationId", &parameters)
+        return installation
     }
 }
 

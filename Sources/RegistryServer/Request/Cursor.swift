@@ -5,15 +5,24 @@ import RegistryStore
 
 /// Where the next page of an alias begins, in a form that callers pass back as it is.
 ///
-/// It is base64url of a version byte, eight bytes that stand for scope and alias, the number of the last activity of the
-/// page, and a checksum: a cursor of another alias, and one that was altered, is told apart from ours. It is no secret.
+/// It is base64url of a version byte, eight bytes that stand for scope, alias and list, where the page ended, and a
+/// checksum: a cursor of another alias, and one that was altered, is told apart from ours. It is no secret.
 enum Cursor {
     private static let version: UInt8 = 1
 
     /// The cursor of the page after the activity with this number.
     static func encode(after number: Int64, of alias: Alias, in scope: Scope) -> String {
-        var bytes = [version] + subject(alias, scope)
-        withUnsafeBytes(of: number.bigEndian) { bytes += $0 }
+        encode(after: withUnsafeBytes(of: number.bigEndian) { Array($0) }, subject(alias, scope))
+    }
+
+    /// The cursor of the page after the token at this position.
+    static func encode(after position: TokenPosition, of kind: TokenKind, under alias: Alias, in scope: Scope) -> String
+    {
+        encode(after: position.installation + Array(position.key.utf8), subject(alias, scope, list: kind.name))
+    }
+
+    private static func encode(after position: [UInt8], _ subject: [UInt8]) -> String {
+        var bytes = [version] + subject + position
         bytes += SHA256.hash(data: bytes).prefix(8)
         return base64URL(bytes)
     }
@@ -30,10 +39,29 @@ enum Cursor {
         return number
     }
 
+    /// The position after which the page begins.
+    ///
+    /// - Throws: a sentence when it is no cursor of this alias's tokens of the kind.
+    static func decode(
+        _ text: String,
+        of kind: TokenKind,
+        under alias: Alias,
+        in scope: Scope
+    ) throws(JSONFaultReason) -> TokenPosition {
+        // The hash has 32 bytes, and its attributes type or kind follows.
+        guard let bytes = bytes(base64URL: text), bytes.count > 49,
+            let key = String(bytes: bytes[41..<(bytes.count - 8)], encoding: .utf8)
+        else { throw fault }
+        let position = TokenPosition(installation: Array(bytes[9..<41]), key: key)
+        guard encode(after: position, of: kind, under: alias, in: scope) == text else { throw fault }
+        return position
+    }
+
     private static var fault: JSONFaultReason { JSONFaultReason("is not a cursor of this alias") }
 
-    private static func subject(_ alias: Alias, _ scope: Scope) -> [UInt8] {
-        let names = [scope.app.bundleID.rawValue, scope.environment.rawValue, alias.kind, alias.value]
+    private static func subject(_ alias: Alias, _ scope: Scope, list: String? = nil) -> [UInt8] {
+        let app = [scope.app.bundleID.rawValue, scope.environment.rawValue]
+        let names = app + [alias.kind, alias.value] + (list.map { [$0] } ?? [])
         return Array(SHA256.hash(data: Data(names.joined(separator: "\0").utf8)).prefix(8))
     }
 

@@ -44,15 +44,7 @@ struct AliasIdentityStatements {
     /// The alias or its owner was erased after the request was observed.
     private func isErased(_ observedAt: Date?) -> SQL {
         let names = ["alias:\(Alias.liveActivityKind):\(alias)", ownerText]
-        return ErasureStatements.isErased(
-            digests: """
-                ARRAY(SELECT sha256(uuid_send(app.erasure_salt) || convert_to(named.name, 'UTF8'))
-                    FROM unnest(\(names)) AS named (name))
-                """,
-            activity: "NULL",
-            observedAt: "coalesce(\(observedAt), now())",
-            in: scope
-        )
+        return ErasureStatements.isErased(names, observedAt: observedAt, in: scope)
     }
 
     /// The clock after the lock was got, the token's digest, and whether the identity ever knew the token.

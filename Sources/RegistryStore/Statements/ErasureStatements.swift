@@ -36,11 +36,14 @@ struct ErasureStatements {
     /// The name of what is erased, as `digest` takes it.
     private var name: String {
         switch subject {
-        case .alias(let alias): "alias:\(alias.kind):\(alias.value)"
-        case .installation(let hash): "installation:\(hash)"
+        case .alias(let alias): Self.name(of: alias)
+        case .installation(let hash): Self.name(of: hash)
         case .subject(let subject): "subject:\(subject)"
         }
     }
+
+    static func name(of alias: Alias) -> String { "alias:\(alias.kind):\(alias.value)" }
+    static func name(of installation: InstallationHash) -> String { "installation:\(installation)" }
 
     /// Remembers what is erased, and as of when.
     var remember: SQL {
@@ -248,6 +251,19 @@ struct ErasureStatements {
                 AND (erased.erased_digest = \(sql: activity) OR erased.erased_at >= \(sql: time))
         ))
         """
+    }
+
+    /// Whether any of the names was erased after a request was observed; one without a time is later than all erasures.
+    /// The row of the app is called `app`.
+    static func isErased(_ names: [String], observedAt: Date?, in scope: Scope) -> SQL {
+        isErased(
+            digests: """
+                ARRAY(SELECT \(unescaped: digest("named.name")) FROM unnest(\(names)) AS named (name))
+                """,
+            activity: "NULL",
+            observedAt: "coalesce(\(observedAt), now())",
+            in: scope
+        )
     }
 
     /// The digests of all that registration `r` names.

@@ -8,11 +8,13 @@ enum EventStatements {
         "\(row).activity_id, \(row).installation_hash, \(row).subject, \(row).aliases, \(row).token_digest"
     }
 
-    /// What an event says of an installation, of the row called `row` that has a token.
-    static func installationColumns(of row: String) -> String {
+    /// What an event says of an installation, of the row called `installation`, and of a token of its.
+    ///
+    /// - Parameter digest: an expression, the SHA-256 of the token that the event is about.
+    static func columns(ofInstallation installation: String, digest: String = "NULL::bytea") -> String {
         """
-        NULL::text AS activity_id, \(row).installation_hash, NULL::text AS subject, NULL::jsonb AS aliases, \
-        \(row).token_digest
+        NULL::text AS activity_id, \(installation).installation_hash, \(installation).subject, \
+        \(installation).aliases, \(digest) AS token_digest
         """
     }
 

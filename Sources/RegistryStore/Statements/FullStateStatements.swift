@@ -25,13 +25,7 @@ struct FullStateStatements {
     }
 
     private var isErased: SQL {
-        let name = "installation:\(installation)"
-        return ErasureStatements.isErased(
-            digests: "ARRAY[sha256(uuid_send(app.erasure_salt) || convert_to(\(name), 'UTF8'))]",
-            activity: "NULL",
-            observedAt: "\(observedAt)",
-            in: scope
-        )
+        ErasureStatements.isErased([ErasureStatements.name(of: installation)], observedAt: observedAt, in: scope)
     }
 
     /// Remembers the greatest `observedAt`.

@@ -29,9 +29,10 @@ struct MergedActivity {
         \(row).end_reason::text, \(row).ended_at, coalesce(\(row).token_observed_at, \(row).last_observed_at), \
         \(row).confirmed_at, \(row).expires_at, \(row).revision, \
         CASE WHEN \(row).ended_at IS NOT NULL THEN 'ended' WHEN \(row).expires_at <= now() THEN 'expired' \
-        WHEN EXISTS (SELECT FROM installations i WHERE i.app_number = \(row).app_number \
-        AND i.environment = \(row).environment AND i.installation_hash = \(row).installation_hash \
-        AND i.full_state_at > \(row).last_observed_at) THEN 'dismissed' ELSE 'active' END
+        ELSE coalesce((SELECT CASE WHEN i.removed_at >= \(row).started_at THEN 'ended' \
+        WHEN i.full_state_at > \(row).last_observed_at THEN 'dismissed' END \
+        FROM installations i WHERE i.app_number = \(row).app_number \
+        AND i.environment = \(row).environment AND i.installation_hash = \(row).installation_hash), 'active') END
         """
     }
 
@@ -57,7 +58,7 @@ extension ActivityAnswer {
             throw UnreadableRow(detail: "an activity's id or state is not one of ours")
         }
         self.init(activityID: activityID, state: state, revision: try row.column(first + 5, as: Int.self))
-        reason = try row.column(first, as: String?.self) ?? (state == .expired ? "expired" : nil)
+        reason = try row.column(first, as: String?.self) ?? ([.expired, .ended].contains(state) ? state.rawValue : nil)
         endedAt = try row.column(first + 1, as: Date?.self)
         observedAt = try row.column(first + 2, as: Date?.self)
         confirmedAt = try row.column(first + 3, as: Date?.self)

@@ -60,7 +60,10 @@ enum RetirementStatements {
         """
     }
 
-    private static func insertion(_ rows: SQL) -> SQL {
+    /// Writes a retired token for each row.
+    ///
+    /// - Parameter rows: a query of app, environment, activity, digest, time and reason.
+    static func insertion(_ rows: SQL) -> SQL {
         """
         INSERT INTO retired_tokens AS stored (app_number, environment, activity_id, token_digest, observed_at, reason)
         \(sql: rows)

@@ -83,6 +83,8 @@ extension Probe {
     /// Everything that is asked of one operation in particular.
     static var specific: [Probe] {
         registrations + refusedRegistrations + reads + ends + namedRegistrations + namedEnds + lists + resolutions
-            + feedback + fullStates + malformedItems + apps + apiKeys + forbidden + service
+            + feedback + fullStates + malformedItems + installations + startTokens + deviceTokens + tokenLists
+            + channels
+            + apps + apiKeys + forbidden + service
     }
 }

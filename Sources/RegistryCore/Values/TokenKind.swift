@@ -1,0 +1,77 @@
+/// A kind of push token: whose it is, and what a push to it says in `apns-topic` and `apns-push-type`.
+///
+/// The set is open, for Apple goes on adding kinds: a kind that an installation has one token of costs a member of
+/// ``ofInstallations`` and a row in the table `token_kinds`. Its calls and its place in the database follow.
+public struct TokenKind: Sendable, Hashable, CustomStringConvertible {
+    /// Whose tokens of a kind are.
+    public enum Holder: String, Sendable, Hashable, CaseIterable {
+        case activity
+        /// An installation has one for each attributes type.
+        case attributesType = "attributes-type"
+        /// An installation has one.
+        case installation
+    }
+
+    /// Lower-case letters and hyphens; in paths it stands before `-token`.
+    public let name: String
+    public let holder: Holder
+    /// What follows the bundle id in `apns-topic`; may be empty.
+    public let topicSuffix: String
+    /// The `apns-push-type`.
+    public let pushType: String
+
+    public init(name: String, holder: Holder, topicSuffix: String, pushType: String) {
+        self.name = name
+        self.holder = holder
+        self.topicSuffix = topicSuffix
+        self.pushType = pushType
+    }
+
+    /// The token of a running activity (Apple: `pushToken`).
+    public static let update = TokenKind(
+        name: "update",
+        holder: .activity,
+        topicSuffix: ".push-type.liveactivity",
+        pushType: "liveactivity"
+    )
+    /// The token that starts activities (Apple: `pushToStartToken`).
+    public static let start = TokenKind(
+        name: "start",
+        holder: .attributesType,
+        topicSuffix: ".push-type.liveactivity",
+        pushType: "liveactivity"
+    )
+    /// The token of ordinary notifications.
+    public static let device = TokenKind(name: "device", holder: .installation, topicSuffix: "", pushType: "alert")
+
+    /// The kinds that an installation has one token of; each has its calls under `…/{name}-token`.
+    public static let ofInstallations: [TokenKind] = [.device]
+
+    /// The `apns-topic` of pushes to tokens of this kind.
+    public func topic(of app: BundleID) -> String { app.rawValue + topicSuffix }
+
+    public var description: String { name }
+}
+
+/// The place in which an installation keeps one token: its start token of an attributes type, or its token of a kind.
+public struct TokenSlot: Sendable, Hashable {
+    public let kind: TokenKind
+    /// Only for start tokens.
+    public let attributesType: AttributesType?
+
+    private init(kind: TokenKind, attributesType: AttributesType?) {
+        self.kind = kind
+        self.attributesType = attributesType
+    }
+
+    /// The start token of an attributes type.
+    public static func start(_ attributesType: AttributesType) -> TokenSlot {
+        TokenSlot(kind: .start, attributesType: attributesType)
+    }
+
+    /// The token of a kind that an installation has one of.
+    public static func only(_ kind: TokenKind) -> TokenSlot {
+        precondition(kind.holder == .installation, "an installation has more than one token of this kind")
+        return TokenSlot(kind: kind, attributesType: nil)
+    }
+}

@@ -1,0 +1,73 @@
+/// An APNs broadcast channel (iOS 18), as a sender made it: not a token, and bound to one app and environment.
+public struct BroadcastChannel: Sendable, Hashable {
+    /// APNs's `message-storage-policy`, in its numbers: a channel keeps the one that it was made with.
+    public enum StoragePolicy: Int, Sendable, Hashable, CaseIterable {
+        /// Devices that are offline miss the message.
+        case none = 0
+        /// They get the most recent one.
+        case mostRecent = 1
+    }
+
+    /// The id that APNs gave: base64, as it came.
+    public let id: String
+    public let storagePolicy: StoragePolicy
+
+    /// The longest id that is taken, in bytes.
+    public static let maximumIDBytes = 128
+
+    /// - Throws: a sentence when the id is not base64 of 1 to 128 bytes.
+    public init(id: String, storagePolicy: StoragePolicy) throws(JSONFaultReason) {
+        self.id = try Self.checked(id: id)
+        self.storagePolicy = storagePolicy
+    }
+
+    private static func checked(id: String) throws(JSONFaultReason) -> String {
+        let text = Array(id.utf8)
+        let digits = text.prefix { $0 != UInt8(ascii: "=") }
+        let padding = text.count - digits.count
+        guard (1...maximumIDBytes).contains(text.count) else {
+            throw JSONFaultReason("must be 1 to \(maximumIDBytes) bytes of base64")
+        }
+        guard digits.allSatisfy(isBase64), text.suffix(padding).allSatisfy({ $0 == UInt8(ascii: "=") }),
+            text.count.isMultiple(of: 4), padding <= 2
+        else { throw JSONFaultReason("must be a channel id in base64, as APNs gave it") }
+        return id
+    }
+
+    private static func isBase64(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "/"):
+            true
+        default: false
+        }
+    }
+
+    /// Reads `{channelId, messageStoragePolicy}`; nil and faults in the reader when either is wrong.
+    public static func read(_ json: inout JSONReader) -> BroadcastChannel? {
+        let id = json.string("channelId", checked(id:))
+        let policy = json.required("messageStoragePolicy", policy)
+        guard let id, let policy else { return nil }
+        return try? BroadcastChannel(id: id, storagePolicy: policy)
+    }
+
+    private static func policy(_ value: JSONValue) throws(JSONFaultReason) -> StoragePolicy {
+        guard let number = try? JSONReader.integer(value), let policy = StoragePolicy(rawValue: number) else {
+            throw JSONFaultReason("must be 0 (no message is stored) or 1 (the most recent one is)")
+        }
+        return policy
+    }
+}
+
+extension BroadcastChannel: JSONEncodable {
+    /// Writes `{channelId, messageStoragePolicy}`.
+    public func encode(to json: inout JSONWriter) {
+        json.object { writeMembers(to: &$0) }
+    }
+
+    /// Writes the members `channelId` and `messageStoragePolicy`.
+    public func writeMembers(to json: inout JSONWriter) {
+        json.member("channelId", id)
+        json.member("messageStoragePolicy", storagePolicy.rawValue)
+    }
+}

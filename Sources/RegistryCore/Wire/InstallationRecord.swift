@@ -1,0 +1,99 @@
+import Foundation
+
+/// All that is held about one installation; of its tokens no more than their fingerprints.
+public struct InstallationRecord: Sendable, Hashable {
+    /// One of its tokens.
+    public struct Token: Sendable, Hashable {
+        /// The name of the kind.
+        public let kind: String
+        /// Only for start tokens.
+        public let attributesType: String?
+        /// The first 4 bytes of the token's SHA-256.
+        public let fingerprint: [UInt8]
+        public let observedAt: Date
+        public let confirmedAt: Date
+        /// Why it is not handed out: `kind-conflict`, `taken-over`, `unregistered`, `quarantined`; nil when it is.
+        public let reason: String?
+
+        public init(
+            kind: String,
+            attributesType: String?,
+            fingerprint: [UInt8],
+            observedAt: Date,
+            confirmedAt: Date,
+            reason: String?
+        ) {
+            self.kind = kind
+            self.attributesType = attributesType
+            self.fingerprint = fingerprint
+            self.observedAt = observedAt
+            self.confirmedAt = confirmedAt
+            self.reason = reason
+        }
+    }
+
+    public let installation: InstallationHash
+    /// The values of one of its tokens went A, B, A: two devices seem to share its id.
+    public let isFlapping: Bool
+    /// When anything was last heard of it, on the server's clock.
+    public let touchedAt: Date
+    public var subject: String?
+    /// JSON as it was stored: `{"kind": ["value", …]}`.
+    public var aliases: [UInt8]?
+    public var aliasesObservedAt: Date?
+    /// JSON as it was stored.
+    public var metadata: [UInt8]?
+    public var metadataObservedAt: Date?
+    /// The greatest time of its full states and log-outs.
+    public var fullStateAt: Date?
+    /// The greatest time of its log-outs.
+    public var loggedOutAt: Date?
+    public var tokens: [Token] = []
+
+    public init(installation: InstallationHash, isFlapping: Bool, touchedAt: Date) {
+        self.installation = installation
+        self.isFlapping = isFlapping
+        self.touchedAt = touchedAt
+    }
+}
+
+extension InstallationRecord: JSONEncodable {
+    /// Writes everything; what was never said is left out.
+    public func encode(to json: inout JSONWriter) {
+        json.object { json in
+            json.hex("installation", installation.bytes)
+            json.member("flapping", isFlapping)
+            json.member("subject", ifPresent: subject)
+            json.raw("aliases", ifPresent: aliases)
+            json.member("aliasesObservedAt", ifPresent: aliasesObservedAt)
+            json.raw("metadata", ifPresent: metadata)
+            json.member("metadataObservedAt", ifPresent: metadataObservedAt)
+            json.member("fullStateAt", ifPresent: fullStateAt)
+            json.member("loggedOutAt", ifPresent: loggedOutAt)
+            json.member("touchedAt", touchedAt)
+            json.member("tokens", tokens)
+        }
+    }
+}
+
+extension InstallationRecord.Token: JSONEncodable {
+    /// Writes `{kind, attributesType, fingerprint, observedAt, confirmedAt, reason}`.
+    public func encode(to json: inout JSONWriter) {
+        json.object { json in
+            json.member("kind", kind)
+            json.member("attributesType", ifPresent: attributesType)
+            json.hex("fingerprint", fingerprint)
+            json.member("observedAt", observedAt)
+            json.member("confirmedAt", confirmedAt)
+            json.member("reason", ifPresent: reason)
+        }
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func raw(_ name: String, ifPresent json: [UInt8]?) {
+        guard let json else { return }
+        key(name)
+        raw(json)
+    }
+}

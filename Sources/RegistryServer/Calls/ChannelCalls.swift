@@ -1,0 +1,49 @@
+import HTTPTypes
+import RegistryCore
+import RegistryStore
+
+extension ScopedCall {
+    /// `PUT …/aliases/{kind}/{value}/channel`.
+    func putChannel() async throws -> Answer {
+        var parameters = ParameterReader(call)
+        let candidate = readAlias(&parameters)
+        var json = JSONReader(call.body)
+        let body = BroadcastChannel.read(&json)
+        parameters.add(json.faults)
+        let (alias, channel) = try parameters.checked(candidate, body)
+        let isNew = try await registry.put(channel, for: alias, in: scope, by: who)
+        return .channel(isNew ? .created : .ok, channel, of: alias)
+    }
+
+    /// `GET …/aliases/{kind}/{value}/channel`.
+    func readChannel() async throws -> Answer {
+        var parameters = ParameterReader(call)
+        let candidate = readAlias(&parameters)
+        let alias = try parameters.checked(candidate)
+        guard let channel = try await registry.channel(of: alias, in: scope) else {
+            throw Problem(.channelNotFound, "The alias has no channel in this app and environment.")
+        }
+        return .channel(.ok, channel, of: alias)
+    }
+
+    /// `DELETE …/aliases/{kind}/{value}/channel`: also when there is none.
+    func deleteChannel() async throws -> Answer {
+        var parameters = ParameterReader(call)
+        let alias = readAlias(&parameters)
+        try await registry.deleteChannel(of: parameters.checked(alias), in: scope, by: who)
+        return .noContent
+    }
+}
+
+extension Answer {
+    fileprivate static func channel(
+        _ status: HTTPResponse.Status,
+        _ channel: BroadcastChannel,
+        of alias: Alias
+    ) -> Answer {
+        .json(status) { json in
+            json.member("alias", alias)
+            channel.writeMembers(to: &json)
+        }
+    }
+}

@@ -1,0 +1,147 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+
+/// The statements about an installation's own row and the aliases that its tokens are found by.
+struct InstallationStatements {
+    let installation: InstallationHash
+    let scope: Scope
+
+    private var app: Int64 { scope.app.number }
+    private var environment: String { scope.environment.rawValue }
+
+    /// Makes the installation's row or locks it: whoever writes anything of an installation does so first, so that a
+    /// log-out sees all that came before it, and what comes after sees the log-out. Always writes (R1).
+    ///
+    /// - Parameter aliases: those that the request names beside the installation.
+    func lock(observedAt: Date?, aliases: [Alias] = []) -> SQL {
+        """
+        INSERT INTO installations AS stored (app_number, environment, installation_hash)
+        SELECT app.app_number, \(environment)::apns_environment, \(installation.bytes)
+        FROM apps app WHERE app.app_number = \(app) AND \(sql: TokenSlotRows.isTimely(observedAt))
+            AND NOT \(sql: isErased(observedAt, aliases))
+        ON CONFLICT (app_number, environment, installation_hash) DO UPDATE SET touched_at = clock_timestamp()
+        RETURNING stored.xmax = 0
+        """
+    }
+
+    /// What was erased does not come back (the row of the app is called `app`).
+    func isErased(_ observedAt: Date?, _ aliases: [Alias] = []) -> SQL {
+        let names = [ErasureStatements.name(of: installation)] + aliases.map { ErasureStatements.name(of: $0) }
+        return ErasureStatements.isErased(names, observedAt: observedAt, in: scope)
+    }
+
+    /// The row called `row` belongs to the installation.
+    func isOf(_ row: String) -> SQL {
+        """
+        \(unescaped: row).app_number = \(app) AND \(unescaped: row).environment = \(environment)::apns_environment \
+        AND \(unescaped: row).installation_hash = \(installation.bytes)
+        """
+    }
+
+    // MARK: Aliases and metadata
+
+    /// Takes what the request gives, each by the greatest (time, value) since the last log-out (R6).
+    func merge(_ profile: InstallationProfile) -> SQL {
+        let aliases = profile.aliases.map { JSONB($0.canonicalJSON) }
+        let metadata = profile.metadata.map { JSONB($0.canonicalJSON) }
+        return """
+            UPDATE installations i SET
+                aliases = CASE WHEN \(sql: wins("aliases", aliases)) THEN \(aliases) ELSE i.aliases END,
+                aliases_observed_at = CASE WHEN \(sql: wins("aliases", aliases)) THEN r.given_at
+                    ELSE i.aliases_observed_at END,
+                metadata = CASE WHEN \(sql: wins("metadata", metadata)) THEN \(metadata) ELSE i.metadata END,
+                metadata_observed_at = CASE WHEN \(sql: wins("metadata", metadata)) THEN r.given_at
+                    ELSE i.metadata_observed_at END,
+                changed = coalesce((\(sql: wins("aliases", aliases)) AND i.aliases IS DISTINCT FROM \(aliases))
+                    OR (\(sql: wins("metadata", metadata)) AND i.metadata IS DISTINCT FROM \(metadata)), false)
+            FROM (SELECT coalesce(\(profile.observedAt), clock_timestamp()) AS given_at) AS r
+            WHERE \(sql: isOf("i")) AND \(sql: TokenSlotRows.isTimely(profile.observedAt))
+            RETURNING r.given_at, i.aliases_observed_at, i.metadata_observed_at, i.removed_at, now()
+            """
+    }
+
+    private func wins(_ column: String, _ value: JSONB?) -> SQL {
+        """
+        (\(value) IS NOT NULL AND r.given_at > coalesce(i.removed_at, '-infinity') AND (i.\(unescaped: column) IS NULL
+            OR (r.given_at, \(value)) > (i.\(unescaped: column)_observed_at, i.\(unescaped: column))))
+        """
+    }
+
+    /// Brings the rows of `installation_aliases` in step with the installation's own.
+    var aliasRows: [SQL] {
+        [
+            """
+            DELETE FROM installation_aliases al USING installations i
+            WHERE \(sql: isOf("i")) AND \(sql: isOf("al")) AND NOT coalesce(i.aliases -> al.kind ? al.value, false)
+            """,
+            """
+            INSERT INTO installation_aliases (app_number, environment, kind, value, installation_hash)
+            SELECT i.app_number, i.environment, kinds.key, alias_values.value, i.installation_hash
+            FROM installations i CROSS JOIN LATERAL jsonb_each(i.aliases) AS kinds
+            CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values
+            WHERE \(sql: isOf("i"))
+            ON CONFLICT DO NOTHING
+            """,
+        ]
+    }
+
+    func changeEvent(observedAt: Date?, by who: String) -> SQL {
+        EventStatements.insertion(
+            """
+            SELECT 'installation-changed' AS type, \(unescaped: EventStatements.columns(ofInstallation: "i"))
+            FROM installations i
+            WHERE \(sql: isOf("i")) AND i.changed AND \(sql: TokenSlotRows.isTimely(observedAt))
+            """,
+            by: who,
+            in: scope
+        )
+    }
+
+    // MARK: What it is
+
+    /// The installation called `row` has had two values of a token whose times interleave (A, B, A): two devices share
+    /// its id. What ended before its last log-out does not count.
+    static func isFlapping(_ row: String) -> String {
+        """
+        EXISTS (SELECT FROM installation_token_claims a JOIN installation_token_claims b \
+        ON b.app_number = a.app_number AND b.environment = a.environment \
+        AND b.installation_hash = a.installation_hash AND b.kind = a.kind \
+        AND b.attributes_type = a.attributes_type AND b.token_digest > a.token_digest \
+        AND b.first_observed_at < a.last_observed_at AND a.first_observed_at < b.last_observed_at \
+        WHERE a.app_number = \(row).app_number AND a.environment = \(row).environment \
+        AND a.installation_hash = \(row).installation_hash \
+        AND least(a.last_observed_at, b.last_observed_at) > coalesce(\(row).removed_at, '-infinity'))
+        """
+    }
+
+    var record: SQL {
+        """
+        SELECT i.subject, i.aliases, i.metadata, i.aliases_observed_at, i.metadata_observed_at, i.full_state_at,
+            i.removed_at, i.touched_at, \(unescaped: Self.isFlapping("i"))
+        FROM installations i WHERE \(sql: isOf("i"))
+        """
+    }
+
+    /// All of its tokens that are not deleted, each with why it is not handed out if it is not.
+    var tokens: SQL {
+        """
+        SELECT r.kind, r.attributes_type, substr(r.token_digest, 1, 4), r.observed_at, r.confirmed_at,
+            CASE WHEN t.installation_kind <> r.kind THEN 'kind-conflict'
+                WHEN t.installation_hash <> r.installation_hash THEN 'taken-over'
+                WHEN r.claimed_at <= t.dead_at THEN 'unregistered'
+                WHEN r.claimed_at <= t.quarantined_at THEN 'quarantined' END
+        FROM (
+            SELECT s.app_number, s.environment, s.installation_hash, \(TokenKind.start.name) AS kind, s.attributes_type,
+                s.token_digest, s.observed_at, s.claimed_at, s.confirmed_at
+            FROM start_tokens s WHERE \(sql: isOf("s")) AND s.token IS NOT NULL
+            UNION ALL
+            SELECT d.app_number, d.environment, d.installation_hash, d.kind, NULL, d.token_digest, d.observed_at,
+                d.claimed_at, d.confirmed_at
+            FROM device_tokens d WHERE \(sql: isOf("d")) AND d.token IS NOT NULL
+        ) AS r LEFT JOIN token_values t ON t.app_number = r.app_number AND t.environment = r.environment
+            AND t.token_digest = r.token_digest
+        ORDER BY r.kind, r.attributes_type
+        """
+    }
+}

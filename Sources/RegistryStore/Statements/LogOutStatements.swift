@@ -1,0 +1,79 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+
+/// The statements of a log-out, between the installation's lock and the end of its activities.
+struct LogOutStatements {
+    let installation: InstallationHash
+    let scope: Scope
+    let who: String
+
+    private var rows: InstallationStatements { InstallationStatements(installation: installation, scope: scope) }
+
+    /// When it counts: a log-out without a time comes after all that there is, also what a clock ahead of ours observed.
+    func time(_ observedAt: Date?) -> SQL {
+        """
+        SELECT coalesce(\(observedAt), greatest(clock_timestamp(), i.aliases_observed_at, i.metadata_observed_at,
+            (SELECT max(s.observed_at) FROM start_tokens s WHERE \(sql: rows.isOf("s"))),
+            (SELECT max(d.observed_at) FROM device_tokens d WHERE \(sql: rows.isOf("d")))))
+        FROM installations i WHERE \(sql: rows.isOf("i"))
+        """
+    }
+
+    /// Its activities that had started by then, locked in the order of ids. Those that start later are not meant, and
+    /// that one started earlier may become known later: the view of what is handed out says the same.
+    func activities(at time: Date) -> SQL {
+        """
+        SELECT a.activity_id FROM activities a
+        WHERE \(sql: rows.isOf("a")) AND a.ended_at IS NULL AND a.expires_at > now() AND a.started_at <= \(time)
+        ORDER BY a.activity_id FOR UPDATE
+        """
+    }
+
+    /// Removes tokens, aliases and metadata that were observed by then, and remembers the time for what comes late.
+    func removal(at time: Date) -> [SQL] {
+        [event(at: time), memory(at: time), removal(from: "start_tokens", at: time)]
+            + [removal(from: "device_tokens", at: time)] + rows.aliasRows
+    }
+
+    private func memory(at time: Date) -> SQL {
+        """
+        UPDATE installations i SET
+            removed_at = greatest(i.removed_at, \(time)),
+            full_state_at = greatest(i.full_state_at, \(time)),
+            aliases = CASE WHEN i.aliases_observed_at > \(time) THEN i.aliases END,
+            aliases_observed_at = CASE WHEN i.aliases_observed_at > \(time) THEN i.aliases_observed_at END,
+            metadata = CASE WHEN i.metadata_observed_at > \(time) THEN i.metadata END,
+            metadata_observed_at = CASE WHEN i.metadata_observed_at > \(time) THEN i.metadata_observed_at END
+        WHERE \(sql: rows.isOf("i"))
+        """
+    }
+
+    private func removal(from table: String, at time: Date) -> SQL {
+        """
+        UPDATE \(unescaped: table) r SET token = NULL, outcome = 'ended', touched_at = clock_timestamp()
+        WHERE \(sql: rows.isOf("r")) AND r.token IS NOT NULL AND r.observed_at <= \(time)
+        """
+    }
+
+    /// Comes first, for it tells what there was. A log-out that is repeated changes nothing.
+    private func event(at time: Date) -> SQL {
+        EventStatements.insertion(
+            """
+            SELECT 'logged-out' AS type, \(unescaped: EventStatements.columns(ofInstallation: "i"))
+            FROM installations i
+            WHERE \(sql: rows.isOf("i")) AND coalesce(i.removed_at, '-infinity') < \(time)
+            UNION ALL
+            SELECT 'deleted', \(unescaped: EventStatements.columns(ofInstallation: "i", digest: "r.token_digest"))
+            FROM start_tokens r \(unescaped: TokenSlotRows.joinInstallation(of: "r"))
+            WHERE \(sql: rows.isOf("r")) AND r.token IS NOT NULL AND r.observed_at <= \(time)
+            UNION ALL
+            SELECT 'deleted', \(unescaped: EventStatements.columns(ofInstallation: "i", digest: "r.token_digest"))
+            FROM device_tokens r \(unescaped: TokenSlotRows.joinInstallation(of: "r"))
+            WHERE \(sql: rows.isOf("r")) AND r.token IS NOT NULL AND r.observed_at <= \(time)
+            """,
+            by: who,
+            in: scope
+        )
+    }
+}

@@ -1,0 +1,90 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+
+/// The statements that delete one start or device token, and that release it from quarantine.
+struct TokenRemovalStatements {
+    let rows: TokenSlotRows
+    let who: String
+
+    private var slot: TokenSlot { rows.slot }
+    private var scope: Scope { rows.scope }
+
+    /// Deletes what was observed no later than the time, and leaves a tombstone where nothing is known.
+    ///
+    /// - Parameter observedAt: nil deletes all that there is, also what a clock ahead of ours observed.
+    func deletion(observedAt: Date?) -> [SQL] {
+        let lock = InstallationStatements(installation: rows.installation, scope: scope).lock(observedAt: observedAt)
+        return [lock, merge(observedAt), deletionEvent(observedAt)]
+    }
+
+    private func isErased(_ observedAt: Date?) -> SQL {
+        InstallationStatements(installation: rows.installation, scope: scope).isErased(observedAt)
+    }
+
+    private func merge(_ observedAt: Date?) -> SQL {
+        let time = observedAt == nil ? "greatest(excluded.deleted_at, stored.observed_at)" : "excluded.deleted_at"
+        return """
+            INSERT INTO \(unescaped: slot.table) AS stored (
+                app_number, environment, installation_hash, \(unescaped: slot.keyColumn), deleted_at, outcome
+            )
+            SELECT app.app_number, \(scope.environment.rawValue)::apns_environment, \(rows.installation.bytes),
+                \(slot.key), coalesce(\(observedAt), clock_timestamp()), 'refused'
+            FROM apps app WHERE app.app_number = \(scope.app.number) AND \(sql: TokenSlotRows.isTimely(observedAt))
+                AND NOT \(sql: isErased(observedAt))
+            ON CONFLICT (app_number, environment, installation_hash, \(unescaped: slot.keyColumn)) DO UPDATE SET
+                deleted_at = greatest(stored.deleted_at, \(unescaped: time)),
+                token = CASE WHEN stored.observed_at > \(unescaped: time) THEN stored.token END,
+                outcome = CASE WHEN stored.token IS NOT NULL AND stored.observed_at <= \(unescaped: time)
+                    THEN 'ended' ELSE 'refused' END::activity_outcome,
+                displaced_digest = NULL, previous_claimed_at = NULL, touched_at = clock_timestamp()
+            """
+    }
+
+    private func deletionEvent(_ observedAt: Date?) -> SQL {
+        event("deleted", where: "r.outcome = 'ended' AND \(sql: TokenSlotRows.isTimely(observedAt))")
+    }
+
+    private func event(_ type: String, where condition: SQL) -> SQL {
+        EventStatements.insertion(
+            """
+            SELECT \(type) AS type,
+                \(unescaped: EventStatements.columns(ofInstallation: "i", digest: "r.token_digest"))
+            FROM \(unescaped: slot.table) r \(unescaped: TokenSlotRows.joinInstallation(of: "r"))
+            WHERE \(sql: rows.isIt("r")) AND \(sql: condition)
+            """,
+            by: who,
+            in: scope
+        )
+    }
+
+    /// Releases the token's value from quarantine; one row for the first statement when there is a token.
+    var release: [SQL] {
+        [
+            """
+            UPDATE \(unescaped: slot.table) r SET touched_at = clock_timestamp()
+            WHERE \(sql: rows.isIt("r")) AND r.token IS NOT NULL RETURNING 1
+            """,
+            """
+            UPDATE token_values t SET quarantined_at = NULL, quarantined_kind = NULL, quarantine_reason = NULL,
+                effect = CASE WHEN t.quarantined_at IS NULL THEN 'none' ELSE 'released' END::token_effect,
+                touched_at = clock_timestamp()
+            WHERE \(sql: isItsValue)
+            """,
+            event(
+                "released",
+                where: "EXISTS (SELECT FROM token_values t WHERE \(sql: isItsValue) AND t.effect = 'released')"
+            ),
+        ]
+    }
+
+    private var isItsValue: SQL {
+        """
+        t.app_number = \(scope.app.number) AND t.environment = \(scope.environment.rawValue)::apns_environment
+        AND t.token_digest = (
+            SELECT own.token_digest FROM \(unescaped: slot.table) own
+            WHERE \(sql: rows.isIt("own")) AND own.token IS NOT NULL
+        )
+        """
+    }
+}

@@ -1,0 +1,90 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+/// Channels under aliases, and Apple's quota of them.
+@Suite struct ChannelTests {
+    private let alias = Alias.sample("matchId", "7")
+
+    private func channel(_ number: Int, _ policy: BroadcastChannel.StoragePolicy = .mostRecent) throws
+        -> BroadcastChannel
+    {
+        try BroadcastChannel(id: Data("channel-\(number)".utf8).base64EncodedString(), storagePolicy: policy)
+    }
+
+    @Test func setsReplacesShowsAndDeletes() async throws {
+        let database = try await TestDatabase.make()
+        let (registry, scope) = (database.registry, try await database.scope())
+        #expect(try await registry.channel(of: alias, in: scope) == nil)
+        #expect(try await registry.put(channel(1), for: alias, in: scope, by: "test"))
+        #expect(try await !registry.put(channel(1), for: alias, in: scope, by: "test"))
+        #expect(try await !registry.put(channel(1, .none), for: alias, in: scope, by: "test"))
+        #expect(try await registry.channel(of: alias, in: scope) == channel(1, .none))
+        let other = Alias.sample("matchId", "8")
+        let resolved = try await registry.resolve([other, alias], limitPerAlias: 1, in: scope)
+        #expect(try resolved.map(\.channels) == [[], [channel(1, .none)]])
+        #expect(try await registry.page(of: alias, after: 0, limit: 1, in: scope).channels == [channel(1, .none)])
+        let production = try await database.scope("com.example.food", .production)
+        #expect(try await registry.channel(of: alias, in: production) == nil)
+        for _ in 0..<2 { try await registry.deleteChannel(of: alias, in: scope, by: "test") }
+        #expect(try await registry.channel(of: alias, in: scope) == nil)
+        let events = try await database.pool.withSession { session in
+            try session.execute(
+                "SELECT type FROM events WHERE aliases @> '{\"matchId\": [\"7\"]}' ORDER BY event_number"
+            )
+            .rows.map { try $0.column(0, as: String.self) }
+        }
+        #expect(events == ["channel-set", "channel-set", "channel-deleted"])
+    }
+
+    @Test func distinctChannelsAreCounted() async throws {
+        let database = try await TestDatabase.make()
+        let (registry, scope) = (database.registry, try await database.scope())
+        func put(_ number: Int, for value: String) async throws -> Bool {
+            let alias = Alias.sample("matchId", value)
+            return try await registry.put(channel(number), for: alias, quota: 2, in: scope, by: "test")
+        }
+        #expect(try await put(1, for: "a"))
+        #expect(try await put(2, for: "b"))
+        // The same channel under another name is no other channel, and a replaced one makes room.
+        #expect(try await put(2, for: "c"))
+        #expect(try await !put(3, for: "a"))
+        for value in ["d", "b"] {
+            do {
+                _ = try await put(4, for: value)
+                Issue.record("there were too many")
+            } catch let problem as Problem {
+                #expect(problem.code == .channelQuota)
+            }
+        }
+        #expect(try await put(3, for: "d"))
+        try await registry.deleteChannel(of: .sample("matchId", "c"), in: scope, by: "test")
+        #expect(try await !put(4, for: "b"))
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func quotaHoldsWhenManyComeAtOnce() async throws {
+        let database = try await TestDatabase.make()
+        let (registry, scope) = (database.registry, try await database.scope())
+        let taken = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for number in 0..<32 {
+                let channel = try channel(number)
+                group.addTask {
+                    let alias = Alias.sample("matchId", "\(number)")
+                    return (try? await registry.put(channel, for: alias, quota: 5, in: scope, by: "test")) ?? false
+                }
+            }
+            return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+        #expect(taken == 5)
+        #expect(try await database.count("SELECT count(*) FROM channels") == 5)
+    }
+
+    @Test(arguments: ["", "=", "abc", "ab=c", "a===", "abc-", "YWJj ", "YWJ\u{E9}", String(repeating: "A", count: 132)])
+    func whatIsNoBase64IsNoChannel(_ id: String) {
+        #expect(throws: JSONFaultReason.self) { try BroadcastChannel(id: id, storagePolicy: .none) }
+    }
+}

@@ -1,0 +1,150 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+/// R0 for installations: the same requests in any order, each any number of times, lead to the same state.
+@Suite struct InstallationHistoryTests {
+    private static let t0 = Date.minutesAgo(60)
+
+    /// What a phone can say, with its time.
+    enum Step: Sendable, Hashable {
+        case start(Int, Double)
+        case device(Int, Double)
+        case delete(Double)
+        case deleteDevice(Double)
+        case put(String?, String?, Double)
+        case logOut(Double)
+        /// Another phone's device token.
+        case otherDevice(Int, Double)
+        case activity(String, Int, Double)
+    }
+
+    static let sets: [[Step]] = [
+        [.start(1, 1), .start(2, 2), .start(1, 3), .delete(2)],
+        [.start(1, 1), .start(2, 1), .delete(1), .start(2, 2)],
+        [.device(1, 1), .otherDevice(1, 2), .device(1, 3), .device(2, 4)],
+        [.device(1, 1), .otherDevice(1, 1), .deleteDevice(2), .otherDevice(2, 3)],
+        [.device(1, 2), .logOut(1), .start(2, 1), .start(3, 2)],
+        [.put("a", nil, 1), .put("b", "m", 2), .logOut(2), .put(nil, "n", 3)],
+        [.put("a", "m", 1), .put("a", "n", 1), .put("b", nil, 3), .logOut(1)],
+        [.start(1, 1), .logOut(2), .start(1, 3), .delete(1)],
+        [.activity("x", 1, 1), .logOut(2), .activity("x", 2, 3), .activity("y", 3, 3)],
+        [.activity("x", 1, 1), .device(1, 2), .activity("x", 2, 3), .logOut(1)],
+    ]
+
+    @Test(.timeLimit(.minutes(5)), arguments: sets.indices)
+    func allOrdersLeadToOneState(_ set: Int) async throws {
+        var states: Set<[String]> = []
+        let steps = Self.sets[set]
+        for order in steps.indices.permutations {
+            let phone = try await Player.make(set, order)
+            // The first comes once more at the end, as a retry would.
+            for index in order + order.prefix(1) { await phone.play(steps[index]) }
+            states.insert(try await phone.state())
+        }
+        #expect(states.count == 1, "\(states)")
+        #expect(states.first?.isEmpty == false)
+    }
+
+    /// An installation and another, with ids, tokens and activities of their own in a schema that all orders share.
+    private struct Player {
+        let phone: TestInstallation
+        let other: TestInstallation
+        let name: String
+
+        static func make(_ set: Int, _ order: [Int]) async throws -> Player {
+            let name = "\(set) \(order)"
+            let phone = try await TestInstallation.make(sharing: "histories", Array("a \(name)".utf8))
+            let other = TestInstallation(
+                database: phone.database,
+                scope: phone.scope,
+                hash: InstallationHash(bytes: Array("b \(name)".utf8))
+            )
+            return Player(phone: phone, other: other, name: name)
+        }
+
+        private func time(_ minute: Double) -> Date { t0.addingTimeInterval(minute * 60) }
+
+        private func token(_ number: Int) -> PushToken { PushToken(bytes: Array("\(number) \(name)".utf8)) }
+
+        /// Refusals are part of the game.
+        func play(_ step: Step) async {
+            switch step {
+            // Start tokens may repeat, and only the same ones decide a tie the same way.
+            case .start(let number, let minute):
+                await register(.sample(number), TestInstallation.delivery, minute, phone)
+            case .device(let number, let minute):
+                await register(token(number), TestInstallation.device, minute, phone)
+            case .otherDevice(let number, let minute):
+                await register(token(number), TestInstallation.device, minute, other)
+            case .delete(let minute): try? await phone.delete(at: time(minute))
+            case .deleteDevice(let minute): try? await phone.delete(TestInstallation.device, at: time(minute))
+            case .logOut(let minute): try? await phone.logOut(at: time(minute))
+            case .put(let alias, let note, let minute): await put(alias, note, minute)
+            case .activity(let id, let token, let minute): await register(id, token, minute)
+            }
+        }
+
+        private func register(_ token: PushToken, _ slot: TokenSlot, _ minute: Double, _ phone: TestInstallation) async
+        {
+            _ = try? await phone.database.registry.register(
+                TokenRegistration(token: token, observedAt: time(minute)),
+                in: slot,
+                of: phone.hash,
+                in: phone.scope,
+                by: "test"
+            )
+        }
+
+        private func put(_ alias: String?, _ note: String?, _ minute: Double) async {
+            let aliases = alias.map { [Alias.sample("userId", "\($0) \(name)")] }
+            let metadata: JSONValue? = note.map { ["note": .string($0)] }
+            _ = try? await phone.put(aliases, metadata: metadata, at: time(minute))
+        }
+
+        private func register(_ id: String, _ number: Int, _ minute: Double) async {
+            let registration = ActivityRegistration.sample(
+                token: token(number),
+                observedAt: time(minute),
+                installation: phone.hash
+            )
+            let id = ActivityID.sample("\(id) \(name)")
+            _ = try? await phone.database.registry.register(registration, as: id, in: phone.scope, by: "test")
+        }
+
+        /// All that later requests and senders can tell, without what is outside of R0: times of receipt and numbers.
+        func state() async throws -> [String] {
+            let hashes = [phone.hash.bytes, other.hash.bytes]
+            let lines = try await phone.column(
+                """
+                SELECT concat_ws('|', 'start', encode(c.token, 'escape'), c.attributes_type, c.observed_at)
+                FROM current_start_tokens c WHERE c.installation_hash = ANY(\(hashes))
+                UNION ALL
+                SELECT concat_ws('|', 'device', encode(c.token, 'escape'), encode(c.installation_hash, 'escape'), c.observed_at)
+                FROM current_device_tokens c WHERE c.installation_hash = ANY(\(hashes))
+                UNION ALL
+                SELECT concat_ws('|', 'installation', encode(i.installation_hash, 'escape'), i.aliases, i.aliases_observed_at,
+                    i.metadata, i.metadata_observed_at, i.removed_at)
+                FROM installations i WHERE i.installation_hash = ANY(\(hashes))
+                UNION ALL
+                SELECT concat_ws('|', 'row', r.token IS NOT NULL, encode(r.token_digest, 'hex') = encode(sha256(r.token), 'hex'),
+                    r.observed_at, r.deleted_at)
+                FROM start_tokens r WHERE r.installation_hash = ANY(\(hashes))
+                UNION ALL
+                SELECT concat_ws('|', 'alias', al.kind, al.value) FROM installation_aliases al
+                WHERE al.installation_hash = ANY(\(hashes))
+                UNION ALL
+                SELECT concat_ws('|', 'claim', c.kind, c.first_observed_at, c.last_observed_at)
+                FROM installation_token_claims c WHERE c.installation_hash = ANY(\(hashes))
+                UNION ALL
+                SELECT concat_ws('|', 'activity', c.activity_id, encode(c.token, 'escape'))
+                FROM current_activities c WHERE c.installation_hash = ANY(\(hashes))
+                """
+            )
+            return lines.map { $0.replacingOccurrences(of: name, with: "") }.sorted()
+        }
+    }
+}

@@ -1,0 +1,190 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+/// R7 for the tokens of installations: one owner a device token, kinds apart, and installations that were cloned.
+@Suite struct InstallationOwnershipTests {
+    private let t0 = Date.minutesAgo(60)
+    private let device = TestInstallation.device
+
+    private func after(_ minutes: Double) -> Date { t0.addingTimeInterval(minutes * 60) }
+
+    @Test func laterClaimTakesADeviceTokenOver() async throws {
+        let old = try await TestInstallation.make(1)
+        let new = old.another(2)
+        try await old.register(7, in: device, at: t0)
+        #expect(try await new.register(7, in: device, at: after(1)).outcome == .registered)
+        #expect(try await old.token(in: device) == nil)
+        #expect(try await new.token(in: device) == .sample(7))
+        #expect(try await old.events() == ["registered", "taken-over"])
+        #expect(try await old.record()?.tokens.map(\.reason) == ["taken-over"])
+        let late = await old.problem { try await old.register(7, in: device, at: after(0.5)) }
+        #expect(late?.code == .superseded && late?.token?.reason == "taken-over")
+        // Once more, later: it goes back.
+        #expect(try await old.register(7, in: device, at: after(2)).outcome == .reactivated)
+        #expect(try await old.token(in: device) == .sample(7))
+        #expect(try await new.token(in: device) == nil)
+        #expect(try await new.events() == ["registered", "taken-over"])
+    }
+
+    @Test func lateClaimTakesNothingAndIsTold() async throws {
+        let owner = try await TestInstallation.make(1)
+        let late = owner.another(2)
+        try await owner.register(7, in: device, at: after(1))
+        let problem = await late.problem { try await late.register(7, in: device, at: t0) }
+        #expect(problem?.token?.reason == "taken-over")
+        #expect(try await owner.token(in: device) == .sample(7))
+        #expect(try await late.events() == ["registered", "taken-over"])
+        #expect(try await owner.events() == ["registered"])
+    }
+
+    @Test func ownershipStaysAfterRotationAndDeletion() async throws {
+        let owner = try await TestInstallation.make(1)
+        let other = owner.another(2)
+        try await owner.register(7, in: device, at: after(1))
+        try await owner.register(8, in: device, at: after(2))
+        #expect(await other.problem { try await other.register(7, in: device, at: t0) }?.code == .superseded)
+        #expect(try await other.token(in: device) == nil)
+    }
+
+    @Test func startTokensMayRepeat() async throws {
+        let phone = try await TestInstallation.make(1)
+        let other = phone.another(2)
+        for type in TestInstallation.types { try await phone.register(5, in: .start(type), at: t0) }
+        try await other.register(5, at: after(1))
+        for type in TestInstallation.types { #expect(try await phone.token(in: .start(type)) == .sample(5)) }
+        #expect(try await other.token() == .sample(5))
+    }
+
+    @Test func environmentsNeverMix() async throws {
+        let sandbox = try await TestInstallation.make()
+        let scope = try await sandbox.database.scope("com.example.food", .production)
+        let production = TestInstallation(database: sandbox.database, scope: scope, hash: .sample(2))
+        try await sandbox.register(7, in: device, at: t0)
+        try await production.register(7, in: device, at: after(1))
+        #expect(try await sandbox.token(in: device) == .sample(7))
+    }
+
+    // MARK: Kinds apart
+
+    @Test func deviceTokenRetiresItsValueElsewhere() async throws {
+        let activity = try await TestActivity.make()
+        let phone = TestInstallation(database: activity.database, scope: activity.scope, hash: .sample(1))
+        try await activity.register(7, at: t0)
+        try await phone.another(2).register(7, at: t0)
+        #expect(try await phone.register(7, in: device, at: .minutesAgo(90)).outcome == .registered)
+        #expect(try await activity.currentToken() == nil)
+        #expect(try await activity.record()?.answer.reason == "kind-conflict")
+        #expect(try await activity.events() == ["registered", "taken-over"])
+        #expect(try await activity.retired() == ["taken-over"])
+        #expect(try await phone.another(2).token() == nil)
+        #expect(try await phone.another(2).events() == ["registered", "taken-over"])
+        // Known by now: a refresh and another owner change nothing there.
+        try await phone.register(7, in: device, at: after(1))
+        try await phone.another(3).register(7, in: device, at: after(2))
+        #expect(try await activity.events() == ["registered", "taken-over"])
+    }
+
+    @Test(arguments: [true, false])
+    func knownDeviceTokenIsNoStartToken(isEarlier: Bool) async throws {
+        let phone = try await TestInstallation.make()
+        try await phone.register(7, in: device, at: t0)
+        let problem = await phone.problem { try await phone.register(7, at: after(isEarlier ? -1 : 1)) }
+        #expect(problem?.code == .tokenKindConflict && problem?.token?.reason == "kind-conflict")
+        #expect(try await phone.token() == nil)
+        #expect(try await phone.token(in: device) == .sample(7))
+    }
+
+    /// A kind of token that Apple may add: a row in the table and a value in Swift, and no more.
+    @Test func newKindsCostARow() async throws {
+        let phone = try await TestInstallation.make()
+        let widget = TokenKind(name: "widget", holder: .installation, topicSuffix: ".widgets", pushType: "widgets")
+        let slot = TokenSlot.only(widget)
+        try await phone.database.run(
+            """
+            INSERT INTO token_kinds (kind, holder, topic_suffix, push_type)
+            VALUES (\(widget.name), \(widget.holder.rawValue), \(widget.topicSuffix), \(widget.pushType))
+            """
+        )
+        let alias = Alias.sample("userId", "u-7")
+        try await phone.put([alias], at: t0)
+        try await phone.register(1, in: device, at: t0)
+        #expect(try await phone.register(2, in: slot, at: t0).outcome == .registered)
+        #expect(try await phone.register(3, in: slot, at: after(1)).outcome == .rotated)
+        let found = try await phone.database.registry.tokens(under: alias, widget, limit: 10, in: phone.scope)
+        #expect(found.map(\.token) == [.sample(3)] && found.map(\.attributesType) == [nil])
+        #expect(found.first?.kind.topic(of: phone.scope.app.bundleID) == "com.example.food.widgets")
+        #expect(try await phone.found(alias, .device) == [.sample(1)])
+        // Kinds are apart from each other, too.
+        try await phone.register(1, in: device, at: after(5))
+        let conflict = await phone.problem { try await phone.register(1, in: slot, at: after(4)) }
+        #expect(conflict?.code == .tokenKindConflict)
+        try await phone.logOut(at: nil)
+        #expect(try await phone.token(in: slot) == nil)
+    }
+
+    @Test func theKindsInSwiftAreThoseOfTheTable() async throws {
+        let phone = try await TestInstallation.make()
+        let rows = try await phone.column(
+            "SELECT concat_ws('|', kind, holder, topic_suffix, push_type) FROM token_kinds ORDER BY kind"
+        )
+        let kinds = ([.update, .start] + TokenKind.ofInstallations).sorted { $0.name < $1.name }
+        #expect(rows == kinds.map { "\($0.name)|\($0.holder.rawValue)|\($0.topicSuffix)|\($0.pushType)" })
+    }
+
+    // MARK: A, B, A
+
+    @Test func interleavingValuesShowACloneInAnyOrder() async throws {
+        let steps = [(1, t0), (2, after(1)), (1, after(2))]
+        for slot in InstallationTokenTests.slots {
+            for order in steps.indices.permutations {
+                let phone = try await TestInstallation.make(
+                    sharing: "clones",
+                    Array("\(slot.kind) \(order)".utf8)
+                )
+                for step in order.map({ steps[$0] }) {
+                    #expect(try await phone.record()?.isFlapping != true)
+                    _ = try? await phone.register(step.0, in: slot, at: step.1)
+                }
+                #expect(try await phone.database.registry.isFlapping(phone.hash, in: phone.scope))
+            }
+        }
+    }
+
+    @Test func clonesWithoutTimesKeepWorkingAndShow() async throws {
+        let phone = try await TestInstallation.make()
+        for token in [1, 2, 1, 2] {
+            try await phone.register(token, at: nil)
+            #expect(try await phone.token() == .sample(token))
+        }
+        #expect(try await phone.record()?.isFlapping == true)
+    }
+
+    @Test func plainRotationIsNoFlapping() async throws {
+        let phone = try await TestInstallation.make()
+        for minute in 0..<6 {
+            try await phone.register(minute / 2, at: after(Double(minute)))
+            // Another type's tokens have nothing to do with it.
+            try await phone.register(1 - minute / 3, in: .start(TestInstallation.types[1]), at: after(Double(minute)))
+        }
+        #expect(try await phone.record()?.isFlapping == false)
+        // What was before a log-out is over.
+        try await phone.register(0, at: after(6))
+        #expect(try await phone.record()?.isFlapping == true)
+        try await phone.logOut(at: nil)
+        #expect(try await phone.record()?.isFlapping == false)
+    }
+}
+
+extension Range<Int> {
+    /// All orders of the numbers.
+    var permutations: [[Int]] {
+        guard let last else { return [[]] }
+        return (lowerBound..<last).permutations.flatMap { rest in
+            (0...rest.count).map { Array(rest[..<$0]) + [last] + Array(rest[$0...]) }
+        }
+    }
+}

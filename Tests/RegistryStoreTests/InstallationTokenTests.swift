@@ -1,0 +1,218 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+/// R1, R3, R8 and R11 for start and device tokens; what is the same for both is tried on both.
+@Suite struct InstallationTokenTests {
+    private let t0 = Date.minutesAgo(60)
+
+    private func after(_ minutes: Double) -> Date { t0.addingTimeInterval(minutes * 60) }
+
+    static let slots = [TestInstallation.delivery, TestInstallation.device]
+
+    @Test(arguments: slots)
+    func registersRotatesAndRefreshes(_ slot: TokenSlot) async throws {
+        let phone = try await TestInstallation.make()
+        let first = try await phone.register(1, in: slot, at: t0)
+        #expect(first.outcome == .registered && first.standing.observedAt == t0 && first.standing.reason == nil)
+        #expect(try await phone.register(2, in: slot, at: after(1)).outcome == .rotated)
+        let refreshed = try await phone.register(2, in: slot, at: after(2))
+        #expect(refreshed.outcome == .refreshed && refreshed.standing.observedAt == after(2))
+        #expect(try await phone.token(in: slot) == .sample(2))
+        #expect(try await phone.events() == ["registered", "rotated"])
+        let fingerprints = try await phone.column(
+            """
+            SELECT encode(token_fingerprint, 'hex') FROM events
+            WHERE token_fingerprint IS NOT NULL ORDER BY event_number
+            """
+        )
+        let expected = try await phone.column(
+            "SELECT left(encode(sha256(t), 'hex'), 8) FROM unnest(\([PushToken.sample(1).bytes, PushToken.sample(2).bytes])) t"
+        )
+        #expect(fingerprints == expected)
+    }
+
+    @Test(arguments: slots)
+    func olderTokenIsSupersededAndAReplacedOneMayReturn(_ slot: TokenSlot) async throws {
+        let phone = try await TestInstallation.make()
+        try await phone.register(1, in: slot, at: after(1))
+        let late = await phone.problem { try await phone.register(2, in: slot, at: t0) }
+        #expect(late?.code == .superseded && late?.token?.reason == "rotated")
+        #expect(late?.token?.observedAt == after(1) && late?.serverTime != nil)
+        #expect(try await phone.token(in: slot) == .sample(1))
+        try await phone.register(2, in: slot, at: after(2))
+        #expect(try await phone.register(1, in: slot, at: after(3)).outcome == .rotated)
+        // Without a time, too.
+        #expect(try await phone.register(2, in: slot, at: nil).outcome == .rotated)
+        #expect(try await phone.register(1, in: slot, at: nil).outcome == .rotated)
+        #expect(try await phone.token(in: slot) == .sample(1))
+    }
+
+    @Test(arguments: slots)
+    func equalTimesAreDecidedByDigestInEitherOrder(_ slot: TokenSlot) async throws {
+        var winners: Set<PushToken?> = []
+        for order in [[1, 2], [2, 1]] {
+            let phone = try await TestInstallation.make()
+            for token in order { _ = try? await phone.register(token, in: slot, at: t0) }
+            winners.insert(try await phone.token(in: slot))
+        }
+        #expect(winners.count == 1)
+    }
+
+    @Test(arguments: slots)
+    func withoutATimeARefreshMovesOnlyTheConfirmation(_ slot: TokenSlot) async throws {
+        let phone = try await TestInstallation.make()
+        let first = try await phone.register(1, in: slot, at: t0)
+        let second = try await phone.register(1, in: slot, at: nil)
+        #expect(second.outcome == .refreshed && second.standing.observedAt == t0)
+        #expect(try #require(second.standing.confirmedAt) > #require(first.standing.confirmedAt))
+        let other = try await phone.register(2, in: slot, at: nil)
+        #expect(try #require(other.standing.observedAt) > after(59))
+    }
+
+    @Test(arguments: slots)
+    func timesFarAheadAreRefusedAndLeaveNoTrace(_ slot: TokenSlot) async throws {
+        let phone = try await TestInstallation.make()
+        let unknown = await phone.problem { try await phone.register(1, in: slot, at: .minutesAgo(-6)) }
+        #expect(unknown?.code == .clockSkew && unknown?.serverTime != nil)
+        #expect(try await phone.record() == nil)
+        try await phone.register(1, in: slot, at: t0)
+        let known = await phone.problem { try await phone.register(2, in: slot, at: .minutesAgo(-6)) }
+        let deletion = await phone.problem { try await phone.delete(slot, at: .minutesAgo(-6)) }
+        #expect(known?.code == .clockSkew && deletion?.code == .clockSkew)
+        #expect(try await phone.token(in: slot) == .sample(1))
+        #expect(try await phone.events() == ["registered"])
+        #expect(try await phone.register(2, in: slot, at: .minutesAgo(-4)).outcome == .rotated)
+    }
+
+    @Test(arguments: slots)
+    func everyAcknowledgedRepeatWrites(_ slot: TokenSlot) async throws {
+        let phone = try await TestInstallation.make()
+        let table = slot.kind == .start ? "start_tokens" : "device_tokens"
+        var seen: Set<String> = []
+        for _ in 0..<3 {
+            try await phone.register(1, in: slot, at: t0)
+            seen.formUnion(try await phone.column("SELECT touched_at::text FROM \(unescaped: table)"))
+        }
+        for _ in 0..<3 {
+            try await phone.delete(slot, at: after(1))
+            seen.formUnion(try await phone.column("SELECT touched_at::text FROM \(unescaped: table)"))
+        }
+        for _ in 0..<3 {
+            try await phone.logOut(at: after(1))
+            seen.formUnion(try await phone.column("SELECT touched_at::text FROM installations"))
+        }
+        for _ in 0..<3 {
+            try await phone.put([], at: after(2))
+            seen.formUnion(try await phone.column("SELECT touched_at::text FROM installations"))
+        }
+        #expect(seen.count == 12)
+        #expect(try await phone.events() == ["registered", "deleted", "logged-out", "installation-changed"])
+    }
+
+    @Test(arguments: slots)
+    func deletionIsOrderedAndNothingOlderReturns(_ slot: TokenSlot) async throws {
+        let phone = try await TestInstallation.make()
+        try await phone.register(1, in: slot, at: after(2))
+        try await phone.delete(slot, at: after(1))
+        #expect(try await phone.token(in: slot) == .sample(1))
+        try await phone.delete(slot, at: after(2))
+        #expect(try await phone.token(in: slot) == nil)
+        for (token, time) in [(1, after(2)), (2, after(2)), (2, after(1)), (1, t0)] {
+            let late = await phone.problem { try await phone.register(token, in: slot, at: time) }
+            #expect(late?.code == .superseded && late?.token?.reason == "deleted")
+            #expect(late?.token?.observedAt == after(2))
+        }
+        #expect(try await phone.token(in: slot) == nil)
+        #expect(try await phone.register(1, in: slot, at: after(3)).outcome == .reactivated)
+        #expect(try await phone.token(in: slot) == .sample(1))
+        #expect(try await phone.events() == ["registered", "deleted", "reactivated"])
+    }
+
+    @Test(arguments: slots)
+    func deletionBeforeItsRegistrationLeavesATombstone(_ slot: TokenSlot) async throws {
+        let phone = try await TestInstallation.make()
+        try await phone.delete(slot, at: after(1))
+        let late = await phone.problem { try await phone.register(1, in: slot, at: t0) }
+        #expect(late?.code == .superseded && late?.token?.reason == "deleted")
+        let bytes = try await phone.column(
+            "SELECT count(token)::text FROM \(unescaped: slot.kind == .start ? "start_tokens" : "device_tokens")"
+        )
+        #expect(bytes == ["0"])
+        #expect(try await phone.events() == [])
+    }
+
+    @Test func deletionWithoutATimeTakesWhatAFastClockObserved() async throws {
+        let phone = try await TestInstallation.make()
+        try await phone.register(1, at: .minutesAgo(-4))
+        try await phone.delete(at: nil)
+        #expect(try await phone.token() == nil)
+        // Without a time it counts as observed now, which is before that.
+        let problem = await phone.problem { try await phone.register(2, at: nil) }
+        #expect(problem?.code == .superseded)
+    }
+
+    @Test(arguments: slots)
+    func deadValuesComeBackByALaterClaimAlone(_ slot: TokenSlot) async throws {
+        let phone = try await TestInstallation.make()
+        try await phone.register(1, in: slot, at: t0)
+        try await phone.mark(1, dead: after(1))
+        #expect(try await phone.token(in: slot) == nil)
+        for time in [t0, after(0.5), after(1), nil] {
+            let problem = await phone.problem { try await phone.register(1, in: slot, at: time) }
+            #expect(problem?.code == .tokenUnregistered && problem?.token?.reason == "unregistered")
+        }
+        // It was merged all the same: the claim of minute 1 is the one that counts.
+        #expect(try await phone.record()?.tokens.first?.observedAt == after(1))
+        #expect(try await phone.record()?.tokens.first?.reason == "unregistered")
+        #expect(try await phone.register(1, in: slot, at: after(2)).outcome == .reactivated)
+        #expect(try await phone.token(in: slot) == .sample(1))
+        #expect(try await phone.events() == ["registered", "reactivated"])
+    }
+
+    @Test(arguments: slots)
+    func deathBeforeTheRegistrationIsRemembered(_ slot: TokenSlot) async throws {
+        let phone = try await TestInstallation.make()
+        try await phone.mark(1, dead: after(1))
+        let problem = await phone.problem { try await phone.register(1, in: slot, at: t0) }
+        #expect(problem?.code == .tokenUnregistered)
+        #expect(try await phone.token(in: slot) == nil)
+        #expect(try await phone.events() == ["registered", "dropped"])
+        #expect(try await phone.register(2, in: slot, at: after(2)).outcome == .rotated)
+    }
+
+    @Test(arguments: slots)
+    func quarantineEndsByALaterClaimOrARelease(_ slot: TokenSlot) async throws {
+        let phone = try await TestInstallation.make()
+        try await phone.register(1, in: slot, at: t0)
+        try await phone.mark(1, quarantined: after(1))
+        #expect(try await phone.token(in: slot) == nil)
+        #expect(try await phone.register(1, in: slot, at: after(0.5)).standing.reason == "quarantined")
+        #expect(try await phone.register(1, in: slot, at: after(2)).outcome == .reactivated)
+        #expect(try await phone.token(in: slot) == .sample(1))
+        try await phone.mark(1, quarantined: after(3))
+        try await phone.release(slot)
+        try await phone.release(slot)
+        #expect(try await phone.token(in: slot) == .sample(1))
+        #expect(try await phone.events() == ["registered", "reactivated", "released"])
+    }
+
+    @Test func onlyTokensThatThereAreCanBeReleased() async throws {
+        let phone = try await TestInstallation.make()
+        #expect(await phone.problem { try await phone.release() }?.code == .tokenNotFound)
+        try await phone.register(1, at: t0)
+        try await phone.delete(at: nil)
+        #expect(await phone.problem { try await phone.release() }?.code == .tokenNotFound)
+    }
+
+    /// What counts is the claim, the lesser of observedAt and receipt: a fast clock must not outlive a 410.
+    @Test func claimsAreNeverLaterThanTheirReceipt() async throws {
+        let phone = try await TestInstallation.make()
+        try await phone.register(1, at: .minutesAgo(-4))
+        try await phone.mark(1, dead: .minutesAgo(-1))
+        #expect(try await phone.token() == nil)
+    }
+}

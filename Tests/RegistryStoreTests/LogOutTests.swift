@@ -1,0 +1,176 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+/// What an installation's tokens are found by, and what a log-out leaves of all that.
+@Suite struct LogOutTests {
+    private let t0 = Date.minutesAgo(60)
+    private let alias = Alias.sample("userId", "u-7")
+    private let topic = Alias.sample("topic", "match-7")
+
+    private func after(_ minutes: Double) -> Date { t0.addingTimeInterval(minutes * 60) }
+
+    // MARK: Aliases
+
+    @Test func aliasesAreReplacedAsAWholeByTheirTime() async throws {
+        let phone = try await TestInstallation.make()
+        try await phone.register(1, at: t0)
+        try await phone.register(2, in: TestInstallation.device, at: t0)
+        #expect(try await phone.found(alias) == [])
+        let first = try await phone.put([alias, topic], metadata: ["build": 7], at: after(1))
+        #expect(first.observedAt == after(1) && first.aliasesObservedAt == after(1) && !first.isNew)
+        #expect(try await phone.found(alias) == [.sample(1)])
+        #expect(try await phone.found(topic, .device) == [.sample(2)])
+        // Omitted is not cleared; older ones replace nothing, and the answer says so.
+        #expect(try await phone.put(nil, at: after(2)).aliasesObservedAt == after(1))
+        let late = try await phone.put([], at: after(0.5))
+        #expect(late.observedAt == after(0.5) && late.aliasesObservedAt == after(1))
+        #expect(try await phone.found(alias) == [.sample(1)])
+        try await phone.put([topic], at: after(3))
+        #expect(try await phone.found(alias) == [])
+        #expect(try await phone.found(topic) == [.sample(1)])
+        try await phone.put([], metadata: [:], at: after(4))
+        #expect(try await phone.found(topic) == [])
+        #expect(try await phone.record()?.metadata.map { String(decoding: $0, as: UTF8.self) } == "{}")
+        // The one in between was late or the same, and changed nothing.
+        let changes = try await phone.events().filter { $0 == "installation-changed" }
+        #expect(changes.count == 3)
+    }
+
+    @Test func aliasesWithoutATimeCountAsGivenNow() async throws {
+        let phone = try await TestInstallation.make()
+        let first = try await phone.put([alias], at: nil)
+        #expect(first.isNew && first.observedAt > after(59))
+        try await phone.put([topic], at: nil)
+        try await phone.register(1, at: t0)
+        #expect(try await phone.found(alias) == [])
+        #expect(try await phone.found(topic) == [.sample(1)])
+        let problem = await phone.problem { try await phone.put([alias], at: .minutesAgo(-6)) }
+        #expect(problem?.code == .clockSkew)
+        #expect(try await phone.found(topic) == [.sample(1)])
+    }
+
+    @Test func anAliasNamesAllStartTokensPageByPage() async throws {
+        let phone = try await TestInstallation.make(0)
+        var expected: Set<PushToken> = []
+        for number in 1...7 {
+            let other = phone.another(number)
+            try await other.put([topic], at: t0)
+            for (index, type) in TestInstallation.types.enumerated() {
+                try await other.register(number * 10 + index, in: .start(type), at: t0)
+                expected.insert(.sample(number * 10 + index))
+            }
+        }
+        var (seen, sizes): ([PushToken], [Int]) = ([], [])
+        var position = TokenPosition.start
+        let registry = phone.database.registry
+        while true {
+            let page = try await registry.tokens(under: topic, .start, after: position, limit: 5, in: phone.scope)
+            guard let last = page.last else { break }
+            seen += page.map(\.token)
+            sizes.append(page.count)
+            position = last.position
+            // Rotations while paging move nothing.
+            expected.remove(.sample(10))
+            try await phone.another(1).register(100 + sizes.count, at: nil)
+        }
+        #expect(sizes == [5, 5, 4] && Set(seen).subtracting([.sample(10)]) == expected && seen.count == 14)
+        let matches = try await registry.tokens(
+            under: topic,
+            .start,
+            attributesType: TestInstallation.types[1],
+            limit: 100,
+            in: phone.scope
+        )
+        #expect(matches.count == 7 && Set(matches.map(\.attributesType)) == ["Match"])
+    }
+
+    // MARK: Log-out
+
+    @Test func everythingObservedByThenIsGone() async throws {
+        let phone = try await TestInstallation.make()
+        try await phone.put([alias], metadata: ["build": 7], at: t0)
+        try await phone.register(1, at: t0)
+        try await phone.register(2, in: TestInstallation.device, at: t0)
+        let activity = TestActivity(database: phone.database, scope: phone.scope, id: .sample("a-1"))
+        try await activity.register(3, at: t0, installation: phone.hash)
+        try await phone.logOut(at: after(1))
+        #expect(try await phone.token() == nil)
+        #expect(try await phone.token(in: TestInstallation.device) == nil)
+        #expect(try await phone.found(alias) == [])
+        #expect(try await phone.found(alias, .device) == [])
+        let record = try #require(try await phone.record())
+        #expect(record.aliases == nil && record.metadata == nil && record.tokens.isEmpty)
+        #expect(record.loggedOutAt == after(1) && record.fullStateAt == after(1))
+        #expect(try await activity.record()?.answer.state == .ended)
+        #expect(await activity.problem { try await activity.register(3, at: after(2)) }?.code == .activityEnded)
+        let kept = try await phone.column(
+            """
+            SELECT token::text FROM start_tokens WHERE token IS NOT NULL
+            UNION SELECT token::text FROM device_tokens WHERE token IS NOT NULL
+            UNION SELECT token::text FROM activities WHERE token IS NOT NULL
+            """
+        )
+        #expect(kept == [])
+        let events = try await phone.events()
+        #expect(events.filter { $0 == "deleted" }.count == 2 && events.filter { $0 == "logged-out" }.count == 1)
+        #expect(try await activity.events() == ["registered", "ended"])
+    }
+
+    @Test func whatCameBeforeStaysOutAndWhatComesAfterWorksAnew() async throws {
+        let phone = try await TestInstallation.make()
+        try await phone.logOut(at: after(1))
+        let activity = TestActivity(database: phone.database, scope: phone.scope, id: .sample("late"))
+        for (token, slot) in InstallationTokenTests.slots.enumerated() {
+            let late = await phone.problem { try await phone.register(token + 1, in: slot, at: after(1)) }
+            #expect(late?.code == .superseded && late?.token?.reason == "logged-out")
+        }
+        #expect(await phone.problem { try await phone.put([alias], at: t0) }?.code == .superseded)
+        let ended = await activity.problem { try await activity.register(3, at: t0, installation: phone.hash) }
+        #expect(ended?.code == .activityEnded)
+        #expect(try await phone.token() == nil)
+        #expect(try await phone.found(alias) == [])
+        #expect(try await activity.currentToken() == nil)
+        // A later observation of what ran before the log-out does not bring it back, in whatever order they come.
+        #expect(await activity.problem { try await activity.register(3, at: after(2)) }?.code == .activityEnded)
+        #expect(try await activity.record()?.answer.state == .ended)
+        try await phone.put([alias], at: after(2))
+        #expect(try await phone.register(1, at: after(2)).outcome == .reactivated)
+        #expect(try await phone.found(alias) == [.sample(1)])
+        try await activity.another("new").register(4, at: after(2), installation: phone.hash)
+        #expect(try await activity.another("new").currentToken() == .sample(4))
+    }
+
+    @Test func lateLogOutLeavesWhatIsNewer() async throws {
+        let phone = try await TestInstallation.make()
+        try await phone.put([alias], at: after(2))
+        try await phone.register(1, at: after(2))
+        try await phone.register(2, in: TestInstallation.device, at: t0)
+        let activity = TestActivity(database: phone.database, scope: phone.scope, id: .sample("new"))
+        try await activity.register(3, at: after(2), installation: phone.hash)
+        try await phone.logOut(at: after(1))
+        #expect(try await phone.found(alias) == [.sample(1)])
+        #expect(try await phone.token(in: TestInstallation.device) == nil)
+        #expect(try await activity.currentToken() == .sample(3))
+        #expect(try await phone.record()?.isFlapping == false)
+    }
+
+    @Test func logOutWithoutATimeTakesWhatAFastClockObserved() async throws {
+        let phone = try await TestInstallation.make()
+        try await phone.put([alias], at: .minutesAgo(-2))
+        try await phone.register(1, at: .minutesAgo(-4))
+        try await phone.logOut(at: nil)
+        #expect(try await phone.token() == nil)
+        #expect(try await phone.record()?.aliases == nil)
+    }
+
+    @Test func timesFarAheadAreRefused() async throws {
+        let phone = try await TestInstallation.make()
+        try await phone.register(1, at: t0)
+        #expect(await phone.problem { try await phone.logOut(at: .minutesAgo(-6)) }?.code == .clockSkew)
+        #expect(try await phone.token() == .sample(1))
+    }
+}

@@ -1,0 +1,131 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+
+/// One installation in a schema of its own or a shared one, and what a test asks about it.
+struct TestInstallation {
+    let database: TestDatabase
+    let scope: Scope
+    let hash: InstallationHash
+
+    static let types = ["Delivery", "Match"].map { try! AttributesType($0) }
+    static let delivery = TokenSlot.start(types[0])
+    static let device = TokenSlot.only(.device)
+
+    static func make(_ number: Int = 1) async throws -> TestInstallation {
+        let database = try await TestDatabase.make()
+        return TestInstallation(database: database, scope: try await database.scope(), hash: .sample(number))
+    }
+
+    /// In a schema that other parts of the test use too, and so with a hash and tokens of its own.
+    static func make(sharing name: String, _ bytes: [UInt8]) async throws -> TestInstallation {
+        let database = try await SharedDatabases.shared.database(name)
+        return TestInstallation(
+            database: database,
+            scope: try await database.scope(),
+            hash: InstallationHash(bytes: bytes)
+        )
+    }
+
+    func another(_ number: Int) -> TestInstallation {
+        TestInstallation(database: database, scope: scope, hash: .sample(number))
+    }
+
+    @discardableResult
+    func register(
+        _ token: Int,
+        in slot: TokenSlot = Self.delivery,
+        at observedAt: Date?
+    ) async throws -> TokenRegistrationAnswer {
+        let registration = TokenRegistration(token: .sample(token), observedAt: observedAt)
+        return try await database.registry.register(registration, in: slot, of: hash, in: scope, by: "test")
+    }
+
+    func delete(_ slot: TokenSlot = Self.delivery, at observedAt: Date?) async throws {
+        try await database.registry.deleteToken(in: slot, of: hash, observedAt: observedAt, in: scope, by: "test")
+    }
+
+    @discardableResult
+    func put(
+        _ aliases: [Alias]?,
+        metadata: JSONValue? = nil,
+        at observedAt: Date?
+    ) async throws -> InstallationAnswer {
+        let profile = InstallationProfile(
+            aliases: try aliases.map { try AliasSet($0) },
+            metadata: try metadata.map { try Metadata($0) },
+            observedAt: observedAt
+        )
+        return try await database.registry.put(profile, for: hash, in: scope, by: "test")
+    }
+
+    func logOut(at observedAt: Date?) async throws {
+        try await database.registry.logOut(hash, observedAt: observedAt, in: scope, by: "test")
+    }
+
+    func release(_ slot: TokenSlot = Self.delivery) async throws {
+        try await database.registry.releaseToken(in: slot, of: hash, in: scope, by: "test")
+    }
+
+    func record() async throws -> InstallationRecord? { try await database.registry.installation(hash, in: scope) }
+
+    /// The token that is handed out for a place.
+    func token(in slot: TokenSlot = Self.delivery) async throws -> PushToken? {
+        let isStart = slot.kind.holder == .attributesType
+        let key = slot.attributesType?.rawValue ?? slot.kind.name
+        let sql: SQL = """
+            SELECT token FROM \(unescaped: isStart ? "current_start_tokens" : "current_device_tokens")
+            WHERE installation_hash = \(hash.bytes) AND \(unescaped: isStart ? "attributes_type" : "kind") = \(key)
+            """
+        return try await database.pool.withSession { session in
+            try session.execute(sql).rows.first.map { PushToken(bytes: try $0.column(0, as: [UInt8].self)) }
+        }
+    }
+
+    func found(_ alias: Alias, _ kind: TokenKind = .start) async throws -> [PushToken] {
+        try await database.registry.tokens(under: alias, kind, limit: 100, in: scope).map(\.token)
+    }
+
+    /// Types of the events about this installation, in order.
+    func events() async throws -> [String] {
+        try await column(
+            "SELECT type FROM events WHERE installation_hash = \(hash.bytes) AND activity_id IS NULL ORDER BY event_number"
+        )
+    }
+
+    func column(_ sql: SQL) async throws -> [String] {
+        try await database.pool.withSession { try $0.execute(sql).rows.map { try $0.column(0, as: String.self) } }
+    }
+
+    /// Says that APNs answered 410, or that the value is quarantined.
+    func mark(_ token: Int, dead deadAt: Date? = nil, quarantined quarantinedAt: Date? = nil) async throws {
+        try await database.run(
+            """
+            INSERT INTO token_values AS stored (app_number, environment, token_digest, dead_at, quarantined_at,
+                quarantined_kind, quarantine_reason)
+            SELECT \(scope.app.number), \(scope.environment.rawValue)::apns_environment,
+                sha256(\(PushToken.sample(token).bytes)), q.dead_at, q.quarantined_at,
+                CASE WHEN q.quarantined_at IS NOT NULL THEN 'start' END,
+                CASE WHEN q.quarantined_at IS NOT NULL THEN 'BadDeviceToken' END
+            FROM (VALUES (\(deadAt), \(quarantinedAt))) AS q (dead_at, quarantined_at)
+            ON CONFLICT (app_number, environment, token_digest) DO UPDATE SET
+                dead_at = greatest(stored.dead_at, excluded.dead_at),
+                quarantined_at = coalesce(excluded.quarantined_at, stored.quarantined_at),
+                quarantined_kind = coalesce(excluded.quarantined_kind, stored.quarantined_kind),
+                quarantine_reason = coalesce(excluded.quarantine_reason, stored.quarantine_reason)
+            """
+        )
+    }
+
+    /// The problem that the call fails with, nil when it succeeds.
+    func problem<Value>(_ call: () async throws -> Value) async -> Problem? {
+        do {
+            _ = try await call()
+            return nil
+        } catch {
+            return error as? Problem
+        }
+    }
+}
