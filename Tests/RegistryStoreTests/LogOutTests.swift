@@ -159,12 +159,16 @@ import Testing
     }
 
     @Test func logOutWithoutATimeTakesWhatAFastClockObserved() async throws {
-        let phone = try await TestInstallation.make()
-        try await phone.put([alias], at: .minutesAgo(-2))
-        try await phone.register(1, at: .minutesAgo(-4))
-        try await phone.logOut(at: nil)
-        #expect(try await phone.token() == nil)
+        let phone = try await TestInstallation.make(1)
+        try await phone.put([alias], at: .minutesAgo(-4))
+        try await phone.another(2).register(1, at: .minutesAgo(-4))
+        try await phone.another(3).register(2, in: TestInstallation.device, at: .minutesAgo(-4))
+        try await phone.another(4).put(nil, metadata: ["build": 7], at: .minutesAgo(-4))
+        for number in 1...4 { try await phone.another(number).logOut(at: nil) }
         #expect(try await phone.record()?.aliases == nil)
+        #expect(try await phone.another(2).token() == nil)
+        #expect(try await phone.another(3).token(in: TestInstallation.device) == nil)
+        #expect(try await phone.another(4).record()?.metadata == nil)
     }
 
     @Test func timesFarAheadAreRefused() async throws {

@@ -64,6 +64,15 @@ struct RegistrationBatch {
         """
     }
 
+    /// The request called `q` is not refused for its time.
+    static let isTimely = "coalesce(q.observed_at <= now() + interval '5 minutes', true)"
+
+    /// The activities whose requests are not refused for their time. Of the others' rows the outcome, which the
+    /// statements after the merge read, is that of an earlier request.
+    var timelyIDs: SQL {
+        "ARRAY(SELECT q.activity_id FROM \(sql: claims) WHERE \(unescaped: Self.isTimely))"
+    }
+
     /// Activity, token and time alone, for the statements that need no more.
     var claims: SQL {
         "unnest(\(activityIDs), \(tokens), \(observedAt)) AS q (activity_id, token, observed_at)"

@@ -163,7 +163,7 @@ struct RegistrationStatements {
         UPDATE activities a SET outcome = 'reactivated', revision = a.revision + 1
         FROM token_values t
         WHERE a.app_number = \(app) AND a.environment = \(environment)::apns_environment
-            AND a.activity_id = ANY(\(batch.activityIDs)) AND a.outcome IN ('refreshed', 'reactivated')
+            AND a.activity_id = ANY(\(sql: batch.timelyIDs)) AND a.outcome IN ('refreshed', 'reactivated')
             AND t.app_number = a.app_number AND t.environment = a.environment AND t.token_digest = a.token_digest
             AND t.activity_id = a.activity_id
             AND a.previous_claimed_at <= greatest(t.dead_at, t.quarantined_at)
@@ -178,7 +178,7 @@ struct RegistrationStatements {
             SELECT a.outcome::text AS type, \(unescaped: EventStatements.columns(of: "a"))
             FROM activities a
             WHERE a.app_number = \(app) AND a.environment = \(environment)::apns_environment
-                AND a.activity_id = ANY(\(batch.activityIDs)) AND a.outcome IN ('registered', 'rotated', 'reactivated')
+                AND a.activity_id = ANY(\(sql: batch.timelyIDs)) AND a.outcome IN ('registered', 'rotated', 'reactivated')
             UNION ALL
             SELECT 'taken-over', \(unescaped: EventStatements.columns(of: "loser"))
             FROM (\(sql: RetirementStatements.losers(batch, in: scope))) AS loser
@@ -188,7 +188,7 @@ struct RegistrationStatements {
             FROM activities a JOIN token_values t ON t.app_number = a.app_number AND t.environment = a.environment
                 AND t.token_digest = a.token_digest AND t.activity_id = a.activity_id
             WHERE a.app_number = \(app) AND a.environment = \(environment)::apns_environment
-                AND a.activity_id = ANY(\(batch.activityIDs)) AND a.outcome IN ('registered', 'rotated')
+                AND a.activity_id = ANY(\(sql: batch.timelyIDs)) AND a.outcome IN ('registered', 'rotated')
                 AND a.token_claimed_at <= t.dead_at
             """,
             by: who,
