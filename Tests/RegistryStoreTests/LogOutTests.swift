@@ -144,6 +144,22 @@ import Testing
         #expect(try await activity.another("new").currentToken() == .sample(4))
     }
 
+    /// Activities that are known by an alias and their installation: what comes after the log-out is a new one.
+    @Test(arguments: [true, false])
+    func namedActivitiesBeginAnewAfterALogOut(isKnownBefore: Bool) async throws {
+        let phone = try await TestInstallation.make()
+        let identity = TestIdentity(database: phone.database, scope: phone.scope, alias: "order-42")
+        let owner = ActivityOwner.installation(phone.hash)
+        if isKnownBefore { try await identity.post(1, at: t0, owner: owner) }
+        try await phone.logOut(at: after(1))
+        let late = await identity.problem { try await identity.post(1, at: t0, owner: owner) }
+        #expect(late?.code == .activityEnded && late?.activity?.endedAt == after(1))
+        #expect(try await identity.tokens() == [])
+        #expect(try await identity.post(2, at: after(2), owner: owner).outcome == .registered)
+        #expect(try await identity.post(3, owner: owner).outcome == .rotated)
+        #expect(try await identity.tokens() == [.sample(3)])
+    }
+
     @Test func lateLogOutLeavesWhatIsNewer() async throws {
         let phone = try await TestInstallation.make()
         try await phone.put([alias], at: after(2))
@@ -159,12 +175,16 @@ import Testing
     }
 
     @Test func logOutWithoutATimeTakesWhatAFastClockObserved() async throws {
-        let phone = try await TestInstallation.make()
-        try await phone.put([alias], at: .minutesAgo(-2))
-        try await phone.register(1, at: .minutesAgo(-4))
-        try await phone.logOut(at: nil)
-        #expect(try await phone.token() == nil)
+        let phone = try await TestInstallation.make(1)
+        try await phone.put([alias], at: .minutesAgo(-4))
+        try await phone.another(2).register(1, at: .minutesAgo(-4))
+        try await phone.another(3).register(2, in: TestInstallation.device, at: .minutesAgo(-4))
+        try await phone.another(4).put(nil, metadata: ["build": 7], at: .minutesAgo(-4))
+        for number in 1...4 { try await phone.another(number).logOut(at: nil) }
         #expect(try await phone.record()?.aliases == nil)
+        #expect(try await phone.another(2).token() == nil)
+        #expect(try await phone.another(3).token(in: TestInstallation.device) == nil)
+        #expect(try await phone.another(4).record()?.metadata == nil)
     }
 
     @Test func timesFarAheadAreRefused() async throws {

@@ -92,6 +92,12 @@ import Testing
         #expect(try await activity.record() == nil)
         #expect(try await activity.register(1, at: .minutesAgo(-4)).outcome == .registered)
         await #expect(throws: Problem.self) { try await activity.end(at: .minutesAgo(-6)) }
+        // Nor is anything told of it: the row's last outcome is that of an earlier request.
+        #expect(await activity.problem { try await activity.register(2, at: .minutesAgo(-6)) }?.code == .clockSkew)
+        #expect(try await activity.events() == ["registered"])
+        try await activity.end()
+        await #expect(throws: Problem.self) { try await activity.end(at: .minutesAgo(-6)) }
+        #expect(try await activity.events() == ["registered", "ended"])
     }
 
     // MARK: R4

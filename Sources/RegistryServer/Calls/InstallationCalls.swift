@@ -26,7 +26,9 @@ extension ScopedCall {
         let installation = readInstallation(&json, &parameters)
         let profile = InstallationProfile(from: &json)
         parameters.add(json.faults)
-        let answer = try await registry.put(profile, for: parameters.checked(installation), in: scope, by: who)
+        let hash = try parameters.checked(installation)
+        try checkAliases(profile.aliases)
+        let answer = try await registry.put(profile, for: hash, in: scope, by: who)
         return .json(answer.isNew ? .created : .ok, answer)
     }
 

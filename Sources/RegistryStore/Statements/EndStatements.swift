@@ -16,7 +16,7 @@ struct EndStatements {
             SELECT q.activity_id, coalesce(\(observedAt), clock_timestamp()) AS ended_at FROM unnest(\(ids)) AS q (activity_id)
             WHERE coalesce(\(observedAt) <= now() + interval '5 minutes', true)
             """
-        return [merge(source, reason: reason)] + consequences(ids)
+        return [merge(source, reason: reason)] + consequences(ids, observedAt: observedAt)
     }
 
     /// Ends up to `limit` of the activities that bear the alias and have not ended.
@@ -38,8 +38,11 @@ struct EndStatements {
     }
 
     /// What must follow in the same transaction for the activities that ``merge`` ended.
-    func consequences(_ ids: [String]) -> [SQL] {
-        [RetirementStatements.ended(ids, in: scope), AliasRowStatements.close(ids, in: scope), event(ids)]
+    func consequences(_ ids: [String], observedAt: Date? = nil) -> [SQL] {
+        [
+            RetirementStatements.ended(ids, in: scope), AliasRowStatements.close(ids, in: scope),
+            event(ids, observedAt: observedAt),
+        ]
     }
 
     /// The tombstone is the activity's own row and its state absorbs all others (R4); always writes (R1).
@@ -78,13 +81,14 @@ struct EndStatements {
         )
     }
 
-    private func event(_ ids: [String]) -> SQL {
+    private func event(_ ids: [String], observedAt: Date?) -> SQL {
         EventStatements.insertion(
             """
             SELECT 'ended' AS type, \(unescaped: EventStatements.columns(of: "a"))
             FROM activities a
             WHERE a.app_number = \(app) AND a.environment = \(environment)::apns_environment
                 AND a.activity_id = ANY(\(ids)) AND a.outcome = 'ended'
+                AND \(sql: TokenSlotRows.isTimely(observedAt))
             """,
             by: who,
             in: scope

@@ -23,10 +23,13 @@ struct MergedActivity {
         stored.token_claimed_at, stored.previous_claimed_at
         """
 
-    /// What ``ActivityAnswer`` is made of, of the row called `row`.
+    /// What ``ActivityAnswer`` is made of, of the row called `row`. One that had started when its installation logged
+    /// out has ended, also when it became known later.
     static func stateColumns(_ row: String) -> String {
         """
-        \(row).end_reason::text, \(row).ended_at, coalesce(\(row).token_observed_at, \(row).last_observed_at), \
+        \(row).end_reason::text, coalesce(\(row).ended_at, (SELECT i.removed_at FROM installations i \
+        WHERE i.app_number = \(row).app_number AND i.environment = \(row).environment \
+        AND i.installation_hash = \(row).installation_hash AND i.removed_at >= \(row).started_at)), coalesce(\(row).token_observed_at, \(row).last_observed_at), \
         \(row).confirmed_at, \(row).expires_at, \(row).revision, \
         CASE WHEN \(row).ended_at IS NOT NULL THEN 'ended' WHEN \(row).expires_at <= now() THEN 'expired' \
         ELSE coalesce((SELECT CASE WHEN i.removed_at >= \(row).started_at THEN 'ended' \

@@ -67,6 +67,13 @@ struct RegistrationBatch {
         """
     }
 
+    /// The request called `q` is not refused for its time.
+    static let isTimely = "coalesce(q.observed_at <= now() + interval '5 minutes', true)"
+
+    /// This transaction wrote the row of activity `a`. Where a request was refused whole, its outcome, which the
+    /// statements after the merge read, is that of an earlier one.
+    static let isMerged = "a.xmin = pg_current_xact_id()::xid"
+
     /// Activity, token, time and caller alone, for the statements that need no more.
     var claims: SQL {
         "unnest(\(activityIDs), \(tokens), \(observedAt), \(callers)) AS q (activity_id, token, observed_at, who)"

@@ -183,7 +183,8 @@ struct RegistrationStatements {
         UPDATE activities a SET outcome = 'reactivated', revision = a.revision + 1
         FROM token_values t
         WHERE a.app_number = \(app) AND a.environment = \(environment)::apns_environment
-            AND a.activity_id = ANY(\(batch.activityIDs)) AND a.outcome IN ('refreshed', 'reactivated')
+            AND a.activity_id = ANY(\(batch.activityIDs)) AND \(unescaped: RegistrationBatch.isMerged)
+            AND a.outcome IN ('refreshed', 'reactivated')
             AND t.app_number = a.app_number AND t.environment = a.environment AND t.token_digest = a.token_digest
             AND t.activity_id = a.activity_id
             AND a.previous_claimed_at <= greatest(t.dead_at, t.quarantined_at)
@@ -199,7 +200,7 @@ struct RegistrationStatements {
             FROM \(sql: batch.claims)
             JOIN activities a ON a.app_number = \(app) AND a.environment = \(environment)::apns_environment
                 AND a.activity_id = q.activity_id
-            WHERE a.outcome IN ('registered', 'rotated', 'reactivated')
+            WHERE \(unescaped: RegistrationBatch.isMerged) AND a.outcome IN ('registered', 'rotated', 'reactivated')
             UNION ALL
             SELECT 'taken-over', loser.claimed_by, \(unescaped: EventStatements.columns(of: "loser"))
             FROM (\(sql: RetirementStatements.losers(batch, in: scope))) AS loser
@@ -211,7 +212,7 @@ struct RegistrationStatements {
                 AND a.activity_id = q.activity_id
             JOIN token_values t ON t.app_number = a.app_number AND t.environment = a.environment
                 AND t.token_digest = a.token_digest AND t.activity_id = a.activity_id
-            WHERE a.outcome IN ('registered', 'rotated') AND a.token_claimed_at <= t.dead_at
+            WHERE \(unescaped: RegistrationBatch.isMerged) AND a.outcome IN ('registered', 'rotated') AND a.token_claimed_at <= t.dead_at
             """,
             in: scope
         )

@@ -28,6 +28,7 @@ enum RetirementStatements {
         FROM \(sql: batch.claims)
         JOIN token_values t ON t.app_number = \(scope.app.number)
             AND t.environment = \(scope.environment.rawValue)::apns_environment AND t.token_digest = sha256(q.token)
+            AND \(unescaped: RegistrationBatch.isTimely)
         JOIN activities loser ON loser.app_number = t.app_number AND loser.environment = t.environment
             AND loser.activity_id = ANY(ARRAY[t.displaced_activity_id, q.activity_id])
             AND loser.activity_id <> t.activity_id AND loser.token_digest = t.token_digest

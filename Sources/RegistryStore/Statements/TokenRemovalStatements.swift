@@ -65,16 +65,16 @@ struct TokenRemovalStatements {
             UPDATE \(unescaped: slot.table) r SET touched_at = clock_timestamp()
             WHERE \(sql: rows.isIt("r")) AND r.token IS NOT NULL RETURNING 1
             """,
-            """
-            UPDATE token_values t SET quarantined_at = NULL, quarantined_kind = NULL, quarantine_reason = NULL,
-                effect = CASE WHEN t.quarantined_at IS NULL THEN 'none' ELSE 'released' END::token_effect,
-                touched_at = clock_timestamp()
-            WHERE \(sql: isItsValue)
-            """,
+            // Before the release, for afterwards nobody could tell that there was one.
             event(
                 "released",
-                where: "EXISTS (SELECT FROM token_values t WHERE \(sql: isItsValue) AND t.effect = 'released')"
+                where: "EXISTS (SELECT FROM token_values t WHERE \(sql: isItsValue) AND t.quarantined_at IS NOT NULL)"
             ),
+            """
+            UPDATE token_values t SET quarantined_at = NULL, quarantined_kind = NULL, quarantine_reason = NULL,
+                effect = 'none', touched_at = clock_timestamp()
+            WHERE \(sql: isItsValue)
+            """,
         ]
     }
 

@@ -48,6 +48,20 @@ extension Probe {
         )
         .after(report(67, 410))
         .fails(.tokenUnregistered),
+        Probe(
+            "putDeviceToken",
+            "that is dead",
+            .put("…/installations/phone-11/device-token", Sample.registration(68, minutesAgo: 5))
+        )
+        .after(report(68, 410))
+        .fails(.tokenUnregistered),
+        Probe(
+            "putStartToken",
+            "that is dead",
+            .put("…/installations/phone-11/start-tokens/Order", Sample.registration(69, minutesAgo: 5))
+        )
+        .after(report(69, 410))
+        .fails(.tokenUnregistered),
         Probe("releaseActivity", "quarantined", .post("…/activities/fed-5/release"))
             .after(put("fed-5", 66), report(66, 400, reason: "BadDeviceToken"))
             .gives(200, ["released": 1]),

@@ -60,6 +60,12 @@ extension Probe {
             post("match-9", 91, nil, ["aliases": ["userId": "u-1"]]).with(client).with("X-Installation-Id", "phone-9")
         )
         .fails(.aliasNotAllowed),
+        Probe(
+            "putInstallation",
+            "of another user",
+            .put("…/installations/phone-9", ["aliases": ["userId": "u-1"]]).with(client)
+        )
+        .fails(.aliasNotAllowed),
         Probe("registerActivityByAlias", "by a key for nobody", post("match-9", 91).with(client))
             .fails(.installationRequired),
     ]
