@@ -5,16 +5,18 @@ import RegistryCore
 extension Registry {
     /// Registers, rotates or refreshes an activity's token.
     ///
+    /// - Parameter claimant: by what right; a client's registration counts as of its own subject and installation.
     /// - Throws: `superseded`, `tokenKindConflict`, `tokenUnregistered`, `activityEnded`, `activityExpired`,
-    ///   `clockSkew`.
+    ///   `clockSkew`, `notYours`.
     public func register(
         _ registration: ActivityRegistration,
         as id: ActivityID,
         in scope: Scope,
-        by who: String
+        by who: String,
+        claimant: Claimant = .any
     ) async throws -> RegistrationAnswer {
         let results = try await write { session in
-            try Self.merge([(id.rawValue, registration)], in: scope, by: who) { try session.pipeline($0) }
+            try Self.merge([(id.rawValue, registration)], in: scope, by: who, claimant) { try session.pipeline($0) }
         }
         return try results[0].get()
     }
@@ -28,15 +30,18 @@ extension Registry {
         _ registrations: [(id: String, registration: ActivityRegistration)],
         in scope: Scope,
         by who: String,
+        _ claimant: Claimant = .any,
         _ run: ([SQL]) throws -> [PostgresResult]
     ) throws -> [Result<RegistrationAnswer, Problem>] {
         var results: [Int: Result<RegistrationAnswer, Problem>] = [:]
         var open = Array(registrations.indices)
         while !open.isEmpty {
-            var batch = RegistrationBatch()
-            let round = open.filter { batch.add(registrations[$0].registration, as: registrations[$0].id) }
+            var batch = RegistrationBatch(isGuarded: claimant != .any)
+            let round = open.filter {
+                batch.add(claimant.sign(registrations[$0].registration), as: registrations[$0].id)
+            }
             open.removeAll(where: round.contains)
-            let answers = try Self.merge(batch, in: scope, by: who, run)
+            let answers = try Self.merge(batch, in: scope, by: who, claimant, run)
             for index in round {
                 results[index] = try answers.answer(to: registrations[index].registration, as: registrations[index].id)
             }
@@ -48,6 +53,7 @@ extension Registry {
         _ batch: RegistrationBatch,
         in scope: Scope,
         by who: String,
+        _ claimant: Claimant,
         _ run: ([SQL]) throws -> [PostgresResult]
     ) throws -> RegistrationAnswers {
         let statements = RegistrationStatements(batch: batch, scope: scope, who: who)
@@ -57,7 +63,8 @@ extension Registry {
             owners: results[statements.ownershipIndex]
         )
         if answers.merged.count < batch.activityIDs.count {
-            answers.refusalFacts = try run([Refusal.facts(in: scope)])[0][0]
+            let refused = batch.activityIDs.filter { answers.merged[$0] == nil }
+            answers.refusalFacts = try run([Refusal.facts(about: refused, for: claimant, in: scope)])[0][0]
         }
         return answers
     }
@@ -85,7 +92,7 @@ struct RegistrationAnswers {
         to registration: ActivityRegistration,
         as id: String
     ) throws -> Result<RegistrationAnswer, Problem> {
-        guard let activity = merged[id] else { return .failure(try refusal(of: registration)) }
+        guard let activity = merged[id] else { return .failure(try refusal(of: registration, as: id)) }
         switch activity.outcome {
         case "refused": return .failure(.init(.activityEnded, "The activity has ended; an id is used once.", activity))
         case "expired": return .failure(.init(.activityExpired, "The activity's lifetime is over.", activity))
@@ -111,9 +118,9 @@ struct RegistrationAnswers {
         return .success(RegistrationAnswer(outcome: .reactivated, activity: answer))
     }
 
-    private func refusal(of registration: ActivityRegistration) throws -> Problem {
+    private func refusal(of registration: ActivityRegistration, as id: String) throws -> Problem {
         guard let refusalFacts else { return Problem(.internalError, "The registry could not carry out the request.") }
-        return try Refusal(of: registration.observedAt, refusalFacts).problem
+        return try Refusal(of: registration.observedAt, as: id, refusalFacts).problem
     }
 }
 

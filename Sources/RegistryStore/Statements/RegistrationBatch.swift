@@ -7,6 +7,8 @@ import RegistryCore
 /// No activity and no token value occurs twice in a batch: one `INSERT … ON CONFLICT` cannot touch a row twice, and
 /// what follows an activity's merge in the transaction reads what exactly one request did to it.
 struct RegistrationBatch {
+    /// The requests are clients', each the own one of its subject and installation: records of others stay untouched.
+    let isGuarded: Bool
     private(set) var activityIDs: [String] = []
     private var tokens: [[UInt8]?] = []
     private var observedAt: [Date?] = []
@@ -20,6 +22,8 @@ struct RegistrationBatch {
     private var metadata: [JSONB?] = []
     private var activitySet: Set<String> = []
     private var tokenSet: Set<PushToken> = []
+
+    init(isGuarded: Bool = false) { self.isGuarded = isGuarded }
 
     var isEmpty: Bool { activityIDs.isEmpty }
 
@@ -67,5 +71,30 @@ struct RegistrationBatch {
     /// Activity, token and time alone, for the statements that need no more.
     var claims: SQL {
         "unnest(\(activityIDs), \(tokens), \(observedAt)) AS q (activity_id, token, observed_at)"
+    }
+
+    /// The claims that the merge before took in. Of a record that is another's it locked the row, so this still holds.
+    func mergedClaims(in scope: Scope) -> SQL {
+        let isInTime: SQL = "(c.observed_at IS NULL OR c.observed_at <= now() + interval '5 minutes')"
+        guard isGuarded else {
+            return """
+                (SELECT * FROM unnest(\(activityIDs), \(tokens), \(observedAt)) AS c (activity_id, token, observed_at)
+                WHERE \(sql: isInTime)) AS q
+                """
+        }
+        return """
+            (SELECT c.activity_id, c.token, c.observed_at
+            FROM unnest(\(activityIDs), \(tokens), \(observedAt), \(installations), \(subjects))
+                AS c (activity_id, token, observed_at, installation_hash, subject)
+            JOIN activities own ON own.app_number = \(scope.app.number)
+                AND own.environment = \(scope.environment.rawValue)::apns_environment AND own.activity_id = c.activity_id
+            WHERE \(sql: isInTime)
+                AND \(sql: Ownership.permits("own", subject: "c.subject", installation: "c.installation_hash"))) AS q
+            """
+    }
+
+    /// The activities of ``mergedClaims(in:)``, as an array.
+    func mergedIDs(in scope: Scope) -> SQL {
+        "ARRAY(SELECT q.activity_id FROM \(sql: mergedClaims(in: scope)))"
     }
 }

@@ -125,9 +125,14 @@ struct RegistrationStatements {
             AND NOT \(sql: isErased)
         ORDER BY r.activity_id
         ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET \(unescaped: ActivityMerge.assignments)
+        \(sql: batch.isGuarded ? Self.permitted : "")
         RETURNING \(unescaped: MergedActivity.columns)
         """
     }
+
+    /// Another's record is not touched and not returned.
+    private static let permitted: SQL =
+        "WHERE \(sql: Ownership.permits("stored", subject: "excluded.subject", installation: "excluded.installation_hash"))"
 
     /// What was erased does not come back (the row of the app is called `app`).
     private var isErased: SQL {
@@ -155,11 +160,10 @@ struct RegistrationStatements {
         INSERT INTO token_values AS stored (app_number, environment, token_digest, activity_id, observed_at)
         SELECT a.app_number, a.environment, sha256(q.token), a.activity_id,
             coalesce(q.observed_at, a.token_observed_at)
-        FROM \(sql: batch.claims)
+        FROM \(sql: batch.mergedClaims(in: scope))
         JOIN activities a ON a.app_number = \(app) AND a.environment = \(environment)::apns_environment
             AND a.activity_id = q.activity_id
-        WHERE q.token IS NOT NULL AND CASE WHEN q.observed_at IS NULL THEN a.token_digest = sha256(q.token)
-            ELSE q.observed_at <= now() + interval '5 minutes' END
+        WHERE q.token IS NOT NULL AND (q.observed_at IS NOT NULL OR a.token_digest = sha256(q.token))
         ORDER BY 3
         ON CONFLICT (app_number, environment, token_digest) DO UPDATE SET
             activity_id = CASE WHEN \(unescaped: Self.claimsMore) THEN excluded.activity_id ELSE stored.activity_id END,
@@ -184,7 +188,7 @@ struct RegistrationStatements {
         UPDATE activities a SET outcome = 'reactivated', revision = a.revision + 1
         FROM token_values t
         WHERE a.app_number = \(app) AND a.environment = \(environment)::apns_environment
-            AND a.activity_id = ANY(\(batch.activityIDs)) AND a.outcome IN ('refreshed', 'reactivated')
+            AND a.activity_id = ANY(\(sql: batch.mergedIDs(in: scope))) AND a.outcome IN ('refreshed', 'reactivated')
             AND t.app_number = a.app_number AND t.environment = a.environment AND t.token_digest = a.token_digest
             AND t.activity_id = a.activity_id
             AND a.previous_claimed_at <= greatest(t.dead_at, t.quarantined_at)
@@ -199,7 +203,8 @@ struct RegistrationStatements {
             SELECT a.outcome::text AS type, \(unescaped: EventStatements.columns(of: "a"))
             FROM activities a
             WHERE a.app_number = \(app) AND a.environment = \(environment)::apns_environment
-                AND a.activity_id = ANY(\(batch.activityIDs)) AND a.outcome IN ('registered', 'rotated', 'reactivated')
+                AND a.activity_id = ANY(\(sql: batch.mergedIDs(in: scope)))
+                AND a.outcome IN ('registered', 'rotated', 'reactivated')
             UNION ALL
             SELECT 'taken-over', \(unescaped: EventStatements.columns(of: "loser"))
             FROM (\(sql: RetirementStatements.losers(batch, in: scope))) AS loser
@@ -209,7 +214,7 @@ struct RegistrationStatements {
             FROM activities a JOIN token_values t ON t.app_number = a.app_number AND t.environment = a.environment
                 AND t.token_digest = a.token_digest AND t.activity_id = a.activity_id
             WHERE a.app_number = \(app) AND a.environment = \(environment)::apns_environment
-                AND a.activity_id = ANY(\(batch.activityIDs)) AND a.outcome IN ('registered', 'rotated')
+                AND a.activity_id = ANY(\(sql: batch.mergedIDs(in: scope))) AND a.outcome IN ('registered', 'rotated')
                 AND a.token_claimed_at <= t.dead_at
             """,
             by: who,

@@ -7,7 +7,7 @@ enum RetirementStatements {
     static func registered(_ batch: RegistrationBatch, in scope: Scope) -> SQL {
         insertion(
             """
-            \(sql: displaced(batch.activityIDs, in: scope))
+            \(sql: displaced(batch.mergedIDs(in: scope), in: scope))
             UNION ALL
             SELECT loser.app_number, loser.environment, loser.activity_id, loser.token_digest, loser.token_observed_at,
                 'taken-over'::retirement_reason
@@ -18,14 +18,14 @@ enum RetirementStatements {
 
     /// The last tokens of activities that were ended.
     static func ended(_ activityIDs: [String], in scope: Scope) -> SQL {
-        insertion(displaced(activityIDs, in: scope))
+        insertion(displaced("\(activityIDs)", in: scope))
     }
 
     /// Activities whose token belongs to another one since the batch's requests, or did before them.
     static func losers(_ batch: RegistrationBatch, in scope: Scope) -> SQL {
         """
         SELECT loser.*, loser.activity_id IS NOT DISTINCT FROM t.displaced_activity_id AS displaced
-        FROM \(sql: batch.claims)
+        FROM \(sql: batch.mergedClaims(in: scope))
         JOIN token_values t ON t.app_number = \(scope.app.number)
             AND t.environment = \(scope.environment.rawValue)::apns_environment AND t.token_digest = sha256(q.token)
         JOIN activities loser ON loser.app_number = t.app_number AND loser.environment = t.environment
@@ -48,7 +48,7 @@ enum RetirementStatements {
 
     /// A displaced token was rotated away; the token that an ended activity had last is retired by its end. Which of
     /// the two holds depends on the merged row alone, not on what came first.
-    private static func displaced(_ activityIDs: [String], in scope: Scope) -> SQL {
+    private static func displaced(_ activityIDs: SQL, in scope: Scope) -> SQL {
         """
         SELECT a.app_number, a.environment, a.activity_id, d.token_digest, d.observed_at, d.reason::retirement_reason
         FROM activities a CROSS JOIN LATERAL (
@@ -56,7 +56,7 @@ enum RetirementStatements {
                 (CASE WHEN a.ended_at IS NOT NULL THEN a.token_digest END, a.token_observed_at, 'ended')
         ) AS d (token_digest, observed_at, reason)
         WHERE a.app_number = \(scope.app.number) AND a.environment = \(scope.environment.rawValue)::apns_environment
-            AND a.activity_id = ANY(\(activityIDs)) AND d.token_digest IS NOT NULL
+            AND a.activity_id = ANY(\(sql: activityIDs)) AND d.token_digest IS NOT NULL
         """
     }
 
