@@ -5,20 +5,23 @@ import RegistryCore
 extension Registry {
     /// Ends an activity, known or not. Ending twice is not an error.
     ///
-    /// - Throws: `clockSkew`.
+    /// - Parameter claimant: by what right; the tombstone of an activity never seen is the claimant's.
+    /// - Throws: `clockSkew`, `notYours`.
     public func end(
         _ id: ActivityID,
         reason: EndReason,
         observedAt: Date?,
         in scope: Scope,
-        by who: String
+        by who: String,
+        claimant: Claimant = .any
     ) async throws {
-        let statements = EndStatements(scope: scope, who: who)
+        let statements = EndStatements(scope: scope, who: who, claimant: claimant)
+        let facts = Refusal.facts(about: [id.rawValue], for: claimant, in: scope)
         try await write { session in
             let all = statements.end([id.rawValue], reason: reason, observedAt: observedAt)
-            let ended = try session.pipeline(all + [Refusal.facts(in: scope)])
+            let ended = try session.pipeline(all + [facts])
             guard ended[0].isEmpty else { return }
-            let refusal = try Refusal(of: observedAt, ended[all.count][0])
+            let refusal = try Refusal(of: observedAt, as: id.rawValue, ended[all.count][0])
             // What was erased is over as it is.
             if case .erased = refusal { return }
             throw refusal.problem

@@ -5,12 +5,18 @@ import RegistryCore
 extension Registry {
     /// Takes in all running activities of an installation as one transaction (R9).
     ///
+    /// The state of an installation is what it says it is, whoever is signed in there: a signed-in user takes the
+    /// installation over. Items about activities of others get `notYours`, count for nothing, and so fall out where they
+    /// are of this installation.
+    ///
+    /// - Parameter claimant: by what right; a client names this same installation.
     /// - Throws: `clockSkew`; faults of items are in the answer.
     public func apply(
         _ state: FullState,
         of installation: InstallationHash,
         in scope: Scope,
-        by who: String
+        by who: String,
+        claimant: Claimant = .any
     ) async throws -> FullStateAnswer {
         let statements = FullStateStatements(
             installation: installation,
@@ -20,17 +26,19 @@ extension Registry {
         )
         return try await write { session in
             try session.transaction { transaction in
-                try Self.lock(state, statements, transaction)
+                try Self.lock(state, statements, claimant, transaction)
                 let requests = state.items.map { item in
                     RegistrationRequest(
                         id: item.activityID.rawValue,
                         registration: item.observed(at: state.observedAt, by: installation),
                         who: who,
+                        claimant: claimant,
                         scope: scope
                     )
                 }
                 let results = try Self.merge(requests, in: scope) { try transaction.pipeline($0) }
-                let ended = try Self.dismiss(state, statements, transaction)
+                let present = zip(state.listedIDs, results).filter { !$1.isOfAnother }.map(\.0)
+                let ended = try Self.dismiss(present, statements, transaction)
                 return FullStateAnswer(results: zip(state.items, results).map { $0.result($1) }, ended: ended)
             }
         }
@@ -39,22 +47,25 @@ extension Registry {
     private static func lock(
         _ state: FullState,
         _ statements: FullStateStatements,
+        _ claimant: Claimant,
         _ transaction: borrowing PostgresTransaction
     ) throws {
-        let results = try transaction.pipeline([
-            statements.lockInstallation, Refusal.facts(in: statements.scope), statements.lock(listed: state.listedIDs),
-        ])
+        let results = try transaction.pipeline(
+            [
+                statements.lockInstallation, Refusal.facts(in: statements.scope),
+                statements.lock(listed: state.listedIDs),
+            ] + Ownership.takeOver(statements.installation, by: claimant, in: statements.scope)
+        )
         guard !results[0].isEmpty else {
             throw try Refusal(of: state.observedAt, results[1][0]).problem
         }
     }
 
     private static func dismiss(
-        _ state: FullState,
+        _ listed: [String],
         _ statements: FullStateStatements,
         _ transaction: borrowing PostgresTransaction
     ) throws -> [ActivityID] {
-        let listed = state.listedIDs
         let statements = [statements.remember, statements.dismissal(listed: listed), statements.event(listed: listed)]
         let dismissed = try transaction.pipeline(statements, finishing: true)[1]
         return try dismissed.rows.map { try $0.column(0, as: String.self) }.sorted().compactMap { try? ActivityID($0) }
@@ -63,6 +74,13 @@ extension Registry {
 
 extension FullState {
     fileprivate var listedIDs: [String] { items.map(\.activityID.rawValue) }
+}
+
+extension Result<RegistrationAnswer, Problem> {
+    fileprivate var isOfAnother: Bool {
+        guard case .failure(let problem) = self else { return false }
+        return problem.code == .notYours
+    }
 }
 
 extension FullState.Item {

@@ -5,16 +5,24 @@ import RegistryCore
 extension Registry {
     /// Registers, rotates or refreshes an activity's token.
     ///
+    /// - Parameter claimant: by what right; a client's registration counts as of its own subject and installation.
     /// - Throws: `superseded`, `tokenKindConflict`, `tokenUnregistered`, `activityEnded`, `activityExpired`,
-    ///   `clockSkew`.
+    ///   `clockSkew`, `notYours`.
     public func register(
         _ registration: ActivityRegistration,
         as id: ActivityID,
         in scope: Scope,
-        by who: String
+        by who: String,
+        claimant: Claimant = .any
     ) async throws -> RegistrationAnswer {
         try await registrations.submit(
-            RegistrationRequest(id: id.rawValue, registration: registration, who: who, scope: scope)
+            RegistrationRequest(
+                id: id.rawValue,
+                registration: registration,
+                who: who,
+                claimant: claimant,
+                scope: scope
+            )
         )
     }
 
@@ -31,15 +39,12 @@ extension Registry {
         var results: [Int: Result<RegistrationAnswer, Problem>] = [:]
         var open = Array(registrations.indices)
         while !open.isEmpty {
-            var batch = RegistrationBatch()
+            var batch = RegistrationBatch(isGuarded: registrations[open[0]].isGuarded)
             let round = open.filter { batch.add(registrations[$0]) }
             open.removeAll(where: Set(round).contains)
             let answers = try Self.merge(batch, in: scope, run)
             for index in round {
-                results[index] = try answers.answer(
-                    to: registrations[index].registration,
-                    as: registrations[index].id
-                )
+                results[index] = try answers.answer(to: registrations[index])
             }
         }
         return registrations.indices.compactMap { results[$0] }
@@ -57,7 +62,7 @@ extension Registry {
             owners: results[statements.ownershipIndex]
         )
         if answers.merged.count < batch.activityIDs.count {
-            answers.refusalFacts = try run([Refusal.facts(in: scope)])[0][0]
+            answers.refusalFacts = try run([Refusal.facts(about: batch, in: scope)])[0][0]
         }
         return answers
     }
@@ -66,9 +71,22 @@ extension Registry {
 /// A registration of one activity, with all that its statements need to know.
 struct RegistrationRequest: Sendable {
     let id: String
-    var registration: ActivityRegistration
+    let registration: ActivityRegistration
     let who: String
+    /// By what right.
+    let claimant: Claimant
     let scope: Scope
+
+    /// A client's own, by its subject and installation; a backend's may be about any record.
+    var isGuarded: Bool { claimant != .any }
+
+    init(id: String, registration: ActivityRegistration, who: String, claimant: Claimant = .any, scope: Scope) {
+        self.id = id
+        self.registration = claimant.sign(registration)
+        self.who = who
+        self.claimant = claimant
+        self.scope = scope
+    }
 
     /// Registrations of many callers share statements and a commit. Those of one activity or token follow one another.
     static func batcher(_ units: UnitsOfWork, patience: Duration) -> Batcher<RegistrationRequest, RegistrationAnswer> {
@@ -78,9 +96,9 @@ struct RegistrationRequest: Sendable {
             capacity: 10_000,
             patience: patience,
             select: { candidates in
-                var batch = RegistrationBatch()
-                guard let scope = candidates.first?.scope else { return [] }
-                return candidates.map { $0.scope.sharesStatements(with: scope) && batch.add($0) }
+                guard let first = candidates.first else { return [] }
+                var batch = RegistrationBatch(isGuarded: first.isGuarded)
+                return candidates.map { $0.scope.sharesStatements(with: first.scope) && batch.add($0) }
             },
             perform: { requests in
                 try await units.write { session in
@@ -109,11 +127,8 @@ struct RegistrationAnswers {
         }
     }
 
-    func answer(
-        to registration: ActivityRegistration,
-        as id: String
-    ) throws -> Result<RegistrationAnswer, Problem> {
-        guard let activity = merged[id] else { return .failure(try refusal(of: registration)) }
+    func answer(to request: RegistrationRequest) throws -> Result<RegistrationAnswer, Problem> {
+        guard let activity = merged[request.id] else { return .failure(try refusal(of: request)) }
         // One that a log-out ended before it became known is not written down as ended, but it is.
         guard activity.outcome != "refused", activity.answer.state != .ended else {
             return .failure(Problem(.activityEnded, "The activity has ended; an id is used once.", activity))
@@ -124,7 +139,7 @@ struct RegistrationAnswers {
             let detail = "A registration with a later observedAt is current."
             return .failure(Problem(.superseded, detail, activity, "rotated"))
         default:
-            let token = registration.token == nil ? nil : activity.tokenDigest.flatMap { tokens[$0] }
+            let token = request.registration.token == nil ? nil : activity.tokenDigest.flatMap { tokens[$0] }
             return accepted(activity, token)
         }
     }
@@ -142,9 +157,9 @@ struct RegistrationAnswers {
         return .success(RegistrationAnswer(outcome: .reactivated, activity: answer))
     }
 
-    private func refusal(of registration: ActivityRegistration) throws -> Problem {
+    private func refusal(of request: RegistrationRequest) throws -> Problem {
         guard let refusalFacts else { return Problem(.internalError, "The registry could not carry out the request.") }
-        return try Refusal(of: registration.observedAt, refusalFacts).problem
+        return try Refusal(of: request.registration.observedAt, as: request.id, refusalFacts).problem
     }
 }
 

@@ -68,8 +68,15 @@ extension ScopedCall {
     /// a stranger with the same key a stranger.
     ///
     /// - Throws: `installation-required`.
-    func checkInstallation(_ installation: InstallationHash?) throws(Problem) {
-        guard call.principal.role == .client, call.principal.subject == nil, installation == nil else { return }
+    func checkInstallation(_ installation: InstallationHash?) throws(Problem) { _ = try findClaimant(installation) }
+
+    /// By what right the caller changes records, with the installation that the request names.
+    ///
+    /// - Throws: `installation-required`.
+    func findClaimant(_ installation: InstallationHash?) throws(Problem) -> Claimant {
+        guard call.principal.role == .client else { return .any }
+        if let subject = call.principal.subject { return .subject(subject, installation) }
+        if let installation { return .installation(installation) }
         throw Problem(
             .installationRequired,
             "A publishable key must name the installation: send X-Installation-Id, or installationId in the body."

@@ -13,8 +13,10 @@ extension ScopedCall {
         parameters.add(json.faults)
         let checkedID = try parameters.checked(id)
         try checkRights(to: registration)
-        let answer = try await registry.register(registration, as: checkedID, in: scope, by: who)
-        return .registration(answer)
+        let claimant = try findClaimant(registration.installation)
+        return .registration(
+            try await registry.register(registration, as: checkedID, in: scope, by: who, claimant: claimant)
+        )
     }
 
     /// `POST …/activities`: the same for apps that know only a token and a `liveactivityId`.
@@ -51,8 +53,15 @@ extension ScopedCall {
         let ending = Ending(&parameters)
         let installation = InstallationStatement(self, &parameters)
         let id = try parameters.checked(candidate)
-        try checkInstallation(installation.hash)
-        try await registry.end(id, reason: ending.reason, observedAt: ending.observedAt, in: scope, by: who)
+        let claimant = try findClaimant(installation.hash)
+        try await registry.end(
+            id,
+            reason: ending.reason,
+            observedAt: ending.observedAt,
+            in: scope,
+            by: who,
+            claimant: claimant
+        )
         return .noContent
     }
 

@@ -12,7 +12,8 @@ extension ScopedCall {
         parameters.add(json.faults)
         let (state, hash) = try parameters.checked(body, installation)
         let permitted = state.readable.permitted(by: self)
-        let answer = try await registry.apply(permitted, of: hash, in: scope, by: who)
+        let claimant = try findClaimant(hash)
+        let answer = try await registry.apply(permitted, of: hash, in: scope, by: who, claimant: claimant)
         return .json { json in
             json.member("results", state.results(answer))
             json.member("ended", answer.ended.map(\.rawValue))

@@ -6,6 +6,8 @@ import RegistryCore
 struct EndStatements {
     let scope: Scope
     let who: String
+    /// By what right.
+    var claimant: Claimant = .any
 
     private var app: Int64 { scope.app.number }
     private var environment: String { scope.environment.rawValue }
@@ -16,7 +18,7 @@ struct EndStatements {
             SELECT q.activity_id, coalesce(\(observedAt), clock_timestamp()) AS ended_at FROM unnest(\(ids)) AS q (activity_id)
             WHERE coalesce(\(observedAt) <= now() + interval '5 minutes', true)
             """
-        return [merge(source, reason: reason)] + consequences(ids, observedAt: observedAt)
+        return [merge(source, reason: reason)] + consequences(ids)
     }
 
     /// Ends up to `limit` of the activities that bear the alias and have not ended.
@@ -38,21 +40,20 @@ struct EndStatements {
     }
 
     /// What must follow in the same transaction for the activities that ``merge`` ended.
-    func consequences(_ ids: [String], observedAt: Date? = nil) -> [SQL] {
-        [
-            RetirementStatements.ended(ids, in: scope), AliasRowStatements.close(ids, in: scope),
-            event(ids, observedAt: observedAt),
-        ]
+    func consequences(_ ids: [String]) -> [SQL] {
+        [RetirementStatements.ended(ids, in: scope), AliasRowStatements.close(ids, in: scope), event(ids)]
     }
 
     /// The tombstone is the activity's own row and its state absorbs all others (R4); always writes (R1).
     private func merge(_ ends: SQL, reason: EndReason) -> SQL {
         """
         INSERT INTO activities AS stored (
-            app_number, environment, activity_id, started_at, lifetime, expires_at, ended_at, end_reason, outcome, created_at
+            app_number, environment, activity_id, started_at, lifetime, expires_at, ended_at, end_reason, outcome, created_at,
+            installation_hash, installation_observed_at, subject, subject_observed_at
         )
         SELECT app.app_number, \(environment)::apns_environment, e.activity_id, now(), app.activity_lifetime,
-            now() + app.activity_lifetime, e.ended_at, \(reason.rawValue)::end_reason, 'ended', now()
+            now() + app.activity_lifetime, e.ended_at, \(reason.rawValue)::end_reason, 'ended', now(),
+            \(sql: owner)
         FROM apps app CROSS JOIN (\(sql: ends)) AS e
         WHERE app.app_number = \(app) AND NOT \(sql: isErased)
         ORDER BY e.activity_id
@@ -65,9 +66,22 @@ struct EndStatements {
             outcome = CASE WHEN stored.ended_at IS NULL THEN 'ended' ELSE 'refused' END::activity_outcome,
             displaced_digest = NULL, displaced_observed_at = NULL,
             revision = stored.revision + CASE WHEN stored.ended_at IS NULL THEN 1 ELSE 0 END,
+            \(unescaped: ActivityMerge.firstGiven("installation_hash", "installation_observed_at")),
+            \(unescaped: ActivityMerge.firstGiven("subject", "subject_observed_at")),
             touched_at = clock_timestamp()
+        WHERE \(sql: Ownership.permits("stored", to: claimant))
         RETURNING \(unescaped: MergedActivity.columns)
         """
+    }
+
+    /// The tombstone of an activity never seen keeps who made it, with the times, like a registration.
+    private var owner: SQL {
+        guard claimant != .any else { return "NULL::bytea, NULL::timestamptz, NULL::text, NULL::timestamptz" }
+        let (subject, installation) = (claimant.subject, claimant.installation?.bytes)
+        return """
+            \(installation), CASE WHEN \(installation) IS NOT NULL THEN e.ended_at END,
+            \(subject), CASE WHEN \(subject) IS NOT NULL THEN e.ended_at END
+            """
     }
 
     /// An erased activity needs no other tombstone, and one by its id would name it.
@@ -81,14 +95,14 @@ struct EndStatements {
         )
     }
 
-    private func event(_ ids: [String], observedAt: Date?) -> SQL {
+    private func event(_ ids: [String]) -> SQL {
         EventStatements.insertion(
             """
             SELECT 'ended' AS type, \(unescaped: EventStatements.columns(of: "a"))
             FROM activities a
             WHERE a.app_number = \(app) AND a.environment = \(environment)::apns_environment
                 AND a.activity_id = ANY(\(ids)) AND a.outcome = 'ended'
-                AND \(sql: TokenSlotRows.isTimely(observedAt))
+                AND \(unescaped: RegistrationBatch.isMerged)
             """,
             by: who,
             in: scope

@@ -7,6 +7,8 @@ import RegistryCore
 /// No activity and no token value occurs twice in a batch: one `INSERT … ON CONFLICT` cannot touch a row twice, and
 /// what follows an activity's merge in the transaction reads what exactly one request did to it.
 struct RegistrationBatch {
+    /// The requests are clients', each the own one of its subject and installation: records of others stay untouched.
+    let isGuarded: Bool
     private(set) var activityIDs: [String] = []
     private var tokens: [[UInt8]?] = []
     private var observedAt: [Date?] = []
@@ -22,6 +24,8 @@ struct RegistrationBatch {
     private var activitySet: Set<String> = []
     private var tokenSet: Set<PushToken> = []
 
+    init(isGuarded: Bool = false) { self.isGuarded = isGuarded }
+
     var isEmpty: Bool { activityIDs.isEmpty }
 
     /// Some request has no `observedAt`: it is ordered by its receipt, so its row is locked before it is looked at.
@@ -31,6 +35,7 @@ struct RegistrationBatch {
     /// Adds a request unless its activity or token has been offered already; then it must wait for a later batch, and
     /// so must all that are offered after it for the same activity or token.
     mutating func add(_ request: RegistrationRequest) -> Bool {
+        guard request.isGuarded == isGuarded else { return false }
         let registration = request.registration
         let isNewActivity = activitySet.insert(request.id).inserted
         let isNewToken = registration.token.map { tokenSet.insert($0).inserted } ?? true
@@ -67,9 +72,6 @@ struct RegistrationBatch {
         """
     }
 
-    /// The request called `q` is not refused for its time.
-    static let isTimely = "coalesce(q.observed_at <= now() + interval '5 minutes', true)"
-
     /// This transaction wrote the row of activity `a`. Where a request was refused whole, its outcome, which the
     /// statements after the merge read, is that of an earlier one.
     static let isMerged = "a.xmin = pg_current_xact_id()::xid"
@@ -77,5 +79,28 @@ struct RegistrationBatch {
     /// Activity, token, time and caller alone, for the statements that need no more.
     var claims: SQL {
         "unnest(\(activityIDs), \(tokens), \(observedAt), \(callers)) AS q (activity_id, token, observed_at, who)"
+    }
+
+    /// The claims that the merge before took in.
+    func mergedClaims(in scope: Scope) -> SQL {
+        """
+        (SELECT c.* FROM unnest(\(activityIDs), \(tokens), \(observedAt), \(callers))
+                AS c (activity_id, token, observed_at, who)
+            JOIN activities a ON a.app_number = \(scope.app.number)
+                AND a.environment = \(scope.environment.rawValue)::apns_environment AND a.activity_id = c.activity_id
+            WHERE \(unescaped: Self.isMerged)) AS q
+        """
+    }
+
+    /// Those of the requests' activities that are another's than the one who asked, as an array of ids.
+    func foreign(in scope: Scope) -> SQL {
+        guard isGuarded else { return "'{}'::text[]" }
+        return """
+            ARRAY(SELECT a.activity_id FROM unnest(\(activityIDs), \(installations), \(subjects))
+                    AS q (activity_id, installation_hash, subject)
+                JOIN activities a ON a.app_number = \(scope.app.number)
+                    AND a.environment = \(scope.environment.rawValue)::apns_environment AND a.activity_id = q.activity_id
+                WHERE NOT \(sql: Ownership.permits("a", subject: "q.subject", installation: "q.installation_hash")))
+            """
     }
 }

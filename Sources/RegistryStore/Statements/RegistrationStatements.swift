@@ -124,9 +124,14 @@ struct RegistrationStatements {
             AND NOT \(sql: isErased)
         ORDER BY r.activity_id
         ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET \(unescaped: ActivityMerge.assignments)
+        \(sql: batch.isGuarded ? Self.permitted : "")
         RETURNING \(unescaped: MergedActivity.columns)
         """
     }
+
+    /// Another's record is not touched and not returned.
+    private static let permitted: SQL =
+        "WHERE \(sql: Ownership.permits("stored", subject: "excluded.subject", installation: "excluded.installation_hash"))"
 
     /// What was erased does not come back (the row of the app is called `app`).
     private var isErased: SQL {
@@ -157,8 +162,8 @@ struct RegistrationStatements {
         FROM \(sql: batch.claims)
         JOIN activities a ON a.app_number = \(app) AND a.environment = \(environment)::apns_environment
             AND a.activity_id = q.activity_id
-        WHERE q.token IS NOT NULL AND CASE WHEN q.observed_at IS NULL THEN a.token_digest = sha256(q.token)
-            ELSE q.observed_at <= now() + interval '5 minutes' END
+        WHERE q.token IS NOT NULL AND \(unescaped: RegistrationBatch.isMerged)
+            AND (q.observed_at IS NOT NULL OR a.token_digest = sha256(q.token))
         ORDER BY 3
         ON CONFLICT (app_number, environment, token_digest) DO UPDATE SET
             activity_id = CASE WHEN \(unescaped: Self.claimsMore) THEN excluded.activity_id ELSE stored.activity_id END,

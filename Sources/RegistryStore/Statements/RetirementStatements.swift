@@ -25,10 +25,9 @@ enum RetirementStatements {
     static func losers(_ batch: RegistrationBatch, in scope: Scope) -> SQL {
         """
         SELECT loser.*, q.who AS claimed_by, loser.activity_id IS NOT DISTINCT FROM t.displaced_activity_id AS displaced
-        FROM \(sql: batch.claims)
+        FROM \(sql: batch.mergedClaims(in: scope))
         JOIN token_values t ON t.app_number = \(scope.app.number)
             AND t.environment = \(scope.environment.rawValue)::apns_environment AND t.token_digest = sha256(q.token)
-            AND \(unescaped: RegistrationBatch.isTimely)
         JOIN activities loser ON loser.app_number = t.app_number AND loser.environment = t.environment
             AND loser.activity_id = ANY(ARRAY[t.displaced_activity_id, q.activity_id])
             AND loser.activity_id <> t.activity_id AND loser.token_digest = t.token_digest
@@ -58,6 +57,7 @@ enum RetirementStatements {
         ) AS d (token_digest, observed_at, reason)
         WHERE a.app_number = \(scope.app.number) AND a.environment = \(scope.environment.rawValue)::apns_environment
             AND a.activity_id = ANY(\(activityIDs)) AND d.token_digest IS NOT NULL
+            AND \(unescaped: RegistrationBatch.isMerged)
         """
     }
 

@@ -1,0 +1,75 @@
+import PostgresDriver
+import RegistryCore
+
+/// Whose a record is, as conditions inside the statements that change it: nothing is read first and decided after.
+///
+/// A record keeps the subject and the installation that made it. A client may change
+///
+/// | the record has | a signed-in user may, when | a publishable key may, when |
+/// |---|---|---|
+/// | a subject | it is his | the installation is the one that the key names |
+/// | an installation alone | the request names it; the record takes the subject on | the same |
+/// | neither, and no token yet | always: a backend's end came before; the record becomes his | always, likewise |
+/// | neither | never: it is the backend's | never |
+///
+/// A token that moves to another activity (R7) changes no record of another: whose the token is says its own row.
+enum Ownership {
+    /// The condition that a client may change an activity.
+    ///
+    /// - Parameters:
+    ///   - row: the name of the activity's row.
+    ///   - subject: the subject of the one who asks, of type `text`; null for a publishable key.
+    ///   - installation: the hash of the installation that the request names, or null.
+    static func permits(_ row: String, subject: SQL, installation: SQL) -> SQL {
+        let row: SQL = "\(unescaped: row)"
+        return """
+            coalesce(\(sql: row).subject = \(sql: subject)
+                OR (\(sql: row).installation_hash = \(sql: installation)
+                    AND (\(sql: row).subject IS NULL OR \(sql: subject) IS NULL))
+                OR (\(sql: row).subject IS NULL AND \(sql: row).installation_hash IS NULL
+                    AND \(sql: row).token_digest IS NULL), false)
+            """
+    }
+
+    /// The condition that the claimant may change an activity.
+    static func permits(_ row: String, to claimant: Claimant) -> SQL {
+        guard claimant != .any else { return "true" }
+        return permits(row, subject: "\(claimant.subject)", installation: "\(claimant.installation?.bytes)")
+    }
+
+    /// Those of some activities that are another's, as an array of ids.
+    static func foreign(_ ids: [String], to claimant: Claimant, in scope: Scope) -> SQL {
+        guard claimant != .any, !ids.isEmpty else { return "'{}'::text[]" }
+        return """
+            ARRAY(SELECT a.activity_id FROM activities a
+            WHERE a.app_number = \(scope.app.number) AND a.environment = \(scope.environment.rawValue)::apns_environment
+                AND a.activity_id = ANY(\(ids)) AND NOT \(sql: permits("a", to: claimant)))
+            """
+    }
+
+    /// What a request of a signed-in user does to the installation that it registers, in the transaction that holds
+    /// the lock of the installation's row: it becomes his, and where it was another's, its aliases are cleared, so that
+    /// what is pushed to the user before goes no longer to the device.
+    static func takeOver(_ installation: InstallationHash, by claimant: Claimant, in scope: Scope) -> [SQL] {
+        guard let subject = claimant.subject else { return [] }
+        let isIt: SQL = """
+            i.app_number = \(scope.app.number) AND i.environment = \(scope.environment.rawValue)::apns_environment
+            AND i.installation_hash = \(installation.bytes)
+            """
+        let clearing: SQL = """
+            DELETE FROM installation_aliases al USING installations i
+            CROSS JOIN LATERAL jsonb_each(i.aliases) AS kinds
+            CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values
+            WHERE \(sql: isIt) AND i.subject <> \(subject)
+                AND al.app_number = i.app_number AND al.environment = i.environment AND al.kind = kinds.key
+                AND al.value = alias_values.value AND al.installation_hash = i.installation_hash
+            """
+        let taking: SQL = """
+            UPDATE installations i SET subject = \(subject),
+                aliases = CASE WHEN i.subject IS NULL THEN i.aliases END,
+                aliases_observed_at = CASE WHEN i.subject IS NULL THEN i.aliases_observed_at END
+            WHERE \(sql: isIt) AND i.subject IS DISTINCT FROM \(subject)
+            """
+        return [clearing, taking]
+    }
+}
