@@ -19,7 +19,7 @@ public func buildApplication(
     logger: Logger,
     onServing: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
 ) -> some ApplicationProtocol {
-    let responder = RegistryResponder(registry: registry, configuration: configuration)
+    let responder = RegistryResponder(registry: registry, configuration: configuration, logger: logger)
     var application = makeApplication(
         responder: responder,
         configuration: configuration,

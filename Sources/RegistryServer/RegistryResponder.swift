@@ -14,14 +14,16 @@ struct RegistryResponder: HTTPResponder {
     private let rateLimits: RateLimits
     private let addresses: ClientAddress
     private let bodies: BodyReader
+    private let feedback: FeedbackRecorder
     private let routes = RouteTable(Route.all)
 
-    init(registry: Registry, configuration: ServerConfiguration, clock: ServiceClock = .system) {
+    init(registry: Registry, configuration: ServerConfiguration, clock: ServiceClock = .system, logger: Logger) {
         self.registry = registry
         access = AccessState(registry: registry, configuration: configuration, clock: clock)
         rateLimits = RateLimits(configuration, clock: clock)
         addresses = ClientAddress(trustedProxies: configuration.trustedProxies)
         bodies = BodyReader(limits: configuration.limits)
+        feedback = FeedbackRecorder(clock: clock, logger: logger)
     }
 
     /// Answers a request, whatever is wrong with it.
@@ -70,7 +72,9 @@ struct RegistryResponder: HTTPResponder {
             parameters: located.match.parameters,
             query: located.target.query,
             fields: request.headers,
-            body: try await bodies.read(request, as: route.body, from: context.channel)
+            body: try await bodies.read(request, as: route.body, from: context.channel),
+            lines: try bodies.lines(of: request, as: route.body, from: context.channel),
+            feedback: feedback
         )
         var answer = try await perform(route.action, call, place)
         if let standing { answer.fields.add(standing) }

@@ -5,24 +5,40 @@ import RegistryCore
 extension Registry {
     /// Takes in what APNs answered to pushes, as if one report after the other.
     ///
-    /// - Returns: a result for each, in the order given.
+    /// - Returns: a result for each, in the order given, and the guards that they tripped.
     public func apply(
         _ reports: [FeedbackReport],
         in scope: Scope,
         by who: String
-    ) async throws -> [FeedbackResult] {
+    ) async throws -> FeedbackOutcome {
         try await write { session in
+            var outcome = FeedbackOutcome()
             var results: [Int: FeedbackResult] = [:]
             var open = Array(reports.indices)
             while !open.isEmpty {
                 var batch = FeedbackBatch()
                 let round = open.filter { batch.add(reports[$0]) }
                 open.removeAll(where: Set(round).contains)
-                let statements = FeedbackStatements(batch: batch, scope: scope, who: who).all
-                let rows = try session.pipeline(statements)[statements.count - 1].rows
+                let statements = FeedbackStatements(batch: batch, scope: scope, who: who)
+                let answers = try session.pipeline(statements.all)
+                outcome.trippedKinds += try statements.trippedKinds(in: answers)
+                let rows = answers[answers.count - 1].rows
                 for (index, row) in zip(round, rows) { results[index] = try FeedbackResult(row, to: reports[index]) }
             }
-            return reports.indices.compactMap { results[$0] }
+            outcome.results = reports.indices.compactMap { results[$0] }
+            return outcome
+        }
+    }
+
+    /// The app's burst guards that are on.
+    public func quarantineGuards(of app: App) async throws -> [QuarantineGuard] {
+        try await read { session in
+            try session.execute(QuarantineStatements.guardsThatAreOn(of: app)).rows.compactMap { row in
+                let (environment, kind, trippedAt) = try row.decode(String.self, String.self, Date.self)
+                return APNSEnvironment(rawValue: environment).map {
+                    QuarantineGuard(environment: $0, kind: kind, trippedAt: trippedAt)
+                }
+            }
         }
     }
 

@@ -108,10 +108,13 @@ extension ConformanceTests {
         let request = APIKeyRequest(role: .root)
         _ = try await registry.createKey(root.id, digest: root.secretDigest, request, of: nil, by: "test")
         for operation in document.operations where operation.response(429) != nil {
-            let message = Message(.get, "/v1/apps").with(root)
-            while try await server.send(message).status != 429 {}
-            let sound = try #require(Probe.sound(operation.id)).message.with(root)
-            try await run(Probe(operation.id, "in a crowd", sound), server, &conformance)
+            let sound = Probe(operation.id, "in a crowd", try #require(Probe.sound(operation.id)).message.with(root))
+            let tooMany = Conformance.Outcome(operation: operation, status: 429, code: "too-many-requests")
+            // A slow machine lets some quota come back between two requests.
+            while !conformance.given.contains(tooMany) {
+                while try await server.send(Message(.get, "/v1/apps").with(root)).status != 429 {}
+                try await run(sound, server, &conformance)
+            }
         }
         return conformance.given
     }

@@ -34,6 +34,7 @@ import Testing
 
     private static let tooLarge: [Route.Body: String] = [
         .single: "#/components/responses/BodyTooLarge", .batch: "#/components/responses/BatchTooLarge",
+        .batchOrLines: "#/components/responses/BatchTooLarge",
     ]
 
     private static func route(of operation: DocumentedOperation) throws -> Route {

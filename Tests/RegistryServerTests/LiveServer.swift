@@ -48,7 +48,12 @@ struct LiveServer {
         clock: ServiceClock = .system,
         _ test: @Sendable (LiveServer) async throws -> Void
     ) async throws {
-        let responder = RegistryResponder(registry: registry, configuration: configuration, clock: clock)
+        let responder = RegistryResponder(
+            registry: registry,
+            configuration: configuration,
+            clock: clock,
+            logger: .silent
+        )
         let application = makeApplication(responder: responder, configuration: configuration, logger: .silent)
         try await application.test(.live) { client in
             try await test(LiveServer(port: #require(client.port), registry: registry))

@@ -60,6 +60,22 @@ import Testing
         #expect(try await activity.currentToken() == .sample(2))
     }
 
+    /// Apps that send no times get out of a quarantine, too; but no dead token comes back by an upload that was late.
+    @Test func refreshWithoutTimeEndsAQuarantineAndNoDeath() async throws {
+        let activity = try await TestActivity.make()
+        try await activity.register(1, at: minute(0))
+        #expect(try await activity.report(1, 400, "BadDeviceToken") == .quarantined)
+        #expect(try await activity.currentToken() == nil)
+        #expect(try await activity.register(1, at: nil).outcome == .reactivated)
+        #expect(try await activity.currentToken() == .sample(1))
+        #expect(try await activity.register(1, at: nil).outcome == .refreshed)
+        #expect(try await activity.record()?.answer.observedAt == minute(0))
+        #expect(try await activity.report(1, 400, "BadDeviceToken") == .quarantined)
+        #expect(try await activity.report(1, 410, "Unregistered") == .dropped)
+        #expect(await activity.problem { try await activity.register(1, at: nil) }?.code == .tokenUnregistered)
+        #expect(try await activity.currentToken() == nil)
+    }
+
     @Test func laterClaimOfTheSameValueBringsItBack() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: minute(0))
@@ -146,7 +162,7 @@ import Testing
         try await activity.register(1, at: minute(0))
         let production = Scope(app: activity.scope.app, environment: .production)
         let report = FeedbackReport(token: .sample(1), status: 400, reason: "BadDeviceToken")
-        let result = try await activity.database.registry.apply([report], in: production, by: "sender")[0]
+        let result = try await activity.database.registry.apply([report], in: production, by: "sender").results[0]
         #expect(result.action == .unknown && result.detail.contains("sandbox"))
         // Nothing happened where it is known.
         #expect(try await activity.currentToken() == .sample(1))
@@ -172,7 +188,7 @@ import Testing
             FeedbackReport(token: .sample(1), status: 410, timestamp: minute(3)),
             FeedbackReport(token: .sample(1), status: 500),
         ]
-        let results = try await activity.database.registry.apply(reports, in: activity.scope, by: "sender")
+        let results = try await activity.database.registry.apply(reports, in: activity.scope, by: "sender").results
         #expect(results.map(\.action) == [.delivered, .unknown, .dropped, .kept])
     }
 }
@@ -186,7 +202,7 @@ extension TestActivity {
         at timestamp: Date? = nil
     ) async throws -> FeedbackAction {
         let report = FeedbackReport(token: .sample(token), status: status, reason: reason, timestamp: timestamp)
-        return try await database.registry.apply([report], in: scope, by: "sender")[0].action
+        return try await database.registry.apply([report], in: scope, by: "sender").results[0].action
     }
 
     func count(_ sql: SQL) async throws -> Int {

@@ -1,20 +1,23 @@
 extension App: JSONEncodable {
     /// Writes the app with all its settings; its internal number does not travel.
     public func encode(to json: inout JSONWriter) {
-        json.object { json in
-            json.member("bundleId", bundleID.rawValue)
-            json.member("name", ifPresent: settings.name)
-            json.member("activityLifetime", settings.activityLifetime)
-            json.member("tombstoneRetention", settings.tombstoneRetention)
-            json.member("eventRetention", settings.eventRetention)
-            json.object("aliasRules") { json in
-                for (kind, rule) in settings.aliasRules.sorted(by: { $0.key < $1.key }) {
-                    json.member(kind, rule.rawValue)
-                }
+        json.object { writeMembers(to: &$0) }
+    }
+
+    /// Writes the members alone.
+    public func writeMembers(to json: inout JSONWriter) {
+        json.member("bundleId", bundleID.rawValue)
+        json.member("name", ifPresent: settings.name)
+        json.member("activityLifetime", settings.activityLifetime)
+        json.member("tombstoneRetention", settings.tombstoneRetention)
+        json.member("eventRetention", settings.eventRetention)
+        json.object("aliasRules") { json in
+            for (kind, rule) in settings.aliasRules.sorted(by: { $0.key < $1.key }) {
+                json.member(kind, rule.rawValue)
             }
-            if let jwt = settings.jwt, !jwt.isEmpty { json.member("jwt", jwt) }
-            json.member("createdAt", createdAt)
-            json.member("updatedAt", updatedAt)
         }
+        if let jwt = settings.jwt, !jwt.isEmpty { json.member("jwt", jwt) }
+        json.member("createdAt", createdAt)
+        json.member("updatedAt", updatedAt)
     }
 }

@@ -8,7 +8,7 @@ import RegistryStore
 /// Between two pages no connection and no snapshot of Postgres is held, so a reader that stops costs only its own
 /// connection. When a page cannot be read the stream ends without its last line, and the connection without the chunk
 /// that would make the response whole.
-struct ActivityStream: Sendable {
+struct ActivityStream: AnswerStream {
     let registry: Registry
     let alias: Alias
     let scope: Scope
@@ -21,9 +21,6 @@ struct ActivityStream: Sendable {
     /// From how many bytes on what was written is sent. A reader must take this much before its deadline.
     private static let chunkSize = 32 * 1024
 
-    /// Writes the whole stream.
-    ///
-    /// - Throws: when a page cannot be read or the reader is gone.
     func write(to writer: inout any ResponseBodyWriter) async throws {
         var json = JSONWriter(reservingCapacity: Self.chunkSize + 4096)
         writeHead(to: &json)
@@ -40,7 +37,7 @@ struct ActivityStream: Sendable {
             guard page.count == Self.pageSize, let last = page.last else { break }
             page = try await registry.activities(under: alias, after: last.number, limit: Self.pageSize, in: scope)
         }
-        writeEnd(count: count, to: &json)
+        json.writeEnd(count: count)
         try await Self.send(&json, to: &writer)
         try await writer.finish(nil)
     }
@@ -49,14 +46,6 @@ struct ActivityStream: Sendable {
         json.object { json in
             json.writeAddress(of: alias, in: scope)
             json.member("channels", channels)
-        }
-        json.newline()
-    }
-
-    private func writeEnd(count: Int, to json: inout JSONWriter) {
-        json.object { json in
-            json.member("end", true)
-            json.member("count", count)
         }
         json.newline()
     }

@@ -9,7 +9,7 @@ struct Answer: Sendable {
         case none
         case bytes([UInt8])
         /// Written while it is sent, so that its size is no matter.
-        case stream(ActivityStream)
+        case stream(any AnswerStream)
     }
 
     var status: HTTPResponse.Status = .ok
@@ -32,7 +32,7 @@ struct Answer: Sendable {
     }
 
     /// An answer of NDJSON.
-    static func stream(_ stream: ActivityStream) -> Answer {
+    static func stream(_ stream: some AnswerStream) -> Answer {
         Answer(fields: [.contentType: MediaType.lines], body: .stream(stream))
     }
 

@@ -34,7 +34,11 @@ extension Call {
         guard let bundleID = try? BundleID(parameter("bundleId")), let app = try await registry.app(bundleID) else {
             throw Problem.unknownApp
         }
-        return .json(.ok, app)
+        let guards = try await registry.quarantineGuards(of: app)
+        return .json { json in
+            app.writeMembers(to: &json)
+            json.member("quarantineGuards", guards)
+        }
     }
 
     /// `DELETE /v1/apps/{bundleId}`: with everything that is held about it.
@@ -102,5 +106,16 @@ extension Problem {
     /// Told also of an app that there is, to those whom it does not concern.
     static var unknownApp: Problem {
         Problem(.unknownApp, "There is no such app or environment; environments are sandbox and production.")
+    }
+}
+
+extension QuarantineGuard: JSONEncodable {
+    /// Writes `{environment, kind, trippedAt}`.
+    public func encode(to json: inout JSONWriter) {
+        json.object { json in
+            json.member("environment", environment.rawValue)
+            json.member("kind", kind)
+            json.member("trippedAt", trippedAt)
+        }
     }
 }

@@ -12,6 +12,9 @@ struct Call: Sendable {
     let fields: HTTPFields
     /// `null` where the route takes no body.
     let body: JSONValue
+    /// The body that the call reads itself, where it came as NDJSON and the route takes that.
+    let lines: BodyLines?
+    let feedback: FeedbackRecorder
 
     var apps: AppDirectory { access.apps }
 

@@ -4,17 +4,26 @@ import RegistryStore
 extension ScopedCall {
     /// `POST …/feedback`: what APNs answered to pushes.
     func takeFeedback() async throws -> Answer {
+        if let lines = call.lines { return .stream(try await FeedbackStream.begin(lines, apply)) }
         var json = JSONReader(call.body)
         let candidate = FeedbackBody.read(&json)
         try json.check()
         guard let body = candidate else { throw Problem(faults: []) }
-        let reports = body.reports.compactMap { try? $0.get() }
-        var results = try await registry.apply(reports, in: scope, by: who)[...]
+        var results = try await apply(body.reports)[...]
         return .json { json in
             json.array("results") { json in
                 for report in body.reports { json.writeResult(of: report, from: &results) }
             }
         }
+    }
+
+    /// Applies the reports among these, and counts what became of them.
+    @Sendable private func apply(_ lines: [FeedbackLine]) async throws -> [FeedbackResult] {
+        let reports = lines.compactMap { try? $0.get() }
+        guard !reports.isEmpty else { return [] }
+        let outcome = try await registry.apply(reports, in: scope, by: who)
+        call.feedback.record(outcome, of: reports, in: scope)
+        return outcome.results
     }
 
     /// `POST …/activities/{activityId}/release`: out of quarantine.
@@ -29,18 +38,5 @@ extension ScopedCall {
     func releaseAll() async throws -> Answer {
         let released = try await registry.releaseAll(in: scope, by: who)
         return .json { $0.member("released", released) }
-    }
-}
-
-extension JSONWriter {
-    /// Writes what became of the next report, or in its place what was wrong with it.
-    fileprivate mutating func writeResult(
-        of report: Result<FeedbackReport, Problem>,
-        from results: inout ArraySlice<FeedbackResult>
-    ) {
-        switch report {
-        case .success: value(results.popFirst())
-        case .failure(let problem): object { $0.member("problem", problem) }
-        }
     }
 }

@@ -14,6 +14,8 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private let requestDeadline: TimeAmount
     private let stalledReader: TimeAmount
     private var isReading = false
+    /// The call itself sees to it that the body goes on coming.
+    private var isAnsweredWhileItComes = false
     private var requests = 0
     private var responses = 0
     private var closes = false
@@ -38,10 +40,19 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// Most requests come whole in one read; only for the others is a timer worth its while.
     func channelReadComplete(context: ChannelHandlerContext) {
-        if isReading, readTimer == nil {
+        if isReading, !isAnsweredWhileItComes, readTimer == nil {
             readTimer = schedule(requestDeadline, context) { guarding in guarding.giveUpReading(context) }
         }
         context.fireChannelReadComplete()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event is BodyIsAnsweredWhileItComes, isReading {
+            isAnsweredWhileItComes = true
+            readTimer?.cancel()
+            readTimer = nil
+        }
+        context.fireUserInboundEventTriggered(event)
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
@@ -75,6 +86,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
     private func endRequest(_ context: ChannelHandlerContext) {
         isReading = false
+        isAnsweredWhileItComes = false
         readTimer?.cancel()
         readTimer = nil
         if closes { context.close(promise: nil) }

@@ -25,6 +25,9 @@ struct MediaType: Sendable, Hashable {
         name == Self.json && (parameters["charset"] ?? "utf-8").lowercased() == "utf-8"
     }
 
+    /// Whether it is NDJSON, which is UTF-8 always.
+    var isLines: Bool { name == Self.lines && (parameters["charset"] ?? "utf-8").lowercased() == "utf-8" }
+
     /// Whether an `Accept` field asks for NDJSON by name.
     static func acceptsLines(_ accept: String?) -> Bool {
         (accept ?? "").split(separator: ",").map { MediaType(String($0)) }.contains { type in

@@ -10,6 +10,8 @@ struct Route: Sendable {
         case single
         /// JSON about many things.
         case batch
+        /// JSON about many things; or a line of NDJSON about each, which the call itself reads, however many.
+        case batchOrLines
     }
 
     /// What a route does, by what it needs to know first.

@@ -59,7 +59,7 @@ extension Route {
             .scoped(.get, channel, for: .senderCalls) { try await $0.readChannel() },
             .scoped(.delete, channel, for: .senderCalls) { try await $0.deleteChannel() },
             .scoped(.post, "…/resolve", for: .senderCalls, body: .batch) { try await $0.resolve() },
-            .scoped(.post, "…/feedback", for: .senderCalls, body: .batch) { try await $0.takeFeedback() },
+            .scoped(.post, "…/feedback", for: .senderCalls, body: .batchOrLines) { try await $0.takeFeedback() },
             .scoped(.post, "…/activities/{activityId}/release", for: .adminCalls) { try await $0.releaseActivity() },
             .scoped(.post, "…/release", for: .adminCalls) { try await $0.releaseAll() },
             .scoped(.post, "…/erasures", for: .adminCalls, body: .single) { try await $0.erase() },

@@ -26,6 +26,16 @@ struct FeedbackStatements {
         return statements + [delivery, answer]
     }
 
+    /// The kinds of token whose guard tripped, as the results of `all` tell.
+    func trippedKinds(in results: [PostgresResult]) throws -> [String] {
+        // The guard follows its own lock and those of activities and values; whatever suspects accuses, too.
+        guard batch.suspects else { return [] }
+        return try results[3].rows.compactMap { row in
+            let (kind, hasTripped) = try row.decode(String.self, Bool?.self)
+            return hasTripped == true ? kind : nil
+        }
+    }
+
     private func inScope(_ row: String) -> SQL {
         """
         \(unescaped: row).app_number = \(app) AND \(unescaped: row).environment = \(environment)::apns_environment

@@ -17,6 +17,14 @@ struct QuarantineStatements {
     /// The guard `g` is on.
     static let isOn = "(g.tripped_at IS NOT NULL AND g.reported_at > now() - \(window))"
 
+    /// The app's guards that are on.
+    static func guardsThatAreOn(of app: App) -> SQL {
+        """
+        SELECT g.environment::text, g.kind, g.tripped_at FROM quarantine_guards g
+        WHERE g.app_number = \(app.number) AND \(unescaped: isOn) ORDER BY g.environment, g.kind
+        """
+    }
+
     private func inScope(_ row: String) -> SQL {
         """
         \(unescaped: row).app_number = \(app) AND \(unescaped: row).environment = \(environment)::apns_environment
@@ -68,6 +76,7 @@ struct QuarantineStatements {
             GROUP BY held.kind
         ) AS reports
         WHERE \(sql: inScope("g")) AND g.kind = reports.kind AND reports.fresh > 0
+        RETURNING g.kind, g.tripped_at = now()
         """
     }
 
@@ -106,6 +115,18 @@ struct QuarantineStatements {
             WHERE \(sql: inScope("v")) AND v.quarantined_at > now() - \(unescaped: Self.window)
             """
         )
+    }
+
+    /// Whether the current token of the row called `row`, confirmed again without `observedAt`, leaves its quarantine.
+    ///
+    /// Such a request is then claimed as of its receipt. It does not bring a dead token back: it may have been under
+    /// way since before APNs knew.
+    static func isEndedByReceipt(of row: String, claimedAt: String) -> String {
+        """
+        EXISTS (SELECT FROM token_values held WHERE held.app_number = \(row).app_number \
+        AND held.environment = \(row).environment AND held.token_digest = \(row).token_digest \
+        AND held.quarantined_at >= \(row).\(claimedAt) AND coalesce(held.dead_at < \(row).\(claimedAt), true))
+        """
     }
 
     /// The value that an activity's token has.

@@ -36,7 +36,9 @@ struct TokenRegistrationStatements {
                 THEN \(registration.observedAt)
             WHEN known.token_digest = sha256(\(token))
                 AND known.observed_at > greatest(known.deleted_at, i.removed_at, '-infinity') THEN known.observed_at
-            ELSE clock.received_at END AS observed_at
+            ELSE clock.received_at END AS observed_at,
+            \(registration.observedAt) IS NULL
+                AND \(unescaped: QuarantineStatements.isEndedByReceipt(of: "known", claimedAt: "claimed_at")) AS ends_quarantine
         FROM installations i
         CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE i.app_number IS NOT NULL) AS clock
         LEFT JOIN \(unescaped: slot.table) known ON \(sql: rows.isIt("known"))
@@ -57,7 +59,8 @@ struct TokenRegistrationStatements {
         )
         SELECT app.app_number, \(environment)::apns_environment, \(rows.installation.bytes), \(slot.key),
             CASE WHEN r.observed_at > coalesce(r.removed_at, '-infinity') THEN \(token) END, sha256(\(token)),
-            r.observed_at, least(r.observed_at, r.received_at), r.received_at,
+            r.observed_at, CASE WHEN r.ends_quarantine THEN r.received_at ELSE least(r.observed_at, r.received_at) END,
+            r.received_at,
             CASE WHEN r.observed_at <= r.removed_at THEN 'refused' ELSE 'registered' END::activity_outcome
         FROM apps app CROSS JOIN (\(sql: timedRequest)) AS r
         WHERE app.app_number = \(app) AND \(sql: isTimely) AND NOT \(sql: isErased)

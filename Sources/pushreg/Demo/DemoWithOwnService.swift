@@ -71,8 +71,11 @@ final class DemoWithOwnService: Service {
             port.yield($0)
         }
         let group = ServiceGroup(services: [application], logger: logger)
+        // Not cancelled with the play: a server that is cancelled drops connections it took and has not begun to serve,
+        // which NIO's asynchronous channels answer with a crash. It is shut down instead.
+        let service = Task { try await group.run() }
         try await withThrowingTaskGroup(of: Void.self) { tasks in
-            tasks.addTask { try await group.run() }
+            tasks.addTask { try await service.value }
             tasks.addTask {
                 guard let port = await ports.first(where: { _ in true }) else { return }
                 try await body("http://127.0.0.1:\(port)")

@@ -1,0 +1,112 @@
+import Hummingbird
+import NIOCore
+import RegistryCore
+
+/// The results of reports that come as NDJSON, a line for each in the order given, in bounded memory however many.
+///
+/// It is written while the reports still come: a sender must read while it sends. Between two batches no connection to
+/// Postgres is held. When a batch cannot be taken the stream ends without its last line, and the connection without the
+/// chunk that would make the response whole; whatever was not answered may be sent again.
+struct FeedbackStream: AnswerStream {
+    /// Applies a batch.
+    let apply: @Sendable ([FeedbackLine]) async throws -> [FeedbackResult]
+    let lines: BodyLines
+    /// Lines that came with the first ones, and are not applied yet.
+    let waiting: [BodyLine]
+    /// The first batch with its results, applied before the head is sent, so that Postgres being away is still a 503.
+    let first: (batch: [FeedbackLine], results: [FeedbackResult])
+
+    /// How many reports are applied at a time.
+    static let batchSize = FeedbackBody.maximumReports
+
+    /// Applies the first reports.
+    ///
+    /// - Throws: whatever refuses them as a whole; `ConnectionLost`.
+    static func begin(
+        _ lines: BodyLines,
+        _ apply: @escaping @Sendable ([FeedbackLine]) async throws -> [FeedbackResult]
+    ) async throws -> FeedbackStream {
+        let read = try await lines.next() ?? []
+        let batch = read.prefix(batchSize).map(FeedbackLine.read)
+        let results = try await apply(batch)
+        return FeedbackStream(
+            apply: apply,
+            lines: lines,
+            waiting: Array(read.dropFirst(batchSize)),
+            first: (batch, results)
+        )
+    }
+
+    func write(to writer: inout any ResponseBodyWriter) async throws {
+        lines.begin()
+        var count = first.batch.count
+        try await Self.send(first.batch, first.results, to: &writer)
+        let buffer = LineBuffer()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            defer { buffer.abandon() }
+            group.addTask { await Self.read(lines, after: waiting, into: buffer) }
+            while case let taken = try await buffer.take(Self.batchSize), !taken.isEmpty {
+                let batch = taken.map(FeedbackLine.read)
+                try await Self.send(batch, apply(batch), to: &writer)
+                count += batch.count
+            }
+        }
+        var json = JSONWriter(reservingCapacity: 64)
+        json.writeEnd(count: count)
+        try await writer.write(ByteBuffer(bytes: json.bytes))
+        try await writer.finish(nil)
+    }
+
+    private static func read(_ lines: BodyLines, after waiting: [BodyLine], into buffer: LineBuffer) async {
+        do {
+            if !waiting.isEmpty { await buffer.put(waiting) }
+            while let read = try await lines.next() { await buffer.put(read) }
+            buffer.finish()
+        } catch {
+            buffer.finish(error)
+        }
+    }
+
+    private static func send(
+        _ batch: [FeedbackLine],
+        _ results: [FeedbackResult],
+        to writer: inout any ResponseBodyWriter
+    ) async throws {
+        guard !batch.isEmpty else { return }
+        var json = JSONWriter(reservingCapacity: batch.count * 128)
+        var results = results[...]
+        for line in batch {
+            json.writeResult(of: line, from: &results)
+            json.newline()
+        }
+        try await writer.write(ByteBuffer(bytes: json.bytes))
+    }
+}
+
+/// A report as it was given, or what was wrong with it.
+typealias FeedbackLine = Result<FeedbackReport, Problem>
+
+extension FeedbackLine {
+    /// Reads a line of NDJSON.
+    fileprivate static func read(_ line: BodyLine) -> FeedbackLine {
+        guard case .text(let bytes) = line else {
+            let limit = LineSplitter.maximumLine
+            return .failure(Problem(.bodyTooLarge, "The line is longer than \(limit) bytes."))
+        }
+        do throws(JSONSyntaxError) {
+            return FeedbackReport.read(try JSONParser.parse(bytes))
+        } catch {
+            return .failure(Problem(.malformedJSON, "The line is not JSON. \(error)"))
+        }
+    }
+}
+
+extension JSONWriter {
+    /// Writes what became of the next report, or in its place what was wrong with it.
+    mutating func writeResult(of report: FeedbackLine, from results: inout ArraySlice<FeedbackResult>) {
+        switch report {
+        case .success: value(results.popFirst())
+        case .failure(let problem): object { $0.member("problem", problem) }
+        }
+    }
+}

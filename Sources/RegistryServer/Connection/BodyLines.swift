@@ -1,0 +1,50 @@
+import Hummingbird
+import NIOCore
+
+/// The lines of a body of NDJSON that is read while it is being answered.
+///
+/// Nobody knows how long such a body takes, so the deadline is for each next line. Its iterator has one reader at a
+/// time: the call itself until the answer's head is sent, one task after that.
+final class BodyLines: @unchecked Sendable {
+    private var parts: RequestBody.AsyncIterator
+    private var splitter = LineSplitter()
+    private let channel: any Channel
+    private let deadline: TimeAmount
+
+    init(_ body: RequestBody, from channel: any Channel, deadline: Duration) {
+        parts = body.makeAsyncIterator()
+        self.channel = channel
+        self.deadline = TimeAmount(deadline)
+    }
+
+    /// Tells the connection that from now on the deadline is kept here.
+    func begin() { channel.pipeline.fireUserInboundEventTriggered(BodyIsAnsweredWhileItComes()) }
+
+    /// Waits for the next whole line.
+    ///
+    /// - Returns: it, and those that came with it; nil at the end of the body.
+    /// - Throws: `ConnectionLost`, also when no line came in time and the connection was closed for it.
+    func next() async throws -> [BodyLine]? {
+        let timer = channel.eventLoop.scheduleTask(in: deadline) { [channel] in channel.close(promise: nil) }
+        defer { timer.cancel() }
+        while let part = try await nextPart() {
+            let lines = splitter.add(part)
+            if !lines.isEmpty { return lines }
+        }
+        return splitter.finish().map { [$0] }
+    }
+
+    private func nextPart() async throws -> ByteBuffer? {
+        do {
+            let part = try await parts.next()
+            // A connection that was closed, or a task that was cancelled, looks like the end of the body.
+            guard channel.isActive, !Task.isCancelled else { throw CancellationError() }
+            return part
+        } catch {
+            throw ConnectionLost(cause: error)
+        }
+    }
+}
+
+/// Tells the ``ConnectionGuard`` that the request's body has no deadline as a whole.
+struct BodyIsAnsweredWhileItComes: Sendable {}

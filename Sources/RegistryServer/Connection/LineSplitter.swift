@@ -1,0 +1,51 @@
+import NIOCore
+
+/// One line of a body of NDJSON.
+enum BodyLine: Sendable, Hashable {
+    /// Without the newline.
+    case text([UInt8])
+    /// It was longer than a line may be; what it said was not kept.
+    case tooLong
+}
+
+/// Cuts the parts of a body into lines, never keeping more than one line that is not whole.
+struct LineSplitter {
+    /// The longest line, in bytes without its newline.
+    static let maximumLine = 64 * 1024
+
+    private var rest: [UInt8] = []
+    private var isTooLong = false
+
+    /// Takes a part.
+    ///
+    /// - Returns: the lines that are whole by it. Blank ones are none.
+    mutating func add(_ part: ByteBuffer) -> [BodyLine] {
+        var lines: [BodyLine] = []
+        var view = part.readableBytesView
+        while let end = view.firstIndex(of: 0x0A) {
+            keep(view[..<end])
+            if let line = finish() { lines.append(line) }
+            view = view[view.index(after: end)...]
+        }
+        keep(view)
+        return lines
+    }
+
+    /// The last line, which need not end with a newline.
+    mutating func finish() -> BodyLine? {
+        defer { (rest, isTooLong) = ([], false) }
+        if isTooLong { return .tooLong }
+        return rest.allSatisfy(Self.isBlank) ? nil : .text(rest)
+    }
+
+    private mutating func keep(_ bytes: ByteBufferView) {
+        guard !isTooLong else { return }
+        if rest.count + bytes.count > Self.maximumLine {
+            (rest, isTooLong) = ([], true)
+        } else {
+            rest += bytes
+        }
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
+}

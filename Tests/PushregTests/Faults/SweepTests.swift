@@ -1,0 +1,161 @@
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import Synchronization
+import TestSupport
+import Testing
+
+/// Very many activities expire at once, and the sweep writes that down beside callers who must not feel it.
+@Suite(.serialized) struct SweepTests {
+    private static let count = TestScale.isLong ? 1_000_000 : 20_000
+    private static let callers = 64
+    /// What a window's p99 is taken of, at least.
+    private static let callsAWindow = TestScale.isLong ? 20_000 : 2000
+
+    @Test(.timeLimit(.minutes(60))) func sweepBesideCallers() async throws {
+        let database = try await TestDatabase.make()
+        let scope = try await database.scope()
+        let service = try await ServiceProcess.start(
+            databaseURL: database.connectionString,
+            arguments: ["--unsafe-durability", "--sweep-interval", "PT1S"]
+        )
+        let callers = Callers(service: service, count: Self.callers)
+        // The first window warms the service and Postgres up.
+        _ = await callers.window(calls: Self.callsAWindow)
+        let quiet = await callers.windows(3, calls: Self.callsAWindow)
+        try await Self.fill(database, scope)
+        let clock = ContinuousClock()
+        let start = clock.now
+        var during: [Duration] = []
+        while try await Self.unswept(database) > 0 {
+            let p99 = await callers.window(calls: Self.callsAWindow)
+            // The last window may have lain after the sweep.
+            if try await Self.unswept(database) > 0 || during.isEmpty { during.append(p99) }
+        }
+        let rate = Double(Self.count) / ((clock.now - start) / .seconds(1))
+        #expect(callers.faults == [])
+        let events = try await Self.number("SELECT count(*) FROM events WHERE type = 'expired'", database)
+        #expect(events == Self.count)
+        let median = (quiet: Self.median(quiet), during: Self.median(during))
+        let ratio = median.during / median.quiet
+        print(
+            "figure: sweep of \(Self.count) beside \(Self.callers) callers: p99 \(median.quiet) quiet, \(median.during) "
+                + "during (medians of \(quiet.count) and \(during.count) windows of \(Self.callsAWindow) calls), "
+                + "ratio \(ratio), \(Int(rate)) rows/s"
+        )
+        if TestScale.isLong { #expect(ratio <= 1.5) }
+        await service.stop()
+    }
+
+    private static func median(_ durations: [Duration]) -> Duration {
+        durations.isEmpty ? .zero : durations.sorted()[durations.count / 2]
+    }
+
+    private static func number(_ sql: SQL, _ database: TestDatabase) async throws -> Int {
+        try await database.pool.withSession { try $0.execute(sql)[0].column(0, as: Int.self) }
+    }
+
+    /// How many have expired without its being written down; no more than a few are counted.
+    private static func unswept(_ database: TestDatabase) async throws -> Int {
+        try await number(
+            """
+            SELECT count(*) FROM (
+                SELECT FROM activities WHERE ended_at IS NULL AND expiry_recorded_at IS NULL AND expires_at <= now() LIMIT 10
+            ) AS some
+            """,
+            database
+        )
+    }
+
+    /// Activities that expired an hour ago; under each alias that a caller resolves there are ten of them.
+    private static func fill(_ database: TestDatabase, _ scope: Scope) async throws {
+        let app = scope.app.number
+        try await database.pool.withSession(.never, timeout: .seconds(600)) { session in
+            try session.simple("SET statement_timeout = 0")
+            _ = try session.pipeline([
+                """
+                INSERT INTO activities (app_number, environment, activity_id, token, token_digest, token_observed_at,
+                    token_claimed_at, last_observed_at, started_at, lifetime, expires_at, confirmed_at, aliases, outcome,
+                    created_at)
+                SELECT \(app), 'sandbox', 'expired-' || n, t.token, sha256(t.token), t.at, t.at, t.at, t.at,
+                    '8 hours', t.at + interval '8 hours', t.at,
+                    jsonb_build_object('testId', jsonb_build_array(
+                        CASE WHEN n <= \(callers * 10) THEN 'sweep-' || n % \(callers) ELSE 'old-' || n END
+                    )), 'registered', t.at
+                FROM generate_series(1::bigint, \(Int64(count))) AS n
+                CROSS JOIN LATERAL (
+                    SELECT int8send(n) || decode(repeat('ee', 72), 'hex') AS token, now() - interval '9 hours' AS at
+                ) AS t
+                """,
+                """
+                INSERT INTO token_values (app_number, environment, token_digest, activity_id, observed_at)
+                SELECT app_number, environment, token_digest, activity_id, token_observed_at FROM activities
+                WHERE activity_id LIKE 'expired-%'
+                """,
+                """
+                INSERT INTO activity_aliases (app_number, environment, kind, value, ended, activity_number)
+                SELECT app_number, environment, 'testId', aliases -> 'testId' ->> 0, false, activity_number
+                FROM activities WHERE activity_id LIKE 'expired-%'
+                """,
+            ])
+            try session.simple("ANALYZE")
+        }
+    }
+}
+
+/// Callers that register and resolve by turns, each an activity of its own under an alias of its own.
+private final class Callers: Sendable {
+    private let service: ServiceProcess
+    private let count: Int
+    private let state = Mutex<(durations: [Duration], faults: Set<String>)>(([], []))
+
+    init(service: ServiceProcess, count: Int) {
+        self.service = service
+        self.count = count
+    }
+
+    /// What was not answered, or not as it should be.
+    var faults: Set<String> { state.withLock { $0.faults } }
+
+    func windows(_ number: Int, calls: Int) async -> [Duration] {
+        var all: [Duration] = []
+        for _ in 0..<number { all.append(await window(calls: calls)) }
+        return all
+    }
+
+    /// Makes so many calls, all callers at once, and gives their p99.
+    func window(calls: Int) async -> Duration {
+        state.withLock { $0.durations = [] }
+        await withTaskGroup(of: Void.self) { group in
+            for caller in 0..<count {
+                group.addTask {
+                    for _ in 0..<(calls / self.count / 2) { await self.registerAndResolve(caller) }
+                }
+            }
+        }
+        return state.withLock { state in
+            let sorted = state.durations.sorted()
+            return sorted.isEmpty ? .zero : sorted[sorted.count * 99 / 100]
+        }
+    }
+
+    private func registerAndResolve(_ caller: Int) async {
+        do {
+            let written = try await service.register("live-\(caller)", number: caller, alias: "sweep-\(caller)")
+            note(written, if: [200, 201].contains(written.status), "register \(written.status)")
+            let path = "\(ServiceProcess.app)/aliases/testId/sweep-\(caller)/activities?limit=10"
+            let read = try await service.call("GET", path)
+            let isRight = read.body.contains(#""activityId":"live-\#(caller)""#) && !read.body.contains("expired-")
+            note(read, if: read.status == 200 && isRight, "resolve \(read.status), right: \(isRight)")
+        } catch {
+            _ = state.withLock { $0.faults.insert("\(error)") }
+        }
+    }
+
+    private func note(_ answer: ServiceProcess.Answer, if isRight: Bool, _ fault: String) {
+        state.withLock { state in
+            state.durations.append(answer.duration)
+            if !isRight { state.faults.insert(fault) }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+import Foundation
+import HTTPTypes
+import NIOCore
+import RegistryCore
+import TestSupport
+import Testing
+
+@testable import RegistryServer
+
+/// Reports as NDJSON, in through a real socket and out again.
+@Suite(.timeLimit(.minutes(2))) struct FeedbackStreamTests {
+    private static let path = "/v1/apps/com.example.food/sandbox/feedback"
+    private static let head =
+        "POST \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\n"
+        + "Transfer-Encoding: chunked\r\n\r\n"
+
+    private static func line(_ token: Int, _ status: Int) -> String {
+        let hex = Hexadecimal.encode(PushToken.sample(token).bytes)
+        return #"{"token":"\#(hex)","status":\#(status)}"# + "\n"
+    }
+
+    private static func chunk(_ text: String) -> String {
+        String(text.utf8.count, radix: 16) + "\r\n" + text + "\r\n"
+    }
+
+    private static func send(_ text: String, to server: LiveServer) async throws -> Reply {
+        try await server.send(.post, "…/feedback", Array(text.utf8), [.contentType: "application/x-ndjson"])
+    }
+
+    @Test func largeReportsAreAnsweredWholeAndInOrder() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            for number in 1...3 { try await server.register("a-\(number)", token: number) }
+            // Tokens that are known stand at places that only the order tells.
+            let known = [17: 1, 25_000: 2, 49_999: 3]
+            let text = (0..<50_000).map { Self.line(known[$0] ?? 1000 + $0, 200) }.joined()
+            let reply = try await Self.send(text, to: server)
+            let lines = reply.lines
+            #expect(reply.status == 200 && reply.fields[.contentType] == "application/x-ndjson")
+            #expect(lines.count == 50_001 && lines.last == ["end": true, "count": 50_000])
+            let delivered = lines.indices.filter { lines[$0]["action"] == "delivered" }
+            #expect(delivered == [17, 25_000, 49_999])
+            #expect(lines.dropLast().count { $0["action"] == "unknown" } == 49_997)
+        }
+    }
+
+    @Test func whatIsNoReportGetsAProblemInItsPlace() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            try await server.register("a-1", token: 1)
+            let long = String(repeating: " ", count: LineSplitter.maximumLine) + "{}\n"
+            let text = Self.line(1, 200) + "nonsense\n\r\n" + #"{"token":"xyz"}"# + "\n" + long + Self.line(1, 410)
+            let reply = try await Self.send(String(text.dropLast()), to: server)
+            let lines = reply.lines
+            #expect(reply.status == 200 && lines.count == 6)
+            let codes = lines.map { $0["problem"]?["code"] ?? $0["action"] ?? .null }
+            let expected: [JSONValue] = [
+                "delivered", "malformed-json", "invalid-request", "body-too-large", "dropped", .null,
+            ]
+            #expect(codes == expected)
+            #expect(lines[2]["problem"]?["errors"]?.all("pointer") == ["/token", "/status"])
+            #expect(lines.last == ["end": true, "count": 5])
+        }
+    }
+
+    @Test func noReportsAreAnsweredWithTheEnd() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            #expect(try await Self.send("", to: server).lines == [["end": true, "count": 0]])
+        }
+    }
+
+    @Test func reportsAreAnsweredWhileOthersStillCome() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            let connection = try RawConnection(port: server.port)
+            connection.send(Self.head + Self.chunk(Self.line(1, 200)))
+            let first = await connection.read(until: "}\n\r\n")
+            #expect(first.hasPrefix("HTTP/1.1 200 ") && first.contains(#""action":"unknown""#))
+            for _ in 0..<3 {
+                connection.send(Self.chunk(Self.line(2, 200)))
+                #expect(await connection.read(until: "}\n\r\n").contains(#""action":"unknown""#))
+            }
+            connection.send("0\r\n\r\n")
+            #expect(await connection.read(until: "0\r\n\r\n").contains(#"{"end":true,"count":4}"#))
+        }
+    }
+
+    @Test func aSenderThatStallsIsGivenUp() async throws {
+        let adjust = { (limits: inout ServerConfiguration.Limits) in
+            limits.requestDeadline = .milliseconds(300)
+            limits.idleTimeout = .seconds(600)
+        }
+        try await LiveServer.run(insecureNoAuth: true, adjust) { (server: LiveServer) async throws in
+            let silent = try RawConnection(port: server.port)
+            silent.send(Self.head + "1\r\n{\r\n")
+            let nothing = await silent.read()
+            #expect(nothing.isEmpty || nothing.hasPrefix("HTTP/1.1 408 "))
+            let stalled = try RawConnection(port: server.port)
+            stalled.send(Self.head + Self.chunk(Self.line(1, 200)) + "1\r\n{\r\n")
+            let answer = await stalled.read()
+            #expect(answer.contains(#""action":"unknown""#))
+            #expect(!answer.contains(#""end""#) && !answer.hasSuffix("0\r\n\r\n"))
+            #expect(try await server.call(.get, "/livez").status == 200)
+        }
+    }
+
+    /// Only where the call reads its body itself has it no deadline as a whole.
+    @Test func linesForAnotherCallAreRefused() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            let fields: HTTPFields = [.contentType: "application/x-ndjson"]
+            let reply = try await server.send(.post, "…/resolve", Array("{}\n".utf8), fields)
+            #expect(reply.problem == "unsupported-media-type")
+        }
+    }
+}
+
+@Suite struct LineSplitterTests {
+    @Test(arguments: [1, 2, 3, 7, 100]) func partsOfAnySizeGiveTheSameLines(_ size: Int) {
+        var splitter = LineSplitter()
+        let bytes = Array("one\n\n  \r\ntwo\r\nthree".utf8)
+        var lines: [BodyLine] = []
+        for start in stride(from: 0, to: bytes.count, by: size) {
+            lines += splitter.add(ByteBuffer(bytes: bytes[start..<min(start + size, bytes.count)]))
+        }
+        if let last = splitter.finish() { lines.append(last) }
+        #expect(lines == ["one", "two\r", "three"].map { .text(Array($0.utf8)) })
+        #expect(splitter.finish() == nil)
+    }
+
+    @Test func aLineMayBeAsLongAsTheLimit() {
+        var splitter = LineSplitter()
+        let line = [UInt8](repeating: 0x78, count: LineSplitter.maximumLine)
+        #expect(splitter.add(ByteBuffer(bytes: line + [0x0A])) == [.text(line)])
+        #expect(splitter.add(ByteBuffer(bytes: line)) == [])
+        #expect(splitter.add(ByteBuffer(bytes: [0x78, 0x0A, 0x79, 0x0A])) == [.tooLong, .text([0x79])])
+    }
+}

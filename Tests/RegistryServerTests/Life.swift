@@ -1,0 +1,90 @@
+import Foundation
+import HTTPTypes
+import RegistryCore
+import TestSupport
+
+@testable import RegistryServer
+
+/// The people of a story: a phone with the app, and a sender who asks for tokens and hears what APNs says.
+///
+/// Times are minutes ago. Who says nothing else means activity `a-1` of `phone-1`, which bears `order-42`.
+struct Life {
+    let server: LiveServer
+
+    static let alias = "order-42"
+
+    /// Plays a story on a service of its own.
+    static func play(_ story: @Sendable (Life) async throws -> Void) async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in try await story(Life(server: server)) }
+    }
+
+    private func path(_ rest: String, _ environment: APNSEnvironment) -> String {
+        "/v1/apps/com.example.food/\(environment.rawValue)/\(rest)"
+    }
+
+    // MARK: The phone
+
+    /// `pushTokenUpdates` delivered a token; its upload arrives now.
+    @discardableResult
+    func register(
+        _ token: Int,
+        of id: String = "a-1",
+        on phone: String = "phone-1",
+        observed minutes: Double?,
+        started: Double? = nil,
+        in environment: APNSEnvironment = .sandbox
+    ) async throws -> Reply {
+        var body: JSONObject = [
+            "token": .token(token), "installationId": .string(phone),
+            "aliases": ["liveactivityId": .string(Self.alias)],
+        ]
+        body["observedAt"] = minutes.map { .minutesAgo($0) }
+        body["startedAt"] = started.map { .minutesAgo($0) }
+        return try await server.call(.put, path("activities/\(id)", environment), .object(body))
+    }
+
+    /// The app was launched and compares: these are all that run.
+    @discardableResult
+    func relaunch(_ phone: String = "phone-1", at minutes: Double, running: [String: Int]) async throws -> Reply {
+        let activities = running.sorted { $0.key < $1.key }.map { id, token -> JSONValue in
+            [
+                "activityId": .string(id), "token": .token(token),
+                "aliases": ["liveactivityId": .string(Self.alias)],
+            ]
+        }
+        let body: JSONValue = ["observedAt": .minutesAgo(minutes), "activities": .array(activities)]
+        return try await server.call(.put, "…/installations/\(phone)/activities", body)
+    }
+
+    /// `activityStateUpdates` said that it ended.
+    func end(_ id: String = "a-1", observed minutes: Double) async throws {
+        let time = RFC3339.format(.minutesAgo(minutes))
+        _ = try await server.call(.delete, "…/activities/\(id)?observedAt=\(time)")
+    }
+
+    // MARK: The sender
+
+    /// The tokens that a sender would push to now.
+    func tokens(in environment: APNSEnvironment = .sandbox) async throws -> [JSONValue] {
+        let list = path("aliases/liveactivityId/\(Self.alias)/activities", environment)
+        return try await server.call(.get, list)["activities"].all("token")
+    }
+
+    /// What the service says of the activity.
+    func state(of id: String = "a-1") async throws -> JSONValue {
+        try await server.call(.get, "…/activities/\(id)")["state"]
+    }
+
+    /// APNs answered a push with 410: it knew the token to be dead as of then.
+    func unregistered(_ token: Int, since minutes: Double) async throws -> JSONValue {
+        let milliseconds = Int64((Date.minutesAgo(minutes).timeIntervalSince1970 * 1000).rounded())
+        return try await report(
+            ["token": .token(token), "status": 410, "reason": "Unregistered", "timestamp": .integer(milliseconds)]
+        )["action"] ?? .null
+    }
+
+    /// Tells what APNs answered, and gives what became of it.
+    func report(_ report: JSONValue, in environment: APNSEnvironment = .sandbox) async throws -> JSONValue {
+        try await server.call(.post, path("feedback", environment), ["reports": [report]])["results"][0]
+    }
+}

@@ -1,0 +1,183 @@
+import RegistryCore
+import TestSupport
+import Testing
+
+@testable import RegistryServer
+
+/// Lives that have happened to real backends, with their real times. Minutes are minutes ago.
+@Suite(.timeLimit(.minutes(1))) struct LifeTests {
+    @Test("A token rotates while the old one's 410 is in flight")
+    func rotationWithA410InFlight() async throws {
+        try await Life.play { (life: Life) async throws in
+            try await life.register(1, observed: 60)
+            // A push to token 1 fails at APNs; before the sender has reported it, the app has uploaded the next token.
+            #expect(try await life.register(2, observed: 30)["outcome"] == "rotated")
+            #expect(try await life.unregistered(1, since: 29) == "retired")
+            #expect(try await life.tokens() == [.token(2)])
+            #expect(try await life.state() == "active")
+        }
+    }
+
+    @Test("A token rotates while the app is dead; the server learns it from APNs, and the app at its next launch")
+    func rotationWhileTheAppIsDead() async throws {
+        try await Life.play { (life: Life) async throws in
+            try await life.register(1, observed: 60)
+            #expect(try await life.unregistered(1, since: 30) == "dropped")
+            // The activity is there still, but nobody knows its token.
+            #expect(try await life.tokens() == [])
+            #expect(try await life.state() == "active")
+            let launch = try await life.relaunch(at: 10, running: ["a-1": 2])
+            #expect(launch["results"][0]["outcome"] == "rotated" && launch["ended"] == [])
+            #expect(try await life.tokens() == [.token(2)])
+            // The dead one's upload comes once more, and so does its 410.
+            #expect(try await life.register(1, observed: 60).problem == "superseded")
+            #expect(try await life.unregistered(1, since: 30) == "retired")
+            #expect(try await life.tokens() == [.token(2)])
+        }
+    }
+
+    @Test("The user swipes an activity away while the app is dead; the next launch's full state tells")
+    func swipeWhileTheAppIsDead() async throws {
+        try await Life.play { (life: Life) async throws in
+            try await life.register(1, of: "a-1", observed: 60)
+            try await life.register(2, of: "a-2", observed: 60)
+            #expect(try await life.relaunch(at: 20, running: ["a-2": 2])["ended"] == ["a-1"])
+            #expect(try await life.tokens() == [.token(2)])
+            #expect(try await life.state(of: "a-1") == "dismissed")
+            // An upload from before the swipe arrives after it.
+            try await life.register(1, of: "a-1", observed: 30)
+            #expect(try await life.tokens() == [.token(2)])
+            // It runs after all: iOS had not listed it yet.
+            try await life.register(1, of: "a-1", observed: 10)
+            #expect(try await Set(life.tokens()) == [.token(1), .token(2)])
+        }
+    }
+
+    @Test("The app is deleted, installed again, and follows the same order")
+    func reinstallUnderTheSameAlias() async throws {
+        try await Life.play { (life: Life) async throws in
+            try await life.register(1, of: "a-1", on: "phone-1", observed: 60)
+            // The new install knows nothing of the old one's id, and nobody ended what the old one had.
+            try await life.register(2, of: "a-2", on: "phone-1-again", observed: 20)
+            #expect(try await Set(life.tokens()) == [.token(1), .token(2)])
+            #expect(try await life.unregistered(1, since: 30) == "dropped")
+            #expect(try await life.tokens() == [.token(2)])
+            // Its own full state is about its own activities alone.
+            #expect(try await life.relaunch("phone-1-again", at: 10, running: ["a-2": 2])["ended"] == [])
+            #expect(try await life.tokens() == [.token(2)])
+        }
+    }
+
+    @Test("A backup is restored to a second phone, which then has the first one's installation id")
+    func clonedInstallation() async throws {
+        try await Life.play { (life: Life) async throws in
+            try await life.relaunch("phone-1", at: 50, running: ["a-1": 1])
+            // Each phone's full state makes the other's activities fall out, and its next word brings them back.
+            #expect(try await life.relaunch("phone-1", at: 40, running: ["b-1": 2])["ended"] == ["a-1"])
+            #expect(try await life.relaunch("phone-1", at: 30, running: ["a-1": 1])["ended"] == ["b-1"])
+            try await life.register(3, of: "b-1", observed: 20)
+            #expect(try await Set(life.tokens()) == [.token(1), .token(3)])
+        }
+    }
+
+    @Test("iOS retries the old token's upload for hours: after the rotation, and after the end")
+    func lateRetries() async throws {
+        try await Life.play { (life: Life) async throws in
+            try await life.register(1, observed: 150)
+            try await life.register(2, observed: 120)
+            #expect(try await life.register(1, observed: 150).problem == "superseded")
+            #expect(try await life.register(1, observed: nil).problem == "superseded")
+            #expect(try await life.tokens() == [.token(2)])
+            try await life.end(observed: 60)
+            #expect(try await life.tokens() == [])
+            for (token, minutes) in [(1, 150.0), (2, 120.0), (2, 1.0)] {
+                #expect(try await life.register(token, observed: minutes).problem == "activity-ended")
+            }
+            #expect(try await life.register(3, observed: nil).problem == "activity-ended")
+            #expect(try await life.tokens() == [])
+        }
+    }
+
+    @Test("The end overtakes the registration, which a background upload brings two hours later")
+    func endBeforeItsRegistration() async throws {
+        try await Life.play { (life: Life) async throws in
+            try await life.end(observed: 10)
+            #expect(try await life.register(1, observed: 120).problem == "activity-ended")
+            #expect(try await life.tokens() == [])
+        }
+    }
+
+    @Test("A 410 arrives that is older than the token's latest registration")
+    func a410OlderThanAReregistration() async throws {
+        try await Life.play { (life: Life) async throws in
+            try await life.register(1, observed: 60)
+            try await life.register(1, observed: 30)
+            #expect(try await life.unregistered(1, since: 45) == "kept-newer")
+            #expect(try await life.tokens() == [.token(1)])
+        }
+    }
+
+    @Test("The same two, the 410 first: the later claim brings the token back, a repeated earlier one does not")
+    func aReregistrationAfterThe410() async throws {
+        try await Life.play { (life: Life) async throws in
+            try await life.register(1, observed: 60)
+            #expect(try await life.unregistered(1, since: 45) == "dropped")
+            #expect(try await life.register(1, observed: 60).problem == "token-unregistered")
+            #expect(try await life.tokens() == [])
+            #expect(try await life.register(1, observed: 30)["outcome"] == "reactivated")
+            #expect(try await life.tokens() == [.token(1)])
+        }
+    }
+
+    @Test("A 410 overtakes the registration of its token")
+    func a410OvertakesItsRegistration() async throws {
+        try await Life.play { (life: Life) async throws in
+            #expect(try await life.unregistered(1, since: 15) == "unknown")
+            // Uploaded two hours late; it was dead before the service heard of it.
+            #expect(try await life.register(1, observed: 120).problem == "token-unregistered")
+            #expect(try await life.tokens() == [])
+            try await life.register(2, observed: 5)
+            #expect(try await life.tokens() == [.token(2)])
+        }
+    }
+
+    @Test("A sender takes a development build's token to production's APNs")
+    func sandboxTokenReportedForProduction() async throws {
+        try await Life.play { (life: Life) async throws in
+            try await life.register(1, observed: 10, in: .sandbox)
+            let report: JSONValue = ["token": .token(1), "status": 400, "reason": "BadDeviceToken"]
+            let stray = try await life.report(report, in: .production)
+            #expect(stray["action"] == "unknown" && stray["detail"]?.text.contains("sandbox") == true)
+            #expect(try await life.tokens(in: .sandbox) == [.token(1)])
+            // The app names the wrong environment: what is quarantined there says where the token is known.
+            try await life.register(1, observed: 5, in: .production)
+            let wrong = try await life.report(report, in: .production)
+            #expect(wrong["action"] == "quarantined" && wrong["detail"]?.text.contains("sandbox") == true)
+            #expect(try await life.tokens(in: .production) == [])
+            #expect(try await life.tokens(in: .sandbox) == [.token(1)])
+        }
+    }
+
+    @Test("Nobody ever reports the end")
+    func nobodyReportsTheEnd() async throws {
+        try await Life.play { (life: Life) async throws in
+            try await life.register(1, observed: 60)
+            #expect(try await life.tokens() == [.token(1)])
+            // It began nine hours ago, as the app's next upload shows: iOS has ended it, and told nobody.
+            #expect(try await life.register(2, observed: 30, started: 9 * 60).problem == "activity-expired")
+            #expect(try await life.tokens() == [])
+            #expect(try await life.state() == "expired")
+            #expect(try await life.register(2, observed: 1).problem == "activity-expired")
+            #expect(try await life.register(3, of: "a-2", observed: 9 * 60).problem == "activity-expired")
+            #expect(try await life.tokens() == [])
+        }
+    }
+}
+
+extension JSONValue {
+    /// The text of a string, empty for all else.
+    fileprivate var text: String {
+        guard case .string(let text) = self else { return "" }
+        return text
+    }
+}

@@ -1,0 +1,157 @@
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import Synchronization
+import TestSupport
+import Testing
+
+/// A sender with a wrong topic, and one with the wrong environment's APNs, report a whole app's tokens at once.
+@Suite struct StormTests {
+    private static let count = TestScale.isLong ? 100_000 : 5000
+    /// What the guard lets out: a fifth of the tokens, at most 1000.
+    private static let share = min(count / 5, 1000)
+    private static let reporters = 8
+
+    @Test(.timeLimit(.minutes(20))) func stormTakesNoMoreThanTheShare() async throws {
+        let activity = try await TestActivity.make()
+        try await activity.fill(Self.count)
+        let clock = ContinuousClock()
+        let start = clock.now
+        let outcome = try await Self.storm(over: activity)
+        let duration = clock.now - start
+        #expect(outcome.mostOut <= Self.share)
+        #expect(outcome.guarded + outcome.quarantined == outcome.reports)
+        #expect(try await Self.out(of: activity) == 0)
+        #expect(try await activity.count("SELECT count(*) FROM quarantine_guards WHERE tripped_at IS NOT NULL") == 1)
+        print(
+            "figure: storm over \(Self.count) tokens: \(outcome.reports) reports in \(duration), "
+                + "most out at once \(outcome.mostOut) of \(Self.share) allowed, 0 at the end"
+        )
+    }
+
+    /// The storm is over after fewer than the guard's share: what is out comes back by one call.
+    @Test(.timeLimit(.minutes(5))) func whatAShortStormTookIsReleasedByOneCall() async throws {
+        let activity = try await TestActivity.make()
+        try await activity.fill(Self.count)
+        #expect(try await Self.report(1...Self.share, in: activity) == [.quarantined])
+        #expect(try await Self.out(of: activity) == Self.share)
+        let registry = activity.database.registry
+        #expect(try await registry.releaseAll(in: activity.scope, by: "admin") == Self.share)
+        #expect(try await Self.out(of: activity) == 0)
+    }
+
+    /// Or nobody calls, and the apps confirm their tokens as they do at each launch.
+    @Test(.timeLimit(.minutes(5))) func clientsConfirmationsReleaseIt() async throws {
+        let activity = try await TestActivity.make()
+        try await activity.fill(Self.count)
+        #expect(try await Self.report(1...Self.share, in: activity) == [.quarantined])
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for first in 1...Self.reporters {
+                group.addTask {
+                    for number in stride(from: first, through: Self.share, by: Self.reporters) {
+                        let answer = try await activity.another("a\(number)").register(number, at: nil)
+                        #expect(answer.outcome == .reactivated)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await Self.out(of: activity) == 0)
+    }
+
+    private struct Outcome {
+        var reports = 0
+        var quarantined = 0
+        var guarded = 0
+        var mostOut = 0
+        var reportersLeft = StormTests.reporters
+    }
+
+    /// What all tasks of a storm add up to.
+    private final class Tally: Sendable {
+        private let outcome = Mutex(Outcome())
+
+        var total: Outcome { outcome.withLock { $0 } }
+
+        func add(_ change: (inout Outcome) -> Void) { outcome.withLock { change(&$0) } }
+    }
+
+    /// Every reporter reports every token, half of them for each reason, while somebody counts what is handed out.
+    private static func storm(over activity: TestActivity) async throws -> Outcome {
+        let tally = Tally()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<reporters {
+                group.addTask { try await reportAll(number, in: activity, to: tally) }
+            }
+            group.addTask {
+                while tally.total.reportersLeft > 0 {
+                    let out = try await out(of: activity)
+                    tally.add { $0.mostOut = max($0.mostOut, out) }
+                }
+            }
+            try await group.waitForAll()
+        }
+        return tally.total
+    }
+
+    private static func reportAll(_ reporter: Int, in activity: TestActivity, to tally: Tally) async throws {
+        defer { tally.add { $0.reportersLeft -= 1 } }
+        let reason = reporter.isMultiple(of: 2) ? "DeviceTokenNotForTopic" : "BadDeviceToken"
+        // Reporters begin at different places, as those of a real sender would.
+        let batches = Array(stride(from: 1, through: count, by: 1000))
+        for index in batches.indices {
+            let first = batches[(index + reporter * batches.count / reporters) % batches.count]
+            let reports = (first..<min(first + 1000, count + 1)).map {
+                FeedbackReport(token: .sample($0), status: 400, reason: reason)
+            }
+            let results = try await activity.database.registry.apply(reports, in: activity.scope, by: "sender").results
+            tally.add { outcome in
+                outcome.reports += results.count
+                outcome.quarantined += results.count { $0.action == .quarantined }
+                outcome.guarded += results.count { $0.action == .guarded }
+            }
+        }
+    }
+
+    /// Reports tokens in one batch, and gives what became of them.
+    private static func report(_ tokens: ClosedRange<Int>, in activity: TestActivity) async throws
+        -> Set<FeedbackAction>
+    {
+        let reports = tokens.map { FeedbackReport(token: .sample($0), status: 400, reason: "DeviceTokenNotForTopic") }
+        return try await Set(
+            activity.database.registry.apply(reports, in: activity.scope, by: "sender").results.map(\.action)
+        )
+    }
+
+    /// How many of the tokens no sender would be given.
+    private static func out(of activity: TestActivity) async throws -> Int {
+        try await Self.count - activity.count("SELECT count(*) FROM current_activities")
+    }
+}
+
+extension TestActivity {
+    /// Activities `a1` and on, each with its sample token, claimed half an hour ago.
+    fileprivate func fill(_ count: Int) async throws {
+        let app = scope.app.number
+        try await database.pool.withSession(.never, timeout: .seconds(300)) { session in
+            try session.simple("SET statement_timeout = 0")
+            _ = try session.pipeline([
+                """
+                INSERT INTO activities (app_number, environment, activity_id, token, token_digest, token_observed_at,
+                    token_claimed_at, last_observed_at, started_at, lifetime, expires_at, confirmed_at, outcome, created_at)
+                SELECT \(app), 'sandbox', 'a' || n, t.token, sha256(t.token), t.at, t.at, t.at, t.at,
+                    '8 hours', t.at + interval '8 hours', t.at, 'registered', t.at
+                FROM generate_series(1::bigint, \(Int64(count))) AS n
+                CROSS JOIN LATERAL (
+                    SELECT int8send(n) || decode(repeat('ab', 72), 'hex') AS token, now() - interval '30 minutes' AS at
+                ) AS t
+                """,
+                """
+                INSERT INTO token_values (app_number, environment, token_digest, activity_id, observed_at)
+                SELECT app_number, environment, token_digest, activity_id, token_observed_at FROM activities
+                """,
+            ])
+            try session.simple("ANALYZE")
+        }
+    }
+}
