@@ -9,7 +9,7 @@ import Testing
 @Suite struct HistoryTests {
     /// Random histories of rotations, takeovers, full states, ends and late or early 410s, on several connections of
     /// two instances at once, against the reference model.
-    @Test(.timeLimit(.minutes(60)))
+    @Test(.timeLimit(.minutes(150)))
     func randomHistoriesAgreeWithTheModel() async throws {
         let count = TestScale.isLong ? 100_000 : 1_500
         let database = try await TestDatabase.make(maximumConnections: 8)

@@ -61,7 +61,7 @@ import Testing
             """
             SELECT count(*) FROM (
                 SELECT FROM activities WHERE ended_at IS NULL AND expiry_recorded_at IS NULL AND expires_at <= now() LIMIT 10
-            ) AS some
+            ) AS expired
             """,
             database
         )
