@@ -12,6 +12,12 @@ public enum SweepTask: String, Sendable, Hashable, CaseIterable {
     case values
     /// Identities of apps that know only an alias, past their retention.
     case identities
+    /// Start and device tokens that were deleted, past their retention.
+    case removals
+    /// Claims of start and device tokens that are too old to tell of a cloned installation, with values nobody holds.
+    case claims
+    /// Installations that hold nothing and that nobody has heard of for long.
+    case installations
 }
 
 extension Registry {
@@ -20,6 +26,7 @@ extension Registry {
     /// - Returns: how many rows it did; fewer than `limit` when there are no more, or others have them locked.
     public func sweep(_ task: SweepTask, limit: Int, in scope: Scope) async throws -> Int {
         let statements = SweepStatements(scope: scope)
+        let installations = InstallationSweepStatements(scope: scope)
         return try await write { session in
             switch task {
             case .expiry:
@@ -28,18 +35,33 @@ extension Registry {
                 try Self.sweep(statements.tombstones(limit: limit), session, consequences: statements.delete)
             case .values: try session.execute(statements.forgetUnclaimedValues(limit: limit)).affectedRows
             case .identities: try Self.sweepIdentities(statements, limit, session)
+            case .removals:
+                try [("start_tokens", "attributes_type"), ("device_tokens", "kind")].map { slot, key in
+                    try session.execute(installations.deleteRemovedTokens(from: slot, key: key, limit: limit))
+                        .affectedRows
+                }.max() ?? 0
+            case .claims:
+                try Self.sweep(installations.deleteOldClaims(limit: limit), session) { (digests: [[UInt8]]) in
+                    [installations.deleteUnheldValues(digests)]
+                }
+            case .installations:
+                try Self.sweep(
+                    installations.emptyInstallations(limit: limit),
+                    session,
+                    consequences: installations.delete
+                )
             }
         }
     }
 
     /// Locks what a statement finds, and lets the consequences follow in the same transaction.
-    private static func sweep(
+    private static func sweep<Key: PostgresDecodable & Sendable>(
         _ search: SQL,
         _ session: borrowing PostgresSession,
-        consequences: @escaping @Sendable ([String]) -> [SQL]
+        consequences: @escaping @Sendable ([Key]) -> [SQL]
     ) throws -> Int {
         try session.transaction { transaction in
-            let ids = try transaction.execute(search).rows.map { try $0.column(0, as: String.self) }
+            let ids = try transaction.execute(search).rows.map { try $0.column(0, as: Key.self) }
             _ = try transaction.pipeline(ids.isEmpty ? [] : consequences(ids), finishing: true)
             return ids.count
         }

@@ -345,6 +345,9 @@ CREATE TABLE start_tokens (
 CREATE INDEX start_tokens_of_value ON start_tokens (app_number, environment, token_digest)
     WHERE token_digest IS NOT NULL;
 
+-- The sweep finds tombstones past their retention.
+CREATE INDEX start_tokens_removed ON start_tokens (app_number, environment, touched_at) WHERE token IS NULL;
+
 -- Tokens that an installation has one of a kind of, such as that of ordinary notifications. Never handed out as
 -- activity tokens.
 CREATE TABLE device_tokens (
@@ -374,6 +377,9 @@ CREATE TABLE device_tokens (
     CONSTRAINT device_tokens_token_is_at_most_512_bytes CHECK (octet_length(token) <= 512)
 ) WITH (fillfactor = 80);
 
+-- The sweep finds tombstones past their retention.
+CREATE INDEX device_tokens_removed ON device_tokens (app_number, environment, touched_at) WHERE token IS NULL;
+
 -- When each value of a start or device token was first and last claimed. Two values whose times interleave (A, B, A)
 -- show a cloned installation, in whatever order the claims came.
 CREATE TABLE installation_token_claims (
@@ -389,6 +395,9 @@ CREATE TABLE installation_token_claims (
     CONSTRAINT installation_token_claims_pkey
         PRIMARY KEY (app_number, environment, installation_hash, kind, attributes_type, token_digest)
 );
+
+-- The sweep finds claims that are too old to tell of anything.
+CREATE INDEX installation_token_claims_last ON installation_token_claims (app_number, environment, last_observed_at);
 
 -- Broadcast channels: at most one an alias.
 CREATE TABLE channels (

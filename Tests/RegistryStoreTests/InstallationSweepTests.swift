@@ -1,0 +1,92 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+/// The retention of what installations held.
+@Suite struct InstallationSweepTests {
+    private static let slots = [TestInstallation.delivery, TestInstallation.device]
+
+    @Test(arguments: slots) func tombstonesOfTokensGoAfterTheirRetention(_ slot: TokenSlot) async throws {
+        let phone = try await TestInstallation.make()
+        try await phone.register(1, in: slot, at: .minutesAgo(5))
+        try await phone.another(2).register(2, in: slot, at: .minutesAgo(5))
+        try await phone.delete(slot, at: .minutesAgo(4))
+        #expect(try await phone.sweep(.removals) == 0)
+        // It is remembered for as long as something late may come.
+        #expect(await phone.problem { try await phone.register(1, in: slot, at: .minutesAgo(5)) }?.code == .superseded)
+        try await phone.age(by: "8 days")
+        #expect(try await phone.sweep(.removals) == 1)
+        #expect(try await phone.count("start_tokens") + phone.count("device_tokens") == 1)
+        #expect(try await phone.another(2).token(in: slot) == .sample(2))
+    }
+
+    @Test(arguments: slots) func valuesGoWithTheirClaimsWhenNobodyHoldsThem(_ slot: TokenSlot) async throws {
+        let phone = try await TestInstallation.make()
+        try await phone.register(1, in: slot, at: .minutesAgo(6))
+        try await phone.register(2, in: slot, at: .minutesAgo(5))
+        #expect(try await phone.sweep(.claims) == 0)
+        try await phone.age(by: "91 days")
+        #expect(try await phone.sweep(.claims) == 2)
+        #expect(try await phone.count("installation_token_claims") == 0)
+        // The one that is current keeps what APNs said of it.
+        #expect(try await phone.count("token_values") == 1)
+        #expect(try await phone.token(in: slot) == .sample(2))
+    }
+
+    @Test(arguments: slots) func aValueThatIsRegisteredAgainStays(_ slot: TokenSlot) async throws {
+        let phone = try await TestInstallation.make()
+        try await phone.register(1, in: slot, at: .minutesAgo(6))
+        try await phone.register(2, in: slot, at: .minutesAgo(5))
+        try await phone.age(by: "91 days")
+        // Another has it now, which the claim that goes does not know.
+        try await phone.another(2).register(1, in: slot, at: .minutesAgo(4))
+        #expect(try await phone.sweep(.claims) == 2)
+        #expect(try await phone.another(2).token(in: slot) == .sample(1))
+        #expect(try await phone.count("token_values") == 2)
+    }
+
+    @Test func emptyInstallationsGoWhenNobodyHasHeardOfThemForLong() async throws {
+        let phone = try await TestInstallation.make()
+        try await phone.put([.sample("userId", "u-7")], at: .minutesAgo(6))
+        let other = phone.another(2)
+        try await other.register(2, at: .minutesAgo(5))
+        try await phone.age(by: "89 days")
+        #expect(try await phone.sweep(.installations) == 0)
+        try await phone.age(by: "2 days")
+        #expect(try await phone.sweep(.installations) == 1)
+        #expect(try await phone.record() == nil)
+        #expect(try await phone.count("installation_aliases") == 0)
+        #expect(try await other.token() == .sample(2))
+    }
+}
+
+extension TestInstallation {
+    fileprivate func sweep(_ task: SweepTask) async throws -> Int {
+        try await database.registry.sweep(task, limit: 100, in: scope)
+    }
+
+    fileprivate func count(_ table: String) async throws -> Int {
+        try await database.pool.withSession { session in
+            try session.execute("SELECT count(*) FROM \(unescaped: table)")[0].column(0, as: Int.self)
+        }
+    }
+
+    /// Makes all that is stored so much older, what clients claimed aside.
+    fileprivate func age(by interval: String) async throws {
+        try await database.pool.withSession { session in
+            try session.simple(
+                """
+                UPDATE start_tokens SET touched_at = touched_at - interval '\(interval)';
+                UPDATE device_tokens SET touched_at = touched_at - interval '\(interval)';
+                UPDATE token_values SET touched_at = touched_at - interval '\(interval)';
+                UPDATE installations SET touched_at = touched_at - interval '\(interval)';
+                UPDATE installation_token_claims SET last_observed_at = last_observed_at - interval '\(interval)',
+                    first_observed_at = first_observed_at - interval '\(interval)'
+                """
+            )
+        }
+    }
+}
