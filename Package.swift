@@ -132,7 +132,7 @@ let package = Package(
         ),
         .testTarget(
             name: "RegistryServerTests",
-            dependencies: serverTestDependencies,
+            dependencies: serverTestDependencies + [.product(name: "MetricsTestKit", package: "swift-metrics")],
             swiftSettings: strict
         ),
         .testTarget(

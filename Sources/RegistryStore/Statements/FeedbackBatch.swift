@@ -14,6 +14,8 @@ struct FeedbackBatch {
     private(set) var accuses = false
     /// Some report may quarantine: the burst guard's rows are needed.
     private(set) var suspects = false
+    /// Some report says that a push was delivered.
+    private(set) var delivers = false
 
     /// Adds a report unless its value has been offered already; then it must wait for a later batch.
     mutating func add(_ report: FeedbackReport) -> Bool {
@@ -21,6 +23,7 @@ struct FeedbackBatch {
         let verdict = report.verdict
         accuses = accuses || verdict == .dead || verdict == .suspect
         suspects = suspects || verdict == .suspect
+        delivers = delivers || verdict == .delivered
         tokens.append(report.token.bytes)
         verdicts.append(verdict.rawValue)
         timestamps.append(report.timestamp)
@@ -28,12 +31,12 @@ struct FeedbackBatch {
         return true
     }
 
-    /// The reports as rows, with the token's digest.
+    /// The reports as rows, with the token's digest, which `OFFSET 0` keeps from being computed wherever it is used.
     var rows: SQL {
         """
         (SELECT sha256(u.token) AS token_digest, u.verdict, u.reported_at, u.reason, u.position
         FROM unnest(\(tokens), \(verdicts), \(timestamps), \(reasons)) WITH ORDINALITY
-            AS u (token, verdict, reported_at, reason, position)) AS q
+            AS u (token, verdict, reported_at, reason, position) OFFSET 0) AS q
         """
     }
 

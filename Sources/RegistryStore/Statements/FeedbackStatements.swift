@@ -23,7 +23,8 @@ struct FeedbackStatements {
         statements.append(lockValues)
         if batch.suspects { statements += [quarantine.guarding(batch)] + quarantine.releaseBurst }
         if batch.accuses { statements += [accusation, revision, retirement, event] }
-        return statements + [delivery, answer]
+        if batch.delivers { statements.append(delivery) }
+        return statements + [answer]
     }
 
     /// The kinds of token whose guard tripped, as the results of `all` tell.
@@ -84,8 +85,7 @@ struct FeedbackStatements {
                 CASE WHEN q.verdict = 'dead' THEN 'dropped'
                     WHEN held.claimed_at > coalesce(t.quarantined_at, '-infinity') THEN 'quarantined' ELSE 'none' END
                 ELSE 'none' END::token_effect
-        FROM \(sql: batch.rows) \(sql: quarantine.held)
-        LEFT JOIN token_values t ON \(sql: inScope("t")) AND t.token_digest = q.token_digest
+        FROM \(sql: batch.rows) \(sql: quarantine.held) LEFT JOIN \(sql: quarantine.value)
         LEFT JOIN quarantine_guards g ON \(sql: inScope("g")) AND g.kind = held.kind
         CROSS JOIN LATERAL (SELECT \(unescaped: Self.reportedAt) AS accused_at) AS s
         WHERE q.verdict = 'dead'
@@ -114,9 +114,8 @@ struct FeedbackStatements {
     /// did not write tells of an earlier report.
     private var affected: SQL {
         """
-        \(sql: batch.rows)
-        JOIN token_values t ON \(sql: inScope("t")) AND t.token_digest = q.token_digest AND t.effect <> 'none'
-            AND t.xmin = pg_current_xact_id()::xid AND q.verdict IN ('dead', 'suspect')
+        \(sql: batch.rows) JOIN \(sql: quarantine.value)
+            AND t.effect <> 'none' AND t.writer = pg_current_xact_id()::xid AND q.verdict IN ('dead', 'suspect')
         """
     }
 
@@ -157,8 +156,7 @@ struct FeedbackStatements {
         """
         INSERT INTO token_values AS stored (app_number, environment, token_digest, delivered_at)
         SELECT t.app_number, t.environment, t.token_digest, now()
-        FROM \(sql: batch.rows)
-        JOIN token_values t ON \(sql: inScope("t")) AND t.token_digest = q.token_digest
+        FROM \(sql: batch.rows) JOIN \(sql: quarantine.value)
         WHERE q.verdict = 'delivered'
         ORDER BY t.token_digest
         ON CONFLICT (app_number, environment, token_digest) DO UPDATE SET delivered_at = excluded.delivered_at
@@ -178,12 +176,13 @@ struct FeedbackStatements {
                 WHEN \(unescaped: QuarantineStatements.isOn) THEN 'guarded' ELSE 'kept-newer' END
             WHEN q.verdict = 'delivered' THEN 'delivered' ELSE 'kept' END,
             held.kind, elsewhere.environment::text
-        FROM \(sql: batch.rows) \(sql: quarantine.held)
-        LEFT JOIN token_values t ON \(sql: inScope("t")) AND t.token_digest = q.token_digest
+        FROM \(sql: batch.rows) \(sql: quarantine.held) LEFT JOIN \(sql: quarantine.value)
         LEFT JOIN quarantine_guards g ON \(sql: inScope("g")) AND g.kind = held.kind
-        LEFT JOIN token_values elsewhere ON elsewhere.app_number = \(app)
-            AND elsewhere.environment = \(scope.environment.other.rawValue)::apns_environment
-            AND elsewhere.token_digest = q.token_digest AND \(unescaped: Self.wasKnown("elsewhere"))
+        LEFT JOIN LATERAL (
+            SELECT v.environment FROM token_values v WHERE v.app_number = \(app)
+                AND v.environment = \(scope.environment.other.rawValue)::apns_environment
+                AND v.token_digest = q.token_digest AND \(unescaped: Self.wasKnown("v")) LIMIT 1
+        ) AS elsewhere ON true
         ORDER BY q.position
         """
     }

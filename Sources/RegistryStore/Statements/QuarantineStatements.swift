@@ -41,6 +41,17 @@ struct QuarantineStatements {
         """
     }
 
+    /// The row `t` of the value of report `q`, with the transaction that wrote it; looked up one by one, for a plan that
+    /// was made while the table was small would join it whole.
+    var value: SQL {
+        """
+        LATERAL (
+            SELECT v.*, v.xmin AS writer FROM token_values v
+            WHERE \(sql: inScope("v")) AND v.token_digest = q.token_digest LIMIT 1
+        ) AS t ON true
+        """
+    }
+
     /// Whatever is current with value `t`, looked up value by value: joined whole, the planner would read all tables.
     var holders: SQL {
         """
@@ -70,8 +81,7 @@ struct QuarantineStatements {
         FROM (
             SELECT held.kind, count(*) FILTER (WHERE held.claimed_at > greatest(t.quarantined_at, t.dead_at, '-infinity')
                 AND held.claimed_at <= \(unescaped: FeedbackStatements.reportedAt)) AS fresh
-            FROM \(sql: batch.rows) \(sql: held)
-            LEFT JOIN token_values t ON \(sql: inScope("t")) AND t.token_digest = q.token_digest
+            FROM \(sql: batch.rows) \(sql: held) LEFT JOIN \(sql: value)
             WHERE q.verdict = 'suspect'
             GROUP BY held.kind
         ) AS reports

@@ -24,10 +24,10 @@ import Testing
         let before = service.peakMemory
         let clock = ContinuousClock()
         let start = clock.now
-        let (lines, last) = try await Self.read(service)
+        let lines = try await CountedLines.read(Self.open(service).body)
         let duration = clock.now - start
-        #expect(lines == Self.count + 2)
-        #expect(last == #"{"end":true,"count":\#(Self.count)}"#)
+        #expect(lines.count == Self.count + 2)
+        #expect(lines.last == #"{"end":true,"count":\#(Self.count)}"#)
         print(
             "figure: stream of \(Self.count): \(duration), peak memory \(before) MiB before, \(service.peakMemory) MiB after"
         )
@@ -84,26 +84,6 @@ import Testing
         )
         request.headers.add(name: "Accept", value: "application/x-ndjson")
         return try await HTTPClient.shared.execute(request, timeout: .minutes(5))
-    }
-
-    /// Counts lines with memchr: a loop over bytes would take longer than the service.
-    private static func read(_ service: ServiceProcess) async throws -> (lines: Int, last: String) {
-        var lines = 0
-        var tail: [UInt8] = []
-        for try await chunk in try await open(service).body {
-            chunk.withUnsafeReadableBytes { bytes in
-                var rest = bytes[...]
-                while let start = UnsafeRawBufferPointer(rebasing: rest).baseAddress,
-                    let found = memchr(start, 0x0A, rest.count)
-                {
-                    lines += 1
-                    rest = rest.dropFirst(start.distance(to: UnsafeRawPointer(found)) + 1)
-                }
-            }
-            tail = Array((tail + chunk.readableBytesView.suffix(200)).suffix(200))
-        }
-        let last = String(decoding: tail, as: UTF8.self).split(separator: "\n").last
-        return (lines, last.map(String.init) ?? "")
     }
 
     private static func fill(_ database: TestDatabase, _ scope: Scope) async throws {

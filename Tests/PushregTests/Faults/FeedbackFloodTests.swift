@@ -1,0 +1,138 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import NIOHTTP1
+import TestSupport
+import Testing
+
+/// Very many reports in one call as NDJSON: all answered, in bounded memory, also when nobody reads the answers.
+@Suite(.serialized) struct FeedbackFloodTests {
+    private static let count = TestScale.isLong ? 1_000_000 : 20_000
+    private static let path = "\(ServiceProcess.app)/feedback"
+
+    @Test(.timeLimit(.minutes(20))) func everyReportIsAnsweredInBoundedMemory() async throws {
+        try await Self.withService { service in
+            let before = service.peakMemory
+            let clock = ContinuousClock()
+            let start = clock.now
+            var request = HTTPClientRequest(url: "http://127.0.0.1:\(service.port)\(Self.path)")
+            request.method = .POST
+            request.headers.add(name: "Content-Type", value: "application/x-ndjson")
+            request.body = .stream(Reports(count: Self.count), length: .unknown)
+            let response = try await HTTPClient.shared.execute(request, timeout: .minutes(15))
+            #expect(response.status == .ok)
+            let lines = try await CountedLines.read(response.body)
+            #expect(lines.count == Self.count + 1)
+            #expect(lines.last == #"{"end":true,"count":\#(Self.count)}"#)
+            let rate = Double(Self.count) / ((clock.now - start) / .seconds(1))
+            #expect(service.peakMemory < before + 64)
+            print(
+                "figure: \(Self.count) reports as NDJSON: \(Int(rate))/s, peak memory \(before) MiB before, "
+                    + "\(service.peakMemory) MiB after"
+            )
+        }
+    }
+
+    /// It takes no more reports than it can tell the results of.
+    @Test(.timeLimit(.minutes(5))) func aSenderThatDoesNotReadIsHeldBack() async throws {
+        try await Self.withService { service in
+            let before = service.peakMemory
+            let sender = try SilentSender(port: service.port, path: Self.path)
+            let taken = sender.sendUntilHeldBack(Reports.lines(0..<1000), limit: Self.count / 1000 * 10)
+            #expect(taken < 64 << 20)
+            #expect(service.peakMemory < before + 64)
+            #expect(try await service.call("GET", "/livez").status == 200)
+        }
+    }
+
+    private static func withService(_ test: (ServiceProcess) async throws -> Void) async throws {
+        let database = try await TestDatabase.make()
+        _ = try await database.scope()
+        let service = try await ServiceProcess.start(
+            databaseURL: database.connectionString,
+            // Other tests share the machine: a batch may take longer than a caller should wait.
+            arguments: ["--unsafe-durability", "--request-timeout", "PT20S"]
+        )
+        do { try await test(service) } catch {
+            await service.stop()
+            throw error
+        }
+        await service.stop()
+    }
+}
+
+/// Reports of tokens that nobody registered, as lines.
+private struct Reports: AsyncSequence, Sendable {
+    let count: Int
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        let count: Int
+        var next = 0
+
+        mutating func next() async -> ByteBuffer? {
+            guard next < count else { return nil }
+            let first = next
+            next = Swift.min(next + 1000, count)
+            return ByteBuffer(string: Reports.lines(first..<next))
+        }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(count: count) }
+
+    static func lines(_ numbers: Range<Int>) -> String {
+        numbers.map { number in
+            let hex = String(number, radix: 16)
+            return #"{"token":"\#(String(repeating: "0", count: 16 - hex.count) + hex)cd","status":410}"# + "\n"
+        }.joined()
+    }
+}
+
+/// A sender of NDJSON that never reads an answer.
+private final class SilentSender {
+    private let descriptor: Int32
+
+    init(port: Int, path: String) throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        let size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let status = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, size) }
+        }
+        guard status == 0 else { throw POSIXError(.ECONNREFUSED) }
+        // What a second does not make room for is held back.
+        var patience = timeval(tv_sec: 1, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        _ = send(
+            "POST \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\n"
+                + "Transfer-Encoding: chunked\r\n\r\n"
+        )
+    }
+
+    deinit { close(descriptor) }
+
+    /// Sends the lines again and again, up to `limit` times.
+    ///
+    /// - Returns: how many bytes were taken.
+    func sendUntilHeldBack(_ lines: String, limit: Int) -> Int {
+        let chunk = String(lines.utf8.count, radix: 16) + "\r\n" + lines + "\r\n"
+        var taken = 0
+        for _ in 0..<limit {
+            guard send(chunk) else { return taken }
+            taken += chunk.utf8.count
+        }
+        return .max
+    }
+
+    private func send(_ text: String) -> Bool {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            guard count > 0 else { return false }
+            rest = rest.dropFirst(count)
+        }
+        return true
+    }
+}
