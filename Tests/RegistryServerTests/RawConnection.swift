@@ -27,9 +27,16 @@ final class RawConnection: Sendable {
     deinit { close(descriptor) }
 
     /// Sends a few bytes.
-    func send(_ text: String) {
-        let bytes = Array(text.utf8)
-        _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+    func send(_ text: String) { send(Array(text.utf8)) }
+
+    /// Sends all that the other side takes.
+    func send(_ bytes: [UInt8]) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            guard count > 0 else { return }
+            rest = rest.dropFirst(count)
+        }
     }
 
     /// Reads until the other side closes, or until what was read ends with a text.
