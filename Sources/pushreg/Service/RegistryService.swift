@@ -59,6 +59,7 @@ struct RegistryService: Service {
         var configuration = ServerConfiguration()
         configuration.host = settings.host
         configuration.port = settings.port
+        configuration.tls = try settings.tlsIdentity(logger)
         configuration.insecureNoAuth = settings.isInsecure
         configuration.allowsInternalJWKS = settings.allowsInternalJWKS
         configuration.keyRate = settings.keyRate
@@ -93,7 +94,16 @@ struct RegistryService: Service {
 }
 
 extension ServiceSettings {
-    fileprivate func address(port: Int) -> String { "http://\(place(port: port))" }
+    fileprivate func address(port: Int) -> String { "\(tls == nil ? "http" : "https")://\(place(port: port))" }
+
+    fileprivate func tlsIdentity(_ logger: Logger) throws(CommandFailure) -> TLSIdentity? {
+        guard let tls else { return nil }
+        do throws(TLSIdentity.Failure) {
+            return try TLSIdentity(certificate: tls.certificate, key: tls.key, logger: logger)
+        } catch {
+            throw CommandFailure(.usage, error.description)
+        }
+    }
 
     private func place(port: Int) -> String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 

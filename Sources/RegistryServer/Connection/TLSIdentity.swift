@@ -1,0 +1,113 @@
+import Foundation
+import Logging
+import NIOCore
+import NIOSSL
+import Synchronization
+
+/// The certificate and the private key of the service, read from two PEM files and read again when they change.
+///
+/// Each handshake looks at the files' times, so a renewed certificate is in force at once, without a restart. While what
+/// is there does not fit together (the one file is written and the other not yet), the last that did stays in force.
+public final class TLSIdentity: Sendable {
+    /// Why there is none: a sentence for the operator.
+    public struct Failure: Error, CustomStringConvertible {
+        public let description: String
+    }
+
+    private struct Identity {
+        let chain: [NIOSSLCertificate]
+        let key: NIOSSLPrivateKey
+
+        /// What a connection is opened with.
+        var configuration: TLSConfiguration {
+            .makeServerConfiguration(certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
+        }
+
+        var override: NIOSSLContextConfigurationOverride {
+            var override = NIOSSLContextConfigurationOverride()
+            override.certificateChain = chain.map { .certificate($0) }
+            override.privateKey = .privateKey(key)
+            return override
+        }
+    }
+
+    private struct State {
+        var stamp: [Stamp]
+        var identity: Identity
+    }
+
+    private struct Stamp: Equatable {
+        let seconds, nanoseconds, size, node: Int
+    }
+
+    private let certificate: String
+    private let key: String
+    private let logger: Logger
+    private let state: Mutex<State>
+
+    /// Reads both files.
+    ///
+    /// - Parameters:
+    ///   - certificate: the path of the certificate, and after it those that it is signed by, as PEM.
+    ///   - key: the path of its private key, as PEM without a passphrase.
+    /// - Throws: ``Failure``.
+    public init(certificate: String, key: String, logger: Logger) throws(Failure) {
+        self.certificate = certificate
+        self.key = key
+        self.logger = logger
+        let stamp = Self.stamp(certificate, key)
+        state = Mutex(State(stamp: stamp, identity: try Self.read(certificate, key)))
+    }
+
+    /// TLS 1.2 or later, with whatever certificate is in force at the handshake.
+    var configuration: TLSConfiguration {
+        var configuration = state.withLock(\.identity.configuration)
+        configuration.minimumTLSVersion = .tlsv12
+        configuration.sslContextCallback = { [self] _, promise in promise.succeed(current()) }
+        return configuration
+    }
+
+    private func current() -> NIOSSLContextConfigurationOverride {
+        let stamp = Self.stamp(certificate, key)
+        return state.withLock { state in
+            guard stamp != state.stamp else { return state.identity.override }
+            do throws(Failure) {
+                state.identity = try Self.read(certificate, key)
+                logger.notice("the TLS certificate was read anew")
+            } catch {
+                logger.error("the TLS certificate changed and cannot be used; the last one stays: \(error)")
+            }
+            state.stamp = stamp
+            return state.identity.override
+        }
+    }
+
+    private static func stamp(_ paths: String...) -> [Stamp] {
+        paths.map { path in
+            var status = stat()
+            guard stat(path, &status) == 0 else { return Stamp(seconds: 0, nanoseconds: 0, size: -1, node: 0) }
+            let time = status.st_mtim
+            return Stamp(
+                seconds: time.tv_sec,
+                nanoseconds: time.tv_nsec,
+                size: Int(status.st_size),
+                node: Int(truncatingIfNeeded: status.st_ino)
+            )
+        }
+    }
+
+    private static func read(_ certificate: String, _ key: String) throws(Failure) -> Identity {
+        guard let chain = try? NIOSSLCertificate.fromPEMFile(certificate), !chain.isEmpty else {
+            throw Failure(description: "\(certificate) cannot be read as certificates in PEM.")
+        }
+        guard let privateKey = try? NIOSSLPrivateKey(file: key, format: .pem) else {
+            throw Failure(description: "\(key) cannot be read as a private key in PEM without a passphrase.")
+        }
+        let identity = Identity(chain: chain, key: privateKey)
+        // This is where BoringSSL compares the two.
+        guard (try? NIOSSLContext(configuration: identity.configuration)) != nil else {
+            throw Failure(description: "The key in \(key) is not that of the certificate in \(certificate).")
+        }
+        return identity
+    }
+}
