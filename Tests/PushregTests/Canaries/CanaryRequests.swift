@@ -115,7 +115,7 @@ extension CanaryRequest {
         let body = Array(#"{"token":"\#(token)"}"#.utf8)
         return credentials.map { CanaryRequest(method: .PUT, path: path, body: body, fields: [("Authorization", $0)]) }
             + wrong.map { CanaryRequest(method: .PUT, path: path, body: body, fields: [($0, "\(key) \(token)")]) }
-            + [installation, String(repeating: installation, count: 9), installation + "\u{7F}"].map {
+            + [installation, String(repeating: installation, count: 9)].map {
                 CanaryRequest(method: .DELETE, path: path, fields: [("X-Installation-Id", $0)])
             }
     }
