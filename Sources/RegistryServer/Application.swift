@@ -1,4 +1,5 @@
 import Hummingbird
+import HummingbirdCore
 import Logging
 import NIOCore
 import RegistryStore
@@ -38,14 +39,16 @@ func makeApplication<Responder: HTTPResponder<ConnectionContext>>(
     onServing: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
 ) -> Application<Responder> {
     let limits = configuration.limits
+    let connections = HTTP1Channel.Configuration(
+        additionalChannelHandlers: [ConnectionGuard(limits)],
+        idleTimeout: TimeAmount(limits.idleTimeout)
+    )
+    let secure = configuration.tls.map { identity in
+        HTTPServerBuilder { try SecureChannel(identity, limits, connections, responder: $0) }
+    }
     return Application(
         responder: responder,
-        server: .http1(
-            configuration: .init(
-                additionalChannelHandlers: [ConnectionGuard(limits)],
-                idleTimeout: TimeAmount(limits.idleTimeout)
-            )
-        ),
+        server: secure ?? .http1(configuration: connections),
         configuration: ApplicationConfiguration(
             address: .hostname(configuration.host, port: configuration.port),
             backlog: limits.backlog

@@ -14,6 +14,8 @@ public struct ServerConfiguration: Sendable {
     public var addressRate: RateLimit? = RateLimit(rate: 500)
     /// The proxies whose `X-Forwarded-For` is believed.
     public var trustedProxies: [AddressRange] = []
+    /// Serves TLS with this certificate, and HTTP/2 beside HTTP/1.1; plain HTTP/1.1 without.
+    public var tls: TLSIdentity?
     /// The sizes and times beyond which a request is refused or its connection closed.
     public var limits: Limits
     /// How long it rests between two sweeps, on average.

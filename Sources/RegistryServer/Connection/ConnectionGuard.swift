@@ -1,10 +1,12 @@
 import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
+import NIOHTTPTypesHTTP2
 
 /// Closes connections that would be held for ever by a body that trickles in or a reader that has stopped reading.
 ///
-/// Hummingbird's own idle timer starts anew with every part of a body, and rests while a response is sent.
+/// With HTTP/2 there is one for each stream, whose writability follows the reader's flow control; what it closes is the
+/// stream alone. Hummingbird's own idle timer starts anew with every part of a body, and rests while a response is sent.
 final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -17,12 +19,18 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private var requests = 0
     private var responses = 0
     private var closes = false
+    private var isStream = false
     private var readTimer: Scheduled<Void>?
     private var writeTimer: Scheduled<Void>?
 
     init(_ limits: ServerConfiguration.Limits) {
         requestDeadline = TimeAmount(limits.requestDeadline)
         stalledReader = TimeAmount(limits.stalledReader)
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        let codec = HTTP2FramePayloadToHTTPServerCodec.self
+        isStream = (try? context.pipeline.syncOperations.context(handlerType: codec)) != nil
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -55,10 +63,12 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch unwrapOutboundIn(data) {
-        case .head(let head) where head.status.kind != .informational:
+        case .head(var head) where head.status.kind != .informational:
             responses += 1
-            closes = head.headerFields[.connection] == "close"
-            context.write(data, promise: promise)
+            closes = head.headerFields[.connection] == "close" && !isStream
+            // HTTP/2 has no such field, and a stream is no connection.
+            if isStream { head.headerFields[.connection] = nil }
+            context.write(wrapOutboundOut(.head(head)), promise: promise)
         case .head, .body: context.write(data, promise: promise)
         case .end:
             context.writeAndFlush(data, promise: promise)
@@ -83,7 +93,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     /// Says why when the request was not answered yet, and closes.
     private func giveUpReading(_ context: ChannelHandlerContext) {
         if responses < requests {
-            var fields: HTTPFields = [.connection: "close", .contentLength: "0"]
+            var fields: HTTPFields = isStream ? [.contentLength: "0"] : [.connection: "close", .contentLength: "0"]
             fields[RequestID.field] = RequestID.choose(nil)
             context.write(wrapOutboundOut(.head(.init(status: .requestTimeout, headerFields: fields))), promise: nil)
             context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
