@@ -29,7 +29,8 @@ extension CanaryRequest {
 
     /// Every place that takes a token, a key or an installation id, and many that do not: sound and broken.
     static func all(_ canary: Canary, _ number: Int) -> [CanaryRequest] {
-        registrations(canary, number) + batches(canary, number) + paths(canary) + fields(canary, number)
+        registrations(canary, number) + installations(canary, number) + batches(canary, number) + others(canary)
+            + paths(canary) + fields(canary, number)
     }
 
     private static func registrations(_ canary: Canary, _ number: Int) -> [CanaryRequest] {
@@ -52,6 +53,48 @@ extension CanaryRequest {
         var broken = put("/activities/b-\(number)", #"{"token":"\#(token)","x":""#, installation)
         broken.body?.append(contentsOf: [0xFF, 0xFE, 0x22, 0x7D])
         return all + [broken, put("/activities/a-\(number)", bodies[0], "other-\(number)")]
+    }
+
+    /// Start and device tokens, profiles, and what the installation knows of them.
+    private static func installations(_ canary: Canary, _ number: Int) -> [CanaryRequest] {
+        let (token, installation) = (canary.token, canary.installation)
+        let place = "/installations/\(installation)"
+        let bodies = [
+            #"{"token":"\#(token)"}"#, #"{"token":"\#(token.dropLast(2))ff"}"#, #"{"token":"\#(token)x"}"#,
+            #"{"token":"\#(token)","observedAt":"\#(canary.key)"}"#, #"{"token":["\#(token)"]}"#, token,
+        ]
+        var all: [CanaryRequest] = []
+        for kind in ["/device-token", "/start-tokens/Delivery"] {
+            all += bodies.map { put(place + kind, $0, installation) }
+            all.append(CanaryRequest(method: .DELETE, path: scope + place + kind + "?observedAt=\(token)"))
+        }
+        let profile = #"{"aliases":{"liveactivityId":"i-\#(number)"},"metadata":{"a":1}}"#
+        return all + [
+            put(place, profile, installation), put(place, #"{"aliases":"\#(token)"}"#, installation),
+            CanaryRequest(method: .GET, path: scope + place, role: .sender),
+        ]
+    }
+
+    /// Erasures, channels, keys: what an app's backend and its admins send.
+    private static func others(_ canary: Canary) -> [CanaryRequest] {
+        let (token, key, installation) = (canary.token, canary.key, canary.installation)
+        return [
+            admin("/erasures", #"{"installationId":"\#(installation)"}"#),
+            admin("/erasures", #"{"installationId":"\#(installation)","subject":"\#(token)"}"#),
+            admin("/erasures", #"{"token":"\#(token)"}"#), admin("/erasures", #"{"alias":"\#(key)"}"#),
+            put("/aliases/liveactivityId/c/channel", #"{"channelId":"\#(token)!"}"#, installation, .sender),
+            CanaryRequest(
+                method: .POST,
+                path: app + "/keys",
+                body: Array(#"{"role":"\#(key)","expiresIn":"\#(token)"}"#.utf8),
+                role: .admin
+            ),
+            CanaryRequest(method: .DELETE, path: "\(app)/keys/\(key)", role: .admin),
+        ]
+    }
+
+    private static func admin(_ path: String, _ body: String) -> CanaryRequest {
+        CanaryRequest(method: .POST, path: scope + path, body: Array(body.utf8), role: .admin)
     }
 
     private static func batches(_ canary: Canary, _ number: Int) -> [CanaryRequest] {

@@ -14,17 +14,20 @@ import Testing
 ///
 /// Left out on purpose, because the caller himself makes a name of it: `Request-Id`, which is echoed, and the ids and
 /// aliases under which things are stored.
-@Suite(.timeLimit(.minutes(15))) struct CanaryTests {
-    private static let count = TestScale.isLong ? 3400 : 170
+@Suite(.timeLimit(.minutes(40))) struct CanaryTests {
+    private static let count = TestScale.isLong ? 3400 : 60
+    private static let callers = 4
 
-    /// A service on a Postgres of its own, with its default settings, and a key of each role.
+    /// A service that logs all it can, on a Postgres that logs every statement, and a key of each role.
     private struct Service {
         let program: RunningProgram
         let address: String
         let keys: [Role: String]
 
-        static func start(in directory: String) async throws -> Service {
-            let place = ["--embedded", directory]
+        static func start(on databaseURL: String) async throws -> Service {
+            let place = ["--database-url", databaseURL]
+            let migrated = try await Program.run(["migrate"] + place)
+            #expect(migrated.status == 0, "\(migrated.words)")
             let app = try await Program.run(["apps", "create", "com.example.food"] + place)
             #expect(app.status == 0, "\(app.words)")
             var keys: [Role: String] = [:]
@@ -56,18 +59,38 @@ import Testing
         }
     }
 
+    /// What an operator may switch on who wants to see much; what is bound to statements that fail is ours to keep out.
+    private static let talkative = [
+        "log_statement": "all", "log_min_duration_statement": "0", "log_parameter_max_length_on_error": "-1",
+        "log_min_messages": "debug1", "log_connections": "on",
+    ]
+
     @Test func foundNowhere() async throws {
-        let directory = "/tmp/pushreg-canary-\(UUID().uuidString.prefix(8))"
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        let service = try await Service.start(in: directory)
+        let cluster = FaultCluster(settings: Self.talkative)
+        let database = try await cluster.start()
+        let service = try await Service.start(on: database)
+        do {
+            try await flood(service, database, log: cluster.directory + "/postgres.log")
+        } catch {
+            service.program.send(SIGTERM)
+            await cluster.remove()
+            throw error
+        }
+        await cluster.remove()
+    }
+
+    private func flood(_ service: Service, _ database: String, log databaseLogFile: String) async throws {
+        let canaries = (0..<Self.count).map { _ in Canary() }
         var search = CanarySearch()
         for key in service.keys.values { search.add(String(key.dropFirst(17))) }
-        let answers = try await flood(service, &search)
+        for secret in canaries.flatMap(\.secrets) { search.add(secret) }
+        let answers = try await send(canaries, to: service, search)
         try await makeKeys(service, &search)
         #expect(answers.fivehundreds == 0 && answers.refused > Self.count * 20, "\(answers)")
         #expect(answers.found == 0, "\(answers.found) canaries in answers, such as: \(answers.example)")
+        let planted = try await plant(service, database)
 
-        let events = try await events(in: directory)
+        let events = try await events(database)
         #expect(events.count > Self.count)
         #expect(search.count(in: events.joined(separator: "\n")) == 0)
         service.program.send(SIGTERM)
@@ -75,32 +98,76 @@ import Testing
         let log = service.program.text
         #expect(log.contains("\"request\"") && log.split(separator: "\n").count > Self.count * 20)
         #expect(search.count(in: log) == 0 && !CanarySearch.holdsByteArray(log))
-        let databaseLog = try String(contentsOfFile: directory + "/postgres.log", encoding: .utf8)
-        #expect(databaseLog.contains("ready to accept connections"))
+        #expect(planted.count(in: log) > 0, "the control is not in the log")
+        let databaseLog = try String(contentsOfFile: databaseLogFile, encoding: .utf8)
+        #expect(databaseLog.contains("INSERT INTO") && databaseLog.utf8.count > Self.count * 1000)
         #expect(search.count(in: databaseLog) == 0)
+        #expect(planted.count(in: databaseLog) > 0, "the control is not in Postgres's log")
+        print(
+            """
+            figure: \(Self.count * 3) canaries in \(answers.sent) requests, found nowhere: answers, \(log.utf8.count / 1024) KiB of \
+            log, \(databaseLog.utf8.count / 1024) KiB of Postgres's log, \(events.count) events
+            """
+        )
     }
 
     private struct Answers {
-        var (found, refused, fivehundreds, example) = (0, 0, 0, "")
+        var (sent, found, refused, fivehundreds, example) = (0, 0, 0, 0, "")
+
+        mutating func add(_ other: Answers) {
+            sent += other.sent
+            found += other.found
+            refused += other.refused
+            fivehundreds += other.fivehundreds
+            if example.isEmpty { example = other.example }
+        }
     }
 
-    /// Sends all requests of all canaries; none may come back, and none but a sender sees a token.
-    private func flood(_ service: Service, _ search: inout CanarySearch) async throws -> Answers {
-        var answers = Answers()
-        for number in 0..<Self.count {
-            let canary = Canary()
-            for secret in canary.secrets { search.add(secret) }
-            for request in CanaryRequest.all(canary, number) {
-                let answer = try await service.send(request)
-                if answer.status >= 400 { answers.refused += 1 }
-                if answer.status >= 500 { answers.fivehundreds += 1 }
-                guard search.count(in: answer.text) > 0 else { continue }
-                answers.found += 1
-                answers.example = "\(request.method) \(request.path.count) \(answer.text.prefix(400))"
+    /// Sends all requests of all canaries; none may come back.
+    private func send(_ canaries: [Canary], to service: Service, _ search: CanarySearch) async throws -> Answers {
+        try await withThrowingTaskGroup(of: Answers.self) { group in
+            for caller in 0..<Self.callers {
+                group.addTask {
+                    var answers = Answers()
+                    for number in stride(from: caller, to: canaries.count, by: Self.callers) {
+                        answers.add(try await send(canaries[number], number, to: service, search))
+                        try await control(number, service, search)
+                    }
+                    return answers
+                }
             }
-            try await control(number, service, search)
+            return try await group.reduce(into: Answers()) { $0.add($1) }
+        }
+    }
+
+    private func send(
+        _ canary: Canary,
+        _ number: Int,
+        to service: Service,
+        _ search: CanarySearch
+    ) async throws -> Answers {
+        var answers = Answers()
+        for request in CanaryRequest.all(canary, number) {
+            let answer = try await service.send(request)
+            answers.sent += 1
+            if answer.status >= 400 { answers.refused += 1 }
+            if answer.status >= 500 { answers.fivehundreds += 1 }
+            guard search.count(in: answer.text) > 0 else { continue }
+            answers.found += 1
+            answers.example = "\(request.method) \(request.path.count) \(answer.text.prefix(400))"
         }
         return answers
+    }
+
+    /// A canary where it does not belong: as the name of a request, which the service logs, and in a statement's text.
+    private func plant(_ service: Service, _ database: String) async throws -> CanarySearch {
+        let canary = Canary()
+        var planted = CanarySearch()
+        planted.add(canary.installation)
+        let named = CanaryRequest(method: .GET, path: "/livez", fields: [("Request-Id", canary.installation)])
+        #expect(try await service.send(named).status == 200)
+        try await withPool(database) { try $0.simple("SELECT '\(canary.installation)'") }
+        return planted
     }
 
     /// The search finds what it should: a sender gets a token, whole.
@@ -134,18 +201,18 @@ import Testing
         }
     }
 
-    private func events(in directory: String) async throws -> [String] {
-        let postgres = try await EmbeddedPostgres.open(directory, logger: Logger(label: "canary"))
-        let pool = PostgresPool(
-            databaseURL: postgres.connectionString,
-            maximumConnections: 1,
-            logger: Logger(label: "canary")
-        )
-        let rows = try await pool.withSession { session in
+    private func events(_ database: String) async throws -> [String] {
+        try await withPool(database) { session in
             try session.execute("SELECT e::text FROM events e").rows.map { try $0.column(0, as: String.self) }
         }
-        await pool.shutdown()
-        await postgres.close()
-        return rows
+    }
+
+    private func withPool<Value: Sendable>(
+        _ database: String,
+        _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
+    ) async throws -> Value {
+        let pool = PostgresPool(databaseURL: database, maximumConnections: 1, logger: Logger(label: "canary"))
+        defer { Task { await pool.shutdown() } }
+        return try await pool.withSession { try body($0) }
     }
 }
