@@ -1,4 +1,5 @@
 import Hummingbird
+import HummingbirdCore
 import Logging
 import NIOCore
 import RegistryStore
@@ -38,17 +39,31 @@ func makeApplication<Responder: HTTPResponder<ConnectionContext>>(
     onServing: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
 ) -> Application<Responder> {
     let limits = configuration.limits
+    let connections = HTTP1Channel.Configuration(
+        additionalChannelHandlers: [ConnectionGuard(limits)],
+        idleTimeout: TimeAmount(limits.idleTimeout),
+        httpDecoderConfiguration: .init(
+            maxHeaderFieldSize: limits.headerField,
+            maxHeaderListSize: limits.header,
+            maxHeaderFieldCount: limits.headerFields
+        )
+    )
+    let count = ConnectionCount(limits, exempt: configuration.trustedProxies)
+    let secure = configuration.tls.map { identity in
+        HTTPServerBuilder {
+            CountedChannel(base: try SecureChannel(identity, limits, connections, responder: $0), count: count)
+        }
+    }
+    let plain = HTTPServerBuilder {
+        CountedChannel(base: HTTP1Channel(responder: $0, configuration: connections), count: count)
+    }
     return Application(
         responder: responder,
-        server: .http1(
-            configuration: .init(
-                additionalChannelHandlers: [ConnectionGuard(limits)],
-                idleTimeout: TimeAmount(limits.idleTimeout)
-            )
-        ),
+        server: secure ?? plain,
         configuration: ApplicationConfiguration(
             address: .hostname(configuration.host, port: configuration.port),
-            backlog: limits.backlog
+            backlog: limits.backlog,
+            availableConnectionsDelegate: .maximum(limits.connections, logger: logger)
         ),
         onServerRunning: { channel in await onServing(channel.localAddress?.port ?? configuration.port) },
         logger: logger

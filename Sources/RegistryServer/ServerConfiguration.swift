@@ -14,6 +14,8 @@ public struct ServerConfiguration: Sendable {
     public var addressRate: RateLimit? = RateLimit(rate: 500)
     /// The proxies whose `X-Forwarded-For` is believed.
     public var trustedProxies: [AddressRange] = []
+    /// Serves TLS with this certificate, and HTTP/2 beside HTTP/1.1; plain HTTP/1.1 without.
+    public var tls: TLSIdentity?
     /// The sizes and times beyond which a request is refused or its connection closed.
     public var limits: Limits
     /// How long it rests between two sweeps, on average.
@@ -49,8 +51,22 @@ public struct ServerConfiguration: Sendable {
         public var requestDeadline: Duration = .seconds(10)
         /// How long a connection may stay without a request, or a request's head without its end.
         public var idleTimeout: Duration = .seconds(30)
+        /// How many fields a request's header may have.
+        public var headerFields = 100
+        /// The longest field of a header, name and value, and the longest request line, in bytes.
+        public var headerField = 16 * 1024
+        /// All fields of a header together with the request line, in bytes.
+        public var header = 32 * 1024
+        /// How much of a body is still taken, and dropped, once its request was answered, in bytes.
+        public var unreadBody = 2 * 1024 * 1024
+        /// How many connections may be open; more wait to be accepted.
+        public var connections = 10_000
+        /// How many connections may be open from one address other than loopback and the trusted proxies; more are closed.
+        public var addressConnections = 1000
         /// How long a reader may leave an answer lying that does not fit the socket's buffers.
         public var stalledReader: Duration = .seconds(60)
+        /// How long a reader may take over one answer that does not fit the socket's buffers.
+        public var answerDeadline: Duration = .seconds(3600)
         /// How many connections may wait to be accepted.
         public var backlog = 1024
         /// How long what is known of an app is believed before it is read again.

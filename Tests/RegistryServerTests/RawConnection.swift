@@ -39,6 +39,39 @@ final class RawConnection: Sendable {
         }
     }
 
+    /// Sends the same bytes again and again, as long as the other side takes them.
+    ///
+    /// - Returns: how many bytes went.
+    func send(_ bytes: [UInt8], times: Int) async -> Int {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread { [self] in
+                var sent = 0
+                for _ in 0..<times {
+                    let count = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+                    guard count > 0 else { break }
+                    sent += count
+                }
+                continuation.resume(returning: sent)
+            }
+        }
+    }
+
+    /// Goes on sending a byte at a time until the other side has closed.
+    func trickle(every pause: Duration) {
+        Thread.detachNewThread { [self] in
+            while Glibc.send(descriptor, "y", 1, Int32(MSG_NOSIGNAL)) > 0 { usleep(UInt32(pause / .microseconds(1))) }
+        }
+    }
+
+    /// Whether anything comes, or the end.
+    func hasAnswer(within time: Duration) -> Bool {
+        var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return Glibc.poll(&poll, 1, Int32(time / .milliseconds(1))) > 0
+    }
+
+    /// Says that no more comes, and takes no more.
+    func finish() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+
     /// Reads until the other side closes, or until what was read ends with a text.
     func read(until end: String? = nil) async -> String {
         await withCheckedContinuation { continuation in

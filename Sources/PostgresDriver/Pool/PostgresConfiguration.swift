@@ -61,6 +61,8 @@ public struct PostgresConfiguration: Sendable {
             "statement_timeout": Self.milliseconds(statementTimeout),
             "lock_timeout": Self.milliseconds(lockTimeout),
             "idle_in_transaction_session_timeout": Self.milliseconds(idleInTransactionTimeout),
+            // Postgres's log of a statement that failed must not quote what was bound to it.
+            "log_parameter_max_length_on_error": "0",
         ]
         if forceGenericPlan { all["plan_cache_mode"] = "force_generic_plan" }
         all.merge(settings) { $1 }

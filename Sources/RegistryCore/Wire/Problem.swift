@@ -4,6 +4,7 @@ import Foundation
 public struct Problem: Error, Sendable, Hashable {
     /// The stable kebab-case word that programs branch on.
     public enum Code: String, Sendable, Hashable, CaseIterable {
+        case malformedRequest = "malformed-request"
         case malformedPath = "malformed-path"
         case malformedJSON = "malformed-json"
         case unauthenticated
@@ -19,6 +20,7 @@ public struct Problem: Error, Sendable, Hashable {
         case keyNotFound = "key-not-found"
         case installationNotFound = "installation-not-found"
         case methodNotAllowed = "method-not-allowed"
+        case requestTimeout = "request-timeout"
         case superseded
         case tokenKindConflict = "token-kind-conflict"
         case tokenUnregistered = "token-unregistered"
@@ -32,6 +34,7 @@ public struct Problem: Error, Sendable, Hashable {
         case invalidCursor = "invalid-cursor"
         case clockSkew = "clock-skew"
         case tooManyRequests = "too-many-requests"
+        case headersTooLarge = "headers-too-large"
         case unavailable
         case internalError = "internal-error"
     }
@@ -60,13 +63,14 @@ extension Problem.Code {
     /// The HTTP status that goes with the code.
     public var status: Int {
         switch self {
-        case .malformedPath, .malformedJSON: 400
+        case .malformedRequest, .malformedPath, .malformedJSON: 400
         case .unauthenticated: 401
         case .forbidden, .installationRequired, .aliasNotAllowed, .notYours: 403
         case .noSuchRoute, .unknownApp, .activityNotFound, .tokenNotFound, .channelNotFound, .installationNotFound,
             .keyNotFound:
             404
         case .methodNotAllowed: 405
+        case .requestTimeout: 408
         case .superseded, .tokenKindConflict, .tokenUnregistered, .channelQuota: 409
         case .activityEnded, .activityExpired: 410
         case .bodyTooLarge: 413
@@ -74,6 +78,7 @@ extension Problem.Code {
         case .misdirectedRequest: 421
         case .invalidRequest, .invalidCursor, .clockSkew: 422
         case .tooManyRequests: 429
+        case .headersTooLarge: 431
         case .internalError: 500
         case .unavailable: 503
         }
@@ -82,6 +87,7 @@ extension Problem.Code {
     /// A short title, the same for every problem of the code.
     public var title: String {
         switch self {
+        case .malformedRequest: "The request is not HTTP"
         case .malformedPath: "The path is malformed"
         case .malformedJSON: "The body is not JSON"
         case .unauthenticated: "Credentials are missing or wrong"
@@ -97,6 +103,7 @@ extension Problem.Code {
         case .keyNotFound: "The key is unknown"
         case .installationNotFound: "The installation is unknown"
         case .methodNotAllowed: "The method is not allowed here"
+        case .requestTimeout: "The request took too long"
         case .superseded: "A later registration is current"
         case .tokenKindConflict: "The token is of another kind"
         case .tokenUnregistered: "The token is dead"
@@ -110,6 +117,7 @@ extension Problem.Code {
         case .invalidCursor: "The cursor is not one of ours"
         case .clockSkew: "The time lies in the future"
         case .tooManyRequests: "Too many requests"
+        case .headersTooLarge: "The headers are too large"
         case .internalError: "The service failed"
         case .unavailable: "The service is unavailable"
         }

@@ -38,12 +38,25 @@ struct Answer: Sendable {
 
     /// The response, which nobody may cache unless the answer says otherwise.
     func response(requestID: String, isHead: Bool) -> Response {
+        let response = Response(status: status, headers: allFields(requestID: requestID), body: responseBody)
+        return isHead ? response.createHeadResponse() : response
+    }
+
+    /// The fields of the answer, with those that every answer has.
+    func allFields(requestID: String) -> HTTPFields {
         var fields = fields
         fields[RequestID.field] = requestID
         if fields[.cacheControl] == nil { fields[.cacheControl] = "no-store" }
-        let response = Response(status: status, headers: fields, body: responseBody)
-        return isHead ? response.createHeadResponse() : response
+        fields.append(contentsOf: Self.inABrowser)
+        return fields
     }
+
+    /// A browser that shows an answer must take it for nothing else, load nothing for it, and tell nobody of it.
+    private static let inABrowser = [
+        HTTPField(name: .xContentTypeOptions, value: "nosniff"),
+        HTTPField(name: .contentSecurityPolicy, value: "default-src 'none'; frame-ancestors 'none'"),
+        HTTPField(name: .init("Referrer-Policy")!, value: "no-referrer"),
+    ]
 
     private var responseBody: ResponseBody {
         switch body {

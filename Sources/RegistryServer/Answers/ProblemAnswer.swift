@@ -7,15 +7,19 @@ import RegistryCore
 extension Answer {
     /// The answer to a request that failed: what the caller may know of it, in the format of RFC 9457.
     init(_ error: any Error, requestID: String, logger: Logger) {
-        let problem = Problem(error, logger: logger)
-        var json = JSONWriter(reservingCapacity: 512)
-        problem.encode(to: &json, requestID: requestID)
-        status = HTTPResponse.Status(code: problem.code.status)
-        fields = problem.fields
+        self.init(Problem(error, logger: logger), requestID: requestID)
         if let error = error as? MethodNotAllowed {
             fields[.allow] = error.allowed.map(\.rawValue).joined(separator: ", ")
         }
         if let error = error as? RateLimited { fields.add(error.standing) }
+    }
+
+    /// The answer that tells of a problem.
+    init(_ problem: Problem, requestID: String) {
+        var json = JSONWriter(reservingCapacity: 512)
+        problem.encode(to: &json, requestID: requestID)
+        status = HTTPResponse.Status(code: problem.code.status)
+        fields = problem.fields
         body = .bytes(json.bytes)
     }
 }
@@ -44,7 +48,7 @@ extension Problem {
         case .unauthenticated: fields[.wwwAuthenticate] = "Bearer"
         case .unavailable, .tooManyRequests: fields[.retryAfter] = String(retryAfterSeconds)
         // What was not read of the body still comes; whoever sends it must not take the connection for a free one.
-        case .bodyTooLarge: fields[.connection] = "close"
+        case .bodyTooLarge, .malformedRequest, .headersTooLarge, .requestTimeout: fields[.connection] = "close"
         default: break
         }
         return fields

@@ -1,10 +1,15 @@
 import HTTPTypes
 import NIOCore
+import NIOHTTP1
 import NIOHTTPTypes
+import NIOHTTPTypesHTTP2
+import RegistryCore
 
-/// Closes connections that would be held for ever by a body that trickles in or a reader that has stopped reading.
+/// Closes connections that would be held for ever by a body that trickles in, or that nobody will read, or by a reader that
+/// has stopped reading; and says what was wrong with what is no HTTP.
 ///
-/// Hummingbird's own idle timer starts anew with every part of a body, and rests while a response is sent.
+/// With HTTP/2 there is one for each stream, whose writability follows the reader's flow control; what it closes is the
+/// stream alone. Hummingbird's own idle timer starts anew with every part of a body, and rests while a response is sent.
 final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -13,18 +18,32 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
     private let requestDeadline: TimeAmount
     private let stalledReader: TimeAmount
+    private let answerDeadline: TimeAmount
+    private let unreadBody: Int
     private var isReading = false
     /// The call itself sees to it that the body goes on coming.
     private var isAnsweredWhileItComes = false
     private var requests = 0
     private var responses = 0
     private var closes = false
+    private var isStream = false
     private var readTimer: Scheduled<Void>?
     private var writeTimer: Scheduled<Void>?
+    private var answerTimer: Scheduled<Void>?
+    /// How much came of a body whose request was answered already.
+    private var unread = 0
+    private var hasTooLargeHeader = false
 
     init(_ limits: ServerConfiguration.Limits) {
         requestDeadline = TimeAmount(limits.requestDeadline)
         stalledReader = TimeAmount(limits.stalledReader)
+        answerDeadline = TimeAmount(limits.answerDeadline)
+        unreadBody = limits.unreadBody
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        let codec = HTTP2FramePayloadToHTTPServerCodec.self
+        isStream = (try? context.pipeline.syncOperations.context(handlerType: codec)) != nil
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -32,6 +51,10 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         case .head:
             requests += 1
             isReading = true
+            unread = 0
+        case .body(let part) where responses == requests:
+            unread += part.readableBytes
+            if unread > unreadBody { return context.close(promise: nil) }
         case .body: break
         case .end: endRequest(context)
         }
@@ -60,21 +83,36 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         writeTimer = nil
         if !context.channel.isWritable {
             writeTimer = schedule(stalledReader, context) { _ in context.close(promise: nil) }
+            answerTimer = answerTimer ?? schedule(answerDeadline, context) { _ in context.close(promise: nil) }
         }
         context.fireChannelWritabilityChanged()
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch unwrapOutboundIn(data) {
-        case .head(let head) where head.status.kind != .informational:
+        case .head(let head) where head.headerFields[RequestID.field] == nil && head.status == .badRequest:
+            // What Hummingbird answers by itself to what is no HTTP has neither a name nor a reason.
             responses += 1
-            closes = head.headerFields[.connection] == "close"
-            context.write(data, promise: promise)
+            closes = true
+            write(hasTooLargeHeader ? .headersTooLarge : .malformedRequest, context)
+        case .head(var head) where head.status.kind != .informational:
+            responses += 1
+            closes = head.headerFields[.connection] == "close" && !isStream
+            // HTTP/2 has no such field, and a stream is no connection.
+            if isStream { head.headerFields[.connection] = nil }
+            context.write(wrapOutboundOut(.head(head)), promise: promise)
         case .head, .body: context.write(data, promise: promise)
         case .end:
+            answerTimer?.cancel()
+            answerTimer = nil
             context.writeAndFlush(data, promise: promise)
             if closes, !isReading { context.close(promise: nil) }
         }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if case HTTPParserError.headerOverflow = error { hasTooLargeHeader = true }
+        context.fireErrorCaught(error)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
@@ -95,12 +133,22 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     /// Says why when the request was not answered yet, and closes.
     private func giveUpReading(_ context: ChannelHandlerContext) {
         if responses < requests {
-            var fields: HTTPFields = [.connection: "close", .contentLength: "0"]
-            fields[RequestID.field] = RequestID.choose(nil)
-            context.write(wrapOutboundOut(.head(.init(status: .requestTimeout, headerFields: fields))), promise: nil)
+            write(.requestTimeout, context)
             context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
         }
         context.close(promise: nil)
+    }
+
+    /// Writes an answer but for its end.
+    private func write(_ problem: Problem, _ context: ChannelHandlerContext) {
+        let id = RequestID.choose(nil)
+        let answer = Answer(problem, requestID: id)
+        guard case .bytes(let bytes) = answer.body else { return }
+        var fields = answer.allFields(requestID: id)
+        fields[.contentLength] = String(bytes.count)
+        if isStream { fields[.connection] = nil }
+        context.write(wrapOutboundOut(.head(.init(status: answer.status, headerFields: fields))), promise: nil)
+        context.write(wrapOutboundOut(.body(ByteBuffer(bytes: bytes))), promise: nil)
     }
 
     private func schedule(
@@ -114,5 +162,18 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private func cancelTimers() {
         readTimer?.cancel()
         writeTimer?.cancel()
+        answerTimer?.cancel()
     }
+}
+
+extension Problem {
+    fileprivate static let malformedRequest = Problem(.malformedRequest, "What came is not HTTP/1.1.")
+    fileprivate static let headersTooLarge = Problem(
+        .headersTooLarge,
+        "The request's header has too many fields, or one that is too long, or its path is."
+    )
+    fileprivate static let requestTimeout = Problem(
+        .requestTimeout,
+        "The request did not come whole in time. Send the same request again."
+    )
 }

@@ -7,8 +7,14 @@ struct RequestTarget: Sendable, Hashable {
     let parts: [String]
     let query: Query
 
-    /// - Throws: `malformed-path` for bad escapes, bytes that are not UTF-8, and anything that is no path.
+    /// In bytes, with the query: more than any id, name or cursor of ours fills.
+    static let longest = 8192
+
+    /// - Throws: `malformed-path` for bad escapes, bytes that are not UTF-8, what is too long, and anything that is no path.
     init(_ raw: String) throws(Problem) {
+        guard raw.utf8.count <= Self.longest else {
+            throw Problem(.malformedPath, "The path with its query is longer than \(Self.longest) bytes.")
+        }
         // NIO has turned bytes that are no UTF-8 into replacement characters by now; no path has a right to either.
         guard raw.utf8.first == UInt8(ascii: "/"), raw.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw Problem(.malformedPath, "The path must begin with '/' and percent-encode all but visible ASCII.")

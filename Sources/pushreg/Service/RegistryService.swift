@@ -42,10 +42,11 @@ struct RegistryService: Service {
             requestTimeout: settings.requestTimeout
         )
         let policy: SchemaPolicy = settings.migrates ? .migrate : .require
+        let tls = try settings.tlsIdentity(logger)
         do {
             try await database.withDatabase(policy, limits: limits, logger: logger) { database in
                 guard !Task.isShuttingDownGracefully else { return }
-                try await serve(database, logger)
+                try await serve(database, tls, logger)
             }
         } catch let error where Task.isShuttingDownGracefully {
             // It was told to stop, and it has: what it could not begin or finish any more is no failure.
@@ -55,16 +56,23 @@ struct RegistryService: Service {
         }
     }
 
-    private func serve(_ database: Database, _ logger: Logger) async throws {
+    private func serve(_ database: Database, _ tls: TLSIdentity?, _ logger: Logger) async throws {
         var configuration = ServerConfiguration()
         configuration.host = settings.host
         configuration.port = settings.port
+        configuration.tls = tls
         configuration.insecureNoAuth = settings.isInsecure
         configuration.allowsInternalJWKS = settings.allowsInternalJWKS
         configuration.keyRate = settings.keyRate
         configuration.addressRate = settings.addressRate
         configuration.trustedProxies = settings.trustedProxies
         configuration.sweepInterval = settings.sweepInterval
+        if configuration.isInTheClear {
+            logger.warning(
+                "listening without TLS on an address that others reach: keys and tokens travel readably",
+                metadata: ["remedy": "--tls-cert and --tls-key, or a proxy that ends TLS, named by --trusted-proxies"]
+            )
+        }
         var serverLogger = logger
         // The server announces itself at level info; that line is ours, with the address.
         if logger.logLevel == .info { serverLogger.logLevel = .notice }
@@ -92,8 +100,22 @@ struct RegistryService: Service {
     }
 }
 
+extension ServerConfiguration {
+    /// Whether others could listen to what callers send; whoever names a proxy has it end TLS.
+    fileprivate var isInTheClear: Bool { tls == nil && !listensOnLoopback && trustedProxies.isEmpty }
+}
+
 extension ServiceSettings {
-    fileprivate func address(port: Int) -> String { "http://\(place(port: port))" }
+    fileprivate func address(port: Int) -> String { "\(tls == nil ? "http" : "https")://\(place(port: port))" }
+
+    fileprivate func tlsIdentity(_ logger: Logger) throws(CommandFailure) -> TLSIdentity? {
+        guard let tls else { return nil }
+        do throws(TLSIdentity.Failure) {
+            return try TLSIdentity(certificate: tls.certificate, key: tls.key, logger: logger)
+        } catch {
+            throw CommandFailure(.usage, error.description)
+        }
+    }
 
     private func place(port: Int) -> String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 

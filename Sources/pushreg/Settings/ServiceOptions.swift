@@ -15,6 +15,23 @@ struct ServiceOptions: ParsableArguments {
     @Option(help: "The TCP port to listen on, 0 for any that is free; 8080 unless given (PUSHREG_PORT).")
     var port: Int?
 
+    @Option(
+        help: ArgumentHelp(
+            "Serves TLS, HTTP/2 and HTTP/1.1, with this certificate in PEM, its issuers after it; read again when it "
+                + "changes (PUSHREG_TLS_CERT).",
+            valueName: "file"
+        )
+    )
+    var tlsCert: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The private key of the certificate, in PEM without a passphrase (PUSHREG_TLS_KEY).",
+            valueName: "file"
+        )
+    )
+    var tlsKey: String?
+
     @Flag(
         help: """
             Lets requests without credentials act as root, for trying things out; it then listens on a loopback address \
@@ -100,6 +117,8 @@ struct ServiceOptions: ParsableArguments {
         flags[.migrate] = migrate.map { .bool($0) }
         flags[.host] = host.map { .string($0) }
         flags[.port] = port.map { .int($0) }
+        flags[.tlsCert] = tlsCert.map { .string($0) }
+        flags[.tlsKey] = tlsKey.map { .string($0) }
         flags[.insecureNoAuth] = insecureNoAuth ? .bool(true) : nil
         flags[.allowInternalJwks] = allowInternalJwks ? .bool(true) : nil
         flags[.keyRate] = keyRate.map { .int($0) }

@@ -4,12 +4,14 @@ import RegistryServer
 
 /// How the service listens and how it uses its database, as the sources say.
 ///
-/// Reads `migrate`, `host`, `port`, `insecureNoAuth`, `allowInternalJwks`, `keyRate`, `addressRate`,
+/// Reads `migrate`, `host`, `port`, `tlsCert`, `tlsKey`, `insecureNoAuth`, `allowInternalJwks`, `keyRate`, `addressRate`,
 /// `trustedProxies`, `maxConnections`, `requestTimeout`, `sweepInterval` and `logLevel`.
 struct ServiceSettings: Sendable {
     let migrates: Bool
     let host: String
     let port: Int
+    /// The paths of certificate and key; nil for plain HTTP.
+    let tls: (certificate: String, key: String)?
     let isInsecure: Bool
     let allowsInternalJWKS: Bool
     let keyRate: RateLimit?
@@ -25,6 +27,7 @@ struct ServiceSettings: Sendable {
         migrates = try sources.find(.migrate)?.isTrue ?? false
         host = try sources.nonEmptyText(.host) ?? ""
         port = try sources.number(.port, in: 0...65_535)
+        tls = try Self.tls(sources)
         isInsecure = try sources.find(.insecureNoAuth)?.isTrue ?? false
         allowsInternalJWKS = try sources.find(.allowInternalJwks)?.isTrue ?? false
         keyRate = try Self.rate(.keyRate, sources)
@@ -40,6 +43,14 @@ struct ServiceSettings: Sendable {
     private static func rate(_ setting: Setting, _ sources: SettingSources) throws(CommandFailure) -> RateLimit? {
         let rate = try sources.number(setting, in: 0...1_000_000)
         return rate == 0 ? nil : RateLimit(rate: rate)
+    }
+
+    private static func tls(_ sources: SettingSources) throws(CommandFailure) -> (certificate: String, key: String)? {
+        switch (try sources.nonEmptyText(.tlsCert), try sources.nonEmptyText(.tlsKey)) {
+        case (nil, nil): return nil
+        case (let certificate?, let key?): return (certificate, key)
+        default: throw CommandFailure(.usage, "--tls-cert and --tls-key go together: give both, or neither.")
+        }
     }
 
     private static func trustedProxies(_ sources: SettingSources) throws(CommandFailure) -> [AddressRange] {

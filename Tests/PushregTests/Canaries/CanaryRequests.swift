@@ -1,0 +1,165 @@
+import Foundation
+import NIOCore
+import NIOHTTP1
+import RegistryCore
+
+/// A request with a canary in it.
+struct CanaryRequest {
+    let method: HTTPMethod
+    let path: String
+    var body: [UInt8]?
+    var fields: [(String, String)] = []
+    /// Whose credentials it bears when it has none of its own.
+    var role = Role.client
+}
+
+extension CanaryRequest {
+    private static let app = "/v1/apps/com.example.food"
+    private static let scope = app + "/production"
+
+    private static func put(_ path: String, _ body: String, _ installation: String, _ role: Role = .client) -> Self {
+        Self(
+            method: path.hasSuffix("activities") && !path.contains("installations") ? .POST : .PUT,
+            path: scope + path,
+            body: Array(body.utf8),
+            fields: [("X-Installation-Id", installation)],
+            role: role
+        )
+    }
+
+    /// Every place that takes a token, a key or an installation id, and many that do not: sound and broken.
+    static func all(_ canary: Canary, _ number: Int) -> [CanaryRequest] {
+        registrations(canary, number) + installations(canary, number) + batches(canary, number) + others(canary)
+            + paths(canary) + fields(canary, number)
+    }
+
+    private static func registrations(_ canary: Canary, _ number: Int) -> [CanaryRequest] {
+        let (token, installation) = (canary.token, canary.installation)
+        let bodies = [
+            #"{"token":"\#(token)","installationId":"\#(installation)"}"#,
+            #"{"token":"\#(token.uppercased())"}"#,
+            #"{"token":"\#(token)""#, #"{"token":"\#(token)","#, #"{"token":\#(token)}"#, #"{"\#(token)":1}"#,
+            #"{"token":["\#(token)"]}"#, #"{"token":{"\#(token)":"\#(token)"}}"#, #"{"token":"\#(token)0"}"#,
+            #"{"token":"\#(token)\u0000"}"#, #"{"token":"\#(String(repeating: token, count: 20))"}"#,
+            #"{"token":"00","installationId":"\#(installation)x"}"#,
+            #"{"token":"00","installationId":"\#(String(repeating: installation, count: 9))"}"#,
+            #"{"token":"00","observedAt":"\#(token)","startedAt":"\#(canary.key)","attributesType":7}"#,
+            #"{"token":"00","metadata":"\#(token)","aliases":"\#(canary.key)"}"#,
+            #"{"token":"00","aliases":{"\#(token)":"x"}}"#, #"{"token":"00","token":"\#(token)"}"#, token,
+        ]
+        var all = bodies.map { put("/activities/a-\(number)", $0, installation) }
+        all.append(put("/activities", #"{"token":"\#(token)","alias":"match-\#(number)"}"#, installation))
+        all.append(put("/activities", #"{"token":"\#(token)","alias":7}"#, installation))
+        var broken = put("/activities/b-\(number)", #"{"token":"\#(token)","x":""#, installation)
+        broken.body?.append(contentsOf: [0xFF, 0xFE, 0x22, 0x7D])
+        return all + [broken, put("/activities/a-\(number)", bodies[0], "other-\(number)")]
+    }
+
+    /// Start and device tokens, profiles, and what the installation knows of them.
+    private static func installations(_ canary: Canary, _ number: Int) -> [CanaryRequest] {
+        let (token, installation) = (canary.token, canary.installation)
+        let place = "/installations/\(installation)"
+        let bodies = [
+            #"{"token":"\#(token)"}"#, #"{"token":"\#(token.dropLast(2))ff"}"#, #"{"token":"\#(token)x"}"#,
+            #"{"token":"\#(token)","observedAt":"\#(canary.key)"}"#, #"{"token":["\#(token)"]}"#, token,
+        ]
+        var all: [CanaryRequest] = []
+        for kind in ["/device-token", "/start-tokens/Delivery"] {
+            all += bodies.map { put(place + kind, $0, installation) }
+            all.append(CanaryRequest(method: .DELETE, path: scope + place + kind + "?observedAt=\(token)"))
+        }
+        let profile = #"{"aliases":{"liveactivityId":"i-\#(number)"},"metadata":{"a":1}}"#
+        return all + [
+            put(place, profile, installation), put(place, #"{"aliases":"\#(token)"}"#, installation),
+            CanaryRequest(method: .GET, path: scope + place, role: .sender),
+        ]
+    }
+
+    /// Erasures, channels, keys: what an app's backend and its admins send.
+    private static func others(_ canary: Canary) -> [CanaryRequest] {
+        let (token, key, installation) = (canary.token, canary.key, canary.installation)
+        return [
+            admin("/erasures", #"{"installationId":"\#(installation)"}"#),
+            admin("/erasures", #"{"installationId":"\#(installation)","subject":"\#(token)"}"#),
+            admin("/erasures", #"{"token":"\#(token)"}"#), admin("/erasures", #"{"alias":"\#(key)"}"#),
+            put("/aliases/liveactivityId/c/channel", #"{"channelId":"\#(token)!"}"#, installation, .sender),
+            CanaryRequest(
+                method: .POST,
+                path: app + "/keys",
+                body: Array(#"{"role":"\#(key)","expiresIn":"\#(token)"}"#.utf8),
+                role: .admin
+            ),
+            CanaryRequest(method: .DELETE, path: "\(app)/keys/\(key)", role: .admin),
+        ]
+    }
+
+    private static func admin(_ path: String, _ body: String) -> CanaryRequest {
+        CanaryRequest(method: .POST, path: scope + path, body: Array(body.utf8), role: .admin)
+    }
+
+    private static func batches(_ canary: Canary, _ number: Int) -> [CanaryRequest] {
+        let (token, installation) = (canary.token, canary.installation)
+        let time = RFC3339.format(Date())
+        let state = "/installations/\(installation)/activities"
+        let item = #"{"activityId":"f-\#(number)","token":"\#(token)"}"#
+        return [
+            put(state, #"{"observedAt":"\#(time)","activities":[\#(item)]}"#, installation),
+            put(
+                state,
+                #"{"observedAt":"\#(time)","activities":[{"activityId":"g","token":"\#(token)x"}]}"#,
+                installation
+            ),
+            put(state, #"{"observedAt":"\#(token)","activities":\#(token)}"#, installation),
+            put(state, #"{"activities":[{"activityId":"\#(token)""#, installation),
+            post("/feedback", #"{"reports":[{"token":"\#(token)","status":410,"reason":"Unregistered"}]}"#),
+            post("/feedback", #"{"reports":[{"token":"\#(token)","status":400,"reason":"BadDeviceToken"}]}"#),
+            post("/feedback", #"{"reports":[{"token":"\#(token)x","status":"\#(canary.key)","reason":1}]}"#),
+            post("/feedback", #"{"reports":[{"token":"\#(token)"#),
+            post("/resolve", #"{"aliases":[{"kind":"\#(token)","value":7}]}"#),
+            post("/resolve", #"{"aliases":"\#(canary.key)"}"#),
+            CanaryRequest(
+                method: .PUT,
+                path: app,
+                body: Array(
+                    #"{"jwt":{"issuer":"i","audience":"a","jwksUrl":"https://u:\#(canary.key)@127.0.0.1/"}}"#.utf8
+                ),
+                role: .root
+            ),
+        ]
+    }
+
+    private static func post(_ path: String, _ body: String) -> CanaryRequest {
+        CanaryRequest(method: .POST, path: scope + path, body: Array(body.utf8), role: .sender)
+    }
+
+    /// In URLs, where none of them belongs except an installation's id.
+    private static func paths(_ canary: Canary) -> [CanaryRequest] {
+        [canary.token, canary.key].flatMap { secret in
+            [
+                "/\(secret)", "/v1/\(secret)", "/v1/apps/\(secret)", "/v1/apps/\(secret)/production/activities/a",
+                "\(app)/\(secret)/activities/a", "\(scope)/activities/\(secret)", "\(scope)/\(secret)",
+                "\(scope)/activities/a?token=\(secret)", "\(scope)/activities/%ZZ\(secret)",
+                "\(scope)/aliases/liveactivityId/x/activities?cursor=\(secret)",
+                "\(scope)/aliases/liveactivityId/x/activities?limit=\(secret)",
+                "\(scope)/aliases/\(secret)%00/x/activities", "/livez?key=\(secret)", "/readyz?\(secret)",
+            ].map { CanaryRequest(method: .GET, path: $0, role: .sender) }
+        }
+    }
+
+    /// In header fields, sound and not.
+    private static func fields(_ canary: Canary, _ number: Int) -> [CanaryRequest] {
+        let (token, key, installation) = (canary.token, canary.key, canary.installation)
+        let credentials = [
+            "Bearer \(key)", "Bearer \(key.dropLast())", "Bearer \(key)x", "bearer  \(key)", "Basic \(key)", key,
+            "Bearer eyJhbGciOiJub25lIn0.\(token).\(key)", "Bearer \(token)", "Bearer \(key) \(token)",
+        ]
+        let wrong = ["Accept", "Content-Type", "Cookie", "User-Agent", "X-Forwarded-For", "Content-Encoding", "Expect"]
+        let path = "\(scope)/activities/a-\(number)"
+        let body = Array(#"{"token":"\#(token)"}"#.utf8)
+        return credentials.map { CanaryRequest(method: .PUT, path: path, body: body, fields: [("Authorization", $0)]) }
+            + wrong.map { CanaryRequest(method: .PUT, path: path, body: body, fields: [($0, "\(key) \(token)")]) }
+            + [installation, String(repeating: installation, count: 9)].map {
+                CanaryRequest(method: .DELETE, path: path, fields: [("X-Installation-Id", $0)])
+            }
+    }
+}

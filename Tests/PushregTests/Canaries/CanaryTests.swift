@@ -1,0 +1,218 @@
+import AsyncHTTPClient
+import EmbeddedPostgres
+import Foundation
+import Logging
+import NIOCore
+import NIOHTTP1
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+/// Secrets nowhere that they do not belong: thousands of canaries through every path of a service that logs all it can.
+///
+/// Left out on purpose, because the caller himself makes a name of it: `Request-Id`, which is echoed, and the ids and
+/// aliases under which things are stored.
+@Suite(.timeLimit(.minutes(40))) struct CanaryTests {
+    private static let count = TestScale.isLong ? 3400 : 60
+    private static let callers = 4
+
+    /// A service that logs all it can, on a Postgres that logs every statement, and a key of each role.
+    private struct Service {
+        let program: RunningProgram
+        let address: String
+        let keys: [Role: String]
+
+        static func start(on databaseURL: String) async throws -> Service {
+            let place = ["--database-url", databaseURL]
+            let migrated = try await Program.run(["migrate"] + place)
+            #expect(migrated.status == 0, "\(migrated.words)")
+            let app = try await Program.run(["apps", "create", "com.example.food"] + place)
+            #expect(app.status == 0, "\(app.words)")
+            var keys: [Role: String] = [:]
+            for role in [Role.client, .sender, .admin, .root] {
+                let owner = role == .root ? [] : ["--app", "com.example.food"]
+                let outcome = try await Program.run(["keys", "create", "--role", role.rawValue] + owner + place)
+                keys[role] = outcome.results.trimmingCharacters(in: .whitespacesAndNewlines)
+            }
+            let program = try RunningProgram.start(["serve", "--port", "0", "--log-level", "trace"] + place)
+            let line = try #require(await program.line(with: "accepting requests"), "\(program.text)")
+            let address = try #require(line.firstMatch(of: /http:\/\/127\.0\.0\.1:\d+/)).output
+            return Service(program: program, address: String(address), keys: keys)
+        }
+
+        func send(_ canary: CanaryRequest) async throws -> (status: Int, text: String) {
+            var request = HTTPClientRequest(url: address + canary.path)
+            request.method = canary.method
+            for (name, value) in canary.fields { request.headers.add(name: name, value: value) }
+            if let body = canary.body { request.body = .bytes(ByteBuffer(bytes: body)) }
+            if canary.body != nil, request.headers["Content-Type"].isEmpty {
+                request.headers.add(name: "Content-Type", value: "application/json")
+            }
+            if request.headers["Authorization"].isEmpty, let key = keys[canary.role] {
+                request.headers.add(name: "Authorization", value: "Bearer \(key)")
+            }
+            let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
+            let body = String(buffer: try await response.body.collect(upTo: 1 << 22))
+            return (Int(response.status.code), "\(response.headers)\n\(body)")
+        }
+    }
+
+    /// What an operator may switch on who wants to see much; what is bound to statements that fail is ours to keep out.
+    private static let talkative = [
+        "log_statement": "all", "log_min_duration_statement": "0", "log_parameter_max_length_on_error": "-1",
+        "log_min_messages": "debug1", "log_connections": "on",
+    ]
+
+    @Test func foundNowhere() async throws {
+        let cluster = FaultCluster(settings: Self.talkative)
+        let database = try await cluster.start()
+        let service = try await Service.start(on: database)
+        do {
+            try await flood(service, database, log: cluster.directory + "/postgres.log")
+        } catch {
+            service.program.send(SIGTERM)
+            await cluster.remove()
+            throw error
+        }
+        await cluster.remove()
+    }
+
+    private func flood(_ service: Service, _ database: String, log databaseLogFile: String) async throws {
+        let canaries = (0..<Self.count).map { _ in Canary() }
+        var search = CanarySearch()
+        for key in service.keys.values { search.add(String(key.dropFirst(17))) }
+        for secret in canaries.flatMap(\.secrets) { search.add(secret) }
+        let answers = try await send(canaries, to: service, search)
+        try await makeKeys(service, &search)
+        #expect(answers.fivehundreds == 0 && answers.refused > Self.count * 20, "\(answers)")
+        #expect(answers.found == 0, "\(answers.found) canaries in answers, such as: \(answers.example)")
+        let planted = try await plant(service, database)
+
+        let events = try await events(database)
+        #expect(events.count > Self.count)
+        #expect(search.count(in: events.joined(separator: "\n")) == 0)
+        service.program.send(SIGTERM)
+        #expect(await service.program.end() == 0)
+        let log = service.program.text
+        #expect(log.contains("\"request\"") && log.split(separator: "\n").count > Self.count * 20)
+        #expect(search.count(in: log) == 0 && !CanarySearch.holdsByteArray(log))
+        #expect(planted.count(in: log) > 0, "the control is not in the log")
+        let databaseLog = try String(contentsOfFile: databaseLogFile, encoding: .utf8)
+        #expect(databaseLog.contains("INSERT INTO") && databaseLog.utf8.count > Self.count * 1000)
+        #expect(search.count(in: databaseLog) == 0)
+        #expect(planted.count(in: databaseLog) > 0, "the control is not in Postgres's log")
+        print(
+            """
+            figure: \(Self.count * 3) canaries in \(answers.sent) requests, found nowhere: answers, \(log.utf8.count / 1024) KiB of \
+            log, \(databaseLog.utf8.count / 1024) KiB of Postgres's log, \(events.count) events
+            """
+        )
+    }
+
+    private struct Answers {
+        var (sent, found, refused, fivehundreds, example) = (0, 0, 0, 0, "")
+
+        mutating func add(_ other: Answers) {
+            sent += other.sent
+            found += other.found
+            refused += other.refused
+            fivehundreds += other.fivehundreds
+            if example.isEmpty { example = other.example }
+        }
+    }
+
+    /// Sends all requests of all canaries; none may come back.
+    private func send(_ canaries: [Canary], to service: Service, _ search: CanarySearch) async throws -> Answers {
+        try await withThrowingTaskGroup(of: Answers.self) { group in
+            for caller in 0..<Self.callers {
+                group.addTask {
+                    var answers = Answers()
+                    for number in stride(from: caller, to: canaries.count, by: Self.callers) {
+                        answers.add(try await send(canaries[number], number, to: service, search))
+                        try await control(number, service, search)
+                    }
+                    return answers
+                }
+            }
+            return try await group.reduce(into: Answers()) { $0.add($1) }
+        }
+    }
+
+    private func send(
+        _ canary: Canary,
+        _ number: Int,
+        to service: Service,
+        _ search: CanarySearch
+    ) async throws -> Answers {
+        var answers = Answers()
+        for request in CanaryRequest.all(canary, number) {
+            let answer = try await service.send(request)
+            answers.sent += 1
+            if answer.status >= 400 { answers.refused += 1 }
+            if answer.status >= 500 { answers.fivehundreds += 1 }
+            guard search.count(in: answer.text) > 0 else { continue }
+            answers.found += 1
+            answers.example = "\(request.method) \(request.path.count) \(answer.text.prefix(400))"
+        }
+        return answers
+    }
+
+    /// A canary where it does not belong: as the name of a request, which the service logs, and in a statement's text.
+    private func plant(_ service: Service, _ database: String) async throws -> CanarySearch {
+        let canary = Canary()
+        var planted = CanarySearch()
+        planted.add(canary.installation)
+        let named = CanaryRequest(method: .GET, path: "/livez", fields: [("Request-Id", canary.installation)])
+        #expect(try await service.send(named).status == 200)
+        try await withPool(database) { try $0.simple("SELECT '\(canary.installation)'") }
+        return planted
+    }
+
+    /// The search finds what it should: a sender gets a token, whole.
+    private func control(_ number: Int, _ service: Service, _ search: CanarySearch) async throws {
+        guard number.isMultiple(of: 50) else { return }
+        let canary = Canary()
+        var all = search
+        for secret in canary.secrets { all.add(secret) }
+        let requests = CanaryRequest.all(canary, 1_000_000 + number)
+        #expect(try await service.send(requests[0]).status == 201)
+        let path = requests[0].path
+        let answer = try await service.send(CanaryRequest(method: .GET, path: path, role: .sender))
+        #expect(answer.status == 200 && all.count(in: answer.text) > 0)
+        #expect(search.count(in: answer.text) == 0)
+    }
+
+    /// A new key's secret is in the answer to who made it, and nowhere else.
+    private func makeKeys(_ service: Service, _ search: inout CanarySearch) async throws {
+        for _ in 0..<20 {
+            let request = CanaryRequest(
+                method: .POST,
+                path: "/v1/apps/com.example.food/keys",
+                body: Array(#"{"role":"sender"}"#.utf8),
+                role: .admin
+            )
+            let answer = try await service.send(request)
+            let key = try #require(answer.text.firstMatch(of: /"key":\s*"(prs_[0-9A-Za-z]{12}_[0-9A-Za-z]{30})"/)?.1)
+            search.add(String(key.dropFirst(17)))
+            let list = CanaryRequest(method: .GET, path: request.path, role: .admin)
+            #expect(search.count(in: try await service.send(list).text) == 0)
+        }
+    }
+
+    private func events(_ database: String) async throws -> [String] {
+        try await withPool(database) { session in
+            try session.execute("SELECT e::text FROM events e").rows.map { try $0.column(0, as: String.self) }
+        }
+    }
+
+    private func withPool<Value: Sendable>(
+        _ database: String,
+        _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
+    ) async throws -> Value {
+        let pool = PostgresPool(databaseURL: database, maximumConnections: 1, logger: Logger(label: "canary"))
+        defer { Task { await pool.shutdown() } }
+        return try await pool.withSession { try body($0) }
+    }
+}

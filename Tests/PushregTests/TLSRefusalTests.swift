@@ -1,0 +1,23 @@
+import Foundation
+import Testing
+
+/// TLS files that will not do are said at once, before a database is looked for.
+@Suite(.timeLimit(.minutes(1))) struct TLSRefusalTests {
+    private static func serve(_ flags: [String]) async throws -> Program.Outcome {
+        try await Program.run(["serve", "--database-url", "host=127.0.0.1 port=1", "--port", "0"] + flags)
+    }
+
+    @Test func oneWithoutTheOther() async throws {
+        for flag in ["--tls-cert", "--tls-key"] {
+            let outcome = try await Self.serve([flag, "/nonexistent.pem"])
+            #expect(outcome.status == 64)
+            #expect(outcome.words.contains("--tls-cert and --tls-key go together"), "\(outcome.words)")
+        }
+    }
+
+    @Test func filesThatAreNotThere() async throws {
+        let outcome = try await Self.serve(["--tls-cert", "/nonexistent.pem", "--tls-key", "/nonexistent.key"])
+        #expect(outcome.status == 64)
+        #expect(outcome.words == "pushreg: /nonexistent.pem cannot be read as certificates in PEM.\n")
+    }
+}

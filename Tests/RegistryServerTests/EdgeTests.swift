@@ -1,0 +1,154 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import TestSupport
+import Testing
+
+@testable import RegistryServer
+
+/// The limits of headers, paths, bodies, times and connections, and what browsers are told.
+@Suite(.timeLimit(.minutes(2))) struct EdgeTests {
+    private static let path = "/v1/apps/com.example.food/sandbox/activities/a-1"
+
+    private static func run(
+        _ adjust: (inout ServerConfiguration.Limits) -> Void = { _ in },
+        _ test: @Sendable (LiveServer, RawConnection) async throws -> Void
+    ) async throws {
+        try await LiveServer.run(insecureNoAuth: true, adjust) { (server: LiveServer) async throws in
+            try await test(server, RawConnection(port: server.port))
+        }
+    }
+
+    /// At the limit, and one more.
+    @Test(arguments: [
+        // Host, Connection and as many more.
+        (String(repeating: "X: y\r\n", count: 98), "200 "), (String(repeating: "X: y\r\n", count: 99), "431 "),
+        ("X: \(String(repeating: "y", count: 16_384))\r\n", "200 "),
+        ("X: \(String(repeating: "y", count: 16_385))\r\n", "431 "),
+        (String(repeating: "X: \(String(repeating: "y", count: 15_000))\r\n", count: 2), "200 "),
+        (String(repeating: "X: \(String(repeating: "y", count: 15_000))\r\n", count: 3), "431 "),
+    ])
+    func headersHaveLimits(_ fields: String, _ status: String) async throws {
+        try await Self.run { _, connection in
+            connection.send("GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\(fields)\r\n")
+            let answer = await connection.read()
+            #expect(answer.hasPrefix("HTTP/1.1 \(status)"), "\(answer.prefix(200))")
+            #expect(answer.lowercased().contains("request-id: "))
+            #expect(status == "200 " || answer.contains(#""code":"headers-too-large""#))
+        }
+    }
+
+    @Test(arguments: [(8192, "200 "), (8193, "400 "), (17_000, "431 ")])
+    func pathsHaveALimit(_ count: Int, _ status: String) async throws {
+        try await Self.run { _, connection in
+            let path = "/livez?" + String(repeating: "x", count: count - 7)
+            connection.send("GET \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            let answer = await connection.read()
+            #expect(answer.hasPrefix("HTTP/1.1 \(status)"), "\(answer.prefix(200))")
+            #expect(status != "400 " || answer.contains(#""code":"malformed-path""#))
+        }
+    }
+
+    @Test func whatIsNoHTTPIsToldSo() async throws {
+        try await Self.run { _, connection in
+            connection.send("NONSENSE\r\n\r\n")
+            let answer = await connection.read()
+            #expect(answer.hasPrefix("HTTP/1.1 400 ") && answer.contains(#""code":"malformed-request""#))
+            #expect(answer.contains("Request-Id: ") && answer.hasSuffix("}"))
+        }
+    }
+
+    /// What is wrong with the second of two requests does not touch the answer to the first.
+    @Test func theAnswerBeforeIsWhole() async throws {
+        try await Self.run { _, connection in
+            connection.send("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\nNONSENSE\r\n\r\n")
+            let answers = await connection.read().components(separatedBy: "HTTP/1.1 ")
+            #expect(answers.count == 3 && answers[1].hasPrefix("200 ") && answers[2].hasPrefix("400 "))
+        }
+    }
+
+    /// A byte at a time never comes to an end: time counts from the connection's begin, not from the last byte.
+    @Test func aHeaderThatTricklesIsGivenUp() async throws {
+        let impatient = { (limits: inout ServerConfiguration.Limits) in limits.idleTimeout = .milliseconds(500) }
+        try await Self.run(impatient) { _, connection in
+            connection.send("GET /livez HTTP/1.1\r\nHost: localhost\r\nX: ")
+            connection.trickle(every: .milliseconds(20))
+            let answer = await connection.read()
+            #expect(answer.isEmpty)
+        }
+    }
+
+    /// 1 GB: answered at its head, and hung up on long before it came.
+    @Test(arguments: ["/v1/apps/com.example.food/sandbox/activities/a-1", "/livez", "/nowhere"])
+    func whatNobodyReadsIsNotTaken(_ path: String) async throws {
+        try await Self.run { (server: LiveServer, connection: RawConnection) async throws in
+            let length = 1 << 30
+            async let answer = connection.read()
+            connection.send("PUT \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(length)\r\n\r\n")
+            let taken = await connection.send([UInt8](repeating: 0x20, count: 1 << 16), times: length >> 16)
+            // Some lies in the buffers of both sockets.
+            #expect(taken < 64 << 20, "\(taken)")
+            let text = await answer
+            #expect(text.hasPrefix("HTTP/1.1 4"), "\(text)")
+            #expect(try await server.call(.get, "/livez").status == 200)
+        }
+    }
+
+    @Test func connectionsOfAnAddressAreCounted() throws {
+        var limits = ServerConfiguration.Limits()
+        limits.addressConnections = 2
+        let count = ConnectionCount(limits, exempt: [])
+        let (one, other) = (try #require(IPAddress("192.0.2.1")), try #require(IPAddress("192.0.2.2")))
+        #expect(count.add(one) && count.add(one) && !count.add(one) && count.add(other))
+        count.remove(one)
+        #expect(count.add(one) && !count.add(one))
+    }
+
+    /// Those that are too many wait until others end; the kernel hands over a few at a time.
+    @Test func connectionsHaveALimit() async throws {
+        var configuration = ServerConfiguration(port: 0)
+        configuration.limits.connections = 2
+        let responder = CallbackResponder<ConnectionContext> { _, _ in Response(status: .noContent) }
+        let (ports, port) = AsyncStream.makeStream(of: Int.self)
+        // Not by HummingbirdTesting, which leaves the limit out.
+        let application = makeApplication(
+            responder: responder,
+            configuration: configuration,
+            logger: .silent,
+            onServing: { port.yield($0) }
+        )
+        let running = Task { try await application.run() }
+        let server = try #require(await ports.first { _ in true })
+        let connections = try (0..<60).map { _ in try RawConnection(port: server) }
+        for connection in connections { connection.send("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n") }
+        #expect(await connections[0].read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 204 "))
+        #expect(!connections[59].hasAnswer(within: .milliseconds(200)))
+        for connection in connections.dropLast() { connection.finish() }
+        #expect(await connections[59].read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 204 "))
+        running.cancel()
+        _ = await running.result
+    }
+
+    /// No page of another site may call the service, nor show its answers as anything else.
+    @Test func browsersAreTold() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            let fields: HTTPFields = [
+                .origin: "https://evil.example", .accessControlRequestMethod: "PUT",
+                .accessControlRequestHeaders: "authorization",
+            ]
+            for (method, path, status) in [
+                (HTTPRequest.Method.options, "…/activities/a-1", 405), (.options, "/livez", 405),
+                (.options, "/nowhere", 404), (.get, "/livez", 200), (.get, "/openapi.json", 200),
+                (.get, "…/aliases/userId/u/activities", 200), (.delete, "…/activities/a-1", 204),
+            ] {
+                let reply = try await server.call(method, path, nil, fields)
+                #expect(reply.status == status)
+                let names = reply.fields.map(\.name.canonicalName)
+                #expect(!names.contains { $0.hasPrefix("access-control") })
+                #expect(reply.fields[.xContentTypeOptions] == "nosniff")
+                #expect(reply.fields[.contentSecurityPolicy] == "default-src 'none'; frame-ancestors 'none'")
+                #expect(reply.fields[.init("Referrer-Policy")!] == "no-referrer")
+            }
+        }
+    }
+}

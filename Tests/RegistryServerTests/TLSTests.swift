@@ -1,0 +1,213 @@
+import AsyncHTTPClient
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import Logging
+import NIOCore
+import NIOHTTP1
+import NIOSSL
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+@testable import RegistryServer
+
+/// TLS and HTTP/2 on the service itself, over real sockets.
+@Suite(.timeLimit(.minutes(2))) struct TLSTests {
+    /// A directory with a certificate and its key, made by openssl.
+    private struct Files {
+        let directory = "/tmp/pushreg-tls-\(UUID().uuidString.prefix(8))"
+        var certificate: String { directory + "/cert.pem" }
+        var key: String { directory + "/key.pem" }
+
+        init(name: String = "one") throws {
+            try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+            try renew(name)
+        }
+
+        func renew(_ name: String) throws {
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
+            process.arguments = [
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+                "-subj", "/CN=\(name)", "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate,
+            ]
+            process.standardError = FileHandle.nullDevice
+            try process.run()
+            process.waitUntilExit()
+            try #require(process.terminationStatus == 0)
+        }
+
+        /// Takes over what a client must trust, as it is now.
+        func copyCertificate(of other: Files) throws {
+            try Data(contentsOf: URL(fileURLWithPath: other.certificate)).write(to: URL(fileURLWithPath: certificate))
+        }
+
+        func remove() { try? FileManager.default.removeItem(atPath: directory) }
+    }
+
+    /// Runs the service with TLS; the test gets its port and the registry's app.
+    private static func run(
+        _ files: Files,
+        deadline: Duration = .seconds(10),
+        logger: Logger = .silent,
+        _ test: @Sendable (Int) async throws -> Void
+    ) async throws {
+        let database = try await TestDatabase.make()
+        _ = try await database.scope()
+        var configuration = ServerConfiguration(port: 0, insecureNoAuth: true)
+        configuration.limits.requestDeadline = deadline
+        configuration.tls = try TLSIdentity(certificate: files.certificate, key: files.key, logger: logger)
+        let responder = RegistryResponder(registry: database.registry, configuration: configuration)
+        let application = makeApplication(responder: responder, configuration: configuration, logger: .silent)
+        try await application.test(.live) { client in try await test(#require(client.port)) }
+    }
+
+    /// A new client, so that its handshake is a new one.
+    private static func call<Value: Sendable>(
+        _ version: HTTPClient.Configuration.HTTPVersion,
+        trusting files: Files,
+        _ body: (HTTPClient) async throws -> Value
+    ) async throws -> Value {
+        var configuration = HTTPClient.Configuration()
+        configuration.httpVersion = version
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.trustRoots = .file(files.certificate)
+        configuration.tlsConfiguration = tls
+        configuration.connectionPool.retryConnectionEstablishment = false
+        let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+        do {
+            let value = try await body(client)
+            try await client.shutdown()
+            return value
+        } catch {
+            try await client.shutdown()
+            throw error
+        }
+    }
+
+    private static func put(_ port: Int, _ body: HTTPClientRequest.Body) -> HTTPClientRequest {
+        var request = HTTPClientRequest(url: "https://localhost:\(port)/v1/apps/com.example.food/sandbox/activities/a")
+        request.method = .PUT
+        request.headers.add(name: "Content-Type", value: "application/json")
+        request.body = body
+        return request
+    }
+
+    @Test(arguments: [HTTPClient.Configuration.HTTPVersion.http1Only, .automatic])
+    func servesBothVersions(_ version: HTTPClient.Configuration.HTTPVersion) async throws {
+        let files = try Files()
+        defer { files.remove() }
+        try await Self.run(files) { port in
+            try await Self.call(version, trusting: files) { client in
+                let body = ByteBuffer(string: #"{"token":"00ff"}"#)
+                for status: UInt in [201, 200] {
+                    let answer = try await client.execute(Self.put(port, .bytes(body)), timeout: .seconds(10))
+                    #expect(answer.status.code == status)
+                    #expect(answer.version == (version == .http1Only ? .http1_1 : .http2))
+                }
+                // A refusal that closes an HTTP/1.1 connection, and no HTTP/2 one.
+                let large = ByteBuffer(repeating: 0x20, count: 100_000)
+                let refused = try await client.execute(Self.put(port, .bytes(large)), timeout: .seconds(10))
+                #expect(refused.status == .payloadTooLarge)
+                #expect(refused.headers["Connection"].isEmpty == (version != .http1Only))
+                let after = try await client.execute(
+                    .init(url: "https://localhost:\(port)/livez"),
+                    timeout: .seconds(10)
+                )
+                #expect(after.status == .ok)
+            }
+        }
+    }
+
+    @Test(arguments: [HTTPClient.Configuration.HTTPVersion.http1Only, .automatic])
+    func aBodyThatTricklesIsGivenUp(_ version: HTTPClient.Configuration.HTTPVersion) async throws {
+        let files = try Files()
+        defer { files.remove() }
+        try await Self.run(files, deadline: .milliseconds(500)) { port in
+            try await Self.call(version, trusting: files) { client in
+                let (parts, continuation) = AsyncStream.makeStream(of: ByteBuffer.self)
+                continuation.yield(ByteBuffer(string: "{"))
+                let body = HTTPClientRequest.Body.stream(parts, length: .known(Int64(100)))
+                let status = try? await client.execute(Self.put(port, body), timeout: .seconds(20)).status.code
+                // The answer, or the stream's or connection's end.
+                #expect(status == nil || status == 408)
+                continuation.finish()
+            }
+        }
+    }
+
+    /// Who connects and never shakes hands is sent away in time.
+    @Test func aHandshakeThatNeverComesIsGivenUp() async throws {
+        let files = try Files()
+        defer { files.remove() }
+        try await Self.run(files, deadline: .milliseconds(300)) { port in
+            for opening: [UInt8] in [
+                [], [0x16, 0x03, 0x01], Array("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8),
+            ] {
+                let connection = try RawConnection(port: port)
+                connection.send(opening)
+                let answer = await connection.read()
+                #expect(!answer.contains("HTTP/1.1 200"))
+            }
+        }
+    }
+
+    /// A renewed certificate is in force at once, for new connections; one whose key does not fit changes nothing.
+    @Test func certificateIsReadAnew() async throws {
+        let (files, copy) = (try Files(), try Files())
+        defer {
+            files.remove()
+            copy.remove()
+        }
+        let log = RecordedLog()
+        try copy.copyCertificate(of: files)
+        try await Self.run(files, logger: log.logger) { port in
+            try await Self.call(.automatic, trusting: copy) { open in
+                #expect(await Self.isServed(by: open, port))
+                try files.renew("two")
+                #expect(await Self.isServed(files, port))
+                #expect(await !Self.isServed(copy, port))
+                #expect(log.text.contains("read anew") && !log.text.contains("cannot be used"))
+                // Whoever is connected stays so, although he would not accept the new certificate.
+                #expect(await Self.isServed(by: open, port))
+                try Data("-----BEGIN CERTIFICATE-----\n".utf8).write(to: URL(fileURLWithPath: files.key))
+                #expect(await Self.isServed(files, port))
+                #expect(log.text.contains("cannot be used; the last one stays: \(files.key) cannot be read"))
+                try copy.renew("three")
+                try Data(contentsOf: URL(fileURLWithPath: copy.key)).write(to: URL(fileURLWithPath: files.key))
+                #expect(await Self.isServed(files, port))
+                #expect(log.text.contains("is not that of the certificate"))
+                #expect(await Self.isServed(by: open, port))
+            }
+        }
+    }
+
+    private static func isServed(_ trusting: Files, _ port: Int) async -> Bool {
+        (try? await call(.automatic, trusting: trusting) { await isServed(by: $0, port) }) ?? false
+    }
+
+    private static func isServed(by client: HTTPClient, _ port: Int) async -> Bool {
+        let request = HTTPClientRequest(url: "https://localhost:\(port)/livez")
+        return (try? await client.execute(request, timeout: .seconds(10)).status) == .ok
+    }
+
+    @Test func filesThatDoNotFitAreRefused() throws {
+        let (one, two) = (try Files(), try Files())
+        defer {
+            one.remove()
+            two.remove()
+        }
+        #expect(throws: TLSIdentity.Failure.self) {
+            try TLSIdentity(certificate: one.certificate, key: two.key, logger: .silent)
+        }
+        #expect(throws: TLSIdentity.Failure.self) {
+            try TLSIdentity(certificate: one.key, key: one.key, logger: .silent)
+        }
+        #expect(throws: TLSIdentity.Failure.self) {
+            try TLSIdentity(certificate: one.certificate, key: "/nonexistent", logger: .silent)
+        }
+    }
+}
