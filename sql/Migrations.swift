@@ -4,5 +4,6 @@ public enum Migrations {
     public static let files: [(name: String, content: [UInt8])] = [
         ("0001_registry.sql", PackageResources._001_registry_sql),
         ("0002_keys.sql", PackageResources._002_keys_sql),
+        ("0003_owners.sql", PackageResources._003_owners_sql),
     ]
 }

@@ -8,6 +8,8 @@ struct AliasDivision {
     let statements: AliasIdentityStatements
     let scope: Scope
     let who: String
+    /// By what right the request in hand changes activities; earlier ones had theirs.
+    let claimant: Claimant
 
     // MARK: Registration
 
@@ -32,7 +34,7 @@ struct AliasDivision {
         guard let activity = identity.activity, activity.tokenDigest == identity.tokenDigest else {
             return .failure(refusal())
         }
-        return try merge([(activity.activityID, registration)], transaction)[0]
+        return try merge([(activity.activityID, registration)], by: claimant, transaction)[0]
     }
 
     private func refusal() -> Problem {
@@ -49,7 +51,7 @@ struct AliasDivision {
         _ transaction: borrowing PostgresTransaction
     ) throws -> Result<RegistrationAnswer, Problem> {
         let id = identity.closedActivityID ?? identity.activityID ?? identity.newActivityID()
-        return try merge([(id, registration)], transaction)[0]
+        return try merge([(id, registration)], by: claimant, transaction)[0]
     }
 
     private func registerNew(
@@ -66,7 +68,14 @@ struct AliasDivision {
             activityID: nil
         )
         let all = identity.registrations + [(entry, timed)]
-        return try divide(all, after: identity.endedAt, closed: [], identity.closedActivityID, transaction)
+        return try divide(
+            all,
+            by: claimant,
+            after: identity.endedAt,
+            closed: [],
+            identity.closedActivityID,
+            transaction
+        )
     }
 
     // MARK: End
@@ -78,24 +87,34 @@ struct AliasDivision {
         let remaining = identity.registrations.filter { $0.entry.observedAt > end }
         let latest = remaining.isEmpty ? identity.activityID : nil
         let ended = closing.max() ?? latest ?? identity.closedActivityID ?? identity.newActivityID()
-        let ends = EndStatements(scope: scope, who: who)
+        let ends = EndStatements(scope: scope, who: who, claimant: claimant)
         let all = Set(closing + [ended]).sorted()
-        _ = try transaction.pipeline(
+        let results = try transaction.pipeline(
             ends.end(all, reason: reason, observedAt: observedAt ?? identity.receivedAt)
-                + [statements.update(activityID: identity.activityID ?? ended, closedActivityID: ended, endedAt: end)]
+                + [
+                    statements.update(activityID: identity.activityID ?? ended, closedActivityID: ended, endedAt: end),
+                    Refusal.facts(about: all, for: claimant, in: scope),
+                ]
         )
+        try checkOwner(results[results.count - 1][0])
         if !remaining.isEmpty {
-            _ = try divide(remaining, after: end, closed: Set(closing), ended, transaction)
+            _ = try divide(remaining, by: .any, after: end, closed: Set(closing), ended, transaction)
         }
         _ = try transaction.pipeline([statements.forgetClosed, statements.forgetOld])
+    }
+
+    /// Gives the transaction up when an activity that it would have ended is another's.
+    private func checkOwner(_ facts: PostgresRow) throws {
+        guard try facts.column(2, as: [String].self).isEmpty else { throw Problem.notYours }
     }
 
     // MARK: Division
 
     /// Merges each registration into the activity that it belongs to, unless that has been done; the answer is that of
-    /// the last registration.
+    /// the last registration, which is made by the claimant's right.
     private func divide(
         _ registrations: [(entry: AliasTimeline.Registration, registration: ActivityRegistration)],
+        by claimant: Claimant,
         after end: Date?,
         closed: Set<String>,
         _ closedActivityID: String?,
@@ -104,7 +123,7 @@ struct AliasDivision {
         let targets = targets(of: registrations.map(\.entry), after: end, closed: closed)
         let open = registrations.compactMap { item in targets[item.entry].map { (id: $0, item: item) } }
         let moves = open.filter { $0.id != $0.item.entry.activityID }
-        let results = try merge(moves.map { ($0.id, $0.item.registration) }, transaction)
+        let results = try merge(moves.map { ($0.id, $0.item.registration) }, by: claimant, transaction)
         let latest = open.max { $0.item.entry.observedAt < $1.item.entry.observedAt }
         let remembered = moves.map { move in
             statements.remember(move.item.registration, at: move.item.entry.observedAt, as: move.id)
@@ -134,19 +153,30 @@ struct AliasDivision {
         return targets
     }
 
+    /// - Parameter claimant: by whose right the last one is made.
     private func merge(
         _ registrations: [(String, ActivityRegistration)],
+        by claimant: Claimant,
         _ transaction: borrowing PostgresTransaction
     ) throws -> [Result<RegistrationAnswer, Problem>] {
         let name = try? AliasSet([Alias(kind: Alias.liveActivityKind, value: statements.alias)])
-        let named = registrations.map { id, registration in
-            var named = registration
+        let named = registrations.enumerated().map { index, item in
+            var named = item.1
             named.defaultAliases = name
-            return RegistrationRequest(id: id, registration: named, who: who, scope: scope)
+            let isLast = index == registrations.count - 1
+            return RegistrationRequest(
+                id: item.0,
+                registration: named,
+                who: who,
+                claimant: isLast ? claimant : .any,
+                scope: scope
+            )
         }
         let results = try Registry.merge(named, in: scope) { try transaction.pipeline($0) }
-        // What was erased leaves no identity either: the transaction is given up.
-        for case .failure(let problem) in results where problem.isOfErased { throw problem }
+        // What was erased, and what is another's, leaves no identity either: the transaction is given up.
+        for case .failure(let problem) in results where problem.isOfErased || problem.code == .notYours {
+            throw problem
+        }
         return results
     }
 }

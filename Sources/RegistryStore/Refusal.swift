@@ -8,6 +8,7 @@ enum Refusal {
     case clockSkew(serverTime: Date)
     case unknownApp
     case notYours
+    case notYourInstallation
     case erased(serverTime: Date)
 
     /// What ``init(of:as:_:)`` reads, after the lock was got.
@@ -15,6 +16,13 @@ enum Refusal {
         """
         SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_number = \(scope.app.number)),
             \(sql: Ownership.foreign(ids, to: claimant, in: scope))
+        """
+    }
+
+    static func facts(about installation: InstallationStatements) -> SQL {
+        """
+        SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_number = \(installation.scope.app.number)),
+            \(sql: InstallationOwner.foreign(installation))
         """
     }
 
@@ -37,7 +45,12 @@ enum Refusal {
                 self = .unknownApp
                 return
             }
-            self = id.map(foreign.contains) == true ? .notYours : .erased(serverTime: serverTime)
+            self = .erased(serverTime: serverTime)
+            if let id {
+                if foreign.contains(id) { self = .notYours }
+            } else if !foreign.isEmpty {
+                self = .notYourInstallation
+            }
         }
     }
 
@@ -47,6 +60,7 @@ enum Refusal {
         case .clockSkew(let serverTime): return .clockSkew(serverTime)
         case .unknownApp: return Problem(.unknownApp, "The app was deleted.")
         case .notYours: return .notYours
+        case .notYourInstallation: return .notYourInstallation
         case .erased(let serverTime):
             var problem = Problem(
                 .activityEnded,
@@ -64,6 +78,16 @@ extension Problem {
         Problem(
             .notYours,
             "The activity belongs to another user or installation; only they, or a sender or admin key, may change it."
+        )
+    }
+
+    static var notYourInstallation: Problem {
+        Problem(
+            .notYours,
+            """
+            The installation belongs to another user. PUT …/installations/{installationId} takes it over and clears its \
+            aliases; only then may you change what is of it.
+            """
         )
     }
 

@@ -5,13 +5,16 @@ import RegistryCore
 extension Registry {
     /// Registers a token for an activity that is known only by its `liveactivityId` and owner.
     ///
-    /// - Throws: `superseded`, `activityEnded`, `activityExpired`, `clockSkew`, `invalidRequest` for too many aliases.
+    /// - Parameter claimant: by what right; a client's owner is his own installation or subject.
+    /// - Throws: `superseded`, `activityEnded`, `activityExpired`, `clockSkew`, `invalidRequest` for too many aliases,
+    ///   `notYours` where the activity is of another user of the same installation.
     public func register(
         _ registration: ActivityRegistration,
         alias: String,
         owner: ActivityOwner,
         in scope: Scope,
-        by who: String
+        by who: String,
+        claimant: Claimant = .any
     ) async throws -> RegistrationAnswer {
         let statements = AliasIdentityStatements(alias: alias, owner: owner, scope: scope)
         let named = try registration.named(alias, owner)
@@ -23,7 +26,13 @@ extension Registry {
                     observedAt: named.observedAt,
                     transaction
                 )
-                let division = AliasDivision(identity: identity, statements: statements, scope: scope, who: who)
+                let division = AliasDivision(
+                    identity: identity,
+                    statements: statements,
+                    scope: scope,
+                    who: who,
+                    claimant: claimant
+                )
                 return try division.register(named, transaction)
             }
         }
@@ -32,21 +41,29 @@ extension Registry {
 
     /// Ends what runs under (liveactivityId, owner), and leaves a tombstone even where nothing does.
     ///
-    /// - Throws: `clockSkew`.
+    /// - Parameter claimant: by what right; a client's owner is his own installation or subject.
+    /// - Throws: `clockSkew`, `notYours` where what runs is of another user of the same installation.
     public func end(
         alias: String,
         owner: ActivityOwner,
         reason: EndReason,
         observedAt: Date?,
         in scope: Scope,
-        by who: String
+        by who: String,
+        claimant: Claimant = .any
     ) async throws {
         let statements = AliasIdentityStatements(alias: alias, owner: owner, scope: scope)
         do {
             try await write { session in
                 try session.transaction { transaction in
                     let identity = try AliasIdentity(statements, token: nil, observedAt: observedAt, transaction)
-                    let division = AliasDivision(identity: identity, statements: statements, scope: scope, who: who)
+                    let division = AliasDivision(
+                        identity: identity,
+                        statements: statements,
+                        scope: scope,
+                        who: who,
+                        claimant: claimant
+                    )
                     try division.end(reason: reason, observedAt: observedAt, transaction)
                 }
             }

@@ -27,7 +27,10 @@ extension Registry {
         try await waitForWriters(before: committed)
         var counts = ErasureCounts()
         counts.activities = try await eraseActivities(statements)
-        counts.records = try await write { try $0.pipeline(statements.deleteRest).map(\.affectedRows).reduce(0, +) }
+        counts.records = try await write { session in
+            let results = try session.pipeline([statements.installationTombstones] + statements.deleteRest)
+            return results.dropFirst().map(\.affectedRows).reduce(0, +)
+        }
         counts.events = try await redactEvents(statements)
         let event = EventStatements.insertion(
             """

@@ -50,11 +50,13 @@ extension Registry {
         _ claimant: Claimant,
         _ transaction: borrowing PostgresTransaction
     ) throws {
+        let (installation, scope) = (statements.installation, statements.scope)
+        let rows = InstallationStatements(installation: installation, scope: scope, claimant: claimant)
         let results = try transaction.pipeline(
             [
-                statements.lockInstallation, Refusal.facts(in: statements.scope),
+                rows.lock(observedAt: state.observedAt, registers: true), Refusal.facts(in: scope),
                 statements.lock(listed: state.listedIDs),
-            ] + Ownership.takeOver(statements.installation, by: claimant, in: statements.scope)
+            ] + (claimant.subject == nil ? [] : rows.aliasRows + [rows.changeEvent("taken-over", by: statements.who)])
         )
         guard !results[0].isEmpty else {
             throw try Refusal(of: state.observedAt, results[1][0]).problem

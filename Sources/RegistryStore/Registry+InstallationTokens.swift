@@ -5,19 +5,21 @@ import RegistryCore
 extension Registry {
     /// Registers, rotates or refreshes an installation's start token, or its token of a kind.
     ///
-    /// - Throws: `superseded`, `tokenKindConflict`, `tokenUnregistered`, `clockSkew`.
+    /// - Parameter claimant: by what right; a client names this same installation.
+    /// - Throws: `superseded`, `tokenKindConflict`, `tokenUnregistered`, `clockSkew`, `notYours`.
     public func register(
         _ registration: TokenRegistration,
         in slot: TokenSlot,
         of installation: InstallationHash,
         in scope: Scope,
-        by who: String
+        by who: String,
+        claimant: Claimant = .any
     ) async throws -> TokenRegistrationAnswer {
-        let rows = TokenSlotRows(slot: slot, installation: installation, scope: scope)
+        let rows = TokenSlotRows(slot: slot, installation: installation, scope: scope, claimant: claimant)
         let statements = TokenRegistrationStatements(registration: registration, rows: rows, who: who)
         return try await write { session in
             let all = statements.all
-            let results = try session.pipeline(all + [Refusal.facts(in: scope)])
+            let results = try session.pipeline(all + [Refusal.facts(about: rows.statements)])
             guard let row = results[statements.standingIndex].rows.first else {
                 throw try Refusal(of: registration.observedAt, results[all.count][0]).problem
             }
@@ -112,18 +114,20 @@ extension ResolvedToken {
 extension Registry {
     /// Deletes what was observed of a token no later than the time; an unknown one leaves a tombstone.
     ///
-    /// - Throws: `clockSkew`.
+    /// - Parameter claimant: by what right; a client names this same installation.
+    /// - Throws: `clockSkew`, `notYours`.
     public func deleteToken(
         in slot: TokenSlot,
         of installation: InstallationHash,
         observedAt: Date?,
         in scope: Scope,
-        by who: String
+        by who: String,
+        claimant: Claimant = .any
     ) async throws {
-        let rows = TokenSlotRows(slot: slot, installation: installation, scope: scope)
+        let rows = TokenSlotRows(slot: slot, installation: installation, scope: scope, claimant: claimant)
         let statements = TokenRemovalStatements(rows: rows, who: who).deletion(observedAt: observedAt)
         try await write { session in
-            let results = try session.pipeline(statements + [Refusal.facts(in: scope)])
+            let results = try session.pipeline(statements + [Refusal.facts(about: rows.statements)])
             guard results[0].isEmpty else { return }
             let refusal = try Refusal(of: observedAt, results[statements.count][0])
             // What was erased is gone as it is.

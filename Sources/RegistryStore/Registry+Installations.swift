@@ -3,28 +3,27 @@ import PostgresDriver
 import RegistryCore
 
 extension Registry {
-    /// Takes what an installation's tokens are found by (R6).
+    /// Takes what an installation's tokens are found by (R6). A signed-in user takes the installation over.
     ///
-    /// - Throws: `superseded` when the installation logged out since, `clockSkew`.
+    /// - Parameter claimant: by what right; a client names this same installation.
+    /// - Throws: `superseded` when the installation logged out or another user registered it since, `clockSkew`.
     public func put(
         _ profile: InstallationProfile,
         for installation: InstallationHash,
         in scope: Scope,
-        by who: String
+        by who: String,
+        claimant: Claimant = .any
     ) async throws -> InstallationAnswer {
-        let statements = InstallationStatements(installation: installation, scope: scope)
+        let statements = InstallationStatements(installation: installation, scope: scope, claimant: claimant)
         return try await write { session in
             let observedAt = profile.observedAt
             let results = try session.pipeline(
                 [
-                    statements.lock(observedAt: observedAt, aliases: profile.aliases?.aliases ?? []),
-                    statements.merge(profile),
-                ] + statements.aliasRows
-                    + [statements.changeEvent(observedAt: observedAt, by: who), Refusal.facts(in: scope)]
+                    statements.lock(observedAt: observedAt, aliases: profile.aliases?.aliases ?? [], registers: true),
+                    Refusal.facts(in: scope), statements.changeEvent("taken-over", by: who), statements.merge(profile),
+                ] + statements.aliasRows + [statements.changeEvent(by: who)]
             )
-            guard let row = results[1].rows.first else {
-                throw try Refusal(of: observedAt, results[5][0]).problem
-            }
+            guard let row = results[3].rows.first else { throw try Refusal(of: observedAt, results[1][0]).problem }
             return try Self.answer(row, to: installation, isNew: results[0][0].column(0, as: Bool.self))
         }
     }
@@ -34,16 +33,18 @@ extension Registry {
         to installation: InstallationHash,
         isNew: Bool
     ) throws -> InstallationAnswer {
-        let (givenAt, aliasesAt, metadataAt, removedAt, serverTime) = try row.decode(
+        let (givenAt, aliasesAt, metadataAt, removedAt, isOfAnother, serverTime) = try row.decode(
             Date.self,
             Date?.self,
             Date?.self,
             Date?.self,
+            Bool.self,
             Date.self
         )
-        if let removedAt, givenAt <= removedAt {
-            let detail = "The installation logged out since. Say what holds now, with its time."
-            var problem = Problem(.superseded, detail)
+        let isRemoved = removedAt.map { givenAt <= $0 } ?? false
+        if isRemoved || isOfAnother {
+            let what = isRemoved ? "The installation logged out" : "Another user registered the installation"
+            var problem = Problem(.superseded, "\(what) since. Say what holds now, with its time.")
             problem.serverTime = serverTime
             throw problem
         }
@@ -56,18 +57,22 @@ extension Registry {
     /// Logs an installation out: its start and device tokens, aliases and metadata are gone and its activities end,
     /// all that was observed by then. What was observed later stays. An unknown one leaves a tombstone.
     ///
-    /// - Throws: `clockSkew`.
+    /// - Parameter claimant: by what right; a client names this same installation.
+    /// - Throws: `clockSkew`, `notYours`.
     public func logOut(
         _ installation: InstallationHash,
         observedAt: Date?,
         in scope: Scope,
-        by who: String
+        by who: String,
+        claimant: Claimant = .any
     ) async throws {
-        let statements = LogOutStatements(installation: installation, scope: scope, who: who)
-        let lock = InstallationStatements(installation: installation, scope: scope).lock(observedAt: observedAt)
+        let rows = InstallationStatements(installation: installation, scope: scope, claimant: claimant)
+        let statements = LogOutStatements(rows: rows, who: who)
         try await write { session in
             try session.transaction { transaction in
-                let locked = try transaction.pipeline([lock, statements.time(observedAt), Refusal.facts(in: scope)])
+                let locked = try transaction.pipeline([
+                    rows.lock(observedAt: observedAt), statements.time(observedAt), Refusal.facts(about: rows),
+                ])
                 guard !locked[0].isEmpty else {
                     let refusal = try Refusal(of: observedAt, locked[2][0])
                     // What was erased is gone as it is.

@@ -9,151 +9,119 @@ import Testing
 
 /// Every caller at every call about a record, of every owner, in every app, against one table.
 @Suite(.timeLimit(.minutes(5))) struct OwnerMatrixTests {
-    /// Who may change whose record: `y`, or `n` for not-yours. The columns are ``owners``.
-    ///
-    /// u1 and u2 are users, x and y installations; a caller is who it is, at the installation that it names.
-    private static let table = """
-                    u1  u2  x   y   u1x u2x u2y none bare
-        u1          y   n   n   n   y   n   n   n    y
-        u1-x        y   n   y   n   y   n   n   n    y
-        u1-y        y   n   n   y   y   n   n   n    y
-        u2-x        n   y   y   n   n   y   y   n    y
-        client-x    n   n   y   n   y   y   n   n    y
-        client-y    n   n   n   y   n   n   y   n    y
-        sender      y   y   y   y   y   y   y   y    y
-        sender-x    y   y   y   y   y   y   y   y    y
-        admin       y   y   y   y   y   y   y   y    y
-        root        y   y   y   y   y   y   y   y    y
-        """
+    /// One record and one call about it.
+    private struct Cell {
+        let server: LiveServer
+        let scope: Scope
+        let owner: String
+        /// Makes its names and tokens its own.
+        let number: Int
 
-    private static let cells: [String: [String: Bool]] = {
-        let lines = table.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
-        return Dictionary(
-            uniqueKeysWithValues: lines.dropFirst().map { line in
-                (line[0], Dictionary(uniqueKeysWithValues: zip(lines[0], line.dropFirst().map { $0 == "y" })))
-            }
-        )
-    }()
+        var id: String { "cell-\(number)" }
+        private var suffix: String { "-\(number)" }
+        private var token: Int { number * 4 }
+        private var letter: String { OwnerMatrix.names(of: owner).installation ?? "x" }
+        private var registration: ActivityRegistration { .sample(token: .sample(token), observedAt: .minutesAgo(30)) }
 
-    /// Those who made a record; `bare` is a tombstone that a backend left, `none` a backend's activity.
-    private static let owners: [String: Claimant] = {
-        let (x, y) = (installation("x"), installation("y"))
-        return [
-            "u1": .subject("u1", nil), "u2": .subject("u2", nil), "x": .installation(x), "y": .installation(y),
-            "u1x": .subject("u1", x), "u2x": .subject("u2", x), "u2y": .subject("u2", y), "none": .any, "bare": .any,
-        ]
-    }()
+        // MARK: The record
 
-    private static func installation(_ name: String) -> InstallationHash {
-        InstallationHash(of: try! InstallationID(name), in: try! BundleID("com.example.food"))
-    }
-
-    private enum Change: String, CaseIterable {
-        case newToken = "a new token"
-        case sameToken = "the same token"
-        case oldToken = "an older token"
-        case end
-        case fullState = "a full state"
-        case read
-        case release
-
-        var roles: Set<Role> {
-            switch self {
-            case .read: [.sender, .admin, .root]
-            case .release: [.admin, .root]
-            default: [.client, .sender, .admin, .root]
+        func make(_ record: OwnerMatrix.Change.Record) async throws {
+            switch record {
+            case .activity: try await makeActivity()
+            case .named: try await makeNamed()
+            case .installation: try await makeInstallation()
             }
         }
-    }
 
-    private struct Caller {
-        /// As in the table's first column.
-        let name: String
-        let role: Role?
-        let fields: HTTPFields
-
-        /// The installation that it names.
-        var installation: String? { fields[.installationID] }
-        var isUser: Bool { name.hasPrefix("u") }
-    }
-
-    private static func callers(_ server: LiveServer) async throws -> [Caller] {
-        let admin = try await server.key(.admin)
-        let settings: JSONValue = ["jwt": .object(TestIssuer.honest.settings)]
-        #expect(try await server.call(.put, "/v1/apps/com.example.food", settings, admin.fields).status == 200)
-        func caller(_ name: String, _ role: Role?, _ fields: HTTPFields) -> Caller {
-            var fields = fields
-            fields[.installationID] = name.contains("-") ? String(name.suffix(1)) : nil
-            return Caller(name: name, role: role, fields: fields)
+        func makeActivity() async throws {
+            let id = ActivityID.sample(id)
+            guard owner != "bare" else {
+                return try await server.registry.end(id, reason: .ended, observedAt: nil, in: scope, by: "test")
+            }
+            let claimant = OwnerMatrix.claimant(owner)
+            _ = try await server.registry.register(registration, as: id, in: scope, by: "test", claimant: claimant)
         }
-        func user(_ name: String) -> HTTPFields {
-            [.authorization: "Bearer \(TestIssuer.honest.token(claims: ["sub": .string(name)], at: Date()))"]
-        }
-        let (client, sender) = (try await server.key(.client).fields, try await server.key(.sender).fields)
-        return [
-            caller("nobody", nil, [:]), caller("u1", .client, user("u1")), caller("u1-x", .client, user("u1")),
-            caller("u1-y", .client, user("u1")), caller("u2-x", .client, user("u2")),
-            caller("client", .client, client), caller("client-x", .client, client),
-            caller("client-y", .client, client), caller("sender", .sender, sender),
-            caller("sender-x", .sender, sender), caller("auditor", .auditor, try await server.key(.auditor).fields),
-            caller("admin", .admin, admin.fields), caller("root", .root, try await server.key(.root).fields),
-        ]
-    }
 
-    private static func expectation(_ caller: Caller, _ change: Change, of owner: String, in app: String) -> String {
-        guard let role = caller.role else { return "unauthenticated" }
-        if app != "food" {
-            if caller.isUser { return "unauthenticated" }
-            if role != .root || app == "none" { return "unknown-app" }
+        private func makeNamed() async throws {
+            guard owner != "bare" else { return }
+            let (subject, installation) = OwnerMatrix.names(of: owner)
+            let identity = installation.map { ActivityOwner.installation(OwnerMatrix.installation($0)) }
+            _ = try await server.registry.register(
+                registration,
+                alias: id,
+                owner: identity ?? subject.map { .subject($0) } ?? .app,
+                in: scope,
+                by: "test",
+                claimant: OwnerMatrix.claimant(owner)
+            )
         }
-        guard change.roles.contains(role) else { return "forbidden" }
-        guard role == .client else { return "in" }
-        // A full state names its installation in the path.
-        if caller.name == "client" {
-            return change != .fullState ? "installation-required" : owner == "bare" ? "in" : "not-yours"
-        }
-        return cells[caller.name]?[owner] == true ? "in" : "not-yours"
-    }
 
-    private static func make(_ id: String, of owner: String, token: Int, _ server: LiveServer, _ scope: Scope)
-        async throws
-    {
-        let id = ActivityID.sample(id)
-        guard owner != "bare" else {
-            return try await server.registry.end(id, reason: .ended, observedAt: nil, in: scope, by: "test")
+        private func makeInstallation() async throws {
+            guard owner != "bare" else { return }
+            let hash = OwnerMatrix.installation(letter + suffix)
+            for (offset, slot) in [TokenSlot.start(try AttributesType("Match")), .only(.device)].enumerated() {
+                _ = try await server.registry.register(
+                    TokenRegistration(token: .sample(token + offset), observedAt: .minutesAgo(30)),
+                    in: slot,
+                    of: hash,
+                    in: scope,
+                    by: "test",
+                    claimant: OwnerMatrix.claimant(owner, suffix)
+                )
+            }
         }
-        let registration = ActivityRegistration.sample(token: .sample(token), observedAt: .minutesAgo(30))
-        let claimant = try #require(owners[owner])
-        _ = try await server.registry.register(registration, as: id, in: scope, by: "test", claimant: claimant)
-    }
 
-    private static func call(
-        _ change: Change,
-        _ id: String,
-        token: Int,
-        by caller: Caller,
-        in app: String,
-        _ server: LiveServer
-    ) async throws -> Reply {
-        let place = "/v1/apps/com.example.\(app)/sandbox"
-        let path = "\(place)/activities/\(id)"
-        func put(_ token: Int, _ minutes: Double?) async throws -> Reply {
+        // MARK: The call
+
+        func call(
+            _ change: OwnerMatrix.Change,
+            by caller: OwnerMatrix.Caller,
+            in app: String
+        ) async throws -> Reply {
+            let place = "/v1/apps/com.example.\(app)/sandbox"
+            let path = "\(place)/activities/\(id)"
+            let phone = "\(place)/installations/\(letter)\(suffix)"
+            func send(
+                _ method: HTTPRequest.Method,
+                _ path: String,
+                _ body: JSONValue? = nil,
+                _ fields: HTTPFields? = nil
+            ) async throws -> Reply {
+                try await server.call(method, path, body, fields ?? caller.fields)
+            }
+            func onPhone(_ method: HTTPRequest.Method, _ path: String, _ body: JSONValue? = nil) async throws -> Reply {
+                try await send(method, phone + path, body, caller.fields(suffix))
+            }
+            return switch change {
+            case .newToken: try await send(.put, path, body(token + 1, 10))
+            case .sameToken: try await send(.put, path, body(token, nil))
+            case .oldToken: try await send(.put, path, body(token + 2, 40))
+            case .end: try await send(.delete, path)
+            case .fullState:
+                try await send(.put, "\(place)/installations/\(caller.installation ?? "z")/activities", fullState)
+            case .read: try await send(.get, path)
+            case .release: try await send(.post, "\(path)/release")
+            case .named:
+                try await send(.post, "\(place)/activities", ["token": .token(token + 1), "alias": .string(id)])
+            case .namedEnd: try await send(.delete, "\(place)/activities?alias=\(id)")
+            case .startToken: try await onPhone(.put, "/start-tokens/Match", body(token + 2, 10))
+            case .startDeletion: try await onPhone(.delete, "/start-tokens/Match")
+            case .startRelease: try await onPhone(.post, "/start-tokens/Match/release")
+            case .deviceToken: try await onPhone(.put, "/device-token", body(token + 2, nil))
+            case .deviceDeletion: try await onPhone(.delete, "/device-token")
+            case .profile: try await onPhone(.put, "", ["metadata": ["a": 1]])
+            case .logOut: try await onPhone(.delete, "")
+            }
+        }
+
+        private func body(_ token: Int, _ minutes: Double?) -> JSONValue {
             var body: JSONObject = ["token": .token(token)]
             body["observedAt"] = minutes.map { .minutesAgo($0) }
-            return try await server.call(.put, path, .object(body), caller.fields)
+            return .object(body)
         }
-        switch change {
-        case .newToken: return try await put(token + 1, 10)
-        case .sameToken: return try await put(token, nil)
-        case .oldToken: return try await put(token + 2, 40)
-        case .end: return try await server.call(.delete, path, nil, caller.fields)
-        case .fullState:
-            let item: JSONValue = ["activityId": .string(id), "token": .token(token)]
-            let body: JSONValue = ["observedAt": .minutesAgo(5), "activities": [item]]
-            let installation = caller.installation ?? "z"
-            return try await server.call(.put, "\(place)/installations/\(installation)/activities", body, caller.fields)
-        case .read: return try await server.call(.get, path, nil, caller.fields)
-        case .release: return try await server.call(.post, "\(path)/release", nil, caller.fields)
+
+        private var fullState: JSONValue {
+            ["observedAt": .minutesAgo(5), "activities": [["activityId": .string(id), "token": .token(token)]]]
         }
     }
 
@@ -171,14 +139,14 @@ import Testing
         _ = try await database.scope("com.example.taxi")
         try await LiveServer.run(on: database.registry, insecureNoAuth: false) { server in
             var (cells, refused) = (0, 0)
-            for caller in try await Self.callers(server) {
-                for owner in Self.owners.keys.sorted() {
-                    for change in Change.allCases {
+            for caller in try await OwnerMatrix.callers(server) {
+                for change in OwnerMatrix.Change.allCases {
+                    for owner in change.owners {
                         for app in ["food", "taxi", "none"] {
-                            let (id, token) = ("cell-\(cells)", cells * 4)
-                            if app == "food" { try await Self.make(id, of: owner, token: token, server, scope) }
-                            let reply = try await Self.call(change, id, token: token, by: caller, in: app, server)
-                            let expected = Self.expectation(caller, change, of: owner, in: app)
+                            let cell = Cell(server: server, scope: scope, owner: owner, number: cells)
+                            if app == "food" { try await cell.make(change.record) }
+                            let reply = try await cell.call(change, by: caller, in: app)
+                            let expected = OwnerMatrix.expectation(caller, change, of: owner, in: app)
                             let words = "\(caller.name): \(change.rawValue) of \(owner) in \(app)"
                             #expect(Self.outcome(reply) == expected, "\(words): \(reply.status) \(reply.problem)")
                             cells += 1
@@ -187,7 +155,34 @@ import Testing
                     }
                 }
             }
-            #expect(cells == 2457 && refused > 100, "\(cells) \(refused)")
+            #expect(cells == 5166 && refused > 200, "\(cells) \(refused)")
+        }
+    }
+
+    /// Another's record is told after all that is wrong with the request itself, and before what became of the record.
+    @Test func notYoursHasItsPlaceInTheOrder() async throws {
+        let database = try await TestDatabase.make()
+        let scope = try await database.scope()
+        try await LiveServer.run(on: database.registry, insecureNoAuth: false) { server in
+            let callers = try await OwnerMatrix.callers(server)
+            let caller = try #require(callers.first { $0.name == "u2-x" })
+            let cell = Cell(server: server, scope: scope, owner: "u1x", number: 1)
+            try await cell.make(.installation)
+            try await cell.make(.activity)
+            let fields = caller.fields("-1")
+            for path in [
+                "…/installations/x-1/start-tokens/Match", "…/installations/x-1/device-token", "…/activities/cell-1",
+            ] {
+                func problem(_ body: JSONValue) async throws -> String {
+                    try await server.call(.put, path, body, fields).problem
+                }
+                #expect(try await server.send(.put, path, [0x7B], fields).problem == "malformed-json")
+                #expect(try await problem([:]) == "invalid-request /token")
+                let skewed: JSONValue = ["token": .token(9), "observedAt": .minutesAgo(-60)]
+                #expect(try await problem(skewed) == "clock-skew /observedAt")
+                // To its own user this would be a 409.
+                #expect(try await problem(["token": .token(9), "observedAt": .minutesAgo(50)]) == "not-yours")
+            }
         }
     }
 
@@ -200,14 +195,17 @@ import Testing
             fields[.installationID] = "x"
             fields[RequestID.field] = "same"
             var answers: Set<[UInt8]> = []
+            var number = 0
             for owner in ["u1", "none"] {
                 for isEnded in [false, true] {
-                    let id = "\(owner)-\(isEnded)"
-                    try await Self.make(id, of: owner, token: answers.count, server, scope)
+                    number += 1
+                    let cell = Cell(server: server, scope: scope, owner: owner, number: number)
+                    try await cell.makeActivity()
                     if isEnded {
-                        try await server.registry.end(.sample(id), reason: .ended, observedAt: nil, in: scope, by: "x")
+                        let id = ActivityID.sample(cell.id)
+                        try await server.registry.end(id, reason: .ended, observedAt: nil, in: scope, by: "x")
                     }
-                    let reply = try await server.call(.put, "…/activities/\(id)", ["token": .token(900)], fields)
+                    let reply = try await server.call(.put, "…/activities/\(cell.id)", ["token": .token(900)], fields)
                     #expect(reply.problem == "not-yours")
                     answers.insert(reply.bytes)
                 }

@@ -104,6 +104,39 @@ import Testing
         #expect(try await registry.activities(under: Self.user, limit: 10, in: scope) == [])
     }
 
+    /// What a signed-in user's phone holds goes with him, and does not come back by a key that does not know him.
+    @Test func phonesOfAUserGoWithHim() async throws {
+        let phone = try await TestInstallation.make(0xE7)
+        let user = phone.asUser(Self.subject)
+        try await user.put(
+            [.sample("deviceName", "erased-phone")],
+            metadata: ["note": "erased-note"],
+            at: .minutesAgo(9)
+        )
+        try await user.register(7002, at: .minutesAgo(9))
+        try await user.register(7004, in: TestInstallation.device, at: .minutesAgo(9))
+        // Another's, who stays.
+        let other = phone.another(3).asUser("someone")
+        try await other.register(8001, at: .minutesAgo(9))
+        let dump = TestActivity(database: phone.database, scope: phone.scope, id: .sample("none"))
+        for needle in Self.needles { #expect(try await dump.dump().contains(needle), "\(needle)") }
+        let counts = try await phone.database.registry.erase(.subject(Self.subject), in: phone.scope, by: "admin")
+        #expect(counts.records > 4)
+        for needle in Self.needles { #expect(try await dump.dump().lines(with: needle) == [], "\(needle)") }
+        for caller in [user, phone.asClient, phone] {
+            let late = await phone.problem { try await caller.register(7002, at: .minutesAgo(9)) }
+            #expect(late?.code == .activityEnded)
+            #expect(await phone.problem { try await caller.put([], at: .minutesAgo(9)) }?.code == .activityEnded)
+        }
+        // On another phone, too, what he said before is gone.
+        let second = phone.another(4).asUser(Self.subject)
+        #expect(await phone.problem { try await second.register(7002, at: .minutesAgo(9)) }?.code == .activityEnded)
+        #expect(try await phone.record() == nil)
+        #expect(try await other.token() == .sample(8001))
+        // What is said anew is taken.
+        #expect(try await phone.asUser("someone").register(7005, at: .minutesAgo(-1)).outcome == .registered)
+    }
+
     /// Without a time, too, an erased activity's id is used up; what is given anew is taken.
     @Test func whatIsGivenAnewIsTaken() async throws {
         let activity = try await TestActivity.make("erased-activity")

@@ -218,7 +218,9 @@ import Testing
         try await apply(1, by: .installation(Self.phone))
         try await activity.database.pool.withSession { session in
             _ = try session.execute(
-                #"UPDATE installations SET aliases = '{"userId": ["u-1"]}', aliases_observed_at = now()"#
+                """
+                UPDATE installations SET aliases = '{"userId": ["u-1"]}', aliases_observed_at = \(Self.after(1))
+                """
             )
             _ = try session.execute(
                 """

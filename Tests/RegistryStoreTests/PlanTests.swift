@@ -27,15 +27,20 @@ import Testing
         let ends = EndStatements(scope: scope, who: "test")
         let full = FullStateStatements(installation: .sample(7), observedAt: .minutesAgo(1), scope: scope, who: "test")
         let identity = AliasIdentityStatements(alias: "77", owner: .app, scope: scope)
-        let phone = InstallationStatements(installation: .sample(7), scope: scope)
+        let phone = InstallationStatements(
+            installation: .sample(7),
+            scope: scope,
+            claimant: .subject("u-7", .sample(7))
+        )
         let profile = InstallationProfile(aliases: try AliasSet([alias]), observedAt: .minutesAgo(1))
-        let logOut = LogOutStatements(installation: .sample(7), scope: scope, who: "test")
+        let logOut = LogOutStatements(rows: phone, who: "test")
         let channels = ChannelStatements(alias: alias, scope: scope, who: "test")
         let channel = try BroadcastChannel(id: "AAAA", storagePolicy: .none)
         // What counts an app's channels reads them all, ten thousand at most, and is left out.
         let installations: [SQL] =
-            [phone.lock(observedAt: nil), phone.merge(profile), phone.record, phone.tokens] + phone.aliasRows
-            + [phone.changeEvent(observedAt: nil, by: "test"), logOut.time(nil), logOut.activities(at: .minutesAgo(1))]
+            [phone.lock(observedAt: nil), phone.lock(observedAt: nil, registers: true), phone.merge(profile)]
+            + [phone.record, phone.tokens] + phone.aliasRows + [Refusal.facts(about: phone)]
+            + [phone.changeEvent(by: "test"), logOut.time(nil), logOut.activities(at: .minutesAgo(1))]
             + logOut.removal(at: .minutesAgo(1)) + Self.tokenStatements(alias, in: scope)
             + [channels.lock, channels.put(channel), channels.deletion]
             + [ChannelStatements.channels(of: [alias], in: scope)]
@@ -43,7 +48,7 @@ import Testing
             installations
             + RegistrationStatements(batch: batch, scope: scope).all
             + ends.end(["activity-3"], reason: .ended, observedAt: nil) + [ends.end(under: alias, limit: 1000)]
-            + [full.lockInstallation, full.remember, full.lock(listed: ["activity-4"])]
+            + [full.remember, full.lock(listed: ["activity-4"])]
             + [full.dismissal(listed: ["activity-4"]), full.event(listed: ["activity-4"])]
             + [identity.lock(observedAt: nil), identity.clock(token: .sample(1)), identity.activity]
             + [identity.openRegistrations, identity.forgetClosed]

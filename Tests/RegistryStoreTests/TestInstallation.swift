@@ -9,6 +9,8 @@ struct TestInstallation {
     let database: TestDatabase
     let scope: Scope
     let hash: InstallationHash
+    /// By whose right its calls are made.
+    var claimant: Claimant = .any
 
     static let types = ["Delivery", "Match"].map { try! AttributesType($0) }
     static let delivery = TokenSlot.start(types[0])
@@ -33,6 +35,20 @@ struct TestInstallation {
         TestInstallation(database: database, scope: scope, hash: .sample(number))
     }
 
+    /// The same, with calls by the right of a signed-in user.
+    func asUser(_ subject: String) -> TestInstallation {
+        var phone = self
+        phone.claimant = .subject(subject, hash)
+        return phone
+    }
+
+    /// The same, with calls by the right of the publishable key.
+    var asClient: TestInstallation {
+        var phone = self
+        phone.claimant = .installation(hash)
+        return phone
+    }
+
     @discardableResult
     func register(
         _ token: Int,
@@ -40,11 +56,25 @@ struct TestInstallation {
         at observedAt: Date?
     ) async throws -> TokenRegistrationAnswer {
         let registration = TokenRegistration(token: .sample(token), observedAt: observedAt)
-        return try await database.registry.register(registration, in: slot, of: hash, in: scope, by: "test")
+        return try await database.registry.register(
+            registration,
+            in: slot,
+            of: hash,
+            in: scope,
+            by: "test",
+            claimant: claimant
+        )
     }
 
     func delete(_ slot: TokenSlot = Self.delivery, at observedAt: Date?) async throws {
-        try await database.registry.deleteToken(in: slot, of: hash, observedAt: observedAt, in: scope, by: "test")
+        try await database.registry.deleteToken(
+            in: slot,
+            of: hash,
+            observedAt: observedAt,
+            in: scope,
+            by: "test",
+            claimant: claimant
+        )
     }
 
     @discardableResult
@@ -58,11 +88,11 @@ struct TestInstallation {
             metadata: try metadata.map { try Metadata($0) },
             observedAt: observedAt
         )
-        return try await database.registry.put(profile, for: hash, in: scope, by: "test")
+        return try await database.registry.put(profile, for: hash, in: scope, by: "test", claimant: claimant)
     }
 
     func logOut(at observedAt: Date?) async throws {
-        try await database.registry.logOut(hash, observedAt: observedAt, in: scope, by: "test")
+        try await database.registry.logOut(hash, observedAt: observedAt, in: scope, by: "test", claimant: claimant)
     }
 
     func release(_ slot: TokenSlot = Self.delivery) async throws {

@@ -29,9 +29,18 @@ extension ScopedCall {
         let alias = try parameters.checked(value)
         try checkRights(to: registration)
         try checkAliases((try? Alias(kind: Alias.liveActivityKind, value: alias)).flatMap { try? AliasSet([$0]) })
+        let claimant = try findClaimant(registration.installation)
         let owner = findOwner(registration.installation)
-        let answer = try await registry.register(registration, alias: alias, owner: owner, in: scope, by: who)
-        return .registration(answer)
+        return .registration(
+            try await registry.register(
+                registration,
+                alias: alias,
+                owner: owner,
+                in: scope,
+                by: who,
+                claimant: claimant
+            )
+        )
     }
 
     /// `GET …/activities/{activityId}`: all that a sender needs to push to it.
@@ -72,7 +81,7 @@ extension ScopedCall {
         let ending = Ending(&parameters)
         let installation = InstallationStatement(self, &parameters)
         let alias = try parameters.checked(value)
-        try checkInstallation(installation.hash)
+        let claimant = try findClaimant(installation.hash)
         let owner = findOwner(installation.hash)
         try await registry.end(
             alias: alias,
@@ -80,7 +89,8 @@ extension ScopedCall {
             reason: ending.reason,
             observedAt: ending.observedAt,
             in: scope,
-            by: who
+            by: who,
+            claimant: claimant
         )
         return .noContent
     }

@@ -29,7 +29,8 @@ extension ScopedCall {
         parameters.add(json.faults)
         let hash = try parameters.checked(installation)
         try checkAliases(profile.aliases)
-        let answer = try await registry.put(profile, for: hash, in: scope, by: who)
+        let claimant = try findClaimant(hash)
+        let answer = try await registry.put(profile, for: hash, in: scope, by: who, claimant: claimant)
         return .json(answer.isNew ? .created : .ok, answer)
     }
 
@@ -49,7 +50,8 @@ extension ScopedCall {
         let candidate = readInstallation(&parameters)
         let observedAt = parameters.query("observedAt", ParameterReader.timestamp)
         let installation = try parameters.checked(candidate)
-        try await registry.logOut(installation, observedAt: observedAt, in: scope, by: who)
+        let claimant = try findClaimant(installation)
+        try await registry.logOut(installation, observedAt: observedAt, in: scope, by: who, claimant: claimant)
         return .noContent
     }
 }

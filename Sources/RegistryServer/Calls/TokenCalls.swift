@@ -12,7 +12,8 @@ extension ScopedCall {
         let registration = TokenRegistration.read(&json)
         parameters.add(json.faults)
         let (value, place, hash) = try parameters.checked(registration, slot, installation)
-        let answer = try await registry.register(value, in: place, of: hash, in: scope, by: who)
+        let claimant = try findClaimant(hash)
+        let answer = try await registry.register(value, in: place, of: hash, in: scope, by: who, claimant: claimant)
         return .json(answer.outcome == .registered ? .created : .ok, answer)
     }
 
@@ -23,7 +24,15 @@ extension ScopedCall {
         let slot = readSlot(of: kind, &parameters)
         let observedAt = parameters.query("observedAt", ParameterReader.timestamp)
         let (place, hash) = try parameters.checked(slot, installation)
-        try await registry.deleteToken(in: place, of: hash, observedAt: observedAt, in: scope, by: who)
+        let claimant = try findClaimant(hash)
+        try await registry.deleteToken(
+            in: place,
+            of: hash,
+            observedAt: observedAt,
+            in: scope,
+            by: who,
+            claimant: claimant
+        )
         return .noContent
     }
 

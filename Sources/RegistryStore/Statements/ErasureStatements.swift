@@ -38,10 +38,11 @@ struct ErasureStatements {
         switch subject {
         case .alias(let alias): Self.name(of: alias)
         case .installation(let hash): Self.name(of: hash)
-        case .subject(let subject): "subject:\(subject)"
+        case .subject(let subject): Self.name(ofSubject: subject)
         }
     }
 
+    static func name(ofSubject subject: String) -> String { "subject:\(subject)" }
     static func name(of alias: Alias) -> String { "alias:\(alias.kind):\(alias.value)" }
     static func name(of installation: InstallationHash) -> String { "installation:\(installation)" }
 
@@ -146,6 +147,19 @@ struct ErasureStatements {
             }
     }
 
+    /// What was said of installations that go, also of those that another name led to, does not come back.
+    var installationTombstones: SQL {
+        """
+        INSERT INTO erasures AS stored (app_number, environment, erased_digest, erased_at)
+        SELECT app.app_number, \(environment)::apns_environment,
+            \(unescaped: Self.digest("'installation:' || encode(q.installation_hash, 'hex')")), clock_timestamp()
+        FROM apps app CROSS JOIN (\(sql: installations)) AS q (installation_hash)
+        WHERE app.app_number = \(app)
+        ORDER BY 3
+        ON CONFLICT (app_number, environment, erased_digest) DO UPDATE SET erased_at = excluded.erased_at
+        """
+    }
+
     /// The installations that are to go.
     private var installations: SQL {
         switch subject {
@@ -206,7 +220,7 @@ struct ErasureStatements {
         """
     }
 
-    /// Whether event `e` is about what was erased, an erased activity included.
+    /// Whether event `e` is about what was erased, an erased activity or installation included.
     private var isTold: SQL {
         let direct: SQL =
             switch subject {
@@ -218,7 +232,9 @@ struct ErasureStatements {
             (\(sql: direct) OR EXISTS (
                 SELECT FROM erasures x JOIN apps app ON app.app_number = x.app_number
                 WHERE x.app_number = \(app) AND x.environment = \(environment)::apns_environment
-                    AND x.erased_digest = \(unescaped: Self.digest("'activity:' || e.activity_id"))
+                    AND (x.erased_digest = \(unescaped: Self.digest("'activity:' || e.activity_id"))
+                        OR (x.erased_at >= e.recorded_at AND x.erased_digest
+                            = \(unescaped: Self.digest("'installation:' || encode(e.installation_hash, 'hex')"))))
             ))
             """
     }

@@ -12,22 +12,6 @@ struct FullStateStatements {
     private var app: Int64 { scope.app.number }
     private var environment: String { scope.environment.rawValue }
 
-    /// Makes the installation's row or locks it: full states of one installation follow one another.
-    var lockInstallation: SQL {
-        """
-        INSERT INTO installations AS stored (app_number, environment, installation_hash)
-        SELECT app.app_number, \(environment)::apns_environment, \(installation.bytes)
-        FROM apps app WHERE app.app_number = \(app) AND \(observedAt) <= now() + interval '5 minutes'
-            AND NOT \(sql: isErased)
-        ON CONFLICT (app_number, environment, installation_hash) DO UPDATE SET touched_at = clock_timestamp()
-        RETURNING stored.touched_at
-        """
-    }
-
-    private var isErased: SQL {
-        ErasureStatements.isErased([ErasureStatements.name(of: installation)], observedAt: observedAt, in: scope)
-    }
-
     /// Remembers the greatest `observedAt`.
     var remember: SQL {
         """

@@ -6,28 +6,49 @@ import RegistryCore
 struct InstallationStatements {
     let installation: InstallationHash
     let scope: Scope
+    /// By what right.
+    var claimant: Claimant = .any
 
     private var app: Int64 { scope.app.number }
     private var environment: String { scope.environment.rawValue }
 
     /// Makes the installation's row or locks it: whoever writes anything of an installation does so first, so that a
-    /// log-out sees all that came before it, and what comes after sees the log-out. Always writes (R1).
+    /// log-out sees all that came before it, and what comes after sees the log-out. Always writes (R1), unless the
+    /// request is refused for its time, its claimant or an erasure: then it writes and returns nothing, and no other
+    /// statement does where ``isLocked`` says so.
     ///
-    /// - Parameter aliases: those that the request names beside the installation.
-    func lock(observedAt: Date?, aliases: [Alias] = []) -> SQL {
+    /// - Parameters:
+    ///   - aliases: those that the request names beside the installation.
+    ///   - registers: whether a signed-in user takes the installation over, where it is another's; else he is refused.
+    func lock(observedAt: Date?, aliases: [Alias] = [], registers: Bool = false) -> SQL {
         """
-        INSERT INTO installations AS stored (app_number, environment, installation_hash)
-        SELECT app.app_number, \(environment)::apns_environment, \(installation.bytes)
-        FROM apps app WHERE app.app_number = \(app) AND \(sql: TokenSlotRows.isTimely(observedAt))
+        INSERT INTO installations AS stored (app_number, environment, installation_hash, subject, subject_observed_at)
+        SELECT app.app_number, \(environment)::apns_environment, \(installation.bytes), \(claimant.subject),
+            CASE WHEN \(registers && claimant.subject != nil) THEN coalesce(\(observedAt), clock_timestamp()) END
+        FROM apps app
+        WHERE app.app_number = \(app) AND coalesce(\(observedAt) <= now() + interval '5 minutes', true)
             AND NOT \(sql: isErased(observedAt, aliases))
-        ON CONFLICT (app_number, environment, installation_hash) DO UPDATE SET touched_at = clock_timestamp()
+        ON CONFLICT (app_number, environment, installation_hash) DO UPDATE SET
+            touched_at = clock_timestamp(), \(sql: registers ? InstallationOwner.registering : owner(observedAt))
         RETURNING stored.xmax = 0
         """
     }
 
+    private func owner(_ observedAt: Date?) -> SQL {
+        "\(sql: InstallationOwner.adopting(at: observedAt)) WHERE \(sql: InstallationOwner.permits("stored", to: claimant))"
+    }
+
+    /// The row is locked by this transaction. Statements of a pipeline all say so: where the lock was refused, what
+    /// they would read is what an earlier request did.
+    var isLocked: SQL {
+        "EXISTS (SELECT FROM installations held WHERE \(sql: isOf("held")) AND held.xmin = pg_current_xact_id()::xid)"
+    }
+
     /// What was erased does not come back (the row of the app is called `app`).
-    func isErased(_ observedAt: Date?, _ aliases: [Alias] = []) -> SQL {
-        let names = [ErasureStatements.name(of: installation)] + aliases.map { ErasureStatements.name(of: $0) }
+    private func isErased(_ observedAt: Date?, _ aliases: [Alias]) -> SQL {
+        let names =
+            [ErasureStatements.name(of: installation)] + aliases.map { ErasureStatements.name(of: $0) }
+            + (claimant.subject.map { [ErasureStatements.name(ofSubject: $0)] } ?? [])
         return ErasureStatements.isErased(names, observedAt: observedAt, in: scope)
     }
 
@@ -53,17 +74,20 @@ struct InstallationStatements {
                 metadata = CASE WHEN \(sql: wins("metadata", metadata)) THEN \(metadata) ELSE i.metadata END,
                 metadata_observed_at = CASE WHEN \(sql: wins("metadata", metadata)) THEN r.given_at
                     ELSE i.metadata_observed_at END,
-                changed = coalesce((\(sql: wins("aliases", aliases)) AND i.aliases IS DISTINCT FROM \(aliases))
+                changed = i.changed OR coalesce((\(sql: wins("aliases", aliases)) AND i.aliases IS DISTINCT FROM \(aliases))
                     OR (\(sql: wins("metadata", metadata)) AND i.metadata IS DISTINCT FROM \(metadata)), false)
             FROM (SELECT coalesce(\(profile.observedAt), clock_timestamp()) AS given_at) AS r
-            WHERE \(sql: isOf("i")) AND \(sql: TokenSlotRows.isTimely(profile.observedAt))
-            RETURNING r.given_at, i.aliases_observed_at, i.metadata_observed_at, i.removed_at, now()
+            WHERE \(sql: isOf("i")) AND \(sql: isLocked)
+            RETURNING r.given_at, i.aliases_observed_at, i.metadata_observed_at, i.removed_at,
+                coalesce(i.subject <> \(claimant.subject), false), now()
             """
     }
 
     private func wins(_ column: String, _ value: JSONB?) -> SQL {
         """
-        (\(value) IS NOT NULL AND r.given_at > coalesce(i.removed_at, '-infinity') AND (i.\(unescaped: column) IS NULL
+        (\(value) IS NOT NULL AND r.given_at > coalesce(i.removed_at, '-infinity')
+            AND r.given_at >= coalesce(i.taken_over_at, '-infinity')
+            AND coalesce(i.subject = \(claimant.subject), true) AND (i.\(unescaped: column) IS NULL
             OR (r.given_at, \(value)) > (i.\(unescaped: column)_observed_at, i.\(unescaped: column))))
         """
     }
@@ -86,12 +110,12 @@ struct InstallationStatements {
         ]
     }
 
-    func changeEvent(observedAt: Date?, by who: String) -> SQL {
+    /// Tells of a change of aliases or metadata, or right after the lock of a new owner.
+    func changeEvent(_ type: String = "installation-changed", by who: String) -> SQL {
         EventStatements.insertion(
             """
-            SELECT 'installation-changed' AS type, \(unescaped: EventStatements.columns(ofInstallation: "i"))
-            FROM installations i
-            WHERE \(sql: isOf("i")) AND i.changed AND \(sql: TokenSlotRows.isTimely(observedAt))
+            SELECT \(type) AS type, \(unescaped: EventStatements.columns(ofInstallation: "i"))
+            FROM installations i WHERE \(sql: isOf("i")) AND i.changed AND \(sql: isLocked)
             """,
             by: who,
             in: scope

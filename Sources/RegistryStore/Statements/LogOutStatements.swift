@@ -4,11 +4,10 @@ import RegistryCore
 
 /// The statements of a log-out, between the installation's lock and the end of its activities.
 struct LogOutStatements {
-    let installation: InstallationHash
-    let scope: Scope
+    let rows: InstallationStatements
     let who: String
 
-    private var rows: InstallationStatements { InstallationStatements(installation: installation, scope: scope) }
+    private var scope: Scope { rows.scope }
 
     /// When it counts: a log-out without a time comes after all that there is, also what a clock ahead of ours observed.
     func time(_ observedAt: Date?) -> SQL {
@@ -39,6 +38,9 @@ struct LogOutStatements {
     private func memory(at time: Date) -> SQL {
         """
         UPDATE installations i SET
+            -- Whoever comes next begins anew: it is nobody's.
+            subject = CASE WHEN i.subject_observed_at > \(time) THEN i.subject END,
+            subject_observed_at = CASE WHEN i.subject_observed_at > \(time) THEN i.subject_observed_at END,
             removed_at = greatest(i.removed_at, \(time)),
             full_state_at = greatest(i.full_state_at, \(time)),
             aliases = CASE WHEN i.aliases_observed_at > \(time) THEN i.aliases END,

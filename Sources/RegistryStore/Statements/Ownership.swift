@@ -46,30 +46,4 @@ enum Ownership {
                 AND a.activity_id = ANY(\(ids)) AND NOT \(sql: permits("a", to: claimant)))
             """
     }
-
-    /// What a request of a signed-in user does to the installation that it registers, in the transaction that holds
-    /// the lock of the installation's row: it becomes his, and where it was another's, its aliases are cleared, so that
-    /// what is pushed to the user before goes no longer to the device.
-    static func takeOver(_ installation: InstallationHash, by claimant: Claimant, in scope: Scope) -> [SQL] {
-        guard let subject = claimant.subject else { return [] }
-        let isIt: SQL = """
-            i.app_number = \(scope.app.number) AND i.environment = \(scope.environment.rawValue)::apns_environment
-            AND i.installation_hash = \(installation.bytes)
-            """
-        let clearing: SQL = """
-            DELETE FROM installation_aliases al USING installations i
-            CROSS JOIN LATERAL jsonb_each(i.aliases) AS kinds
-            CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values
-            WHERE \(sql: isIt) AND i.subject <> \(subject)
-                AND al.app_number = i.app_number AND al.environment = i.environment AND al.kind = kinds.key
-                AND al.value = alias_values.value AND al.installation_hash = i.installation_hash
-            """
-        let taking: SQL = """
-            UPDATE installations i SET subject = \(subject),
-                aliases = CASE WHEN i.subject IS NULL THEN i.aliases END,
-                aliases_observed_at = CASE WHEN i.subject IS NULL THEN i.aliases_observed_at END
-            WHERE \(sql: isIt) AND i.subject IS DISTINCT FROM \(subject)
-            """
-        return [clearing, taking]
-    }
 }

@@ -14,12 +14,10 @@ struct TokenRegistrationStatements {
     private var app: Int64 { rows.scope.app.number }
     private var environment: String { rows.scope.environment.rawValue }
     private var token: [UInt8] { registration.token.bytes }
-    private var isTimely: SQL { TokenSlotRows.isTimely(registration.observedAt) }
 
     /// All of them, in order. The result at ``standingIndex`` is needed for the answer.
     var all: [SQL] {
-        let lock = InstallationStatements(installation: rows.installation, scope: rows.scope)
-            .lock(observedAt: registration.observedAt)
+        let lock = rows.statements.lock(observedAt: registration.observedAt)
         guard slot.hasOneOwner else { return [lock, merge, claim, mention, settlement, event] }
         return [lock, merge, claim, ownership, settlement, retirement, event]
     }
@@ -46,10 +44,6 @@ struct TokenRegistrationStatements {
         """
     }
 
-    private var isErased: SQL {
-        InstallationStatements(installation: rows.installation, scope: rows.scope).isErased(registration.observedAt)
-    }
-
     /// One upsert; always writes, so that a repeated request is as durable as the first (R1).
     private var merge: SQL {
         """
@@ -63,7 +57,7 @@ struct TokenRegistrationStatements {
             r.received_at,
             CASE WHEN r.observed_at <= r.removed_at THEN 'refused' ELSE 'registered' END::activity_outcome
         FROM apps app CROSS JOIN (\(sql: timedRequest)) AS r
-        WHERE app.app_number = \(app) AND \(sql: isTimely) AND NOT \(sql: isErased)
+        WHERE app.app_number = \(app) AND \(sql: rows.isLocked)
         ON CONFLICT (app_number, environment, installation_hash, \(unescaped: slot.keyColumn))
         DO UPDATE SET \(unescaped: TokenMerge.assignments)
         """
@@ -87,7 +81,7 @@ struct TokenRegistrationStatements {
     /// not become current claims nothing.
     private var claims: SQL {
         """
-        \(sql: rows.isIt("r")) AND \(sql: isTimely)
+        \(sql: rows.isIt("r")) AND \(sql: rows.isLocked)
         AND (\(registration.observedAt) IS NOT NULL OR r.token_digest = sha256(\(token)))
         """
     }
@@ -153,7 +147,7 @@ struct TokenRegistrationStatements {
                 ) THEN 'reactivated' ELSE r.outcome END
             FROM installations i LEFT JOIN token_values t ON t.app_number = i.app_number
                 AND t.environment = i.environment AND t.token_digest = sha256(\(token))
-            WHERE \(sql: rows.isOfInstallation("i")) AND \(sql: rows.isIt("r")) AND \(sql: isTimely)
+            WHERE \(sql: rows.isOfInstallation("i")) AND \(sql: rows.isIt("r")) AND \(sql: rows.isLocked)
             RETURNING \(unescaped: MergedToken.columns)
             """
     }
@@ -201,7 +195,7 @@ struct TokenRegistrationStatements {
 
     private var changed: SQL {
         """
-        (SELECT * FROM \(unescaped: slot.table) r WHERE \(sql: rows.isIt("r")) AND \(sql: isTimely)
+        (SELECT * FROM \(unescaped: slot.table) r WHERE \(sql: rows.isIt("r")) AND \(sql: rows.isLocked)
             AND r.outcome IN ('registered', 'rotated', 'reactivated')) AS r
         \(unescaped: TokenSlotRows.joinInstallation(of: "r"))
         """

@@ -14,12 +14,7 @@ struct TokenRemovalStatements {
     ///
     /// - Parameter observedAt: nil deletes all that there is, also what a clock ahead of ours observed.
     func deletion(observedAt: Date?) -> [SQL] {
-        let lock = InstallationStatements(installation: rows.installation, scope: scope).lock(observedAt: observedAt)
-        return [lock, merge(observedAt), deletionEvent(observedAt)]
-    }
-
-    private func isErased(_ observedAt: Date?) -> SQL {
-        InstallationStatements(installation: rows.installation, scope: scope).isErased(observedAt)
+        [rows.statements.lock(observedAt: observedAt), merge(observedAt), deletionEvent]
     }
 
     private func merge(_ observedAt: Date?) -> SQL {
@@ -30,8 +25,7 @@ struct TokenRemovalStatements {
             )
             SELECT app.app_number, \(scope.environment.rawValue)::apns_environment, \(rows.installation.bytes),
                 \(slot.key), coalesce(\(observedAt), clock_timestamp()), 'refused'
-            FROM apps app WHERE app.app_number = \(scope.app.number) AND \(sql: TokenSlotRows.isTimely(observedAt))
-                AND NOT \(sql: isErased(observedAt))
+            FROM apps app WHERE app.app_number = \(scope.app.number) AND \(sql: rows.isLocked)
             ON CONFLICT (app_number, environment, installation_hash, \(unescaped: slot.keyColumn)) DO UPDATE SET
                 deleted_at = greatest(stored.deleted_at, \(unescaped: time)),
                 token = CASE WHEN stored.observed_at > \(unescaped: time) THEN stored.token END,
@@ -41,9 +35,7 @@ struct TokenRemovalStatements {
             """
     }
 
-    private func deletionEvent(_ observedAt: Date?) -> SQL {
-        event("deleted", where: "r.outcome = 'ended' AND \(sql: TokenSlotRows.isTimely(observedAt))")
-    }
+    private var deletionEvent: SQL { event("deleted", where: "r.outcome = 'ended' AND \(sql: rows.isLocked)") }
 
     private func event(_ type: String, where condition: SQL) -> SQL {
         EventStatements.insertion(

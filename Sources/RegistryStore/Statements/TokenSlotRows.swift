@@ -16,8 +16,17 @@ extension TokenSlot {
 /// Conditions that the statements about one place of one installation share.
 struct TokenSlotRows {
     let slot: TokenSlot
-    let installation: InstallationHash
-    let scope: Scope
+    let statements: InstallationStatements
+
+    var scope: Scope { statements.scope }
+    var installation: InstallationHash { statements.installation }
+    /// The installation's lock was got; see ``InstallationStatements/isLocked``.
+    var isLocked: SQL { statements.isLocked }
+
+    init(slot: TokenSlot, installation: InstallationHash, scope: Scope, claimant: Claimant = .any) {
+        self.slot = slot
+        statements = InstallationStatements(installation: installation, scope: scope, claimant: claimant)
+    }
 
     /// The row called `row` is that of the place.
     func isIt(_ row: String) -> SQL {
@@ -27,13 +36,7 @@ struct TokenSlotRows {
     }
 
     /// The row called `row` belongs to the installation.
-    func isOfInstallation(_ row: String) -> SQL {
-        """
-        \(unescaped: row).app_number = \(scope.app.number) \
-        AND \(unescaped: row).environment = \(scope.environment.rawValue)::apns_environment \
-        AND \(unescaped: row).installation_hash = \(installation.bytes)
-        """
-    }
+    func isOfInstallation(_ row: String) -> SQL { statements.isOf(row) }
 
     /// Joins the installation as `i` to the row called `row`.
     static func joinInstallation(of row: String, as name: String = "i") -> String {
@@ -41,11 +44,5 @@ struct TokenSlotRows {
         JOIN installations \(name) ON \(name).app_number = \(row).app_number \
         AND \(name).environment = \(row).environment AND \(name).installation_hash = \(row).installation_hash
         """
-    }
-
-    /// A request with this `observedAt` is not refused for its time. Statements of a pipeline all say so: what they
-    /// would read otherwise is what an earlier request did.
-    static func isTimely(_ observedAt: Date?) -> SQL {
-        "coalesce(\(observedAt) <= now() + interval '5 minutes', true)"
     }
 }

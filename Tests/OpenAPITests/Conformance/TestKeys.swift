@@ -17,7 +17,9 @@ struct TestKeys: Sendable {
     /// Makes both apps and stores the keys.
     func store(in registry: Registry) async throws {
         for (bundleID, keys) in [(Message.bundleID, Array(keys.values)), (Self.otherBundleID, [foreign])] {
-            let app = try await registry.put(AppChanges(), for: BundleID(bundleID), by: "test").app
+            var settings = AppChanges()
+            settings.jwt = TestUsers.shared.settings
+            let app = try await registry.put(settings, for: BundleID(bundleID), by: "test").app
             for key in keys {
                 let request = APIKeyRequest(role: key.id.role)
                 _ = try await registry.createKey(key.id, digest: key.secretDigest, request, of: app, by: "test")

@@ -1,0 +1,62 @@
+import RegistryCore
+
+extension Probe {
+    /// What belongs to another user.
+    static let ofOthers: [Probe] = [
+        Probe("registerActivity", "of another's", activity(211).by(user: "u-2"))
+            .after(activity(210).by(user: "u-1"))
+            .fails(.notYours),
+        Probe("endActivity", "of another's", .delete("…/activities/own-1").by(user: "u-2"))
+            .after(activity(210).by(user: "u-1"))
+            .fails(.notYours),
+        Probe("registerActivityByAlias", "of another's", named(213).by(user: "u-2"))
+            .after(named(212).by(user: "u-1"))
+            .fails(.notYours),
+        Probe("endActivityByAlias", "of another's", onPhone(.delete("…/activities?alias=own-2")).by(user: "u-2"))
+            .after(named(212).by(user: "u-1"))
+            .fails(.notYours),
+        Probe("putStartToken", "of another's", start(215).by(user: "u-2"))
+            .after(start(214).by(user: "u-1"))
+            .fails(.notYours),
+        Probe("deleteStartToken", "of another's", .delete(phone + "/start-tokens/Delivery").by(user: "u-2"))
+            .after(start(214).by(user: "u-1"))
+            .fails(.notYours),
+        Probe("putDeviceToken", "of another's", device(217).by(user: "u-2"))
+            .after(device(216).by(user: "u-1"))
+            .fails(.notYours),
+        Probe("deleteDeviceToken", "of another's", .delete(phone + "/device-token").by(user: "u-2"))
+            .after(device(216).by(user: "u-1"))
+            .fails(.notYours),
+        Probe("logOutInstallation", "of another's", .delete(phone).by(user: "u-2"))
+            .after(device(216).by(user: "u-1"))
+            .fails(.notYours),
+        Probe("putInstallation", "that he takes over", .put(taken, ["aliases": ["userId": "u-2"]]).by(user: "u-2"))
+            .after(.put(taken, ["aliases": ["userId": "u-1"]]).by(user: "u-1"))
+            .gives(200),
+        Probe(
+            "putInstallation",
+            "that another took over",
+            .put(lost, ["observedAt": Sample.minutesAgo(2)]).by(user: "u-1")
+        )
+        .after(.put(lost, ["observedAt": Sample.minutesAgo(1)]).by(user: "u-2"))
+        .fails(.superseded),
+    ]
+
+    private static let phone = "…/installations/owned-1"
+    private static let taken = "…/installations/owned-2"
+    private static let lost = "…/installations/owned-3"
+
+    private static func activity(_ token: Int) -> Message { .put("…/activities/own-1", Sample.registration(token)) }
+
+    private static func onPhone(_ message: Message) -> Message { message.with("X-Installation-Id", "owned-4") }
+
+    private static func named(_ token: Int) -> Message {
+        onPhone(.post("…/activities", Sample.registration(token, minutesAgo: nil, ["alias": "own-2"])))
+    }
+
+    private static func start(_ token: Int) -> Message {
+        .put(phone + "/start-tokens/Delivery", Sample.registration(token))
+    }
+
+    private static func device(_ token: Int) -> Message { .put(phone + "/device-token", Sample.registration(token)) }
+}
