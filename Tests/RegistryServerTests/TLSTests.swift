@@ -60,7 +60,7 @@ import Testing
         var configuration = ServerConfiguration(port: 0, insecureNoAuth: true)
         configuration.limits.requestDeadline = deadline
         configuration.tls = try TLSIdentity(certificate: files.certificate, key: files.key, logger: logger)
-        let responder = RegistryResponder(registry: database.registry, configuration: configuration)
+        let responder = RegistryResponder(registry: database.registry, configuration: configuration, logger: .silent)
         let application = makeApplication(responder: responder, configuration: configuration, logger: .silent)
         try await application.test(.live) { client in try await test(#require(client.port)) }
     }
