@@ -16,10 +16,10 @@ struct Sweeper: Service {
     let logger: Logger
 
     /// Rows a transaction: few, so that nobody who needs one of them waits long.
-    private static let pageSize = 200
+    private static let pageSize = 500
     /// After a page it rests for so many times as long as the page took, so that callers come first: the more they
     /// have to do, the longer pages take.
-    private static let rest = 3.0
+    private static let rest = 2.0
 
     /// Sweeps until the service is told to stop.
     func run() async {
