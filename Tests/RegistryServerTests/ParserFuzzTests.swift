@@ -10,8 +10,8 @@ import Testing
 /// Seeded random and mutated bytes through every parser that takes bytes from outside: none may trap, and what is read
 /// must be written as it was read.
 @Suite(.timeLimit(.minutes(60))) struct ParserFuzzTests {
-    /// In all, over the parsers: 200,000, and 10 million in the long run.
-    private static let executions = TestScale.isLong ? 10_000_000 : 200_000
+    /// In all, over the parsers: 100,000, and 10 million in the long run.
+    private static let executions = TestScale.isLong ? 10_000_000 : 100_000
 
     /// Takes an input; gives whether it was accepted, and throws when what was read is not what was written.
     struct Parser: Sendable, CustomTestStringConvertible {
@@ -30,15 +30,16 @@ import Testing
 
     private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 
-    private static func same<Value: Equatable>(_ left: Value, _ right: Value, _ bytes: [UInt8]) throws {
+    static func same<Value: Equatable>(_ left: Value, _ right: Value, _ bytes: [UInt8]) throws {
         guard left == right else { throw Mismatch(input: "\(bytes)", detail: "\(left) is not \(right)") }
     }
 
     // MARK: Parsers
 
-    static let parsers: [Parser] = [
-        token, cursor, key, path, json, jwt, time, duration, identifiers, aliases, media, addresses, bodies,
-    ]
+    static let parsers: [Parser] =
+        [
+            token, cursor, key, path, json, jwt, time, duration, identifiers, aliases, media, addresses, bodies,
+        ] + requestParsers
 
     private static let token = Parser(
         name: "token",
@@ -117,6 +118,10 @@ import Testing
         return true
     }
 
+    /// About the years 1729 to 2273.
+    private static let exactYears =
+        Date(timeIntervalSinceReferenceDate: -8.58e9)...Date(timeIntervalSinceReferenceDate: 8.58e9)
+
     private static let time = Parser(
         name: "time",
         seeds: [
@@ -124,6 +129,8 @@ import Testing
         ]
     ) { bytes in
         guard let date = RFC3339.parse(text(bytes)) else { return false }
+        // Times farther away than `Date` tells milliseconds apart are read, and written as the nearest.
+        guard exactYears.contains(date) else { return true }
         let written = RFC3339.format(date)
         try same(RFC3339.parse(written).map { RFC3339.format($0) }, written, bytes)
         return true
@@ -230,6 +237,7 @@ import Testing
         for _ in 0..<count where try parser.check(Self.input(seeds, &generator)) { accepted += 1 }
         // Neither all nor nothing: the parser was reached on both of its ways.
         #expect(accepted > 0 && accepted < count, "\(accepted) of \(count)")
+        print("figure: parser of \(parser.name): \(count) inputs, \(accepted) accepted, the rest refused")
     }
 
     /// The runs would see a parser that does not give back what it read.

@@ -67,6 +67,7 @@ struct RegistryService: Service {
         configuration.addressRate = settings.addressRate
         configuration.trustedProxies = settings.trustedProxies
         configuration.sweepInterval = settings.sweepInterval
+        configuration.limits.connections = OpenFiles.makeRoom(for: configuration.limits.connections)
         if configuration.isInTheClear {
             logger.warning(
                 "listening without TLS on an address that others reach: keys and tokens travel readably",

@@ -1,13 +1,13 @@
 import Foundation
 
 /// A bare TCP connection to this machine, for what no HTTP client would send.
-final class RawConnection: Sendable {
+public final class RawConnection: Sendable {
     private let descriptor: Int32
 
     /// Connects.
     ///
     /// - Parameter receiveBuffer: The size of the kernel's buffer in bytes; small for a reader that does not keep up.
-    init(port: Int, receiveBuffer: Int32? = nil) throws {
+    public init(port: Int, receiveBuffer: Int32? = nil) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         if var receiveBuffer {
             setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, socklen_t(MemoryLayout<Int32>.size))
@@ -27,10 +27,10 @@ final class RawConnection: Sendable {
     deinit { close(descriptor) }
 
     /// Sends a few bytes.
-    func send(_ text: String) { send(Array(text.utf8)) }
+    public func send(_ text: String) { send(Array(text.utf8)) }
 
     /// Sends all that the other side takes.
-    func send(_ bytes: [UInt8]) {
+    public func send(_ bytes: [UInt8]) {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
@@ -42,7 +42,7 @@ final class RawConnection: Sendable {
     /// Sends the same bytes again and again, as long as the other side takes them.
     ///
     /// - Returns: how many bytes went.
-    func send(_ bytes: [UInt8], times: Int) async -> Int {
+    public func send(_ bytes: [UInt8], times: Int) async -> Int {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { [self] in
                 var sent = 0
@@ -57,23 +57,26 @@ final class RawConnection: Sendable {
     }
 
     /// Goes on sending a byte at a time until the other side has closed.
-    func trickle(every pause: Duration) {
+    public func trickle(every pause: Duration) {
         Thread.detachNewThread { [self] in
             while Glibc.send(descriptor, "y", 1, Int32(MSG_NOSIGNAL)) > 0 { usleep(UInt32(pause / .microseconds(1))) }
         }
     }
 
     /// Whether anything comes, or the end.
-    func hasAnswer(within time: Duration) -> Bool {
+    public func hasAnswer(within time: Duration) -> Bool {
         var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         return Glibc.poll(&poll, 1, Int32(time / .milliseconds(1))) > 0
     }
 
     /// Says that no more comes, and takes no more.
-    func finish() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+    public func finish() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+
+    /// Says that no more comes.
+    public func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
     /// Reads until the other side closes, or until what was read ends with a text.
-    func read(until end: String? = nil) async -> String {
+    public func read(until end: String? = nil) async -> String {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { [self] in
                 var (text, chunk) = ([UInt8](), [UInt8](repeating: 0, count: 65_536))

@@ -1,0 +1,67 @@
+import Foundation
+import HTTPTypes
+import RegistryCore
+
+@testable import RegistryServer
+
+/// The parsers that read whole fields, queries and the bodies of the rarer calls.
+extension ParserFuzzTests {
+    static let requestParsers = [authorization, query, requestBodies, channelIDs]
+
+    private static let authorization = Parser(
+        name: "Authorization",
+        seeds: [
+            "Bearer " + APIKey(random: .sender).text.revealed, "bearer  prc_x", "Basic dTpw", "Bearer a.b.c", "Bearer",
+        ]
+    ) { bytes in
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard let credentials = try? Credentials([.authorization: text]) else { return false }
+        guard case .key(let key) = credentials else { return true }
+        try same(text.contains(key.text.revealed), true, bytes)
+        return true
+    }
+
+    private static let query = Parser(
+        name: "query",
+        seeds: [
+            "limit=100&cursor=abc", "observedAt=2026-01-01T00:00:00Z&reason=ended", "limit=0&limit=1", "%26=%3D&=&",
+        ]
+    ) { bytes in
+        guard let query = try? Query(Substring(String(decoding: bytes, as: UTF8.self))) else { return false }
+        for value in query["limit"] { _ = try? ParameterReader.limit(value) }
+        for value in query["observedAt"] { _ = try? ParameterReader.timestamp(value) }
+        return true
+    }
+
+    private static let requestBodies = Parser(
+        name: "bodies of other calls",
+        seeds: [
+            #"{"reports":[{"token":"00ff","status":410,"reason":"Unregistered","timestamp":1,"apnsId":"x"}]}"#,
+            #"{"token":"00ff","observedAt":"2026-01-01T00:00:00Z","installationId":"i"}"#,
+            #"{"aliases":{"userId":["a","b"]},"metadata":{"a":[1,{"b":null}]},"observedAt":"2026-01-01T00:00:00Z"}"#,
+            #"{"channelId":"dHN0LXNyY2gtY2hubA==","messageStoragePolicy":1}"#,
+            #"{"role":"sender","name":"n","expiresIn":"P90D","expiresAt":"2036-01-01T00:00:00Z"}"#,
+            #"{"name":"Food","activityLifetime":"PT8H","aliasRules":{"orderId":"backend"},"jwt":{"issuer":"i"}}"#,
+        ]
+    ) { bytes in
+        guard let value = try? JSONParser.parse(bytes) else { return false }
+        var readers = (0..<6).map { _ in JSONReader(value) }
+        _ = FeedbackBody.read(&readers[0])
+        let token = TokenRegistration.read(&readers[1])
+        _ = InstallationProfile(from: &readers[2])
+        _ = BroadcastChannel.read(&readers[3])
+        _ = APIKeyRequest.read(&readers[4], now: .distantPast)
+        _ = AppChanges(from: &readers[5])
+        return token != nil
+    }
+
+    private static let channelIDs = Parser(
+        name: "channel id",
+        seeds: ["dHN0LXNyY2gtY2hubA==", "AAAA", "AAA=", "====", "+/+/"]
+    ) { bytes in
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard let channel = try? BroadcastChannel(id: text, storagePolicy: .none) else { return false }
+        try same(channel.id, text, bytes)
+        return true
+    }
+}

@@ -1,0 +1,59 @@
+import AsyncHTTPClient
+import Foundation
+import HTTPTypes
+import NIOCore
+import NIOHTTP1
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+@testable import RegistryServer
+
+/// The time of an answer tells a key of one app nothing of other apps; `RightsMatrixTests` compares the bytes.
+@Suite(.serialized, .timeLimit(.minutes(3))) struct SilenceTests {
+    private static let rounds = TestScale.isLong ? 3000 : 400
+
+    /// Medians of calls that alternate, so that whatever else runs slows all of them alike.
+    private static func medians(_ server: LiveServer, _ requests: [HTTPClientRequest]) async throws -> [Duration] {
+        var times = [[Duration]](repeating: [], count: requests.count)
+        let clock = ContinuousClock()
+        for round in 0..<(rounds + 20) {
+            for step in requests.indices {
+                // Each comes first, last and between as often.
+                let index = (step + round) % requests.count
+                let start = clock.now
+                let response = try await HTTPClient.shared.execute(requests[index], timeout: .seconds(30))
+                _ = try await response.body.collect(upTo: 1 << 16)
+                #expect(response.status == .notFound)
+                // The first calls open the connection and fill what is cached.
+                if round >= 20 { times[index].append(clock.now - start) }
+            }
+        }
+        return times.map { $0.sorted()[$0.count / 2] }
+    }
+
+    @Test(arguments: [Role.client, .sender, .admin]) func anotherAppTakesAsLongAsNone(role: Role) async throws {
+        try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
+            _ = try await server.registry.put(AppChanges(), for: BundleID("com.example.cook"), by: "test")
+            let key = try await server.key(role).key.text.revealed
+            let method: HTTPRequest.Method = role == .client ? .delete : .get
+            let requests = ["cook", "none", "food"].map { name in
+                var request = HTTPClientRequest(
+                    url: "http://localhost:\(server.port)/v1/apps/com.example.\(name)/sandbox/activities/a"
+                )
+                request.method = .RAW(value: method.rawValue)
+                request.headers.add(name: "Authorization", value: "Bearer \(key)")
+                return request
+            }
+            let times = try await Self.medians(server, role == .client ? Array(requests.prefix(2)) : requests)
+            let ratio = times[0] / times[1]
+            print(
+                "figure: \(role): another app \(times[0]), none \(times[1]), medians of \(Self.rounds), ratio \(ratio)"
+            )
+            #expect((0.8...1.25).contains(ratio), "\(times)")
+            // The control: what asks Postgres is seen to take longer.
+            if times.count > 2 { #expect(times[2] / times[1] > 1.25, "\(times)") }
+        }
+    }
+}
