@@ -31,15 +31,15 @@ import Testing
         try await LiveServer.run { (server: LiveServer) async throws in
             for number in 1...3 { try await server.register("a-\(number)", token: number) }
             // Tokens that are known stand at places that only the order tells.
-            let known = [17: 1, 4_000: 2, 7_999: 3]
-            let text = (0..<8_000).map { Self.line(known[$0] ?? 1000 + $0, 200) }.joined()
+            let known = [17: 1, 10_000: 2, 19_999: 3]
+            let text = (0..<20_000).map { Self.line(known[$0] ?? 1000 + $0, 200) }.joined()
             let reply = try await Self.send(text, to: server)
             let lines = reply.lines
             #expect(reply.status == 200 && reply.fields[.contentType] == "application/x-ndjson")
-            #expect(lines.count == 8_001 && lines.last == ["end": true, "count": 8_000])
+            #expect(lines.count == 20_001 && lines.last == ["end": true, "count": 20_000])
             let delivered = lines.indices.filter { lines[$0]["action"] == "delivered" }
-            #expect(delivered == [17, 4_000, 7_999])
-            #expect(lines.dropLast().count { $0["action"] == "unknown" } == 7_997)
+            #expect(delivered == [17, 10_000, 19_999])
+            #expect(lines.dropLast().count { $0["action"] == "unknown" } == 19_997)
         }
     }
 

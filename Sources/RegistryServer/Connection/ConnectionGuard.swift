@@ -52,7 +52,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
             requests += 1
             isReading = true
             unread = 0
-        case .body(let part) where responses == requests:
+        case .body(let part) where responses == requests && !isAnsweredWhileItComes:
             unread += part.readableBytes
             if unread > unreadBody { return context.close(promise: nil) }
         case .body: break
