@@ -5,5 +5,6 @@ public enum Migrations {
         ("0001_registry.sql", PackageResources._001_registry_sql),
         ("0002_keys.sql", PackageResources._002_keys_sql),
         ("0003_owners.sql", PackageResources._003_owners_sql),
+        ("0004_audit.sql", PackageResources._004_audit_sql),
     ]
 }

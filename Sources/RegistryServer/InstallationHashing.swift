@@ -4,7 +4,7 @@ import RegistryCore
 
 extension InstallationHash {
     /// The SHA-256 over the bundle id, a NUL byte and the installation id, so that two apps' installations never meet.
-    init(of installation: InstallationID, in app: BundleID) {
+    public init(of installation: InstallationID, in app: BundleID) {
         let digest = SHA256.hash(data: Data("\(app.rawValue)\0\(installation.rawValue)".utf8))
         self.init(bytes: Array(digest))
     }

@@ -176,6 +176,11 @@ extension ClaimedToken {
             return Problem(.tokenKindConflict, detail, activity, "kind-conflict")
         }
         if let deadAt, let claim = activity.claimedAt, claim <= deadAt {
+            if isPurged {
+                let detail =
+                    "An admin purged the token. Register the one that pushTokenUpdates gives, with its present time."
+                return Problem(.tokenUnregistered, detail, activity, "purged")
+            }
             let detail =
                 "APNs said after observedAt that this token is dead. Register the one that pushTokenUpdates "
                 + "gives now."

@@ -14,7 +14,10 @@ struct Pushreg: AsyncParsableCommand {
             Exit codes: 0 done, 1 failed, 64 used wrongly, 69 something that is needed is not available, 77 not permitted.
             """,
         version: "0.1.0",
-        subcommands: [Serve.self, Demo.self, Migrate.self, Apps.self, Keys.self, Resolve.self, Config.self]
+        subcommands: [
+            Serve.self, Demo.self, Migrate.self, Apps.self, Keys.self, Resolve.self, Audit.self,
+            Purge.self, Erase.self, Config.self,
+        ]
     )
 
     static func main() async {

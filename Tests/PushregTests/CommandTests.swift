@@ -10,7 +10,8 @@ import Testing
     @Test(arguments: [
         [], ["serve"], ["migrate"], ["migrate", "status"], ["apps"], ["apps", "create"], ["apps", "list"],
         ["apps", "show"], ["apps", "delete"], ["keys", "create"], ["keys", "list"], ["keys", "revoke"], ["resolve"],
-        ["config", "print"], ["demo"],
+        ["config", "print"], ["demo"], ["audit"], ["audit", "stale"], ["audit", "events"], ["audit", "explain"],
+        ["purge"], ["erase"],
     ])
     func everyCommandHasHelp(_ command: [String]) async throws {
         let help = try await Program.run(command + ["--help"])
@@ -44,6 +45,12 @@ import Testing
         (["keys", "create", "--role", "root", "--app", "com.example.food"], 64, "belongs to none"),
         (["keys", "create", "--role", "sender", "--app", "a", "--expires-in", "soon"], 64, "--expires-in"),
         (["keys", "revoke", "prc_x"], 64, "the id of an API key"),
+        (["purge", "com.example.food", "sandbox"], 64, "--dry-run"),
+        (["purge", "com.example.food", "sandbox", "--dry-run", "--reason", "x"], 64, "--reason must be one of"),
+        (["erase", "com.example.food", "sandbox", "--yes"], 64, "Name one of"),
+        (["erase", "com.example.food", "sandbox", "--alias", "a:b"], 64, "--yes"),
+        (["audit", "stale", "com.example.food", "sandbox", "--unconfirmed-for", "long"], 64, "--unconfirmed-for"),
+        (["audit", "explain", "com.example.food", "mars", "a", "b"], 64, "sandbox or production"),
         (["no-such-command"], 64, "no-such-command"),
     ])
     func mistakesGetASentenceAndAnExitCode(_ arguments: [String], _ status: Int, _ sentence: String) async throws {
@@ -146,6 +153,37 @@ import Testing
         #expect(table.results.contains("revoked") && table.results.contains("root"), "\(table.results)")
         #expect(try await Program.run(["keys", "revoke", "prs_000000000000"] + flags).status == 1)
         #expect(try await Program.run(["keys", "list", "--app", "com.example.none"] + flags).status == 1)
+    }
+
+    @Test func auditPurgeAndErase() async throws {
+        let database = try await TestDatabase.make()
+        let scope = try await database.scope()
+        let registration = ActivityRegistration.sample(token: .sample(7), aliases: [.sample("orderId", "42")])
+        _ = try await database.registry.register(registration, as: .sample("a-1"), in: scope, by: "test")
+        try await database.pool.withSession { session in
+            _ = try session.execute("UPDATE activities SET confirmed_at = now() - interval '3 hours'")
+        }
+        let place = ["com.example.food", "sandbox"]
+        let flags = ["--database-url", database.connectionString, "--unsafe-durability"]
+        func run(_ command: [String], _ more: [String] = []) async throws -> (results: String, words: String) {
+            let outcome = try await Program.run(command + place + more + flags)
+            #expect(outcome.status == 0, "\(outcome.words)")
+            #expect(!(outcome.results + outcome.words).contains(Hexadecimal.encode(PushToken.sample(7).bytes)))
+            return (outcome.results, outcome.words)
+        }
+        #expect(try await run(["audit", "stale"]).results.contains("No client registered or refreshed it for PT3H"))
+        #expect(try await run(["audit", "stale"], ["--json"]).results.contains(#""reason":"unconfirmed""#))
+        #expect(try await run(["audit", "explain"], ["orderId", "42"]).results.contains("handed-out"))
+        #expect(try await run(["purge"], ["--dry-run"]).words.contains("1 would be purged"))
+        #expect(try await run(["purge"], ["--yes", "--json"]).results == "{\"dryRun\":false,\"purged\":1}\n")
+        #expect(
+            try await run(["audit", "explain"], ["orderId", "42", "--json"]).results.contains(#""reason":"purged""#)
+        )
+        let events = try await run(["audit", "events"], ["--alias", "orderId:42"]).results
+        #expect(events.contains("purged") && events.contains("registered") && events.contains("command-line"))
+        #expect(try await run(["erase"], ["--alias", "orderId:42", "--yes"]).words.contains("Erased 1 activities"))
+        #expect(try await run(["audit", "explain"], ["orderId", "42"]).words.contains("was erased"))
+        #expect(try await run(["audit", "stale"], ["--limit", "5"]).words.contains("0 stale tokens"))
     }
 
     @Test func schemaThatIsBehindIsRefused() async throws {

@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    private static func plan(of statement: SQL, in database: TestDatabase) async throws -> String {
+    static func plan(of statement: SQL, in database: TestDatabase) async throws -> String {
         try await database.pool.withSession { session in
             try session.execute("EXPLAIN \(sql: statement)").rows.map { try $0.column(0, as: String.self) }
                 .joined(separator: "\n")
@@ -181,7 +181,8 @@ import Testing
         ]
     }
 
-    private static func fill(_ database: TestDatabase, _ scope: Scope) async throws {
+    /// A schema with many activities, three of an installation, and all that belongs to them.
+    static func fill(_ database: TestDatabase, _ scope: Scope, count: Int = 100_000) async throws {
         let app = scope.app.number
         try await database.pool.withSession { session in
             try session.simple("SET statement_timeout = 0")
@@ -193,7 +194,7 @@ import Testing
                 SELECT \(app), 'sandbox', 'activity-' || n, int8send(n), sha256(int8send(n)), now(), now(), now(), now(),
                     '8 hours', now() + interval '8 hours', now(), sha256(int8send(n / 3)),
                     jsonb_build_object('orderId', jsonb_build_array((n / 2)::text)), 'registered', now()
-                FROM generate_series(1::bigint, 100000) AS n
+                FROM generate_series(1::bigint, \(count)) AS n
                 """,
                 """
                 INSERT INTO token_values (app_number, environment, token_digest, activity_id, observed_at)

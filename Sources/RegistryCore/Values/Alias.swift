@@ -15,6 +15,16 @@ public struct Alias: Sendable, Hashable, Comparable, CustomStringConvertible {
         self.value = value
     }
 
+    /// Reads `kind:value`, as ``description`` writes it: a kind has no colon.
+    ///
+    /// - Throws: a sentence when it is not that, or the kind or the value is not allowed.
+    public init(pair text: String) throws(JSONFaultReason) {
+        guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
+            throw JSONFaultReason("must be kind:value, such as liveactivityId:order-42")
+        }
+        try self.init(kind: String(text[..<colon]), value: String(text[text.utf8.index(after: colon)...]))
+    }
+
     /// - Throws: a sentence when `kind` is not `[A-Za-z][A-Za-z0-9_.-]{0,63}`.
     public static func checkKind(_ kind: String) throws(JSONFaultReason) {
         let bytes = Array(kind.utf8)

@@ -77,7 +77,7 @@ extension ScopedCall {
         let isFirstFault = parameters.faults.isEmpty
         let position = parameters.query("cursor", decode)
         guard isFirstFault, !parameters.faults.isEmpty else { return position }
-        var problem = Problem(.invalidCursor, "The cursor is none that this alias's pages gave. Begin without one.")
+        var problem = Problem(.invalidCursor, "The cursor is none that pages of this list gave. Begin without one.")
         problem.errors = parameters.faults
         throw problem
     }

@@ -57,6 +57,37 @@ enum Cursor {
         return position
     }
 
+    /// The cursor of the page after a place in a list of the audit.
+    ///
+    /// - Parameters:
+    ///   - part: which part of the list, such as a kind of token; up to 255.
+    ///   - list: what the list is of, its filters included: with others it is another list.
+    static func encode(after number: Int64, part: Int = 0, of list: [String], in scope: Scope) -> String {
+        let position = [UInt8(part)] + withUnsafeBytes(of: number.bigEndian) { Array($0) }
+        return encode(after: position, subject(list, scope))
+    }
+
+    /// The place after which the page begins.
+    ///
+    /// - Throws: a sentence when it is no cursor of this list.
+    static func decode(
+        _ text: String,
+        of list: [String],
+        in scope: Scope
+    ) throws(JSONFaultReason) -> (part: Int, number: Int64) {
+        guard let bytes = bytes(base64URL: text), bytes.count == 26 else { throw listFault }
+        let (part, number) = (Int(bytes[9]), bytes[10..<18].reduce(0) { $0 << 8 | Int64($1) })
+        guard encode(after: number, part: part, of: list, in: scope) == text else { throw listFault }
+        return (part, number)
+    }
+
+    private static var listFault: JSONFaultReason { JSONFaultReason("is not a cursor of this list with these filters") }
+
+    private static func subject(_ list: [String], _ scope: Scope) -> [UInt8] {
+        let names = [scope.app.bundleID.rawValue, scope.environment.rawValue, "audit"] + list
+        return Array(SHA256.hash(data: Data(names.joined(separator: "\0").utf8)).prefix(8))
+    }
+
     private static var fault: JSONFaultReason { JSONFaultReason("is not a cursor of this alias") }
 
     private static func subject(_ alias: Alias, _ scope: Scope, list: String? = nil) -> [UInt8] {

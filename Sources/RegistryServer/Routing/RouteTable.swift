@@ -4,7 +4,7 @@ import RegistryCore
 extension Route {
     /// The whole of the API. Below `…` there is `/v1/apps/{bundleId}/{environment}`.
     static var all: [Route] {
-        activities + installations + TokenKind.ofInstallations.flatMap(tokens) + aliases + others
+        activities + installations + TokenKind.ofInstallations.flatMap(tokens) + aliases + audit + others
     }
 
     private static var activities: [Route] {
@@ -63,6 +63,18 @@ extension Route {
             .scoped(.post, "…/activities/{activityId}/release", for: .adminCalls) { try await $0.releaseActivity() },
             .scoped(.post, "…/release", for: .adminCalls) { try await $0.releaseAll() },
             .scoped(.post, "…/erasures", for: .adminCalls, body: .single) { try await $0.erase() },
+        ]
+    }
+
+    private static var audit: [Route] {
+        [
+            .scoped(.get, "…/stats", for: .auditReads) { try await $0.readStatistics() },
+            .scoped(.get, "…/audit/stale", for: .auditReads) { try await $0.listStaleTokens() },
+            .scoped(.post, "…/audit/stale/purge", for: .adminCalls, body: .single) {
+                try await $0.purgeStaleTokens()
+            },
+            .scoped(.get, "…/audit/events", for: .auditReads) { try await $0.listEvents() },
+            .scoped(.get, "…/audit/explain", for: .auditReads) { try await $0.explainAlias() },
         ]
     }
 

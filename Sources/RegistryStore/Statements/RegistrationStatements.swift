@@ -239,18 +239,21 @@ struct ClaimedToken {
     let quarantinedAt: Date?
     /// The value is known as that of a kind that installations hold.
     let isOfInstallation: Bool
+    /// It is dead because an admin purged it.
+    let isPurged: Bool
 
     static let columns = """
         stored.token_digest, stored.activity_id, stored.dead_at, stored.quarantined_at, \
-        stored.installation_hash IS NOT NULL
+        stored.installation_hash IS NOT NULL, coalesce(stored.purged_at = stored.dead_at, false)
         """
 
     init(_ row: PostgresRow) throws {
-        (digest, owner, deadAt, quarantinedAt, isOfInstallation) = try row.decode(
+        (digest, owner, deadAt, quarantinedAt, isOfInstallation, isPurged) = try row.decode(
             [UInt8].self,
             String?.self,
             Date?.self,
             Date?.self,
+            Bool.self,
             Bool.self
         )
     }

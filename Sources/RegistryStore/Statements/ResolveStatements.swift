@@ -50,7 +50,7 @@ enum ResolveStatements {
     private static let withheld = """
         CASE WHEN t.activity_id <> a.activity_id THEN 'taken-over' \
         WHEN t.installation_hash IS NOT NULL THEN 'kind-conflict' \
-        WHEN a.token_claimed_at <= t.dead_at THEN 'unregistered' \
+        WHEN a.token_claimed_at <= t.dead_at THEN CASE WHEN t.purged_at = t.dead_at THEN 'purged' ELSE 'unregistered' END \
         WHEN a.token_claimed_at <= t.quarantined_at THEN 'quarantined' END
         """
 

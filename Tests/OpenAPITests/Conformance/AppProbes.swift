@@ -84,7 +84,7 @@ extension Probe {
     static var specific: [Probe] {
         registrations + refusedRegistrations + reads + ends + namedRegistrations + namedEnds + lists + resolutions
             + feedback + fullStates + malformedItems + installations + startTokens + deviceTokens + tokenLists
-            + channels + ofOthers
+            + channels + ofOthers + audit
             + apps + apiKeys + forbidden + service
     }
 }

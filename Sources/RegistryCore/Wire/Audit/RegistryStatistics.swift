@@ -1,0 +1,125 @@
+import Foundation
+
+/// What one app has in one environment, and what became of it over time.
+public struct RegistryStatistics: Sendable, Hashable {
+    /// How many there are up to an age; the last of a list has no end.
+    public struct AgeGroup: Sendable, Hashable {
+        public let upTo: Duration?
+        public var count: Int
+
+        public init(upTo: Duration?, count: Int = 0) {
+            self.upTo = upTo
+            self.count = count
+        }
+    }
+
+    /// Tokens of one kind that would be pushed to.
+    public struct Tokens: Sendable, Hashable {
+        public let kind: TokenKind
+        public var count = 0
+        /// By the time since a client last confirmed them.
+        public var ages: [AgeGroup]
+
+        public init(kind: TokenKind, ages: [AgeGroup]) {
+            self.kind = kind
+            self.ages = ages
+        }
+    }
+
+    /// How many events of each type there were in one step of time.
+    public struct Step: Sendable, Hashable {
+        public let start: Date
+        public var counts: [String: Int]
+
+        public init(start: Date, counts: [String: Int] = [:]) {
+            self.start = start
+            self.counts = counts
+        }
+    }
+
+    public let computedAt: Date
+    /// Some of the counts are extrapolated from a sample: exact ones would take too long.
+    public var isEstimated = false
+    /// By ``ActivityState``.
+    public var activities: [String: Int] = [:]
+    /// Running activities by the time since they started.
+    public var activityAges: [AgeGroup] = []
+    public var tokens: [Tokens] = []
+    public let window: Duration
+    public let step: Duration
+    public var steps: [Step] = []
+
+    public init(computedAt: Date, window: Duration, step: Duration) {
+        self.computedAt = computedAt
+        self.window = window
+        self.step = step
+    }
+
+    /// The ends of the groups of ages: hours for activities, days and weeks for what lives longer.
+    public static let ageLimits: [Duration] = [
+        .seconds(900), .seconds(3600), .seconds(2 * 3600), .seconds(4 * 3600), .seconds(8 * 3600), .seconds(86_400),
+        .seconds(7 * 86_400), .seconds(30 * 86_400),
+    ]
+
+    /// Groups without anything in them.
+    public static var emptyAges: [AgeGroup] { ageLimits.map { AgeGroup(upTo: $0) } + [AgeGroup(upTo: nil)] }
+
+    /// The windows that may be asked for.
+    public static let windows = Duration.seconds(3600)...Duration.seconds(30 * 86_400)
+
+    /// The step of a window: at most 120 of them.
+    public static func step(for window: Duration) -> Duration {
+        let steps = [60, 300, 900, 3600, 6 * 3600].map { Duration.seconds($0) }
+        return steps.first { window / $0 <= 120 } ?? .seconds(6 * 3600)
+    }
+}
+
+extension RegistryStatistics.AgeGroup: JSONEncodable {
+    /// Writes `{upTo, count}`.
+    public func encode(to json: inout JSONWriter) {
+        json.object { json in
+            json.member("upTo", ifPresent: upTo)
+            json.member("count", count)
+        }
+    }
+}
+
+extension RegistryStatistics: JSONEncodable {
+    /// Writes everything.
+    public func encode(to json: inout JSONWriter) {
+        json.object { json in
+            json.member("computedAt", computedAt)
+            json.member("estimated", isEstimated)
+            json.counts("activities", activities)
+            json.member("activityAges", activityAges)
+            json.array("tokens") { json in
+                for entry in tokens {
+                    json.object { json in
+                        json.member("kind", entry.kind.name)
+                        json.member("count", entry.count)
+                        json.member("ages", entry.ages)
+                    }
+                }
+            }
+            json.member("window", window)
+            json.member("step", step)
+            json.array("events") { json in
+                for step in steps {
+                    json.object { json in
+                        json.member("at", step.start)
+                        json.counts("counts", step.counts)
+                    }
+                }
+            }
+        }
+    }
+}
+
+extension JSONWriter {
+    /// Writes a member that is an object of counts, in the order of their names.
+    fileprivate mutating func counts(_ name: String, _ counts: [String: Int]) {
+        object(name) { json in
+            for (key, count) in counts.sorted(by: { $0.key < $1.key }) { json.member(key, count) }
+        }
+    }
+}

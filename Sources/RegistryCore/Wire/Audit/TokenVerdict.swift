@@ -1,0 +1,69 @@
+import Foundation
+
+/// Whether a token is handed out, and if not, why; each case is a stable word of the API.
+public enum TokenVerdict: String, Sendable, Hashable, CaseIterable {
+    case handedOut = "handed-out"
+    /// Somebody ended the activity.
+    case ended
+    /// The activity had started when its installation logged out; or the token was there then.
+    case loggedOut = "logged-out"
+    /// The activity's lifetime is over.
+    case expired
+    /// The last full state of its installation did not list the activity.
+    case dismissed
+    /// The activity is known, and no token of its came yet.
+    case noToken = "no-token"
+    /// Another activity or installation registered the value later.
+    case takenOver = "taken-over"
+    /// The value is known as a token of another kind.
+    case kindConflict = "kind-conflict"
+    /// APNs said that the token is dead, and no client claimed it since.
+    case unregistered
+    /// A sender reported it, and neither a client confirmed nor an admin released it since.
+    case quarantined
+    /// An admin purged it, and no client claimed it since.
+    case purged
+    /// The installation deleted it.
+    case deleted
+}
+
+/// What is known of the token of an activity or installation, as far as words need it.
+public struct TokenFacts: Sendable, Hashable {
+    public let verdict: TokenVerdict
+    /// When what the verdict says began.
+    public var since: Date?
+    /// How the activity ended: `ended` or `dismissed`.
+    public var endReason: String?
+    /// What the sender reported.
+    public var quarantineReason: String?
+
+    public init(verdict: TokenVerdict, since: Date? = nil) {
+        self.verdict = verdict
+        self.since = since
+    }
+
+    /// Why the token is handed out or not, in one sentence.
+    public var sentence: String {
+        switch verdict {
+        case .handedOut: "It is handed out."
+        case .ended:
+            endReason == "dismissed"
+                ? "The user dismissed the activity\(at); that is final." : "The activity was ended\(at); that is final."
+        case .loggedOut: "Its installation logged out\(at); what was observed later counts again."
+        case .expired: "The activity's lifetime was over\(at); iOS shows it no longer."
+        case .dismissed: "The full state of its installation\(at) did not list it; a later observation brings it back."
+        case .noToken: "No token of it came yet; it is handed out as soon as the app registers one."
+        case .takenOver:
+            "Another one registered the same token later\(at); the app must register the token that it has now."
+        case .kindConflict: "The value is known as a token of another kind\(at), so it is not handed out as this one."
+        case .unregistered: "APNs said\(at) that the token is dead, and no client claimed it since."
+        case .quarantined:
+            "A sender reported \(quarantineReason ?? "it")\(at); a client's later claim or an admin's release ends that."
+        case .purged: "An admin purged what was claimed up to\(upTo); a later observation brings it back."
+        case .deleted: "The app deleted it\(at); a later observation brings it back."
+        }
+    }
+
+    private var at: String { since.map { " at \(RFC3339.format($0))" } ?? "" }
+    private var upTo: String { since.map { " \(RFC3339.format($0))" } ?? " then" }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import HTTPTypes
+import RegistryCore
+import RegistryStore
+
+extension ScopedCall {
+    /// `GET …/audit/events`: the audit trail, newest first.
+    func listEvents() async throws -> Answer {
+        var parameters = ParameterReader(call)
+        let filter = readEventFilter(&parameters)
+        let limit = parameters.query("limit", ParameterReader.limit) ?? ResolveBody.defaultLimit
+        let list = self.list("events", ["activityId", "installationId", "subject", "alias", "type", "since", "until"])
+        let position = try readPosition(&parameters, of: list)
+        try parameters.checked()
+        let page = try await registry.events(filter, before: position?.number, limit: limit, in: scope)
+        return .json { json in
+            json.member("events", page.items)
+            json.member("nextCursor", ifPresent: page.next.map { Cursor.encode(after: $0, of: list, in: scope) })
+        }
+    }
+
+    private func readEventFilter(_ parameters: inout ParameterReader) -> EventFilter {
+        var filter = EventFilter()
+        filter.activityID = parameters.query("activityId", ActivityID.init)
+        filter.installation = parameters.query("installationId", InstallationID.init)
+            .map { InstallationHash(of: $0, in: scope.app.bundleID) }
+        filter.subject = parameters.query("subject", ActivityID.init)?.rawValue
+        filter.alias = parameters.query("alias", Alias.init(pair:))
+        filter.type = parameters.query("type", ActivityID.init)?.rawValue
+        filter.since = parameters.query("since", ParameterReader.timestamp)
+        filter.until = parameters.query("until", ParameterReader.timestamp)
+        return filter
+    }
+
+    /// `GET …/audit/explain?kind=&value=`: what bears the alias, handed out or not, and why.
+    func explainAlias() async throws -> Answer {
+        var parameters = ParameterReader(call)
+        let kind = parameters.requiredQuery("kind", Alias.kind)
+        let value = parameters.requiredQuery("value", Alias.value)
+        let limit = parameters.query("limit", ParameterReader.limit) ?? ResolveBody.defaultLimit
+        let list = self.list("explain", ["kind", "value"])
+        let place = try readPosition(&parameters, of: list)
+        let (checkedKind, checkedValue) = try parameters.checked(kind, value)
+        let alias = try checkedAlias(checkedKind, checkedValue)
+        let position = place.map { ExplainPosition(isClosed: $0.part > 0, number: $0.number) }
+        // One more than asked for tells whether there is another page.
+        let found = try await registry.explain(alias, after: position ?? .start, limit: limit + 1, in: scope)
+        return .json { json in
+            json.member("alias", alias)
+            json.member("notes", found.notes)
+            json.member("activities", Array(found.activities.prefix(limit)))
+            json.member("tokens", found.tokens)
+            guard found.activities.count > limit else { return }
+            let last = found.activities[limit - 1]
+            let cursor = Cursor.encode(after: last.number, part: last.isClosed ? 1 : 0, of: list, in: scope)
+            json.member("nextCursor", cursor)
+        }
+    }
+
+    private func checkedAlias(_ kind: String, _ value: String) throws(Problem) -> Alias {
+        do throws(JSONFaultReason) {
+            return try Alias(kind: kind, value: value)
+        } catch {
+            throw Problem(faults: [JSONFault(pointer: "/value", detail: error.detail)])
+        }
+    }
+}
+
+extension ScopedCall {
+    /// What a list is of: its name and what the query says of its filters.
+    func list(_ name: String, _ filters: [String]) -> [String] {
+        [name] + filters.flatMap { filter in call.query[filter].map { "\(filter)=\($0)" } }
+    }
+
+    /// Where the list goes on, if the query says so.
+    ///
+    /// - Throws: `invalid-cursor` when the cursor is the one fault of the request; else it is one of them.
+    func readPosition(
+        _ parameters: inout ParameterReader,
+        of list: [String]
+    ) throws(Problem) -> (part: Int, number: Int64)? {
+        try readCursor(&parameters) { text throws(JSONFaultReason) in try Cursor.decode(text, of: list, in: scope) }
+    }
+}
+
+extension ScopedCall {
+    /// `GET …/stats`: counts by state, kind and age, and of events over time.
+    func readStatistics() async throws -> Answer {
+        var parameters = ParameterReader(call)
+        let window = parameters.query("window", Self.window) ?? .seconds(86_400)
+        try parameters.checked()
+        return .json(.ok, try await registry.statistics(over: window, in: scope))
+    }
+
+    private static func window(_ text: String) throws(JSONFaultReason) -> Duration {
+        guard let window = ISO8601Duration.parse(text), RegistryStatistics.windows.contains(window) else {
+            throw JSONFaultReason("must be an ISO 8601 duration from PT1H to P30D")
+        }
+        return window
+    }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+
+/// The statements that count what there is.
+///
+/// Large tables are counted by a sample of their pages, so that counting costs the same however large they are; which
+/// share of a table is sampled follows from its size as Postgres last noted it.
+struct StatisticsStatements {
+    let scope: Scope
+
+    /// About how many rows a sample reads.
+    static let sampleSize = 50_000
+
+    private var app: Int64 { scope.app.number }
+
+    private func inScope(_ row: String) -> SQL {
+        """
+        \(unescaped: row).app_number = \(app) AND \(unescaped: row).environment = \(scope.environment.rawValue)::apns_environment
+        """
+    }
+
+    /// About how many rows each table has, partitions included. What was never analysed is judged by its size.
+    static func sizes(of tables: [String]) -> SQL {
+        """
+        SELECT q.name, coalesce((SELECT sum(CASE WHEN c.reltuples >= 0 THEN greatest(c.reltuples::float8, 0)
+                ELSE pg_relation_size(c.oid) / 300.0 END)::float8
+            FROM pg_partition_tree(q.name::regclass) p JOIN pg_class c ON c.oid = p.relid WHERE p.isleaf), 0)
+        FROM unnest(\(tables)) AS q (name)
+        """
+    }
+
+    /// Pages of a table; the same ones each time, so that charts do not flicker.
+    private func sampled(_ table: String, _ percent: Double) -> SQL {
+        percent >= 100
+            ? "\(unescaped: table)"
+            : "\(unescaped: table) TABLESAMPLE SYSTEM (\(percent)) REPEATABLE (7)"
+    }
+
+    /// The number of the group of an age, from 0.
+    private static func group(_ age: String) -> String {
+        let limits = RegistryStatistics.ageLimits.map { "'\($0.components.seconds) seconds'::interval" }
+        return "width_bucket(\(age), ARRAY[\(limits.joined(separator: ", "))])"
+    }
+
+    /// Activities by state, age and the age of their token's confirmation.
+    func activities(percent: Double) -> SQL {
+        """
+        SELECT s.state, \(unescaped: Self.group("now() - s.started_at")),
+            CASE WHEN s.has_token THEN \(unescaped: Self.group("now() - s.confirmed_at")) END, count(*)
+        FROM (
+            SELECT a.started_at, a.confirmed_at, a.token IS NOT NULL AS has_token,
+                CASE WHEN a.ended_at IS NOT NULL OR i.removed_at >= a.started_at THEN 'ended'
+                    WHEN a.expires_at <= now() THEN 'expired'
+                    WHEN i.full_state_at > a.last_observed_at THEN 'dismissed' ELSE 'active' END AS state
+            FROM \(sql: sampled("activities AS a", percent))
+            LEFT JOIN LATERAL (
+                SELECT of_it.removed_at, of_it.full_state_at FROM installations of_it
+                WHERE a.ended_at IS NULL AND a.expires_at > now() AND of_it.app_number = a.app_number
+                    AND of_it.environment = a.environment AND of_it.installation_hash = a.installation_hash LIMIT 1
+            ) AS i ON true
+            WHERE \(sql: inScope("a"))
+        ) AS s
+        GROUP BY 1, 2, 3
+        """
+    }
+
+    /// Start or device tokens by kind and the age of their confirmation.
+    func tokens(in table: String, percent: Double) -> SQL {
+        let kind = table == "start_tokens" ? "'start'" : "r.kind"
+        return """
+            SELECT \(unescaped: kind), \(unescaped: Self.group("now() - r.confirmed_at")), count(*)
+            FROM \(sql: sampled("\(table) AS r", percent))
+            WHERE \(sql: inScope("r")) AND r.token IS NOT NULL
+            GROUP BY 1, 2
+            """
+    }
+
+    // MARK: Over time
+
+    private static let common = AuditEventStatements.commonTypes.sorted()
+
+    /// Events of the types that most requests write, by step and type.
+    func commonEvents(since start: Date, step: Duration, percent: Double) -> SQL {
+        """
+        SELECT \(sql: Self.step(step)), e.type, count(*)
+        FROM \(sql: sampled("events AS e", percent))
+        WHERE \(sql: inScope("e")) AND e.recorded_at >= \(start) AND e.type = ANY(\(Self.common))
+        GROUP BY 1, 2
+        """
+    }
+
+    /// The most rare events that are counted.
+    static let mostRareEvents = 200_000
+
+    /// Events of all other types, which an index has by themselves; the latest, where there are very many.
+    func rareEvents(since start: Date, step: Duration) -> SQL {
+        let types = Self.common.map { "'\($0)'" }.joined(separator: ", ")
+        return """
+            SELECT \(sql: Self.step(step)), e.type, count(*) FROM (
+                SELECT e.type, e.recorded_at FROM events e
+                WHERE \(sql: inScope("e")) AND e.type NOT IN (\(unescaped: types)) AND e.recorded_at >= \(start)
+                LIMIT \(Self.mostRareEvents)
+            ) AS e
+            GROUP BY 1, 2
+            """
+    }
+
+    private static func step(_ step: Duration) -> SQL {
+        "date_bin(\(step), e.recorded_at, '2020-01-01'::timestamptz)"
+    }
+}

@@ -1,0 +1,178 @@
+import ArgumentParser
+import Foundation
+import RegistryCore
+import RegistryServer
+import RegistryStore
+
+/// `pushreg audit`: what is stale, what happened, and why an alias's tokens are handed out or not.
+struct Audit: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Shows stale tokens and the audit trail, and explains aliases.",
+        discussion: "Tokens are shown as fingerprints: the first 4 bytes of their SHA-256.",
+        subcommands: [Stale.self, Events.self, Explain.self]
+    )
+
+    /// The most rows that a command asks for at once.
+    fileprivate static let pageSize = 1000
+
+    fileprivate static func checkLimit(_ limit: Int) throws(CommandFailure) {
+        guard limit > 0 else { throw CommandFailure(.usage, "--limit must be at least 1.") }
+    }
+}
+
+extension Audit {
+    /// `pushreg audit stale BUNDLE_ID ENVIRONMENT`.
+    struct Stale: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Lists tokens that look dead, with why.")
+
+        @OptionGroup var scope: ScopeArguments
+        @OptionGroup(title: "Filters") var filters: StaleOptions
+        @Option(help: "How many tokens to list at most.") var limit = 100
+
+        func run() async throws {
+            try checkLimit(limit)
+            let filter = try filters.filter()
+            try await scope.withRegistry { registry, scope in
+                var (found, position): ([StaleToken], StalePosition?) = ([], .start)
+                while let start = position, found.count < limit {
+                    let size = min(limit - found.count, pageSize)
+                    let page = try await registry.staleTokens(filter, after: start, limit: size, in: scope)
+                    found += page.items
+                    position = page.next
+                }
+                try show(found)
+                let more = position == nil ? "" : " There are more: raise --limit."
+                Output.words.note("\(found.count) stale \(found.count == 1 ? "token" : "tokens").\(more)")
+            }
+        }
+
+        private func show(_ tokens: [StaleToken]) throws {
+            guard !scope.json else {
+                for token in tokens { try Output.results.line(token.jsonLine) }
+                return
+            }
+            var table = Table("Kind", "Activity or installation", "Token", "Unconfirmed for", "Why")
+            for token in tokens {
+                table.append(
+                    token.kind.name,
+                    token.activityID ?? token.installation.map { String($0.description.prefix(16)) } ?? "",
+                    Hexadecimal.encode(token.fingerprint),
+                    ISO8601Duration.format(token.unconfirmedFor),
+                    token.reasons.map { token.sentence(for: $0) }.joined(separator: " ")
+                )
+            }
+            if !tokens.isEmpty { try table.print() }
+        }
+    }
+
+    /// `pushreg audit events BUNDLE_ID ENVIRONMENT`.
+    struct Events: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Reads the audit trail, newest first.")
+
+        @OptionGroup var scope: ScopeArguments
+        @Option(help: "Only events about this activity.") var activityID: String?
+        @Option(help: "Only events about this installation.") var installationID: String?
+        @Option(help: "Only events about records of this signed-in user.") var subject: String?
+        @Option(help: "Only events about what bore this alias then: kind:value.") var alias: String?
+        @Option(help: "Only events of this type, such as dropped.") var type: String?
+        @Option(help: "Only events from this time on, such as 2026-03-01T12:00:00Z.") var since: String?
+        @Option(help: "Only events before this time.") var until: String?
+        @Option(help: "How many events to show at most.") var limit = 100
+
+        func run() async throws {
+            try checkLimit(limit)
+            try await scope.withRegistry { registry, scope in
+                let filter = try filter(in: scope)
+                var (found, position): ([AuditEvent], Int64?) = ([], nil)
+                repeat {
+                    let size = min(limit - found.count, pageSize)
+                    let page = try await registry.events(filter, before: position, limit: size, in: scope)
+                    found += page.items
+                    position = page.next
+                } while position != nil && found.count < limit
+                try show(found)
+                let more = position == nil ? "" : " There are more: raise --limit."
+                Output.words.note("\(found.count) \(found.count == 1 ? "event" : "events").\(more)")
+            }
+        }
+
+        private func filter(in scope: Scope) throws(CommandFailure) -> EventFilter {
+            var filter = EventFilter()
+            filter.activityID = try readOption("--activity-id", activityID, ActivityID.init)
+            filter.installation = try readOption("--installation-id", installationID, InstallationID.init)
+                .map { InstallationHash(of: $0, in: scope.app.bundleID) }
+            filter.subject = subject
+            filter.alias = try readOption("--alias", alias, Alias.init(pair:))
+            filter.type = type
+            filter.since = try readOption("--since", since, Self.time)
+            filter.until = try readOption("--until", until, Self.time)
+            return filter
+        }
+
+        private static func time(_ text: String) throws(JSONFaultReason) -> Date { try Date.read(.string(text)) }
+
+        private func show(_ events: [AuditEvent]) throws {
+            guard !scope.json else {
+                for event in events { try Output.results.line(event.jsonLine) }
+                return
+            }
+            var table = Table("At", "Type", "Who", "Activity or installation", "Token", "Aliases")
+            for event in events {
+                table.append(
+                    RFC3339.format(event.recordedAt),
+                    event.type,
+                    event.who,
+                    event.activityID ?? event.installation.map { String($0.description.prefix(16)) } ?? "",
+                    event.fingerprint.map { Hexadecimal.encode($0) } ?? "",
+                    event.aliases.map { String(decoding: $0, as: UTF8.self) } ?? ""
+                )
+            }
+            if !events.isEmpty { try table.print() }
+        }
+    }
+
+    /// `pushreg audit explain BUNDLE_ID ENVIRONMENT KIND VALUE`.
+    struct Explain: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Says for all that bears an alias whether it is handed out, and why."
+        )
+
+        @OptionGroup var scope: ScopeArguments
+        @Argument(help: "The alias's kind, such as liveactivityId.") var kind: String
+        @Argument(help: "The alias's value.") var value: String
+        @Option(help: "How many activities to explain at most.") var limit = 100
+
+        func run() async throws {
+            try checkLimit(limit)
+            guard let alias = try readOption("KIND and VALUE", "\(kind):\(value)", Alias.init(pair:)) else { return }
+            try await scope.withRegistry { registry, scope in
+                let limit = min(limit, pageSize)
+                let found = try await registry.explain(alias, limit: limit, in: scope)
+                try show(found)
+                for note in found.notes { Output.words.note(note.sentence) }
+                if found.activities.count == limit { Output.words.note("There may be more: raise --limit.") }
+            }
+        }
+
+        private func show(_ explanation: AliasExplanation) throws {
+            guard !scope.json else {
+                for activity in explanation.activities { try Output.results.line(activity.jsonLine) }
+                for token in explanation.tokens { try Output.results.line(token.jsonLine) }
+                return
+            }
+            var table = Table("Activity or token", "Handed out", "Reason", "Why")
+            for activity in explanation.activities { table.append(activity.activityID.rawValue, activity.facts) }
+            for token in explanation.tokens {
+                let type = token.attributesType.map { " \($0)" } ?? ""
+                table.append("\(token.kind)\(type) of \(token.installation.description.prefix(16))", token.facts)
+            }
+            if !explanation.activities.isEmpty || !explanation.tokens.isEmpty { try table.print() }
+        }
+    }
+}
+
+extension Table {
+    fileprivate mutating func append(_ name: String, _ facts: TokenFacts) {
+        append(name, facts.verdict == .handedOut ? "yes" : "no", facts.verdict.rawValue, facts.sentence)
+    }
+}

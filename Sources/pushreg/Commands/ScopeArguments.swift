@@ -1,0 +1,66 @@
+import ArgumentParser
+import Foundation
+import RegistryCore
+import RegistryStore
+
+/// The app and environment that a command is about, and the database that they are in.
+struct ScopeArguments: ParsableArguments {
+    @Argument(help: "The bundle id, such as com.example.food.") var bundleID: String
+    @Argument(help: "sandbox or production.") var environment: String
+    @Flag(help: "Prints JSON.") var json = false
+    @OptionGroup(title: "Database") var database: DatabaseOptions
+
+    /// Opens the database and lends the registry and the scope in it.
+    ///
+    /// - Throws: a ``CommandFailure`` for arguments that are no names, and when there is no such app.
+    func withRegistry(_ body: (Registry, Scope) async throws -> Void) async throws {
+        guard let environment = APNSEnvironment(rawValue: environment) else {
+            throw CommandFailure(.usage, "ENVIRONMENT must be sandbox or production.")
+        }
+        let bundleID = try Apps.bundleID(bundleID)
+        let settings = try DatabaseSettings(SettingSources(flags: database.flags))
+        try await settings.withDatabase { database in
+            guard let app = try await database.registry.app(bundleID) else {
+                throw CommandFailure(.failed, "There is no app \(bundleID).")
+            }
+            try await body(database.registry, Scope(app: app, environment: environment))
+        }
+    }
+}
+
+/// Reads what a flag gives.
+///
+/// - Throws: a ``CommandFailure`` that names the flag and says what it must give.
+func readOption<Value>(
+    _ flag: String,
+    _ text: String?,
+    _ make: (String) throws(JSONFaultReason) -> Value
+) throws(CommandFailure) -> Value? {
+    guard let text else { return nil }
+    do throws(JSONFaultReason) {
+        return try make(text)
+    } catch {
+        throw CommandFailure(.usage, "\(flag) \(error.detail).")
+    }
+}
+
+/// The filters of stale tokens, which `audit stale` and `purge` share.
+struct StaleOptions: ParsableArguments {
+    @Option(help: "Only tokens of this kind: update, start or device.") var kind: String?
+    @Option(help: "Only tokens of this attributes type.") var attributesType: String?
+    @Option(help: "Only tokens with this reason: unconfirmed, expired, quarantined or flapping.") var reason: String?
+    @Option(help: "How long a token may be unconfirmed, such as PT2H or P30D.") var unconfirmedFor: String?
+
+    /// - Throws: a ``CommandFailure``.
+    func filter() throws(CommandFailure) -> StaleFilter {
+        var filter = StaleFilter()
+        filter.kind = try readOption("--kind", kind, StaleFilter.kind)
+        filter.attributesType = try readOption("--attributes-type", attributesType, AttributesType.init)
+        filter.reason = try readOption("--reason", reason) { text throws(JSONFaultReason) in
+            if let reason = StaleReason(rawValue: text) { return reason }
+            throw JSONFaultReason("must be one of \(StaleReason.allCases.map(\.rawValue).joined(separator: ", "))")
+        }
+        filter.unconfirmedFor = try readOption("--unconfirmed-for", unconfirmedFor, StaleFilter.duration)
+        return filter
+    }
+}

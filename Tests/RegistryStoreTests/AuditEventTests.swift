@@ -1,0 +1,113 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+/// The audit trail, newest first, by all of its filters.
+@Suite(.timeLimit(.minutes(2))) struct AuditEventTests {
+    private static let alias = Alias.sample("orderId", "42")
+    private static let phone = InstallationHash.sample(1)
+
+    /// Two activities of an installation and a user, and one of nobody.
+    private static func make() async throws -> TestActivity {
+        let root = try await TestActivity.make("a-1")
+        let registry = root.database.registry
+        for (number, activity) in [root, root.another("a-2")].enumerated() {
+            let registration = ActivityRegistration.sample(
+                token: .sample(number),
+                observedAt: .minutesAgo(10),
+                aliases: number == 0 ? [alias] : nil
+            )
+            _ = try await registry.register(
+                registration,
+                as: activity.id,
+                in: root.scope,
+                by: "test",
+                claimant: .subject("u-\(number)", phone)
+            )
+        }
+        try await root.another("a-3").register(9, at: .minutesAgo(10))
+        try await root.register(10, at: .minutesAgo(5))
+        _ = try await registry.apply([FeedbackReport(token: .sample(10), status: 410)], in: root.scope, by: "sender")
+        try await root.end()
+        return root
+    }
+
+    private static func find(
+        _ root: TestActivity,
+        _ change: (inout EventFilter) -> Void = { _ in }
+    ) async throws -> [AuditEvent] {
+        var filter = EventFilter()
+        change(&filter)
+        return try await root.database.registry.events(filter, limit: 100, in: root.scope).items
+    }
+
+    @Test func everyFilter() async throws {
+        let root = try await Self.make()
+        let all = try await Self.find(root)
+        #expect(all.map(\.type) == ["ended", "dropped", "rotated", "registered", "registered", "registered"])
+        #expect(all.map(\.number) == all.map(\.number).sorted(by: >))
+        #expect(all.last?.fingerprint?.count == 4 && all.last?.subject == "u-0" && all.last?.installation == Self.phone)
+        #expect(all.last?.aliases == Array(#"{"orderId": ["42"]}"#.utf8))
+        #expect(all[1].who == "sender")
+        #expect(try await Self.find(root) { $0.activityID = root.id }.count == 4)
+        #expect(try await Self.find(root) { $0.installation = Self.phone }.count == 5)
+        #expect(try await Self.find(root) { $0.installation = .sample(2) }.isEmpty)
+        #expect(try await Self.find(root) { $0.subject = "u-1" }.map(\.activityID) == ["a-2"])
+        #expect(try await Self.find(root) { $0.alias = Self.alias }.count == 4)
+        #expect(try await Self.find(root) { $0.type = "registered" }.count == 3)
+        #expect(try await Self.find(root) { $0.type = "dropped" }.count == 1)
+        #expect(try await Self.find(root) { ($0.type, $0.activityID) = ("ended", root.another("a-2").id) }.isEmpty)
+        #expect(try await Self.find(root) { $0.since = .minutesAgo(1) }.count == 6)
+        #expect(try await Self.find(root) { $0.since = .minutesAgo(-1) }.isEmpty)
+        #expect(try await Self.find(root) { $0.until = .minutesAgo(1) }.isEmpty)
+        #expect(try await Self.find(root) { $0.until = .minutesAgo(-1) }.count == 6)
+        let production = Scope(app: root.scope.app, environment: .production)
+        #expect(try await root.database.registry.events(limit: 10, in: production).items.isEmpty)
+        _ = try await root.database.scope("com.example.taxi")
+        let taxi = try await root.database.scope("com.example.taxi")
+        #expect(try await root.database.registry.events(limit: 10, in: taxi).items.isEmpty)
+    }
+
+    @Test(arguments: [false, true])
+    func pagesHaveEachEventOnce(isIndexed: Bool) async throws {
+        let root = try await TestActivity.make()
+        for number in 0..<23 { try await root.register(number, at: .minutesAgo(Double(30 - number))) }
+        var filter = EventFilter()
+        if isIndexed { filter.activityID = root.id }
+        var (found, position, pages): ([AuditEvent], Int64?, Int) = ([], nil, 0)
+        repeat {
+            let page = try await root.database.registry.events(filter, before: position, limit: 5, in: root.scope)
+            found += page.items
+            position = page.next
+            pages += 1
+            // What comes meanwhile is newer, and on none of the later pages.
+            try await root.another("later-\(pages)").register(100 + pages, at: .minutesAgo(1))
+        } while position != nil
+        #expect(found.map(\.type) == [String](repeating: "rotated", count: 22) + ["registered"])
+        #expect(Set(found.map(\.number)).count == 23 && pages == 5)
+    }
+
+    /// The stretches are passed over until the time is up; the cursor goes on from there.
+    @Test func rareEventsAreFoundFarBack() async throws {
+        let root = try await Self.make()
+        try await root.database.run(
+            """
+            INSERT INTO events (app_number, drop_on, environment, type, who, activity_id)
+            SELECT \(root.scope.app.number), current_date + 10, 'sandbox', 'rotated', 'crowd', 'crowd-' || n
+            FROM generate_series(1, 50000) AS n
+            """
+        )
+        var (found, position): ([AuditEvent], Int64?) = ([], nil)
+        var filter = EventFilter()
+        filter.alias = Self.alias
+        repeat {
+            let page = try await root.database.registry.events(filter, before: position, limit: 3, in: root.scope)
+            found += page.items
+            position = page.next
+        } while position != nil
+        #expect(found.map(\.type) == ["ended", "dropped", "rotated", "registered"])
+    }
+}

@@ -1,0 +1,138 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import TestSupport
+import Testing
+
+@testable import RegistryStore
+
+/// The audit of a registry that is full: an answer within a second, and plans that do not grow with it.
+@Suite(.timeLimit(.minutes(20))) struct AuditScaleTests {
+    private static let alias = Alias.sample("orderId", "77")
+
+    /// Two events an activity, of which one in a hundred is of a rare type, and one activity in fifty unconfirmed.
+    private static func make(_ count: Int) async throws -> (TestDatabase, Scope) {
+        let database = try await TestDatabase.make()
+        let scope = try await database.scope()
+        try await PlanTests.fill(database, scope, count: count)
+        try await database.pool.withSession { session in
+            try session.simple("SET statement_timeout = 0")
+            _ = try session.pipeline([
+                """
+                INSERT INTO events (app_number, drop_on, recorded_at, environment, type, who, activity_id,
+                    installation_hash, subject, aliases, token_fingerprint)
+                SELECT a.app_number, current_date + 90, now() - (kinds.n * interval '1 hour'), a.environment,
+                    CASE WHEN kinds.n = 1 THEN 'registered' WHEN a.activity_number % 100 = 0 THEN 'dropped'
+                        ELSE 'rotated' END,
+                    'test', a.activity_id, a.installation_hash, 'user-' || a.activity_number / 10, a.aliases,
+                    substr(a.token_digest, 1, 4)
+                FROM (VALUES (1), (2)) AS kinds (n) CROSS JOIN activities a
+                """,
+                """
+                UPDATE activities a SET confirmed_at = now() - interval '3 hours', started_at = a.started_at
+                WHERE a.activity_number % 50 = 0
+                """,
+                """
+                UPDATE token_values t SET quarantined_at = now(), quarantined_kind = 'update',
+                    quarantine_reason = 'BadDeviceToken'
+                FROM activities a WHERE a.activity_number % 1000 = 0 AND t.app_number = a.app_number
+                    AND t.environment = a.environment AND t.token_digest = a.token_digest
+                """,
+            ])
+        }
+        try await database.pool.withSession { try $0.simple("VACUUM ANALYZE activities, token_values, events") }
+        return (database, scope)
+    }
+
+    /// Each call of the audit, by name.
+    private static func calls(_ registry: Registry, _ scope: Scope) -> [(String, @Sendable () async throws -> Void)] {
+        func stale(_ change: (inout StaleFilter) -> Void) -> @Sendable () async throws -> Void {
+            var filter = StaleFilter()
+            change(&filter)
+            return { [filter] in _ = try await registry.staleTokens(filter, limit: 100, in: scope) }
+        }
+        func events(_ change: (inout EventFilter) -> Void) -> @Sendable () async throws -> Void {
+            var filter = EventFilter()
+            change(&filter)
+            return { [filter] in _ = try await registry.events(filter, limit: 100, in: scope) }
+        }
+        return [
+            ("explain", { _ = try await registry.explain(alias, limit: 100, in: scope) }),
+            ("stats of a day", { _ = try await registry.statistics(over: .seconds(86_400), in: scope) }),
+            ("stats of a month", { _ = try await registry.statistics(over: .seconds(30 * 86_400), in: scope) }),
+            ("stale", stale { _ in }), ("stale, quarantined", stale { $0.reason = .quarantined }),
+            ("stale, nothing found", stale { ($0.kind, $0.unconfirmedFor) = (.update, .seconds(86_400)) }),
+            ("stale, flapping", stale { $0.reason = .flapping }),
+            ("purge, dry run", { _ = try await registry.countStaleTokens(in: scope) }),
+            ("events", events { _ in }), ("events of an activity", events { $0.activityID = .sample("activity-77") }),
+            ("events of an installation", events { $0.installation = InstallationHash(bytes: installation) }),
+            ("events of a user", events { $0.subject = "user-77" }),
+            ("events of an alias", events { $0.alias = alias }),
+            ("rare events", events { $0.type = "dropped" }), ("common events", events { $0.type = "rotated" }),
+            ("no events", events { $0.type = "nonsense" }),
+            ("events until", events { $0.until = .minutesAgo(90) }),
+        ]
+    }
+
+    /// That of activity 77.
+    private static let installation: [UInt8] = Array(Data(base64Encoded: hashOf25) ?? Data())
+    /// SHA-256 over 25 in eight bytes.
+    private static let hashOf25 = "Vh9ie0ITJY3IhjSYu5sHyQTDxlp4waNryjKRVNHe0hM="
+
+    @Test func answersWithinASecond() async throws {
+        let count = TestScale.isLong ? 1_000_000 : 20_000
+        let (database, scope) = try await Self.make(count)
+        let clock = ContinuousClock()
+        for (name, call) in Self.calls(database.registry, scope) {
+            var times: [Duration] = []
+            for _ in 0..<(TestScale.isLong ? 5 : 1) { times.append(try await clock.measure { try await call() }) }
+            let median = times.sorted()[times.count / 2]
+            print("audit of \(count) activities: \(name) \(median)")
+            #expect(median < .seconds(TestScale.isLong ? 1 : 5), "\(name): \(median)")
+        }
+    }
+
+    /// Counts from a sample come near the true ones.
+    @Test(.enabled(if: TestScale.isLong)) func estimatesAreNear() async throws {
+        let (database, scope) = try await Self.make(400_000)
+        let statistics = try await database.registry.statistics(over: .seconds(86_400), in: scope)
+        #expect(statistics.isEstimated)
+        let active = try #require(statistics.activities["active"])
+        #expect((380_000...420_000).contains(active), "\(active)")
+        let dropped = statistics.steps.compactMap { $0.counts["dropped"] }.reduce(0, +)
+        #expect(dropped == 4_000)
+        let registered = statistics.steps.compactMap { $0.counts["registered"] }.reduce(0, +)
+        #expect((370_000...430_000).contains(registered), "\(registered)")
+    }
+
+    @Test func plansUseIndexes() async throws {
+        let (database, scope) = try await Self.make(100_000)
+        let explain = ExplainStatements(alias: Self.alias, scope: scope)
+        var filters: [EventFilter] = (0..<4).map { _ in EventFilter() }
+        filters[0].activityID = .sample("activity-77")
+        filters[1].installation = InstallationHash(bytes: Self.installation)
+        filters[2].subject = "user-77"
+        filters[3].type = "dropped"
+        let events = filters.map { AuditEventStatements(filter: $0, scope: scope) }
+        let trail = AuditEventStatements(filter: EventFilter(), scope: scope)
+        var stale: [SQL] = []
+        for kind in StaleFilter.kinds {
+            let all = StaleStatements(kind: kind, filter: StaleFilter(), scope: scope)
+            var filter = StaleFilter()
+            filter.reason = .quarantined
+            let quarantined = StaleStatements(kind: kind, filter: filter, scope: scope)
+            stale += [all.page(after: 0, through: 2000, limit: 100), all.counts(after: 0, through: 2000)]
+            stale += [quarantined.page(after: 0, through: .max, limit: 100)]
+        }
+        let statements: [SQL] =
+            [explain.activities(after: .start, limit: 100), explain.tokens(installations: 50), explain.notes] + stale
+            + events.map { $0.page(before: .max, limit: 100) }
+            + [trail.stretch(before: 150_000, count: 2000), trail.page(from: 148_000, before: 150_000, limit: 100)]
+        for statement in statements {
+            let plan = try await PlanTests.plan(of: statement, in: database)
+            let small = ["apps", "token_kinds"]
+            let scans = plan.matches(of: /Seq Scan on (\w+)/).map { String($0.1) }.filter { !small.contains($0) }
+            #expect(scans == [], "\(statement.text)\n\(plan)")
+        }
+    }
+}

@@ -1,0 +1,220 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+/// Tokens that look dead, and their purge.
+@Suite(.timeLimit(.minutes(3))) struct StaleTests {
+    private let device = TestInstallation.device
+
+    /// An activity and an installation with two tokens, all confirmed just now.
+    private struct Life {
+        let activity: TestActivity
+        let phone: TestInstallation
+        var registry: Registry { activity.database.registry }
+
+        static func make() async throws -> Life {
+            let activity = try await TestActivity.make()
+            let phone = TestInstallation(database: activity.database, scope: activity.scope, hash: .sample(1))
+            try await activity.register(1, at: .minutesAgo(20), attributesType: "Match")
+            try await phone.register(2, at: .minutesAgo(20))
+            try await phone.register(3, in: TestInstallation.device, at: .minutesAgo(20))
+            return Life(activity: activity, phone: phone)
+        }
+
+        func stale(_ change: (inout StaleFilter) -> Void = { _ in }) async throws -> [StaleToken] {
+            try await registry.staleTokens(filter(change), limit: 100, in: activity.scope).items
+        }
+
+        func filter(_ change: (inout StaleFilter) -> Void) -> StaleFilter {
+            var filter = StaleFilter()
+            change(&filter)
+            return filter
+        }
+
+        /// As if the last confirmation had been some time ago.
+        func age(_ interval: String, _ tables: [String] = ["activities", "start_tokens", "device_tokens"]) async throws
+        {
+            for table in tables {
+                try await activity.database.run(
+                    "UPDATE \(unescaped: table) SET confirmed_at = now() - \(interval)::interval"
+                )
+            }
+        }
+
+        func purge(_ change: (inout StaleFilter) -> Void = { _ in }) async throws -> Int {
+            try await registry.purgeStaleTokens(filter(change), in: activity.scope, by: "admin")
+        }
+    }
+
+    @Test func whatIsConfirmedIsNotStale() async throws {
+        let life = try await Life.make()
+        #expect(try await life.stale().isEmpty)
+        #expect(try await life.stale { $0.unconfirmedFor = .seconds(60) }.isEmpty)
+    }
+
+    @Test func unconfirmedByTheKindsOwnPatienceOrTheOneAskedFor() async throws {
+        let life = try await Life.make()
+        try await life.age("3 hours")
+        #expect(try await life.stale().map(\.kind) == [.update])
+        #expect(try await life.stale { $0.unconfirmedFor = .seconds(3600) }.map(\.kind) == [.update, .start, .device])
+        #expect(try await life.stale { $0.unconfirmedFor = .seconds(4 * 3600) }.isEmpty)
+        try await life.age("4 days")
+        let all = try await life.stale()
+        #expect(all.map(\.kind) == [.update, .start, .device])
+        #expect(all.map(\.reasons) == [[.unconfirmed], [.unconfirmed], [.unconfirmed]])
+        #expect(all[0].unconfirmedFor >= .seconds(4 * 86_400))
+        #expect(try await life.stale { $0.kind = .start }.map(\.attributesType) == ["Delivery"])
+        #expect(try await life.stale { $0.attributesType = TestInstallation.types[1] }.map(\.kind) == [.update])
+        #expect(try await life.stale { $0.reason = .flapping }.isEmpty)
+    }
+
+    @Test func pastItsExpiryUntilSwept() async throws {
+        let life = try await Life.make()
+        try await life.activity.database.run(
+            "UPDATE activities SET started_at = now() - interval '9 hours', expires_at = now() - interval '1 hour'"
+        )
+        #expect(try await life.stale().map(\.reasons) == [[.expired]])
+        _ = try await life.registry.sweep(.expiry, limit: 100, in: life.activity.scope)
+        #expect(try await life.stale().isEmpty)
+    }
+
+    @Test func quarantinedByAnIndexAndAmongOthers() async throws {
+        let life = try await Life.make()
+        for number in 1...3 {
+            let report = FeedbackReport(token: .sample(number), status: 400, reason: "DeviceTokenNotForTopic")
+            _ = try await life.registry.apply([report], in: life.activity.scope, by: "sender")
+        }
+        for reason in [nil, StaleReason.quarantined] {
+            let found = try await life.stale { $0.reason = reason }
+            #expect(found.map(\.kind) == [.update, .start, .device])
+            #expect(
+                found.allSatisfy { $0.reasons == [.quarantined] && $0.quarantineReason == "DeviceTokenNotForTopic" }
+            )
+        }
+        // A later claim ends it.
+        try await life.activity.register(1, at: .minutesAgo(-1))
+        #expect(try await life.stale { $0.reason = .quarantined }.map(\.kind) == [.start, .device])
+    }
+
+    @Test func clonesFlap() async throws {
+        let life = try await Life.make()
+        try await life.phone.register(12, at: .minutesAgo(10))
+        try await life.phone.register(2, at: .minutesAgo(5))
+        let found = try await life.stale()
+        #expect(found.map(\.kind) == [.start, .device] && found.allSatisfy { $0.reasons == [.flapping] })
+    }
+
+    @Test func whatIsDeadOrOfAnotherIsNotStale() async throws {
+        let life = try await Life.make()
+        try await life.activity.another("thief").register(1, at: .minutesAgo(5))
+        _ = try await life.registry.apply(
+            [FeedbackReport(token: .sample(2), status: 410)],
+            in: life.activity.scope,
+            by: "sender"
+        )
+        try await life.phone.delete(device, at: .minutesAgo(1))
+        try await life.age("9 days")
+        #expect(try await life.stale().map(\.activityID) == ["thief"])
+    }
+
+    @Test func pagesGoOnWhereTheyEnded() async throws {
+        let life = try await Life.make()
+        for number in 10..<40 { try await life.activity.another("a-\(number)").register(number, at: .minutesAgo(5)) }
+        try await life.age("9 days")
+        var (found, position): ([StaleToken], StalePosition?) = ([], .start)
+        while let start = position {
+            let page = try await life.registry.staleTokens(after: start, limit: 7, in: life.activity.scope)
+            #expect(page.items.count <= 7)
+            found += page.items
+            position = page.next
+        }
+        #expect(found.count == 33 && Set(found.map { [$0.kind.name, "\($0.number)"] }).count == 33)
+    }
+
+    // MARK: Purge
+
+    @Test func dryRunCountsAndChangesNothing() async throws {
+        let life = try await Life.make()
+        try await life.age("9 days")
+        let counts = try await life.registry.countStaleTokens(in: life.activity.scope)
+        #expect(counts.total == 3 && counts.isComplete && counts.sample.count == 3)
+        #expect(counts.entries.map(\.count) == [1, 1, 1])
+        #expect(try await life.activity.currentToken() == .sample(1))
+        #expect(try await life.phone.token() == .sample(2))
+    }
+
+    @Test func purgeDropsAndALaterObservationBringsBack() async throws {
+        let life = try await Life.make()
+        try await life.age("9 days")
+        #expect(try await life.purge { $0.kind = .update } == 1)
+        #expect(try await life.activity.currentToken() == nil)
+        #expect(try await life.activity.record()?.answer.state == .active)
+        #expect(try await life.activity.events() == ["registered", "purged"])
+        #expect(try await life.activity.retired() == ["purged"])
+        #expect(try await life.phone.token() == .sample(2))
+        #expect(try await life.purge() == 2)
+        #expect(try await life.phone.token() == nil)
+        #expect(try await life.phone.token(in: device) == nil)
+        #expect(try await life.phone.events().suffix(2) == ["purged", "purged"])
+        #expect(try await life.purge() == 0)
+        // What was observed before stays away, and is told so.
+        let again = await life.activity.problem { try await life.activity.register(1, at: .minutesAgo(21)) }
+        #expect(again?.code == .tokenUnregistered && again?.activity?.reason == "purged")
+        #expect(await life.phone.problem { try await life.phone.register(2, at: .minutesAgo(21)) }?.code == .superseded)
+        // A later observation brings back.
+        #expect(try await life.activity.register(1, at: .minutesAgo(10)).outcome == .reactivated)
+        #expect(try await life.activity.currentToken() == .sample(1))
+        #expect(try await life.phone.register(2, at: .minutesAgo(10)).outcome == .reactivated)
+        // Without a time, a start or device token counts as observed now.
+        #expect(try await life.phone.register(3, in: device, at: nil).outcome == .reactivated)
+        #expect(try await life.stale().isEmpty)
+    }
+
+    /// Another who has the same start token, and said so later, keeps it.
+    @Test func purgeSaysNothingOfOtherHolders() async throws {
+        let life = try await Life.make()
+        let other = life.phone.another(2)
+        try await life.age("9 days")
+        try await other.register(2, at: .minutesAgo(5))
+        #expect(try await life.purge { $0.kind = .start } == 1)
+        #expect(try await life.phone.token() == nil)
+        #expect(try await other.token() == .sample(2))
+    }
+
+    /// R0: a purge and the observations around it, in any order.
+    @Test func purgeAndFeedbackKeepTheGreatestTime() async throws {
+        let life = try await Life.make()
+        try await life.age("9 days")
+        #expect(try await life.purge { $0.kind = .update } == 1)
+        // APNs says so too, of a later time: from then on that is the reason.
+        let report = FeedbackReport(token: .sample(1), status: 410, reason: "Unregistered", timestamp: .minutesAgo(5))
+        _ = try await life.registry.apply([report], in: life.activity.scope, by: "sender")
+        #expect(try await life.activity.record()?.answer.reason == "unregistered")
+        let late = await life.activity.problem { try await life.activity.register(1, at: .minutesAgo(10)) }
+        #expect(late?.code == .tokenUnregistered && late?.activity?.reason == "unregistered")
+        #expect(try await life.activity.register(1, at: .minutesAgo(1)).outcome == .reactivated)
+    }
+
+    /// Clients confirm while an admin purges: whoever was confirmed with a later time is handed out in the end.
+    @Test func purgeAgainstConfirmations() async throws {
+        let root = try await TestActivity.make()
+        let registry = root.database.registry
+        let activities = (0..<60).map { root.another("a-\($0)") }
+        for (number, activity) in activities.enumerated() { try await activity.register(number, at: .minutesAgo(30)) }
+        try await root.database.run("UPDATE activities SET confirmed_at = now() - interval '3 hours'")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { _ = try await registry.purgeStaleTokens(in: root.scope, by: "admin") }
+            for (number, activity) in activities.enumerated() where number.isMultiple(of: 2) {
+                group.addTask { _ = try await activity.register(number, at: .minutesAgo(1)) }
+            }
+            try await group.waitForAll()
+        }
+        for (number, activity) in activities.enumerated() {
+            let expected: PushToken? = number.isMultiple(of: 2) ? .sample(number) : nil
+            #expect(try await activity.currentToken() == expected, "\(number)")
+        }
+    }
+}
