@@ -28,6 +28,11 @@ import Testing
         #expect(changes([:]).0 == AppChanges())
         #expect(changes(["name": .null, "aliasRules": .null, "jwt": .null]).0 == AppChanges())
         #expect(changes(["jwt": [:]]).0.jwt == JSONObject())
+        let keys: JSONValue = ["keys": []]
+        let settings: JSONValue = [
+            "issuer": "i", "audience": "a", "jwks": keys, "jwksUrl": .null, "subjectClaim": .null,
+        ]
+        #expect(changes(["jwt": settings]).0.jwt == ["issuer": "i", "audience": "a", "jwks": keys])
     }
 
     @Test(

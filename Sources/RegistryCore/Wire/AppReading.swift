@@ -56,7 +56,7 @@ extension AppChanges {
 }
 
 extension AppChanges {
-    /// Checks `{issuer, audience, jwksUrl | jwks, subjectClaim}` and keeps it as it is; `{}` stands for no JWTs.
+    /// Checks `{issuer, audience, jwksUrl | jwks, subjectClaim}` and keeps it as it is but for nulls; `{}` stands for no JWTs.
     private static func jwt(_ json: inout JSONReader) -> JSONObject? {
         guard !json.object.isEmpty else { return JSONObject() }
         _ = json.string("issuer", text)
@@ -69,7 +69,7 @@ extension AppChanges {
         if json.faults.isEmpty, (url == nil) == (keys == nil) {
             json.fault(nil, "must hold either jwksUrl or jwks")
         }
-        return json.object
+        return JSONObject(json.object.filter { !$0.value.isNull }.map { ($0.key, $0.value) })
     }
 
     private static func text(_ text: String) throws(JSONFaultReason) -> String {
