@@ -12,7 +12,7 @@ import Testing
 
     /// Two events an activity, of which one in a hundred is of a rare type, and one activity in fifty unconfirmed.
     private static func make(_ count: Int) async throws -> (TestDatabase, Scope) {
-        let database = try await TestDatabase.make()
+        let database = try await TestDatabase.make(requestTimeout: .seconds(900))
         let scope = try await database.scope()
         try await PlanTests.fill(database, scope, count: count)
         try await database.pool.withSession { session in
@@ -99,6 +99,12 @@ import Testing
         #expect(statistics.isEstimated)
         let active = try #require(statistics.activities["active"])
         #expect((380_000...420_000).contains(active), "\(active)")
+        // Exact it would be exactly that.
+        #expect(active != 400_000)
+        for tokens in statistics.tokens where tokens.kind != .device {
+            let count = tokens.kind == .update ? 400_000 : 266_668
+            #expect((count * 95 / 100...count * 105 / 100).contains(tokens.count), "\(tokens.kind) \(tokens.count)")
+        }
         let dropped = statistics.steps.compactMap { $0.counts["dropped"] }.reduce(0, +)
         #expect(dropped == 4_000)
         let registered = statistics.steps.compactMap { $0.counts["registered"] }.reduce(0, +)

@@ -25,7 +25,8 @@ struct StatisticsStatements {
         """
         SELECT q.name, coalesce((SELECT sum(CASE WHEN c.reltuples >= 0 THEN greatest(c.reltuples::float8, 0)
                 ELSE pg_relation_size(c.oid) / 300.0 END)::float8
-            FROM pg_partition_tree(q.name::regclass) p JOIN pg_class c ON c.oid = p.relid WHERE p.isleaf), 0)
+            FROM pg_class c WHERE c.relkind = 'r' AND (c.oid = q.name::regclass
+                OR c.oid IN (SELECT p.relid FROM pg_partition_tree(q.name::regclass) p))), 0)
         FROM unnest(\(tables)) AS q (name)
         """
     }
