@@ -68,12 +68,6 @@ struct RegistryService: Service {
         configuration.trustedProxies = settings.trustedProxies
         configuration.sweepInterval = settings.sweepInterval
         configuration.limits.connections = OpenFiles.makeRoom(for: configuration.limits.connections)
-        if configuration.isInTheClear {
-            logger.warning(
-                "listening without TLS on an address that others reach: keys and tokens travel readably",
-                metadata: ["remedy": "--tls-cert and --tls-key, or a proxy that ends TLS, named by --trusted-proxies"]
-            )
-        }
         var serverLogger = logger
         // The server announces itself at level info; that line is ours, with the address.
         if logger.logLevel == .info { serverLogger.logLevel = .notice }
@@ -81,7 +75,10 @@ struct RegistryService: Service {
             registry: database.registry,
             configuration: configuration,
             logger: serverLogger,
-            onServing: { [settings] in Self.announce(settings.address(port: $0)) }
+            onServing: { [settings, configuration] port in
+                Self.announce(settings.address(port: port))
+                if configuration.isInTheClear { Self.warnOfListeners(logger) }
+            }
         )
         do {
             try await application.run()
@@ -98,6 +95,13 @@ struct RegistryService: Service {
     // Programs wait for this line, so it is written whatever the log level.
     private static func announce(_ address: String) {
         Logger.lines(level: .info).info("accepting requests", metadata: ["addresses": .array([.string(address)])])
+    }
+
+    private static func warnOfListeners(_ logger: Logger) {
+        logger.warning(
+            "others reach this address, and there is no TLS: keys and tokens travel readably",
+            metadata: ["remedy": "--tls-cert and --tls-key, or a proxy that ends TLS, named by --trusted-proxies"]
+        )
     }
 }
 
