@@ -28,7 +28,8 @@ extension Registry {
         let statements = AuditEventStatements(filter: filter, scope: scope)
         return try await read { session in
             guard !statements.isIndexed else {
-                let rows = try session.execute(statements.page(before: number ?? .max, limit: limit + 1)).rows
+                let page = statements.page(before: number ?? .max, limit: limit + 1)
+                let rows = try session.pipeline([AuditEventStatements.preferIndexes, page])[1].rows
                 return Self.page(try rows.map { try AuditEvent($0) }, limit: limit)
             }
             return try Self.search(statements, before: number, limit: limit, session)

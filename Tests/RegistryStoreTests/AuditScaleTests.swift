@@ -132,8 +132,14 @@ import Testing
         }
         let statements: [SQL] =
             [explain.activities(after: .start, limit: 100), explain.tokens(installations: 50), explain.notes] + stale
-            + events.map { $0.page(before: .max, limit: 100) }
             + [trail.stretch(before: 150_000, count: 2000), trail.page(from: 148_000, before: 150_000, limit: 100)]
+        for page in events.map({ $0.page(before: .max, limit: 100) }) {
+            let plan = try await database.pool.withSession { session in
+                try session.pipeline([AuditEventStatements.preferIndexes, "EXPLAIN \(sql: page)"])[1].rows
+                    .map { try $0.column(0, as: String.self) }.joined(separator: "\n")
+            }
+            #expect(!plan.contains("Seq Scan"), "\(page.text)\n\(plan)")
+        }
         for statement in statements {
             let plan = try await PlanTests.plan(of: statement, in: database)
             let small = ["apps", "token_kinds"]

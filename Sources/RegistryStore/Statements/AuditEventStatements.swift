@@ -26,6 +26,10 @@ struct AuditEventStatements {
         e.token_fingerprint
         """
 
+    /// For the rest of the transaction tables are not read whole. What the summary of the trail saves, the planner
+    /// judges by how sorted a column is, and hashes are not.
+    static let preferIndexes: SQL = "SELECT set_config('enable_seqscan', 'off', true)"
+
     /// The page of what an index finds. It is found whole before it is put in order: else the planner would rather go
     /// through the trail from its end.
     func page(before number: Int64, limit: Int) -> SQL {
