@@ -76,6 +76,17 @@ import Testing
         #expect(try await activity.currentToken() == nil)
     }
 
+    /// A token that came back after it was retired is a current one like any other.
+    @Test func refreshWithoutTimeEndsTheQuarantineOfATokenThatCameBack() async throws {
+        let activity = try await TestActivity.make()
+        try await activity.register(1, at: minute(0))
+        try await activity.register(2, at: minute(1))
+        try await activity.register(1, at: minute(2))
+        #expect(try await activity.report(1, 400, "BadDeviceToken") == .quarantined)
+        #expect(try await activity.register(1, at: nil).outcome == .reactivated)
+        #expect(try await activity.currentToken() == .sample(1))
+    }
+
     @Test func laterClaimOfTheSameValueBringsItBack() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: minute(0))

@@ -64,7 +64,7 @@ struct RegistrationStatements {
         let times: SQL =
             batch.needsReceiptOrder
             ? Self.receiptTimes
-            : "q.observed_at AS claimed_at, q.observed_at AS token_claimed_at, q.observed_at AS given_at"
+            : "q.observed_at AS claimed_at, false AS ends_quarantine, q.observed_at AS given_at"
         return """
             SELECT q.*, sha256(q.token) AS token_digest, clock.received_at, \(sql: times),
                 least(coalesce(q.started_at, q.observed_at, clock.received_at), clock.received_at) AS said_started_at
@@ -80,11 +80,9 @@ struct RegistrationStatements {
         CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at \
         WHEN known.token_digest = sha256(q.token) THEN known.token_observed_at \
         ELSE coalesce(retired.observed_at, clock.received_at) END AS claimed_at, \
-        CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at \
-        WHEN known.token_digest = sha256(q.token) \
-        AND NOT \(unescaped: QuarantineStatements.isEndedByReceipt(of: "known", claimedAt: "token_claimed_at")) \
-        THEN known.token_observed_at \
-        ELSE coalesce(retired.observed_at, clock.received_at) END AS token_claimed_at, \
+        q.observed_at IS NULL AND known.token_digest = sha256(q.token) \
+        AND \(unescaped: QuarantineStatements.isEndedByReceipt(of: "known", claimedAt: "token_claimed_at")) \
+        AS ends_quarantine, \
         CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at \
         WHEN known.token_digest <> sha256(q.token) THEN coalesce(retired.observed_at, clock.received_at) \
         ELSE clock.received_at END AS given_at
@@ -113,7 +111,8 @@ struct RegistrationStatements {
         )
         SELECT app.app_number, \(environment)::apns_environment, r.activity_id, r.token, r.token_digest,
             CASE WHEN r.token IS NOT NULL THEN r.claimed_at END,
-            CASE WHEN r.token IS NOT NULL THEN least(r.token_claimed_at, r.received_at) END, r.claimed_at,
+            CASE WHEN r.ends_quarantine THEN r.received_at
+                WHEN r.token IS NOT NULL THEN least(r.claimed_at, r.received_at) END, r.claimed_at,
             r.said_started_at, app.activity_lifetime, r.said_started_at + app.activity_lifetime,
             CASE WHEN r.token IS NOT NULL THEN r.received_at END,
             r.installation_hash, CASE WHEN r.installation_hash IS NOT NULL THEN r.given_at END,
