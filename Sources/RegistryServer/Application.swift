@@ -51,11 +51,13 @@ func makeApplication<Responder: HTTPResponder<ConnectionContext>>(
     let count = ConnectionCount(limits, exempt: configuration.trustedProxies)
     let secure = configuration.tls.map { identity in
         HTTPServerBuilder {
-            CountedChannel(base: try SecureChannel(identity, limits, connections, responder: $0), count: count)
+            let channel = try SecureChannel(identity, limits, connections, responder: $0)
+            return CountedChannel(base: EventLoopChannel(base: channel), count: count)
         }
     }
     let plain = HTTPServerBuilder {
-        CountedChannel(base: HTTP1Channel(responder: $0, configuration: connections), count: count)
+        let channel = HTTP1Channel(responder: $0, configuration: connections)
+        return CountedChannel(base: EventLoopChannel(base: channel), count: count)
     }
     return Application(
         responder: responder,

@@ -73,7 +73,7 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
 }
 
 /// A value that is bound to a statement, in Postgres's binary format.
-public struct PostgresParameter: Sendable {
+public struct PostgresParameter: Sendable, Hashable {
     /// The declared type of the parameter.
     public let type: PostgresType
     /// The encoded value; nil is NULL.

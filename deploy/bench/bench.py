@@ -1,0 +1,56 @@
+"""Runs the measurements of deploy/bench/run and prints one table; see its --help."""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+import cluster
+import services
+from measurements import MEASUREMENTS, Bench
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="deploy/bench/run")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=3)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--sizes", action="store_true")
+    parser.add_argument("--count", type=int, default=1_000_000)
+    parser.add_argument("--json", default=os.path.join(cluster.DIRECTORY, "figures.json"))
+    options = parser.parse_args()
+    chosen = options.only.split(",") if options.only else [name for name in MEASUREMENTS if name != "sizes"]
+    if options.sizes and "sizes" not in chosen:
+        chosen.append("sizes")
+    begin = time.monotonic()
+    with cluster.Cluster() as database:
+        database.prepare(options.count)
+        bench = Bench(database, options)
+        try:
+            for name in chosen:
+                note(f"== {name}")
+                MEASUREMENTS[name](bench)
+        finally:
+            bench.stop()
+    figures = bench.table.rows
+    with open(options.json, "w", encoding="utf-8") as file:
+        json.dump({"machine": machine(), "rounds": options.rounds, "seconds": options.seconds, "rows": figures}, file, indent=1)
+    print(f"\n{machine()}; medians of {options.rounds} runs of {options.seconds:g} s; {time.monotonic() - begin:.0f} s in all")
+    bench.table.print()
+
+
+def machine():
+    with open("/proc/cpuinfo", encoding="utf-8") as lines:
+        model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "unknown CPU")
+    return f"{os.cpu_count()} cores of {model}, load generator and Postgres included"
+
+
+def note(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()

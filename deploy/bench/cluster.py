@@ -1,0 +1,96 @@
+"""A private Postgres, durable as in production, with the registry's schema and seeds."""
+
+import os
+import pwd
+import subprocess
+import sys
+
+DIRECTORY = os.environ.get("BENCH_DIR", "/var/tmp/pushreg-bench")
+HERE = os.path.dirname(os.path.abspath(__file__))
+PUSHREG = os.path.join(DIRECTORY, "bin", "pushreg")
+# What a machine of this size is given; everything that costs durability stays on.
+SETTINGS = {
+    "shared_buffers": "2GB", "max_wal_size": "16GB", "checkpoint_timeout": "30min", "max_connections": "200",
+    "listen_addresses": "", "unix_socket_directories": DIRECTORY, "log_min_messages": "warning",
+    "track_io_timing": "off",
+}
+
+
+def tool(name):
+    found = subprocess.run(["pg_config", "--bindir"], capture_output=True, text=True, check=False).stdout.strip()
+    for directory in [found, *sorted((f"/usr/lib/postgresql/{v}/bin" for v in os.listdir("/usr/lib/postgresql")), reverse=True)]:
+        if directory and os.path.exists(os.path.join(directory, name)):
+            return os.path.join(directory, name)
+    sys.exit(f"{name} is not installed")
+
+
+class Cluster:
+    def __init__(self):
+        self.data = os.path.join(DIRECTORY, "data")
+        # initdb refuses root.
+        self.user = "postgres" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
+        self.url = f"host={DIRECTORY} dbname=postgres user={self.user}"
+
+    def __enter__(self):
+        os.makedirs(DIRECTORY, exist_ok=True)
+        if os.geteuid() == 0:
+            os.chown(DIRECTORY, pwd.getpwnam(self.user).pw_uid, -1)
+        if not os.path.exists(os.path.join(self.data, "PG_VERSION")):
+            self.as_user(tool("initdb"), "-D", self.data, "-A", "trust", "-U", self.user, "-E", "UTF8", "--locale=C.UTF-8")
+        options = " ".join(f"-c {name}='{value}'" for name, value in SETTINGS.items())
+        log = os.path.join(DIRECTORY, "postgres.log")
+        self.as_user(tool("pg_ctl"), "-D", self.data, "-w", "-t", "300", "-l", log, "-o", options, "start")
+        return self
+
+    def __exit__(self, *_):
+        self.as_user(tool("pg_ctl"), "-D", self.data, "-w", "-m", "fast", "stop")
+
+    def as_user(self, *command):
+        demote = {"user": self.user, "group": pwd.getpwnam(self.user).pw_gid} if os.geteuid() == 0 else {}
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd="/", **demote)
+
+    def psql(self, *arguments, database="bench"):
+        return subprocess.run(
+            [tool("psql"), "-X", "-q", "-v", "ON_ERROR_STOP=1", self.url_of(database), *arguments],
+            check=True, capture_output=True, text=True,
+        ).stdout.strip()
+
+    def url_of(self, database):
+        return self.url.replace("dbname=postgres", f"dbname={database}")
+
+    def prepare(self, count, database="bench", fan_out=True):
+        """Makes the database with the app, a key and the seeds, unless it is there."""
+        exists = self.psql("-Atc", f"SELECT 1 FROM pg_database WHERE datname = '{database}'", database="postgres")
+        if exists and self.psql("-Atc", f"SELECT 1 FROM bench_seeds WHERE count = {count}", database=database) != "1":
+            self.psql("-c", f"DROP DATABASE {database} WITH (FORCE)", database="postgres")
+            exists = ""
+        if exists:
+            # Activities live eight hours; those of an earlier day are young again.
+            self.psql("-c", RENEWAL, database=database)
+            return
+        print(f"filling {database} with {count} activities", file=sys.stderr, flush=True)
+        self.psql("-c", f"CREATE DATABASE {database}", database="postgres")
+        self.pushreg("migrate", database=database)
+        self.pushreg("apps", "create", "com.example.food", database=database)
+        seeds = [("sandbox", 0)] + ([("production", 1)] if fan_out else [])
+        for environment, is_fan_out in seeds:
+            self.psql("-v", f"count={count}", "-v", f"fan_out={is_fan_out}", "-v", f"environment={environment}",
+                      "-f", os.path.join(HERE, "seed.sql"), database=database)
+        self.psql("-c", "VACUUM ANALYZE", database=database)
+        self.psql("-c", f"CREATE TABLE bench_seeds AS SELECT {count} AS count; CHECKPOINT", database=database)
+
+    def key(self, database="bench"):
+        return self.pushreg("keys", "create", "--app", "com.example.food", "--role", "admin", database=database)
+
+    def pushreg(self, *arguments, database="bench"):
+        return subprocess.run(
+            [PUSHREG, *arguments, "--database-url", self.url_of(database)], check=True, capture_output=True, text=True
+        ).stdout.strip()
+
+
+RENEWAL = """
+    SET statement_timeout = 0;
+    UPDATE activities SET started_at = now() - interval '10 minutes',
+        expires_at = now() - interval '10 minutes' + lifetime
+    WHERE expires_at < now() + interval '1 hour' AND ended_at IS NULL AND expiry_recorded_at IS NULL;
+"""

@@ -1,0 +1,230 @@
+"""What is measured: each function runs the service and its peers in turns and adds rows to the table."""
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+import services
+from cluster import DIRECTORY, tool
+from table import Table
+
+CLIENTS = [8, 16, 32, 64]
+
+
+class Bench:
+    def __init__(self, database, options):
+        self.database = database
+        self.options = options
+        self.table = Table()
+        self.key = database.key()
+        self.running = {}
+        self.best_clients = {}
+
+    def service(self, name):
+        if name not in self.running:
+            self.running[name] = getattr(services, "registry" if name == "pushreg" else name)(self.database)
+        return self.running[name]
+
+    def stop(self):
+        for service in self.running.values():
+            service.stop()
+        self.running = {}
+
+    def load(self, name, kind, **options):
+        return services.load(self.service(name), kind, self.key, self.options.seconds, **options)
+
+    def turns(self, **runs):
+        """Runs each in turns, beginning with another one in each round; gives the medians."""
+        names = list(runs)
+        results = {name: [] for name in names}
+        for name in names:
+            if name in ("pushreg", "pgx", "fastapi"):
+                self.service(name)
+        for index in range(self.options.rounds):
+            shift = index % len(names)
+            for name in names[shift:] + names[:shift]:
+                results[name].append(runs[name]())
+        for name in names:
+            print(f"   {name}: {' '.join(f'{value:.0f}' for value in results[name])}", file=sys.stderr, flush=True)
+        return {name: statistics.median(values) for name, values in results.items()}
+
+    def pgbench(self, path):
+        """With the number of clients that is best at it."""
+        if path not in self.best_clients:
+            rates = {n: services.pgbench(self.database, path, 2, n) for n in CLIENTS}
+            self.best_clients[path] = max(rates, key=rates.get)
+        return services.pgbench(self.database, path, self.options.seconds, self.best_clients[path])
+
+
+def hello(bench):
+    rates = bench.turns(
+        pushreg=lambda: bench.load("pushreg", "hello")["rate"], pgx=lambda: bench.load("pgx", "hello")["rate"]
+    )
+    bench.table.add("/livez, 64 connections, /s: Go", rates["pushreg"], rates["pgx"], rates["pushreg"] / rates["pgx"])
+
+
+def compare(bench, kind, what, pgx, fastapi, pgbench):
+    rates = bench.turns(
+        pushreg=lambda: bench.load("pushreg", kind)["rate"],
+        pgx=lambda: bench.load("pgx", kind)["rate"],
+        fastapi=lambda: bench.load("fastapi", kind)["rate"],
+        pgbench=lambda: bench.pgbench(kind),
+    )
+    names = [("pgx", "Go, pgx", pgx), ("fastapi", "FastAPI", fastapi)]
+    names.append(("pgbench", f"pgbench, {bench.best_clients[kind]} clients", pgbench))
+    for name, label, (must, aim) in names:
+        bench.table.add(f"{what}, 64 connections, /s: {label}", rates["pushreg"], rates[name],
+                        rates["pushreg"] / rates[name], must, aim)
+    return rates
+
+
+def resolve(bench):
+    compare(bench, "resolve", "resolve", (1.5, 2.5), (6, 10), (0.65, 1.0))
+
+
+def register(bench):
+    compare(bench, "register", "register", (1.7, 2.5), (6, 8), (1.0, 1.6))
+
+
+def flush(bench):
+    """A commit takes 2 ms: the server sleeps so long before each flush, which others may share."""
+    bench.database.psql("-c", "ALTER SYSTEM SET commit_delay = 2000")
+    bench.database.psql("-c", "ALTER SYSTEM SET commit_siblings = 0")
+    bench.database.psql("-c", "SELECT pg_reload_conf()")
+    try:
+        rates = bench.turns(
+            pushreg=lambda: bench.load("pushreg", "register")["rate"],
+            pgbench=lambda: services.pgbench(bench.database, "register", bench.options.seconds, 8),
+        )
+    finally:
+        bench.database.psql("-c", "ALTER SYSTEM RESET ALL")
+        bench.database.psql("-c", "SELECT pg_reload_conf()")
+    bench.table.add("register, 2 ms flush, /s: pgbench, 8 clients", rates["pushreg"], rates["pgbench"],
+                    rates["pushreg"] / rates["pgbench"], 2.3, 3)
+
+
+def single(bench):
+    for kind in ("resolve", "register"):
+        times = bench.turns(
+            pushreg=lambda: bench.load("pushreg", kind, connections=1)["p50Microseconds"],
+            pgx=lambda: bench.load("pgx", kind, connections=1)["p50Microseconds"],
+        )
+        bench.table.add(f"{kind}, 1 connection, p50 µs: Go", times["pushreg"], times["pgx"],
+                        times["pushreg"] / times["pgx"], 1.0, 0.8, lower_is_better=True)
+
+
+def latency(bench):
+    """At 70 % of what Go can do, so that both can keep up."""
+    rate = 0.7 * statistics.median(bench.load("pgx", "resolve")["rate"] for _ in range(3))
+    times = bench.turns(
+        pushreg=lambda: bench.load("pushreg", "resolve", rate=rate)["p99Microseconds"],
+        pgx=lambda: bench.load("pgx", "resolve", rate=rate)["p99Microseconds"],
+    )
+    bench.table.add(f"resolve at {rate:.0f}/s, p99 µs: Go", times["pushreg"], times["pgx"],
+                    times["pushreg"] / times["pgx"], 1.0, 0.5, lower_is_better=True)
+
+
+def batch(bench):
+    rates = bench.turns(
+        batch=lambda: bench.load("pushreg", "batch", connections=16)["rate"] * 100,
+        single=lambda: bench.load("pushreg", "resolve")["rate"],
+    )
+    bench.table.add("resolve of 100 aliases, keys/s: one by one", rates["batch"], rates["single"],
+                    rates["batch"] / rates["single"], 4, 8)
+
+
+def feedback(bench):
+    rates = bench.turns(
+        feedback=lambda: bench.load("pushreg", "feedback", connections=4, batch=1000)["rate"] * 1000,
+        register=lambda: bench.load("pushreg", "register")["rate"],
+    )
+    bench.table.add("feedback of 1,000, tokens/s: registers/s", rates["feedback"], rates["register"],
+                    rates["feedback"] / rates["register"], 3, 6)
+
+
+def time_of(command, **options):
+    begin = time.monotonic()
+    output = subprocess.run(command, check=True, capture_output=True, text=True, **options).stdout
+    return (time.monotonic() - begin) * 1000, output
+
+
+def stream(bench, name):
+    """Milliseconds until all activities of the one alias have come; the last line says how many there were."""
+    path = "/v1/apps/com.example.food/production/aliases/matchId/m-1/activities"
+    address = bench.service(name).address
+    script = f"curl -sS -N -H 'Accept: application/x-ndjson' -H @- http://{address}{path} | tail -n 1"
+    milliseconds, last = time_of(["bash", "-c", script], input=f"Authorization: Bearer {bench.key}")
+    if f'"count":{bench.options.count}' not in last.replace(" ", ""):
+        raise SystemExit(f"{name}: the stream ended with {last[:200]}")
+    return milliseconds
+
+
+def copy(bench):
+    """psql's COPY of what a page reads, without its end."""
+    def literal(parameter, app):
+        return {
+            "app": f"{app}::bigint", "environment": "'production'::text", "kind": "'matchId'::text",
+            "value": "'m-1'::text", "after": "0::bigint", "limit": "NULL::bigint",
+        }.get(parameter["name"], "NULL")
+
+    query = services.texts("resolve", 1, literal)[0]
+    command = f"COPY ({query}) TO STDOUT (FORMAT binary)"
+    script = '"$0" -X -q "$1" -c "$2" | cat >/dev/null'
+    environment = {**os.environ, "PGOPTIONS": "-c jit=off"}
+    return time_of(["bash", "-c", script, tool("psql"), bench.database.url_of("bench"), command], env=environment)[0]
+
+
+def fan_out(bench):
+    times = bench.turns(
+        pushreg=lambda: stream(bench, "pushreg"), copy=lambda: copy(bench),
+        fastapi=lambda: stream(bench, "fastapi"),
+    )
+    for name, label, must, aim in (("copy", "psql COPY binary", 0.9, 1.0), ("fastapi", "FastAPI", 2.5, 5)):
+        bench.table.add(f"fan-out of {bench.options.count:,}, ms: {label}", times["pushreg"], times[name],
+                        times[name] / times["pushreg"], must, aim)
+
+
+def memory(bench):
+    """The highest of services of their own, after the hot paths and after a fan-out."""
+    def hot_paths():
+        for kind in ("resolve", "register"):
+            bench.load("memory", kind)
+
+    for what, run in (("hot paths", hot_paths), ("a fan-out", lambda: stream(bench, "memory"))):
+        service = bench.running["memory"] = services.registry(bench.database, "pushreg-memory")
+        run()
+        highest = service.memory()[1]
+        bench.table.add(f"resident memory, {what}, MiB", highest, None, highest, 60, 40, lower_is_better=True)
+        service.stop()
+    del bench.running["memory"]
+
+
+def sizes(bench):
+    """Resolve in databases of several sizes."""
+    counts = {"s": 10_000, "m": bench.options.count}
+    if bench.options.sizes:
+        counts["l"] = 10_000_000
+    running = {}
+    for name, count in counts.items():
+        database = "bench" if name == "m" else f"bench_{count}"
+        if name != "m":
+            bench.database.prepare(count, database, fan_out=False)
+        key = bench.database.key(database)
+        running[name] = (services.registry(bench.database, f"pushreg-{count}", url=bench.database.url_of(database)), key, count)
+    rates = bench.turns(**{
+        name: (lambda s=s, k=k, c=c: services.load(s, "resolve", k, bench.options.seconds, count=c)["rate"])
+        for name, (s, k, c) in running.items()
+    })
+    for service, _, _ in running.values():
+        service.stop()
+    for name in list(counts)[1:]:
+        bench.table.add(f"resolve with {counts[name]:,} activities, /s: with 10,000", rates[name], rates["s"],
+                        rates[name] / rates["s"], 0.75, 0.9)
+
+
+MEASUREMENTS = {
+    "hello": hello, "resolve": resolve, "register": register, "single": single, "latency": latency, "batch": batch,
+    "feedback": feedback, "flush": flush, "fan-out": fan_out, "memory": memory, "sizes": sizes,
+}
