@@ -65,7 +65,7 @@ private struct Sample {
         let app = App(
             number: 1_000_001,
             bundleID: try BundleID("com.example.food"),
-            settings: AppSettings(eventRetention: .seconds(1_000_002)),
+            settings: AppSettings(tombstoneRetention: .seconds(1_000_005), eventRetention: .seconds(1_000_002)),
             createdAt: .distantPast,
             updatedAt: .distantPast
         )
@@ -101,6 +101,7 @@ private struct Sample {
         [
             PostgresParameter(scope.app.number): "app",
             PostgresParameter(scope.environment.rawValue): "environment",
+            PostgresParameter(scope.app.settings.tombstoneRetention): "tombstoneRetention",
             PostgresParameter(scope.app.settings.eventRetention): "eventRetention",
             PostgresParameter(alias.kind): "kind",
             PostgresParameter(alias.value): "value",

@@ -120,7 +120,7 @@ EXPRESSIONS = {
     "activityId": "ARRAY['a-' || :n::text]", "observedAt": "ARRAY[now()]", "who": "ARRAY['pgbench'::text]",
     "token": "ARRAY[decode(lpad(to_hex(:r::bigint), 16, '0') || repeat('cd', 72), 'hex')]",
     "aliases": "ARRAY[jsonb_build_object('orderId', jsonb_build_array('o-' || :n::text))]",
-    "eventRetention": "'90 days'::interval",
+    "tombstoneRetention": "'7 days'::interval", "eventRetention": "'90 days'::interval",
 }
 ARRAYS = {1000: "boolean[]", 1001: "bytea[]", 1009: "text[]", 1185: "timestamptz[]", 3807: "jsonb[]"}
 

@@ -54,9 +54,9 @@ async def lifespan(_):
     state["pool"] = await asyncpg.create_pool(os.environ["DATABASE"], min_size=8, max_size=8, server_settings=settings)
     async with state["pool"].acquire() as connection:
         row = await connection.fetchrow(
-            "SELECT app_number, event_retention FROM apps WHERE bundle_id = 'com.example.food'"
+            "SELECT app_number, tombstone_retention, event_retention FROM apps WHERE bundle_id = 'com.example.food'"
         )
-        state["fixed"] = {"app": row[0], "eventRetention": row[1]}
+        state["fixed"] = {"app": row[0], "tombstoneRetention": row[1], "eventRetention": row[2]}
         keys = await connection.fetch("SELECT key_id, secret_digest FROM api_keys WHERE revoked_at IS NULL")
         state["keys"] = dict(map(tuple, keys))
     yield

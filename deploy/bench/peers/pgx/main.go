@@ -37,7 +37,7 @@ func (s *statement) arguments(v values) []interface{} {
 	arguments := make([]interface{}, len(s.Parameters))
 	for index, parameter := range s.Parameters {
 		if parameter.Name == "none" {
-			arguments[index] = []*string{nil}
+			arguments[index] = "{NULL}"
 		} else {
 			arguments[index] = v[parameter.Name]
 		}

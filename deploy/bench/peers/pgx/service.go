@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"encoding/json"
+	"log"
 	"net/http"
 	"net/url"
 	"strings"
@@ -21,18 +22,17 @@ type service struct {
 	pool       *pgxpool.Pool
 	statements map[string][]*statement
 	app        int64
-	retention  interface{}
+	tombstones string
+	retention  string
 	// Digests of the keys' secrets by id.
 	keys map[string][]byte
 }
 
 func (s *service) readApp(ctx context.Context) error {
-	var retention time.Duration
-	row := s.pool.QueryRow(ctx, "SELECT app_number, event_retention FROM apps WHERE bundle_id = 'com.example.food'")
-	if err := row.Scan(&s.app, &retention); err != nil {
+	row := s.pool.QueryRow(ctx, "SELECT app_number, tombstone_retention::text, event_retention::text FROM apps WHERE bundle_id = 'com.example.food'")
+	if err := row.Scan(&s.app, &s.tombstones, &s.retention); err != nil {
 		return err
 	}
-	s.retention = retention
 	s.keys = map[string][]byte{}
 	rows, err := s.pool.Query(ctx, "SELECT key_id, secret_digest FROM api_keys WHERE revoked_at IS NULL")
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *service) route(writer http.ResponseWriter, request *http.Request) {
 
 // run sends the statements of a path in one round trip and one transaction.
 func (s *service) run(ctx context.Context, path string, v values) pgx.BatchResults {
-	v["app"], v["environment"], v["eventRetention"] = s.app, "sandbox", s.retention
+	v["app"], v["environment"], v["tombstoneRetention"], v["eventRetention"] = s.app, "sandbox", s.tombstones, s.retention
 	batch := &pgx.Batch{}
 	for _, statement := range s.statements[path] {
 		batch.Queue(statement.SQL, statement.arguments(v)...)
@@ -162,7 +162,8 @@ func (s *service) register(writer http.ResponseWriter, request *http.Request, id
 	})
 	// Nothing is answered before the batch is closed: only then is it committed.
 	status, problem, value := readRegistration(results, id, len(s.statements["register"]))
-	if results.Close() != nil {
+	if err := results.Close(); err != nil {
+		log.Print(err)
 		fail(writer, http.StatusServiceUnavailable, "unavailable")
 	} else if problem != "" {
 		fail(writer, status, problem)
@@ -182,6 +183,7 @@ func readRegistration(results pgx.BatchResults, id string, statements int) (int,
 		&value.ConfirmedAt, &value.ExpiresAt, &value.Revision, &value.State, &serverTime, &running, &claimedAt,
 		&previousClaimedAt)
 	if err != nil {
+		log.Print(err)
 		return http.StatusServiceUnavailable, "unavailable", nil
 	}
 	var owner *string
@@ -189,6 +191,7 @@ func readRegistration(results pgx.BatchResults, id string, statements int) (int,
 	var ofInstallation, purged bool
 	err = results.QueryRow().Scan(&digest, &owner, &deadAt, &quarantinedAt, &ofInstallation, &purged)
 	if err != nil {
+		log.Print(err)
 		return http.StatusServiceUnavailable, "unavailable", nil
 	}
 	for statement := 2; statement < statements; statement++ {
