@@ -29,6 +29,12 @@ final class AppDirectory: Sendable {
         lookups = Mutex(TokenBucket(rate: rate, capacity: rate, at: clock.uptime()))
     }
 
+    /// The app if it is known without asking Postgres.
+    func known(_ bundleID: BundleID) -> App? {
+        let entry = entries.withLock { $0[bundleID] }
+        return entry.flatMap { $0.expiry > ContinuousClock.now ? $0.app : nil }
+    }
+
     /// The app, or nil when there is none.
     ///
     /// - Parameter isAuthenticated: whether the caller is known; others cannot have any number of names looked up.

@@ -57,7 +57,10 @@ func makeApplication<Responder: HTTPResponder<ConnectionContext>>(
     }
     let plain = HTTPServerBuilder {
         let channel = HTTP1Channel(responder: $0, configuration: connections)
-        return CountedChannel(base: EventLoopChannel(base: channel), count: count)
+        return CountedChannel(
+            base: EventLoopChannel(base: channel, direct: responder as? RegistryResponder),
+            count: count
+        )
     }
     return Application(
         responder: responder,

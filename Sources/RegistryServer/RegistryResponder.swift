@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import Logging
+import NIOCore
 import RegistryCore
 import RegistryStore
 
@@ -9,12 +10,12 @@ import RegistryStore
 /// The order is that of the contract: path, host, route, method, credentials, app, role, body, and then the call itself.
 /// Postgres is not asked before the stage that needs it.
 struct RegistryResponder: HTTPResponder {
-    private let registry: Registry
-    private let access: AccessState
-    private let rateLimits: RateLimits
-    private let addresses: ClientAddress
-    private let bodies: BodyReader
-    private let feedback: FeedbackRecorder
+    let registry: Registry
+    let access: AccessState
+    let rateLimits: RateLimits
+    let addresses: ClientAddress
+    let bodies: BodyReader
+    let feedback: FeedbackRecorder
     private let routes = RouteTable(Route.all)
 
     init(registry: Registry, configuration: ServerConfiguration, clock: ServiceClock = .system, logger: Logger) {
@@ -48,12 +49,12 @@ struct RegistryResponder: HTTPResponder {
     }
 
     /// A request whose route is known.
-    private struct Located {
+    struct Located {
         let target: RequestTarget
         let match: RouteTable.Match
     }
 
-    private func locate(_ head: HTTPRequest) throws -> Located {
+    func locate(_ head: HTTPRequest) throws -> Located {
         try access.authenticator.checkHost(of: head)
         let target = try RequestTarget(head.path ?? "")
         return Located(target: target, match: try routes.match(head.method, target.parts))
@@ -64,7 +65,12 @@ struct RegistryResponder: HTTPResponder {
         let principal = try await findPrincipal(for: located.match, request.headers)
         let place = try await findPlace(of: located.match, for: principal)
         try route.access.check(principal)
-        let standing = try countRequest(of: principal, to: route, request, context)
+        let standing = try countRequest(
+            of: principal,
+            to: route,
+            request.headers,
+            from: context.channel.remoteAddress
+        )
         let call = Call(
             registry: registry,
             access: access,
@@ -86,7 +92,8 @@ struct RegistryResponder: HTTPResponder {
         case (.plain(let action), _): return try await action(call)
         case (.app(let action), .app(let app)): return try await action(AppCall(call: call, app: app))
         case (.scoped(let action), .scope(let scope)): return try await action(ScopedCall(call: call, scope: scope))
-        case (.app, _), (.scoped, _): throw Problem.unknownApp
+        case (.hot(let action), .scope(let scope)): return try await action(ScopedCall(call: call, scope: scope)).answer
+        case (.app, _), (.scoped, _), (.hot, _): throw Problem.unknownApp
         }
     }
 
@@ -120,7 +127,7 @@ extension RegistryResponder {
         switch match.route.action {
         case .plain: return .none
         case .app: return .app(try await findApp(name))
-        case .scoped:
+        case .scoped, .hot:
             guard let environment = match.parameters["environment"].flatMap(APNSEnvironment.init(rawValue:)) else {
                 throw Problem.unknownApp
             }
@@ -129,15 +136,14 @@ extension RegistryResponder {
     }
 
     /// Probes of load balancers and the like are not counted.
-    private func countRequest(
+    func countRequest(
         of principal: Principal,
         to route: Route,
-        _ request: Request,
-        _ context: ConnectionContext
+        _ fields: HTTPFields,
+        from remote: SocketAddress?
     ) throws -> RateLimiter.Standing? {
         guard route.access != .everyone else { return nil }
-        let address = addresses.find(IPAddress(context.channel.remoteAddress), request.headers)
-        return try rateLimits.count(principal, from: address)
+        return try rateLimits.count(principal, from: addresses.find(IPAddress(remote), fields))
     }
 
     private func findApp(_ name: String) async throws -> App {
@@ -148,7 +154,7 @@ extension RegistryResponder {
     }
 
     /// What the log says of a request: its template and never its path, which may hold an installation's id.
-    private static func summary(
+    static func summary(
         _ method: HTTPRequest.Method,
         _ located: Located?,
         _ answer: Answer,

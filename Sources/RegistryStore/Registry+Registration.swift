@@ -26,6 +26,30 @@ extension Registry {
         )
     }
 
+    /// Registers as ``register(_:as:in:by:claimant:)`` does, for a caller who has no task that could wait.
+    ///
+    /// - Parameters:
+    ///   - executor: where to go on while others' requests are waited for; nil is Swift's own pool.
+    ///   - complete: told the answer or the problem, once, on any thread.
+    public func register(
+        _ registration: ActivityRegistration,
+        as id: ActivityID,
+        in scope: Scope,
+        by who: String,
+        claimant: Claimant,
+        on executor: (any TaskExecutor)?,
+        complete: @escaping @Sendable (Result<RegistrationAnswer, Problem>) -> Void
+    ) {
+        let request = RegistrationRequest(
+            id: id.rawValue,
+            registration: registration,
+            who: who,
+            claimant: claimant,
+            scope: scope
+        )
+        registrations.submit(request, on: executor, complete: complete)
+    }
+
     /// Merges registrations in the order given, through as few round trips as repeated activities and tokens allow.
     ///
     /// - Parameter run: runs statements in one round trip, inside of the transaction that all of them belong to when
@@ -100,8 +124,8 @@ struct RegistrationRequest: Sendable {
                 var batch = RegistrationBatch(isGuarded: first.isGuarded)
                 return candidates.map { $0.scope.sharesStatements(with: first.scope) && batch.add($0) }
             },
-            perform: { requests in
-                try await units.write { session in
+            perform: { lane in
+                try await units.serve(lane, .ifSafe) { session, requests in
                     try Registry.merge(requests, in: requests[0].scope) { try session.pipeline($0) }
                 }
             }

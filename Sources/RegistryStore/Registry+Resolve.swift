@@ -39,6 +39,23 @@ extension Registry {
         return try await read { try ResolveRequest.find(alias, after: number, limit: limit, in: scope, $0) }
     }
 
+    /// The first page of an alias, for a caller who has no task that could wait.
+    ///
+    /// - Parameters:
+    ///   - limit: at most 1001, one more than a page may have.
+    ///   - executor: where to go on while others' requests are waited for; nil is Swift's own pool.
+    ///   - complete: told the page or the problem, once, on any thread.
+    public func firstPage(
+        of alias: Alias,
+        limit: Int,
+        in scope: Scope,
+        on executor: (any TaskExecutor)?,
+        complete: @escaping @Sendable (Result<AliasPage, Problem>) -> Void
+    ) {
+        let request = ResolveRequest(alias: alias, limit: limit, scope: scope)
+        resolutions.submit(request, on: executor, complete: complete)
+    }
+
     /// The activities that many aliases name, in the order asked, at most `limitPerAlias` of each.
     public func resolve(_ aliases: [Alias], limitPerAlias: Int, in scope: Scope) async throws -> [ResolvedAlias] {
         let found = try await read { try ResolveRequest.find(aliases, limit: limitPerAlias + 1, in: scope, $0) }
@@ -85,9 +102,9 @@ struct ResolveRequest: Sendable {
                 guard let first = candidates.first else { return [] }
                 return candidates.map { $0.scope.sharesStatements(with: first.scope) && $0.limit == first.limit }
             },
-            perform: { requests in
-                let (limit, scope) = (requests[0].limit, requests[0].scope)
-                return try await units.read { session in
+            perform: { lane in
+                try await units.serve(lane, .idempotentRead) { session, requests in
+                    let (limit, scope) = (requests[0].limit, requests[0].scope)
                     guard requests.count > 1 else {
                         return [.success(try find(requests[0].alias, after: 0, limit: limit, in: scope, session))]
                     }

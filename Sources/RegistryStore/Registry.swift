@@ -54,6 +54,29 @@ struct UnitsOfWork: Sendable {
         try await run(.idempotentRead, body)
     }
 
+    /// How long a lane keeps a connection before others may have it, and errors a new time to be tried again in.
+    private static let tenure = Duration.seconds(1)
+
+    /// Does the batches of a lane, one after the other, on one connection's own thread: between two of them nobody waits
+    /// for another thread.
+    ///
+    /// What fails, fails the batch that is under way; those before it have been answered.
+    func serve<Request, Answer>(
+        _ lane: Batcher<Request, Answer>.Lane,
+        _ retry: RetryPolicy,
+        _ body: @escaping @Sendable (borrowing PostgresSession, [Request]) throws -> [Result<Answer, Problem>]
+    ) async throws {
+        let timeout = pool.requestTimeout
+        try await run(retry) { session in
+            // Where the closure is run again, the lane's batch is the one that failed.
+            lane.answer(try body(session, lane.requests))
+            let end = ContinuousClock.now + Self.tenure
+            while ContinuousClock.now < end, let next = session.renewed(timeout: timeout), lane.takeNext() {
+                lane.answer(try body(next, lane.requests))
+            }
+        }
+    }
+
     private func run<Value: Sendable>(
         _ retry: RetryPolicy,
         _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value

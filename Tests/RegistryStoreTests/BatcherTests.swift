@@ -37,7 +37,7 @@ import Testing
                     var seen: Set<Int> = []
                     return candidates.map { seen.insert($0).inserted }
                 },
-                perform: { try await self.perform($0) }
+                perform: { $0.answer(try await self.perform($0.requests)) }
             )
         }
     }

@@ -45,6 +45,9 @@ public final class PostgresPool: Sendable {
         )
     }
 
+    /// How long a caller waits for queueing, statements and retries together, unless he says otherwise.
+    public var requestTimeout: Duration { configuration.requestTimeout }
+
     /// The pool's counts.
     public var statistics: Statistics {
         state.withLock {

@@ -9,6 +9,16 @@ public struct PostgresSession: ~Copyable {
     let link: Link
     let deadline: Deadline
 
+    /// The same connection for another piece of work with a time of its own, as if it were lent anew: what was committed
+    /// before has no part in whether that is safe to be done again.
+    ///
+    /// - Returns: nil when the connection must not be used any more.
+    public func renewed(timeout: Duration) -> PostgresSession? {
+        guard !link.isInBody, link.isReusable else { return nil }
+        link.mayHaveCommitted = false
+        return PostgresSession(link: link, deadline: .after(timeout))
+    }
+
     /// Runs one statement in a transaction of its own.
     public func execute(
         _ sql: SQL,

@@ -29,6 +29,12 @@ struct Authenticator: Sendable {
         }
     }
 
+    /// The bearer of an API key that is known without asking Postgres; nil for all others, whoever they are.
+    func knownPrincipal(for fields: HTTPFields) -> Principal? {
+        guard case .key(let key) = try? Credentials(fields) else { return nil }
+        return keys.knownRecord(of: key).map(Principal.init)
+    }
+
     /// Refuses what a browser was tricked into sending (DNS rebinding) where no credentials protect the service.
     ///
     /// - Throws: `misdirected-request`.

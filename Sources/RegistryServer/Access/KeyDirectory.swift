@@ -42,7 +42,16 @@ final class KeyDirectory: Sendable {
     /// - Throws: `unavailable`, and `too-many-requests` when too many unknown ids are asked for.
     func validRecord(of key: APIKey) async throws -> APIKeyRecord? {
         let digest = key.secretDigest
-        let stored = try await storedKeys(key.id)
+        return findValid(digest, among: try await storedKeys(key.id))
+    }
+
+    /// The record of a key that is valid now, if that is known without asking Postgres.
+    func knownRecord(of key: APIKey) -> APIKeyRecord? {
+        guard let stored = rememberedKeys(key.id, at: clock.uptime()) else { return nil }
+        return findValid(key.secretDigest, among: stored)
+    }
+
+    private func findValid(_ digest: [UInt8], among stored: [StoredKey]) -> APIKeyRecord? {
         guard let found = stored.first(where: { ConstantTime.areEqual($0.digest, digest) }) else { return nil }
         guard found.record.isValid(at: clock.date()) else { return nil }
         noteUse(of: found.record)
@@ -61,12 +70,16 @@ final class KeyDirectory: Sendable {
 extension KeyDirectory {
     private func storedKeys(_ id: APIKeyID) async throws -> [StoredKey] {
         let now = clock.uptime()
-        let remembered = state.withLock { state -> [StoredKey]? in
+        if let remembered = rememberedKeys(id, at: now) { return remembered }
+        return try await startReading(id, at: now).value
+    }
+
+    /// Nil when Postgres must be asked, an empty list when there is no such key.
+    private func rememberedKeys(_ id: APIKeyID, at now: Duration) -> [StoredKey]? {
+        state.withLock { state in
             if let entry = state.known[id] { return now - entry.readAt < Self.lifetime ? entry.keys : nil }
             return state.unknown[id].map { now - $0 < Self.lifetime } == true ? [] : nil
         }
-        if let remembered { return remembered }
-        return try await startReading(id, at: now).value
     }
 
     /// All who ask for a key at once wait for one look at Postgres.

@@ -5,7 +5,7 @@ import RegistryStore
 
 extension ScopedCall {
     /// `PUT …/activities/{activityId}`: registers, rotates or refreshes.
-    func register() async throws -> Answer {
+    func register() throws -> DeferredAnswer {
         var parameters = ParameterReader(call)
         let id = parameters.path("activityId", ActivityID.init)
         var json = JSONReader(call.body)
@@ -14,9 +14,12 @@ extension ScopedCall {
         let checkedID = try parameters.checked(id)
         try checkRights(to: registration)
         let claimant = try findClaimant(registration.installation)
-        return .registration(
-            try await registry.register(registration, as: checkedID, in: scope, by: who, claimant: claimant)
-        )
+        return DeferredAnswer { executor, complete in
+            registry.register(registration, as: checkedID, in: scope, by: who, claimant: claimant, on: executor) {
+                result in
+                complete { result.map(Answer.registration).mapError(\.self) }
+            }
+        }
     }
 
     /// `POST …/activities`: the same for apps that know only a token and a `liveactivityId`.

@@ -4,14 +4,28 @@ import RegistryStore
 
 extension ScopedCall {
     /// `GET …/aliases/{kind}/{value}/activities`: a page of them, or all as NDJSON.
-    func listActivities() async throws -> Answer {
+    func listActivities() throws -> DeferredAnswer {
         var parameters = ParameterReader(call)
         let candidate = readAlias(&parameters)
         let limit = parameters.query("limit", ParameterReader.limit) ?? ResolveBody.defaultLimit
         let number = try readCursor(&parameters, of: candidate) ?? 0
         let alias = try parameters.checked(candidate)
-        guard !call.wantsLines else { return try await stream(alias) }
-        return try await page(alias, after: number, limit: limit)
+        guard !call.wantsLines else { return DeferredAnswer { try await stream(alias) } }
+        // One more than asked for tells whether there is another page.
+        guard number == 0 else {
+            return DeferredAnswer {
+                page(
+                    alias,
+                    limit: limit,
+                    try await registry.page(of: alias, after: number, limit: limit + 1, in: scope)
+                )
+            }
+        }
+        return DeferredAnswer { executor, complete in
+            registry.firstPage(of: alias, limit: limit + 1, in: scope, on: executor) { result in
+                complete { result.map { page(alias, limit: limit, $0) }.mapError(\.self) }
+            }
+        }
     }
 
     /// `DELETE …/aliases/{kind}/{value}/activities`: ends all that run.
@@ -82,9 +96,7 @@ extension ScopedCall {
         throw problem
     }
 
-    private func page(_ alias: Alias, after number: Int64, limit: Int) async throws -> Answer {
-        // One more than asked for tells whether there is another page.
-        let answer = try await registry.page(of: alias, after: number, limit: limit + 1, in: scope)
+    private func page(_ alias: Alias, limit: Int, _ answer: AliasPage) -> Answer {
         let found = answer.activities
         let page = found.prefix(limit)
         let last = found.count > limit ? page.last : nil
@@ -113,7 +125,7 @@ extension ScopedCall {
 
 extension Call {
     /// Whether the caller asks for NDJSON.
-    fileprivate var wantsLines: Bool { MediaType.acceptsLines(fields[.accept]) }
+    fileprivate var wantsLines: Bool { fields[.accept].map(MediaType.acceptsLines) ?? false }
 }
 
 extension ResolvedAlias: JSONEncodable {

@@ -13,8 +13,14 @@ struct BodyReader: Sendable {
     /// - Throws: `body-too-large`, `unsupported-media-type`, `JSONSyntaxError`; `ConnectionLost` when it never came whole.
     func read(_ request: Request, as body: Route.Body, from channel: any Channel) async throws -> JSONValue {
         guard let limit = limit(of: body), !Self.isLines(request, body) else { return .null }
-        let bytes = try await collect(request, upTo: limit, from: channel)
-        if bytes.readableBytes > 0 { try Self.checkMediaType(request.headers) }
+        return try Self.parse(try await collect(request, upTo: limit, from: channel), request.headers)
+    }
+
+    /// The JSON of a whole body.
+    ///
+    /// - Throws: `unsupported-media-type`, `JSONSyntaxError`.
+    static func parse(_ bytes: ByteBuffer, _ fields: HTTPFields) throws -> JSONValue {
+        if bytes.readableBytes > 0 { try checkMediaType(fields) }
         return try JSONParser.parse(bytes.readableBytesView)
     }
 

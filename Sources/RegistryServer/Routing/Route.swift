@@ -21,6 +21,9 @@ struct Route: Sendable {
         case app(@Sendable (AppCall) async throws -> Answer)
         /// The path begins with an app that there is and an environment.
         case scoped(@Sendable (ScopedCall) async throws -> Answer)
+        /// The same, for the calls that most requests make: it checks all that can be checked at once, and leaves the
+        /// rest to be done for whoever waits for it.
+        case hot(@Sendable (ScopedCall) throws -> DeferredAnswer)
     }
 
     let method: HTTPRequest.Method
@@ -60,7 +63,21 @@ struct Route: Sendable {
         body: Body = .none,
         _ action: @escaping @Sendable (ScopedCall) async throws -> Answer
     ) -> Route {
-        let template = "/v1/apps/{bundleId}/{environment}" + template.dropFirst()
-        return Route(method: method, template: template, access: access, body: body, action: .scoped(action))
+        Route(method: method, template: scope(template), access: access, body: body, action: .scoped(action))
+    }
+
+    /// One of those that most requests make; see ``Action/hot(_:)``.
+    static func hot(
+        _ method: HTTPRequest.Method,
+        _ template: String,
+        for access: Access,
+        body: Body = .none,
+        _ action: @escaping @Sendable (ScopedCall) throws -> DeferredAnswer
+    ) -> Route {
+        Route(method: method, template: scope(template), access: access, body: body, action: .hot(action))
+    }
+
+    private static func scope(_ template: String) -> String {
+        "/v1/apps/{bundleId}/{environment}" + template.dropFirst()
     }
 }

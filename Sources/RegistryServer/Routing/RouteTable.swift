@@ -9,7 +9,7 @@ extension Route {
 
     private static var activities: [Route] {
         [
-            .scoped(.put, "…/activities/{activityId}", for: .clientCalls, body: .single) { try await $0.register() },
+            .hot(.put, "…/activities/{activityId}", for: .clientCalls, body: .single) { try $0.register() },
             .scoped(.get, "…/activities/{activityId}", for: .senderCalls) { try await $0.readActivity() },
             .scoped(.delete, "…/activities/{activityId}", for: .clientCalls) { try await $0.end() },
             .scoped(.post, "…/activities", for: .clientCalls, body: .single) { try await $0.registerByAlias() },
@@ -50,7 +50,7 @@ extension Route {
     private static var aliases: [Route] {
         let channel = "…/aliases/{kind}/{value}/channel"
         return [
-            .scoped(.get, "…/aliases/{kind}/{value}/activities", for: .senderCalls) { try await $0.listActivities() },
+            .hot(.get, "…/aliases/{kind}/{value}/activities", for: .senderCalls) { try $0.listActivities() },
             .scoped(.delete, "…/aliases/{kind}/{value}/activities", for: .senderCalls) { try await $0.endAll() },
             .scoped(.get, "…/aliases/{kind}/{value}/start-tokens", for: .senderCalls) {
                 try await $0.listTokens(of: .start)
@@ -104,7 +104,17 @@ struct RouteTable: Sendable {
 
     /// The routes of one template.
     private struct Resource: Sendable {
-        let parts: [Substring]
+        /// A part of a template: a word, or a name for whatever stands there.
+        enum Part: Sendable, Hashable {
+            case word(String)
+            case parameter(String)
+
+            init(_ text: Substring) {
+                self = text.hasPrefix("{") ? .parameter(String(text.dropFirst().dropLast())) : .word(String(text))
+            }
+        }
+
+        let parts: [Part]
         var routes: [HTTPRequest.Method: Route]
 
         var allowed: [HTTPRequest.Method] {
@@ -116,7 +126,7 @@ struct RouteTable: Sendable {
 
     init(_ routes: [Route]) {
         for route in routes {
-            let parts = route.template.split(separator: "/")
+            let parts = route.template.split(separator: "/").map(Resource.Part.init)
             if let index = resources.firstIndex(where: { $0.parts == parts }) {
                 resources[index].routes[route.method] = route
             } else {
@@ -127,25 +137,31 @@ struct RouteTable: Sendable {
 
     /// - Throws: `no-such-route`, or `MethodNotAllowed`.
     func match(_ method: HTTPRequest.Method, _ parts: [String]) throws -> Match {
-        for resource in resources where resource.parts.count == parts.count {
-            guard let parameters = Self.parameters(of: parts, in: resource.parts) else { continue }
+        for resource in resources where Self.matches(parts, resource.parts) {
             guard let route = resource.routes[method == .head ? .get : method] else {
                 throw MethodNotAllowed(allowed: resource.allowed)
             }
-            return Match(route: route, parameters: parameters)
+            return Match(route: route, parameters: Self.parameters(of: parts, in: resource.parts))
         }
         throw Problem(.noSuchRoute, "The API has nothing at this path; /openapi.json lists what there is.")
     }
 
-    private static func parameters(of parts: [String], in template: [Substring]) -> [String: String]? {
-        var parameters: [String: String] = [:]
-        for (part, name) in zip(parts, template) {
-            if name.hasPrefix("{") {
-                guard !part.isEmpty else { return nil }
-                parameters[String(name.dropFirst().dropLast())] = part
-            } else if part != name {
-                return nil
+    private static func matches(_ parts: [String], _ template: [Resource.Part]) -> Bool {
+        guard parts.count == template.count else { return false }
+        // The words that tell templates apart stand at their ends.
+        for index in parts.indices.reversed() {
+            switch template[index] {
+            case .word(let word): if parts[index] != word { return false }
+            case .parameter: if parts[index].isEmpty { return false }
             }
+        }
+        return true
+    }
+
+    private static func parameters(of parts: [String], in template: [Resource.Part]) -> [String: String] {
+        var parameters: [String: String] = [:]
+        for (part, place) in zip(parts, template) {
+            if case .parameter(let name) = place { parameters[name] = part }
         }
         return parameters
     }

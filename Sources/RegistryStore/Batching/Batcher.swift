@@ -7,18 +7,19 @@ import Synchronization
 /// that queued meanwhile goes as one batch. So the busier it is, the larger the batches and the cheaper each request.
 /// A batch in which one request is at fault is done again one by one, so a fault never fails its neighbours.
 final class Batcher<Request: Sendable, Answer: Sendable>: Sendable {
-    /// Does a batch.
-    ///
-    /// - Returns: an answer for each request, in their order.
-    typealias Perform = @Sendable ([Request]) async throws -> [Result<Answer, Problem>]
+    /// Does the batch of a lane and answers it; it may go on with those that follow.
+    typealias Perform = @Sendable (Lane) async throws -> Void
 
     /// Which of the first requests of the queue may go together; it must take the first.
     typealias Select = @Sendable (_ candidates: ArraySlice<Request>) -> [Bool]
 
-    private struct Waiting {
+    /// Told a request's answer, once, on any thread; it must be quick.
+    typealias Completion = @Sendable (Result<Answer, Problem>) -> Void
+
+    fileprivate struct Waiting {
         let request: Request
         let deadline: ContinuousClock.Instant
-        let continuation: CheckedContinuation<Result<Answer, Problem>, Never>
+        let complete: Completion
     }
 
     private enum Place { case queued, free, full }
@@ -61,69 +62,64 @@ final class Batcher<Request: Sendable, Answer: Sendable>: Sendable {
     ///
     /// - Throws: what its own part of the batch failed with; `unavailable` when too many wait.
     func submit(_ request: Request) async throws(Problem) -> Answer {
-        if takeFreeLane() {
-            let result = await result(of: request)
-            leaveLane()
-            return try result.get()
-        }
-        return try await withCheckedContinuation { continuation in
-            enqueue(Waiting(request: request, deadline: .now + patience, continuation: continuation))
+        try await withCheckedContinuation { continuation in
+            submit(request) { continuation.resume(returning: $0) }
         }.get()
+    }
+
+    /// Does a request, alone or with others, for a caller who has no task that could wait.
+    ///
+    /// - Parameter executor: where a lane that this request opens waits for a connection; nil is Swift's own pool.
+    func submit(_ request: Request, on executor: (any TaskExecutor)? = nil, complete: @escaping Completion) {
+        switch enqueue(Waiting(request: request, deadline: .now + patience, complete: complete)) {
+        case .queued: break
+        // It starts on this very thread: a request that comes alone waits for no other.
+        case .free: Task.immediate(executorPreference: executor) { await work() }
+        case .full: complete(.failure(.overloaded))
+        }
     }
 
     /// How many requests wait for a lane.
     var waitingCount: Int { state.withLock { $0.queue.count } }
 
-    // MARK: Lanes
-
-    private func takeFreeLane() -> Bool {
+    private func enqueue(_ waiting: Waiting) -> Place {
         state.withLock { state in
-            guard state.busyLanes < lanes, state.queue.isEmpty else { return false }
-            state.busyLanes += 1
-            return true
-        }
-    }
-
-    private func enqueue(_ waiting: Waiting) {
-        let place = state.withLock { state -> Place in
-            guard state.queue.count < capacity else { return .full }
+            guard state.queue.count < capacity || state.busyLanes < lanes else { return .full }
             state.queue.append(waiting)
             guard state.busyLanes < lanes else { return .queued }
             state.busyLanes += 1
             return .free
         }
-        switch place {
-        case .queued: break
-        case .free: Task { await work() }
-        case .full: waiting.continuation.resume(returning: .failure(.overloaded))
-        }
-    }
-
-    /// Whoever waits gets a lane of its own task: the caller has its answer and goes.
-    private func leaveLane() {
-        let othersWait = state.withLock { state in
-            if state.queue.isEmpty { state.busyLanes -= 1 }
-            return !state.queue.isEmpty
-        }
-        if othersWait { Task { await work() } }
     }
 
     /// Does batches until nobody waits.
     private func work() async {
-        while let batch = nextBatch() {
-            let now = ContinuousClock.now
-            let live = batch.filter { waiting in
-                guard waiting.deadline < now else { return true }
-                waiting.continuation.resume(returning: .failure(.overloaded))
-                return false
-            }
-            guard !live.isEmpty else { continue }
-            let results = await results(of: live.map(\.request))
-            for (waiting, result) in zip(live, results) { waiting.continuation.resume(returning: result) }
+        // Whoever opened the lane did not wait for it; unless another lane was quicker still.
+        guard let first = nextBatch() else { return }
+        let lane = Lane(of: self, first)
+        repeat { await finish(lane) } while lane.takeNext()
+    }
+
+    /// Sees to it that everyone in the lane's batch is answered.
+    private func finish(_ lane: Lane) async {
+        do {
+            try await perform(lane)
+        } catch let problem as Problem where problem.code == .unavailable {
+            // Postgres is away or too slow: one by one would only take longer.
+            lane.fail(problem)
+        } catch {
+            let alone = lane.split()
+            for lane in alone where alone.count > 1 { await finish(lane) }
+            if alone.count == 1 { alone[0].fail(Self.problem(error)) }
         }
     }
 
-    private func nextBatch() -> [Waiting]? {
+    private static func problem(_ error: any Error) -> Problem {
+        error as? Problem ?? Problem(.unavailable, "The request was given up. Send it again.")
+    }
+
+    /// The next batch; nil, and the lane is free for others, when nobody waits.
+    fileprivate func nextBatch() -> [Waiting]? {
         state.withLock { state in
             guard !state.queue.isEmpty else {
                 state.busyLanes -= 1
@@ -138,30 +134,65 @@ final class Batcher<Request: Sendable, Answer: Sendable>: Sendable {
             return batch
         }
     }
+}
 
-    // MARK: Batches
+extension Batcher {
+    /// One of the ways to Postgres: the batch that is under way on it, and after that the next one.
+    final class Lane: Sendable {
+        /// Nil for a batch that none follows.
+        private let batcher: Batcher?
+        private let batch: Mutex<[Waiting]>
+        private let isClosed: Mutex<Bool>
 
-    private func result(of request: Request) async -> Result<Answer, Problem> {
-        do {
-            return try await perform([request])[0]
-        } catch let problem as Problem {
-            return .failure(problem)
-        } catch {
-            return .failure(Problem(.unavailable, "The request was given up. Send it again."))
+        fileprivate init(of batcher: Batcher, _ first: [Waiting]) {
+            self.batcher = batcher
+            batch = Mutex(first)
+            isClosed = Mutex(false)
         }
-    }
 
-    private func results(of requests: [Request]) async -> [Result<Answer, Problem>] {
-        guard requests.count > 1 else { return [await result(of: requests[0])] }
-        do {
-            return try await perform(requests)
-        } catch let problem as Problem where problem.code == .unavailable {
-            // Postgres is away or too slow: one by one would only take longer.
-            return requests.map { _ in .failure(problem) }
-        } catch {
-            var results: [Result<Answer, Problem>] = []
-            for request in requests { results.append(await result(of: request)) }
-            return results
+        private init(_ waiting: Waiting) {
+            batcher = nil
+            batch = Mutex([waiting])
+            isClosed = Mutex(true)
+        }
+
+        /// The requests of the batch, in order.
+        var requests: [Request] { batch.withLock { $0.map(\.request) } }
+
+        /// Tells the answers, one for each request, in their order.
+        func answer(_ results: [Result<Answer, Problem>]) {
+            for (waiting, result) in zip(take(), results) { waiting.complete(result) }
+        }
+
+        /// Goes on to the next batch; those who have waited too long are told so.
+        ///
+        /// - Returns: whether there is one; if not, the lane is another's.
+        func takeNext() -> Bool {
+            while !isClosed.withLock(\.self), let next = batcher?.nextBatch() {
+                let now = ContinuousClock.now
+                for waiting in next where waiting.deadline < now { waiting.complete(.failure(.overloaded)) }
+                let live = next.filter { $0.deadline >= now }
+                guard live.isEmpty else {
+                    batch.withLock { $0 = live }
+                    return true
+                }
+            }
+            isClosed.withLock { $0 = true }
+            return false
+        }
+
+        fileprivate func fail(_ problem: Problem) {
+            for waiting in take() { waiting.complete(.failure(problem)) }
+        }
+
+        /// A lane for each request of the batch.
+        fileprivate func split() -> [Lane] { take().map(Lane.init) }
+
+        private func take() -> [Waiting] {
+            batch.withLock { batch in
+                defer { batch = [] }
+                return batch
+            }
         }
     }
 }

@@ -1,0 +1,32 @@
+import HummingbirdCore
+import Logging
+import NIOCore
+
+/// Connections whose requests are answered on the very thread that reads and writes them.
+///
+/// A request changes threads only to get to Postgres and back; on Swift's own pool of threads it would do so twice more,
+/// and each change may wake a sleeping core.
+struct EventLoopChannel<Base: ServerChildChannel>: ServerChildChannel {
+    let base: Base
+    /// Answers hot calls in the connection's own pipeline; nil where that is not the requests'.
+    var direct: RegistryResponder?
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
+        guard let direct else { return base.setup(channel: channel, logger: logger) }
+        return base.setup(channel: channel, logger: logger).flatMapThrowing { value in
+            let pipeline = channel.pipeline.syncOperations
+            let executor = EventLoopExecutor(channel.eventLoop)
+            let handler = DirectCallHandler(direct, executor: executor, logger: logger)
+            // Behind the one that knows which connections are idle, and may be closed.
+            let states = try pipeline.handler(type: HTTPConnectionStateHandler.self)
+            try pipeline.addHandler(handler, position: .after(states))
+            return value
+        }
+    }
+
+    func handle(value: Base.Value, logger: Logger) async {
+        await withTaskExecutorPreference(EventLoopExecutor(value.channel.eventLoop)) {
+            await base.handle(value: value, logger: logger)
+        }
+    }
+}

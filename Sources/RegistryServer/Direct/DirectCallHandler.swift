@@ -1,0 +1,135 @@
+import HTTPTypes
+import Logging
+import NIOCore
+import NIOHTTPTypes
+import RegistryCore
+
+/// Answers hot calls right in the connection's pipeline, without a task and without Hummingbird; all other requests pass.
+///
+/// A connection's answers go out in the order of its requests: a call is taken only while no request before it is open
+/// behind this handler, and while one is being answered here, whatever comes after it is held, reads included.
+final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPRequestPart
+    typealias InboundOut = HTTPRequestPart
+    typealias OutboundIn = HTTPResponsePart
+    typealias OutboundOut = HTTPResponsePart
+
+    private enum State {
+        case idle
+        case reading(DirectCall, ByteBuffer)
+        case answering
+    }
+
+    private enum Held {
+        case part(NIOAny)
+        case event(Any)
+        case error(any Error)
+    }
+
+    private let responder: RegistryResponder
+    private let executor: any TaskExecutor
+    private let logger: Logger
+    private var state = State.idle
+    /// Requests behind this handler that are not answered.
+    private var passed = 0
+    private var held: [Held] = []
+    private var holdsRead = false
+    private var isReleasing = false
+    private var isRemoved = false
+
+    init(_ responder: RegistryResponder, executor: any TaskExecutor, logger: Logger) {
+        self.responder = responder
+        self.executor = executor
+        self.logger = logger
+    }
+
+    // MARK: What comes
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch (state, unwrapInboundIn(data)) {
+        case (.answering, _): held.append(.part(data))
+        case (.idle, .head(let head)): take(head, data, context)
+        case (.reading(let call, var body), .body(var part)):
+            state = .idle
+            body.writeBuffer(&part)
+            state = .reading(call, body)
+        case (.reading(let call, let body), .end): perform(call, body, context)
+        case (.idle, _), (.reading, .head): context.fireChannelRead(data)
+        }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard case .answering = state else { return context.fireUserInboundEventTriggered(event) }
+        held.append(.event(event))
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard case .answering = state else { return context.fireErrorCaught(error) }
+        held.append(.error(error))
+    }
+
+    func read(context: ChannelHandlerContext) {
+        guard case .answering = state else { return context.read() }
+        holdsRead = true
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        // What is no HTTP is answered, too, and was no request.
+        if case .end = unwrapOutboundIn(data) { passed = max(0, passed - 1) }
+        context.write(data, promise: promise)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        isRemoved = true
+        held = []
+    }
+
+    private func take(_ head: HTTPRequest, _ data: NIOAny, _ context: ChannelHandlerContext) {
+        guard passed == 0, let call = responder.directCall(head, from: context.channel.remoteAddress) else {
+            passed += 1
+            return context.fireChannelRead(data)
+        }
+        state = .reading(call, ByteBuffer())
+    }
+
+    // MARK: What is answered
+
+    private func perform(_ call: DirectCall, _ body: ByteBuffer, _ context: ChannelHandlerContext) {
+        state = .answering
+        let eventLoop = context.eventLoop
+        let connection = NIOLoopBound((handler: self, context: context), eventLoop: eventLoop)
+        responder.perform(call, body: body, on: executor, logger: logger) { make in
+            let finish: @Sendable () -> Void = { connection.value.handler.finish(make, connection.value.context) }
+            if eventLoop.inEventLoop { finish() } else { eventLoop.execute(finish) }
+        }
+    }
+
+    private func finish(_ make: () -> (HTTPResponse, [UInt8]), _ context: ChannelHandlerContext) {
+        guard !isRemoved else { return }
+        let (head, bytes) = make()
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        if !bytes.isEmpty { context.write(wrapOutboundOut(.body(ByteBuffer(bytes: bytes))), promise: nil) }
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        state = .idle
+        release(context)
+    }
+
+    /// Lets go what was held, as far as no held request is answered here itself.
+    private func release(_ context: ChannelHandlerContext) {
+        guard !isReleasing else { return }
+        isReleasing = true
+        defer { isReleasing = false }
+        while !held.isEmpty {
+            if case .answering = state { return }
+            switch held.removeFirst() {
+            case .part(let data): channelRead(context: context, data: data)
+            case .event(let event): context.fireUserInboundEventTriggered(event)
+            case .error(let error): context.fireErrorCaught(error)
+            }
+            if held.isEmpty { context.fireChannelReadComplete() }
+        }
+        guard holdsRead, case .idle = state else { return }
+        holdsRead = false
+        context.read()
+    }
+}
