@@ -106,7 +106,8 @@ struct ResolveRequest: Sendable {
                 try await units.serve(lane, .idempotentRead) { session, requests in
                     let (limit, scope) = (requests[0].limit, requests[0].scope)
                     guard requests.count > 1 else {
-                        return [.success(try find(requests[0].alias, after: 0, limit: limit, in: scope, session))]
+                        let statements = ResolveTemplates.firstPage(of: requests[0].alias, limit: limit, in: scope)
+                        return [.success(try find(statements, session))]
                     }
                     return try find(requests.map(\.alias), limit: limit, in: scope, session).map { .success($0) }
                 }
@@ -122,10 +123,17 @@ struct ResolveRequest: Sendable {
         in scope: Scope,
         _ session: borrowing PostgresSession
     ) throws -> AliasPage {
-        let results = try session.pipeline([
-            ResolveStatements.page(of: alias, after: number, limit: limit, in: scope),
-            ChannelStatements.channels(of: [alias], in: scope),
-        ])
+        try find(
+            [
+                ResolveStatements.page(of: alias, after: number, limit: limit, in: scope),
+                ChannelStatements.channels(of: [alias], in: scope),
+            ],
+            session
+        )
+    }
+
+    private static func find(_ statements: [SQL], _ session: borrowing PostgresSession) throws -> AliasPage {
+        let results = try session.pipeline(statements)
         return AliasPage(
             activities: try results[0].rows.map { try ResolvedActivity($0) },
             channels: try results[1].rows.map { try BroadcastChannel($0, from: 1) }
@@ -139,10 +147,7 @@ struct ResolveRequest: Sendable {
         in scope: Scope,
         _ session: borrowing PostgresSession
     ) throws -> [AliasPage] {
-        let results = try session.pipeline([
-            ResolveStatements.resolve(aliases, limitPerAlias: limit, in: scope),
-            ChannelStatements.channels(of: aliases, in: scope),
-        ])
+        let results = try session.pipeline(ResolveTemplates.firstPages(of: aliases, limit: limit, in: scope))
         let activities = try results[0].byPosition(of: aliases.count) { try ResolvedActivity($0, from: 1) }
         let channels = try results[1].byPosition(of: aliases.count) { try BroadcastChannel($0, from: 1) }
         return zip(activities, channels).map { AliasPage(activities: $0, channels: $1) }

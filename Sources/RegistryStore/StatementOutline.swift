@@ -62,14 +62,8 @@ private struct Sample {
     private let token = PushToken(bytes: Array("token".utf8))
 
     init() throws {
-        let app = App(
-            number: 1_000_001,
-            bundleID: try BundleID("com.example.food"),
-            settings: AppSettings(tombstoneRetention: .seconds(1_000_005), eventRetention: .seconds(1_000_002)),
-            createdAt: .distantPast,
-            updatedAt: .distantPast
-        )
-        scope = Scope(app: app, environment: .sandbox)
+        guard let sample = Scope.sample else { throw UnreadableRow(detail: "there is no sample") }
+        scope = sample
         alias = try Alias(kind: "kind", value: "value")
         aliases = try AliasSet([alias])
     }
@@ -94,7 +88,7 @@ private struct Sample {
         registration.aliases = aliases
         var batch = RegistrationBatch()
         _ = batch.add(RegistrationRequest(id: "activityId", registration: registration, who: "who", scope: scope))
-        return RegistrationStatements(batch: batch, scope: scope).all
+        return RegistrationStatements(batch: batch, scope: scope).made
     }
 
     var names: [PostgresParameter: String] {

@@ -55,6 +55,15 @@ struct LiveServer {
             logger: .silent
         )
         let application = makeApplication(responder: responder, configuration: configuration, logger: .silent)
+        try await run(application, registry, test)
+    }
+
+    /// Runs any application.
+    static func run(
+        _ application: some ApplicationProtocol,
+        _ registry: Registry,
+        _ test: @Sendable (LiveServer) async throws -> Void
+    ) async throws {
         try await application.test(.live) { client in
             try await test(LiveServer(port: #require(client.port), registry: registry))
         }

@@ -5,10 +5,28 @@ struct PreparedStatements {
     struct Key: Hashable {
         let text: String
         let types: [UInt32]
+        /// Kept, so that no other template can come to lie at its address.
+        private let template: SQLTemplate.Identity?
 
         init(_ sql: SQL) {
+            template = sql.template
             text = sql.text
-            types = sql.parameters.map(\.type.rawValue)
+            types = sql.template?.types ?? sql.parameters.map(\.type.rawValue)
+        }
+
+        static func == (left: Key, right: Key) -> Bool {
+            guard left.template == nil, right.template == nil else { return left.template === right.template }
+            return left.text == right.text && left.types == right.types
+        }
+
+        /// The text of a template is long, and need not be looked at.
+        func hash(into hasher: inout Hasher) {
+            if let template {
+                hasher.combine(ObjectIdentifier(template))
+            } else {
+                hasher.combine(text)
+                hasher.combine(types)
+            }
         }
     }
 

@@ -12,10 +12,20 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
     public let parameters: [PostgresParameter]
     /// The text around the parameters: always one piece more than there are parameters.
     let pieces: [String]
+    /// The template that the statement was made from: it is prepared once, whatever the values are.
+    let template: SQLTemplate.Identity?
+
+    init(_ template: SQLTemplate.Identity, _ parameters: [PostgresParameter]) {
+        text = template.text
+        pieces = template.pieces
+        self.parameters = parameters
+        self.template = template
+    }
 
     private init(pieces: [String], parameters: [PostgresParameter]) {
         self.pieces = pieces
         self.parameters = parameters
+        template = nil
         var text = pieces[0]
         for (index, piece) in pieces.dropFirst().enumerated() {
             text += "$\(index + 1)"

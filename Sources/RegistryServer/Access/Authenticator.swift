@@ -29,10 +29,13 @@ struct Authenticator: Sendable {
         }
     }
 
-    /// The bearer of an API key that is known without asking Postgres; nil for all others, whoever they are.
+    /// Who makes a request, if that is known without asking anybody: the bearer of an API key that was used lately.
     func knownPrincipal(for fields: HTTPFields) -> Principal? {
-        guard case .key(let key) = try? Credentials(fields) else { return nil }
-        return keys.knownRecord(of: key).map(Principal.init)
+        switch try? Credentials(fields) {
+        case .some(.none): insecureNoAuth ? .insecure : nil
+        case .key(let key): keys.knownRecord(of: key).map(Principal.init)
+        case .token, nil: nil
+        }
     }
 
     /// Refuses what a browser was tricked into sending (DNS rebinding) where no credentials protect the service.

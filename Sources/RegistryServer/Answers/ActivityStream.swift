@@ -27,19 +27,27 @@ struct ActivityStream: AnswerStream {
         var page = firstPage
         var count = 0
         while true {
+            // Postgres looks for the next page while this one is written; a reader who stops has at most these two.
+            async let next = nextPage(after: page)
             for activity in page {
                 json.line(activity)
                 if json.bytes.count >= Self.chunkSize { try await Self.send(&json, to: &writer) }
             }
             count += page.count
-            // What there is goes out before Postgres is asked for more.
+            // What there is goes out before Postgres is waited for.
             if !json.bytes.isEmpty { try await Self.send(&json, to: &writer) }
-            guard page.count == Self.pageSize, let last = page.last else { break }
-            page = try await registry.activities(under: alias, after: last.number, limit: Self.pageSize, in: scope)
+            guard let found = try await next else { break }
+            page = found
         }
         json.writeEnd(count: count)
         try await Self.send(&json, to: &writer)
         try await writer.finish(nil)
+    }
+
+    /// Nil after the last page.
+    private func nextPage(after page: [ResolvedActivity]) async throws -> [ResolvedActivity]? {
+        guard page.count == Self.pageSize, let last = page.last else { return nil }
+        return try await registry.activities(under: alias, after: last.number, limit: Self.pageSize, in: scope)
     }
 
     private func writeHead(to json: inout JSONWriter) {

@@ -62,6 +62,46 @@ struct RegistrationBatch {
         metadata.append(registration.metadata.map { JSONB($0.canonicalJSON) })
     }
 
+    /// A batch whose columns are all different, for templates.
+    ///
+    /// - Parameter shape: on which of them the statements depend.
+    init(sampleOf shape: Shape) {
+        isGuarded = shape.isGuarded
+        needsReceiptOrder = shape.needsReceiptOrder
+        hasAliases = shape.hasAliases
+        activityIDs = ["activity"]
+        tokens = [[1]]
+        observedAt = [Date(timeIntervalSinceReferenceDate: 1)]
+        startedAt = [Date(timeIntervalSinceReferenceDate: 2)]
+        installations = [[2]]
+        subjects = ["subject"]
+        attributesTypes = ["type"]
+        frequentPushes = [true]
+        aliases = [JSONB("1")]
+        aliasesGivenAt = [Date(timeIntervalSinceReferenceDate: 3)]
+        metadata = [JSONB("2")]
+        callers = ["who"]
+    }
+
+    /// What the texts of a batch's statements depend on.
+    struct Shape: Hashable {
+        let isGuarded: Bool
+        let needsReceiptOrder: Bool
+        let hasAliases: Bool
+    }
+
+    var shape: Shape { Shape(isGuarded: isGuarded, needsReceiptOrder: needsReceiptOrder, hasAliases: hasAliases) }
+
+    /// The columns, as parameters.
+    var values: [PostgresParameter] {
+        [
+            PostgresParameter(activityIDs), PostgresParameter(tokens), PostgresParameter(observedAt),
+            PostgresParameter(startedAt), PostgresParameter(installations), PostgresParameter(subjects),
+            PostgresParameter(attributesTypes), PostgresParameter(frequentPushes), PostgresParameter(aliases),
+            PostgresParameter(aliasesGivenAt), PostgresParameter(metadata), PostgresParameter(callers),
+        ]
+    }
+
     /// The requests as rows.
     var rows: SQL {
         """

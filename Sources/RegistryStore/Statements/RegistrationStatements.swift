@@ -14,8 +14,15 @@ struct RegistrationStatements {
     private var app: Int64 { scope.app.number }
     private var environment: String { scope.environment.rawValue }
 
-    /// All of them, in order. The results at ``mergeIndex`` and ``ownershipIndex`` are needed for the answer.
+    /// All of them, as ``made`` has them, from templates.
     var all: [SQL] {
+        guard let templates = RegistrationTemplates.of(batch.shape) else { return made }
+        let values = batch.values + scope.values
+        return templates.map { $0.bind(values) }
+    }
+
+    /// All of them, in order. The results at ``mergeIndex`` and ``ownershipIndex`` are needed for the answer.
+    var made: [SQL] {
         var statements = batch.needsReceiptOrder ? [creation, lock] : []
         statements += [merge, ownership, reactivation]
         if batch.hasAliases {

@@ -1,0 +1,43 @@
+/// A statement whose text is made once, and bound to new values each time: for those that are sent so often that the making
+/// of their text would be felt.
+///
+/// It is made from a sample, a statement built in the usual way from values that are all different, so that each parameter
+/// tells by its value what it stands for.
+public struct SQLTemplate: Sendable {
+    /// What is the same for all statements of a template, and what they are known by.
+    final class Identity: Sendable {
+        let text: String
+        let pieces: [String]
+        let types: [UInt32]
+
+        init(_ sample: SQL) {
+            text = sample.text
+            pieces = sample.pieces
+            types = sample.parameters.map(\.type.rawValue)
+        }
+    }
+
+    private let identity: Identity
+    /// Which of the values goes into each parameter.
+    private let places: [Int]
+
+    /// - Parameters:
+    ///   - sample: a statement of the sample's values.
+    ///   - values: the sample's values, in the order in which ``bind(_:)`` takes others.
+    /// - Returns: nil when a parameter holds what is none of the values, or what two of them are.
+    public init?(_ sample: SQL, values: [PostgresParameter]) {
+        var places: [Int] = []
+        for parameter in sample.parameters {
+            let found = values.indices.filter { values[$0] == parameter }
+            guard found.count == 1 else { return nil }
+            places.append(found[0])
+        }
+        identity = Identity(sample)
+        self.places = places
+    }
+
+    /// The statement with other values, of the same number, order and types as the sample's.
+    public func bind(_ values: [PostgresParameter]) -> SQL {
+        SQL(identity, places.map { values[$0] })
+    }
+}

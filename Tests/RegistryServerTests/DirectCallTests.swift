@@ -1,0 +1,195 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Logging
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+@testable import RegistryServer
+
+/// Hot calls are answered in the connection's pipeline, as the usual way would answer them.
+@Suite(.timeLimit(.minutes(1))) struct DirectCallTests {
+    /// The usual way alone: what is not a `RegistryResponder` itself answers no call directly.
+    private struct UsualWay: HTTPResponder {
+        let responder: RegistryResponder
+
+        func respond(to request: Request, context: ConnectionContext) async throws -> Response {
+            try await responder.respond(to: request, context: context)
+        }
+    }
+
+    private static let path = "/v1/apps/com.example.food/sandbox"
+
+    private static func put(_ id: String, _ body: String, type: String = "application/json") -> [String] {
+        ["PUT \(path)/activities/\(id)", "Content-Type: \(type)\r\nContent-Length: \(body.utf8.count)", body]
+    }
+
+    private static func get(_ alias: String, _ fields: String = "Accept: application/json") -> [String] {
+        ["GET \(path)/aliases/\(alias)", fields, ""]
+    }
+
+    private static let observed = #""observedAt":"\#(RFC3339.format(.minutesAgo(5)))""#
+    private static let earlier = #""observedAt":"\#(RFC3339.format(.minutesAgo(9)))""#
+
+    /// Requests of hot routes and their statuses, in an order in which each finds the same on a new database.
+    private static let requests: [(request: [String], status: Int)] = [
+        (put("a-1", #"{"token":"aa01","aliases":{"orderId":"o-1"},\#(observed)}"#), 201),
+        (put("a-1", #"{"token":"aa01",\#(observed)}"#), 200),
+        (put("a-1", #"{"token":"aa00",\#(earlier)}"#), 409),
+        (put("a-2", #"{"token":"aa02","aliases":{"orderId":["o-1","o 2"]}}"#), 201),
+        (put("a%2F3", #"{"token":"aa03"}"#), 201),
+        (put("a-4", #"{"token":"xyz","installationId":7}"#), 422),
+        (put("a-4", #"{"token":"#), 400),
+        (put("a-4", #"{"token":"aa04"}"#, type: "text/plain"), 415),
+        (put("a-4", ""), 400),
+        (put("%00", #"{"token":"aa04"}"#), 422),
+        (get("orderId/o-1/activities"), 200),
+        (get("orderId/o%202/activities?limit=1"), 200),
+        (get("orderId/o-1/activities?limit=1"), 200),
+        (get("orderId/o-1/activities?limit=0"), 422),
+        (get("orderId/o-1/activities?cursor=none"), 422),
+        (get("orderId/nobody/activities"), 200),
+        (get("0/x/activities"), 422),
+        (get("orderId/o-1/activities", "Accept: application/x-ndjson"), 200),
+    ]
+
+    /// The bytes of a request, named by its place.
+    private static func text(_ request: [String], _ number: Int, last: Bool) -> String {
+        let closing = last ? "Connection: close\r\n" : ""
+        let head = "\(request[0]) HTTP/1.1\r\nHost: localhost\r\nRequest-Id: r-\(number)\r\n\(closing)\(request[1])"
+        return "\(head)\r\n\r\n\(request[2])"
+    }
+
+    /// The answers to all requests, on one connection at once or each on its own, with what is the same each time.
+    private static func answers(from server: LiveServer, oneByOne: Bool) async throws -> [String] {
+        var answers: [String] = []
+        if oneByOne {
+            for (number, (request, _)) in requests.enumerated() {
+                let connection = try RawConnection(port: server.port)
+                connection.send(text(request, number, last: false))
+                connection.finishSending()
+                answers.append(await connection.read())
+            }
+        } else {
+            let connection = try RawConnection(port: server.port)
+            let texts = requests.enumerated().map { text($1.request, $0, last: $0 == requests.count - 1) }
+            connection.send(texts.joined())
+            answers = split(await connection.read())
+        }
+        return answers.map(normalized)
+    }
+
+    private static func split(_ text: String) -> [String] {
+        let parts = text.components(separatedBy: "HTTP/1.1 ")
+        return parts.dropFirst().map { "HTTP/1.1 " + $0 }
+    }
+
+    /// Header fields in one order; times of receipt and names of Postgres's making left out.
+    private static func normalized(_ answer: String) -> String {
+        let halves = answer.components(separatedBy: "\r\n\r\n")
+        let lines = halves[0].components(separatedBy: "\r\n")
+        let fields = lines.dropFirst().filter { !$0.lowercased().hasPrefix("date:") }.sorted()
+        let body = halves.dropFirst().joined()
+            .replacing(/"(confirmedAt|expiresAt|startedAt|observedAt|serverTime)":"[^"]*"/) { "\"\($0.1)\":\"…\"" }
+            .replacing(/"nextCursor":"[^"]*"/, with: #""nextCursor":"…""#)
+        return ([lines[0]] + fields + [body]).joined(separator: "\n")
+    }
+
+    private static func run(directly: Bool, _ test: @Sendable (LiveServer) async throws -> Void) async throws {
+        let database = try await TestDatabase.make()
+        _ = try await database.scope()
+        let configuration = ServerConfiguration(port: 0, insecureNoAuth: true)
+        let responder = RegistryResponder(registry: database.registry, configuration: configuration, logger: .silent)
+        if directly {
+            let application = makeApplication(responder: responder, configuration: configuration, logger: .silent)
+            try await LiveServer.run(application, database.registry, test)
+        } else {
+            let usual = UsualWay(responder: responder)
+            let application = makeApplication(responder: usual, configuration: configuration, logger: .silent)
+            try await LiveServer.run(application, database.registry, test)
+        }
+    }
+
+    /// Makes the app known to the instance.
+    private static func warm(_ server: LiveServer) async throws {
+        #expect(try await server.call(.get, "…/aliases/orderId/nobody/activities").status == 200)
+    }
+
+    @Test(arguments: [true, false]) func bothWaysAnswerTheSame(oneByOne: Bool) async throws {
+        let usual = AnswerBox()
+        let direct = AnswerBox()
+        try await Self.run(directly: false) { usual.set(try await Self.answers(from: $0, oneByOne: oneByOne)) }
+        try await Self.run(directly: true) { server in
+            try await Self.warm(server)
+            direct.set(try await Self.answers(from: server, oneByOne: oneByOne))
+        }
+        #expect(usual.answers.count == Self.requests.count)
+        for (index, request) in Self.requests.enumerated() {
+            let answer = try #require(direct.answers.indices.contains(index) ? direct.answers[index] : nil)
+            #expect(answer == usual.answers[index])
+            #expect(answer.hasPrefix("HTTP/1.1 \(request.status) "), "\(request.request): \(answer)")
+            #expect(answer.contains("Request-Id: r-\(index)"))
+        }
+    }
+
+    /// What the requests above are for is not taken the usual way after all.
+    @Test func hotCallsAreTakenDirectly() async throws {
+        let database = try await TestDatabase.make()
+        _ = try await database.scope()
+        let configuration = ServerConfiguration(port: 0, insecureNoAuth: true)
+        let responder = RegistryResponder(registry: database.registry, configuration: configuration, logger: .silent)
+        let path = "\(Self.path)/aliases/orderId/o-1/activities"
+        let resolve = HTTPRequest(method: .get, scheme: nil, authority: "localhost", path: path)
+        #expect(responder.directCall(resolve, from: nil) == nil, "the app is not known yet")
+        _ = try await responder.access.apps.app(BundleID("com.example.food"))
+        func isTaken(_ method: HTTPRequest.Method, _ path: String, _ fields: HTTPFields = [:]) -> Bool {
+            var head = HTTPRequest(method: method, scheme: nil, authority: "localhost", path: path)
+            head.headerFields = fields
+            return responder.directCall(head, from: nil) != nil
+        }
+        let alias = "\(Self.path)/aliases/orderId/o-1"
+        #expect(isTaken(.get, "\(alias)/activities") && isTaken(.put, "\(Self.path)/activities/a-1"))
+        #expect(isTaken(.put, "\(Self.path)/activities/a-1", [.contentLength: "65536"]))
+        #expect(!isTaken(.put, "\(Self.path)/activities/a-1", [.contentLength: "65537"]))
+        #expect(!isTaken(.get, "\(alias)/activities", [.accept: "application/x-ndjson"]))
+        #expect(!isTaken(.get, "\(alias)/activities", [.connection: "close"]))
+        #expect(!isTaken(.head, "\(alias)/activities") && !isTaken(.get, "\(alias)/channel"))
+        #expect(!isTaken(.get, "/v1/apps/com.example.none/sandbox/aliases/orderId/o-1/activities"))
+        #expect(!isTaken(.get, "\(alias)/activities", [.authorization: "Bearer nonsense"]))
+    }
+
+    @Test func whoHasSaidAllIsAnswered() async throws {
+        try await Self.run(directly: true) { server in
+            try await Self.warm(server)
+            let connection = try RawConnection(port: server.port)
+            connection.send(Self.text(Self.get("orderId/o-1/activities"), 1, last: false))
+            connection.finishSending()
+            #expect(await connection.read().hasPrefix("HTTP/1.1 200 "))
+        }
+    }
+
+    @Test func whatIsNoHTTPWaitsForTheAnswerBeforeIt() async throws {
+        try await Self.run(directly: true) { server in
+            try await Self.warm(server)
+            let connection = try RawConnection(port: server.port)
+            connection.send(Self.text(Self.put("a-1", #"{"token":"aa01"}"#), 1, last: false) + "NONSENSE\r\n\r\n")
+            let answers = Self.split(await connection.read())
+            #expect(answers.map { $0.prefix(12) } == ["HTTP/1.1 201", "HTTP/1.1 400"])
+        }
+    }
+
+    @Test func datesAreThoseOfHTTP() {
+        #expect(HTTPDate.format(784_111_777) == "Sun, 06 Nov 1994 08:49:37 GMT")
+        #expect(HTTPDate.format(1_709_251_199) == "Thu, 29 Feb 2024 23:59:59 GMT")
+    }
+}
+
+/// Answers that a closure hands out.
+private final class AnswerBox: @unchecked Sendable {
+    private let lock = NSLock()
+    private var all: [String] = []
+    var answers: [String] { lock.withLock { all } }
+    func set(_ answers: [String]) { lock.withLock { all = answers } }
+}

@@ -1,0 +1,63 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import Testing
+
+@testable import RegistryStore
+
+/// Templates say the very same as the statements that they were made from.
+@Suite struct TemplateTests {
+    private static func scope() throws -> Scope {
+        let app = App(
+            number: 7,
+            bundleID: try BundleID("com.example.food"),
+            settings: AppSettings(),
+            createdAt: .now,
+            updatedAt: .now
+        )
+        return Scope(app: app, environment: .production)
+    }
+
+    @Test(arguments: RegistrationTemplates.shapes)
+    func registrationsAreTheSame(shape: RegistrationBatch.Shape) throws {
+        let scope = try Self.scope()
+        var batch = RegistrationBatch(isGuarded: shape.isGuarded)
+        for number in 1...3 {
+            var registration = ActivityRegistration(token: PushToken(bytes: [UInt8(number)]))
+            registration.observedAt = shape.needsReceiptOrder && number == 2 ? nil : .now
+            if shape.hasAliases { registration.aliases = try AliasSet([Alias(kind: "orderId", value: "o-\(number)")]) }
+            let request = RegistrationRequest(
+                id: "a-\(number)",
+                registration: registration,
+                who: "test",
+                claimant: shape.isGuarded ? .subject("u", nil) : .any,
+                scope: scope
+            )
+            #expect(batch.add(request))
+        }
+        #expect(batch.shape == shape)
+        let statements = RegistrationStatements(batch: batch, scope: scope)
+        #expect(RegistrationTemplates.of(shape) != nil)
+        #expect(statements.all.map(\.text) == statements.made.map(\.text))
+        #expect(statements.all.map(\.parameters) == statements.made.map(\.parameters))
+    }
+
+    @Test func resolvesAreTheSame() throws {
+        let scope = try Self.scope()
+        let aliases = [try Alias(kind: "orderId", value: "o-1"), try Alias(kind: "userId", value: "u-1")]
+        let one = [
+            ResolveStatements.page(of: aliases[0], after: 0, limit: 101, in: scope),
+            ChannelStatements.channels(of: [aliases[0]], in: scope),
+        ]
+        let many = [
+            ResolveStatements.resolve(aliases, limitPerAlias: 11, in: scope),
+            ChannelStatements.channels(of: aliases, in: scope),
+        ]
+        let templates = [
+            ResolveTemplates.firstPage(of: aliases[0], limit: 101, in: scope),
+            ResolveTemplates.firstPages(of: aliases, limit: 11, in: scope),
+        ]
+        #expect(templates.map { $0.map(\.text) } == [one.map(\.text), many.map(\.text)])
+        #expect(templates.map { $0.map(\.parameters) } == [one.map(\.parameters), many.map(\.parameters)])
+    }
+}
