@@ -33,7 +33,8 @@ import Testing
                 claimant: shape.isGuarded ? .subject("u", nil) : .any,
                 scope: scope
             )
-            #expect(batch.add(request))
+            let isAdded = batch.add(request)
+            #expect(isAdded)
         }
         #expect(batch.shape == shape)
         let statements = RegistrationStatements(batch: batch, scope: scope)

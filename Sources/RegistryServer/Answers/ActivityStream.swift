@@ -24,11 +24,11 @@ struct ActivityStream: AnswerStream {
     func write(to writer: inout any ResponseBodyWriter) async throws {
         var json = JSONWriter(reservingCapacity: Self.chunkSize + 4096)
         writeHead(to: &json)
-        var page = firstPage
+        var unwritten: [ResolvedActivity]? = firstPage
         var count = 0
-        while true {
+        while let page = unwritten {
             // Postgres looks for the next page while this one is written; a reader who stops has at most these two.
-            async let next = nextPage(after: page)
+            async let next = nextPage(after: page.last?.number, isLast: page.count < Self.pageSize)
             for activity in page {
                 json.line(activity)
                 if json.bytes.count >= Self.chunkSize { try await Self.send(&json, to: &writer) }
@@ -36,8 +36,7 @@ struct ActivityStream: AnswerStream {
             count += page.count
             // What there is goes out before Postgres is waited for.
             if !json.bytes.isEmpty { try await Self.send(&json, to: &writer) }
-            guard let found = try await next else { break }
-            page = found
+            unwritten = try await next
         }
         json.writeEnd(count: count)
         try await Self.send(&json, to: &writer)
@@ -45,9 +44,9 @@ struct ActivityStream: AnswerStream {
     }
 
     /// Nil after the last page.
-    private func nextPage(after page: [ResolvedActivity]) async throws -> [ResolvedActivity]? {
-        guard page.count == Self.pageSize, let last = page.last else { return nil }
-        return try await registry.activities(under: alias, after: last.number, limit: Self.pageSize, in: scope)
+    private func nextPage(after number: Int64?, isLast: Bool) async throws -> [ResolvedActivity]? {
+        guard let number, !isLast else { return nil }
+        return try await registry.activities(under: alias, after: number, limit: Self.pageSize, in: scope)
     }
 
     private func writeHead(to json: inout JSONWriter) {
