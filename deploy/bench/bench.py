@@ -16,7 +16,7 @@ from measurements import MEASUREMENTS, Bench
 def main():
     parser = argparse.ArgumentParser(prog="deploy/bench/run")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=3)
+    parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--only", default="")
     parser.add_argument("--sizes", action="store_true")
     parser.add_argument("--count", type=int, default=1_000_000)

@@ -59,17 +59,24 @@ class Cluster:
         return self.url.replace("dbname=postgres", f"dbname={database}")
 
     def prepare(self, count, database="bench", fan_out=True):
-        """Makes the database with the app, a key and the seeds, unless it is there."""
-        exists = self.psql("-Atc", f"SELECT 1 FROM pg_database WHERE datname = '{database}'", database="postgres")
-        if exists and self.psql("-Atc", f"SELECT 1 FROM bench_seeds WHERE count = {count}", database=database) != "1":
-            self.psql("-c", f"DROP DATABASE {database} WITH (FORCE)", database="postgres")
-            exists = ""
-        if exists:
-            # Activities live eight hours; those of an earlier day are young again.
-            self.psql("-c", RENEWAL, database=database)
-            self.psql("-c", WARMING, database=database)
-            return
+        """Makes the database anew from a seeded one, so that every run begins with the same."""
+        seeded = f"{database}_seeded"
+        if not self.is_fresh(seeded, count):
+            self.seed(count, seeded, fan_out)
+        self.psql("-c", f"DROP DATABASE IF EXISTS {database} WITH (FORCE)", database="postgres")
+        self.psql("-c", f"CREATE DATABASE {database} TEMPLATE {seeded} STRATEGY file_copy", database="postgres")
+        self.psql("-c", WARMING, database=database)
+
+    def is_fresh(self, seeded, count):
+        """Activities live eight hours."""
+        if not self.psql("-Atc", f"SELECT 1 FROM pg_database WHERE datname = '{seeded}'", database="postgres"):
+            return False
+        query = "SELECT count FROM bench_seeds WHERE made_at > now() - interval '6 hours'"
+        return self.psql("-Atc", query, database=seeded) == str(count)
+
+    def seed(self, count, database, fan_out):
         print(f"filling {database} with {count} activities", file=sys.stderr, flush=True)
+        self.psql("-c", f"DROP DATABASE IF EXISTS {database} WITH (FORCE)", database="postgres")
         self.psql("-c", f"CREATE DATABASE {database}", database="postgres")
         self.pushreg("migrate", database=database)
         self.pushreg("apps", "create", "com.example.food", database=database)
@@ -78,8 +85,7 @@ class Cluster:
             self.psql("-v", f"count={count}", "-v", f"fan_out={is_fan_out}", "-v", f"environment={environment}",
                       "-f", os.path.join(HERE, "seed.sql"), database=database)
         self.psql("-c", "VACUUM ANALYZE", database=database)
-        self.psql("-c", f"CREATE TABLE bench_seeds AS SELECT {count} AS count; CHECKPOINT", database=database)
-        self.psql("-c", WARMING, database=database)
+        self.psql("-c", f"CREATE TABLE bench_seeds AS SELECT {count} AS count, now() AS made_at; CHECKPOINT", database=database)
 
     def key(self, database="bench"):
         return self.pushreg("keys", "create", "--app", "com.example.food", "--role", "admin", database=database)
@@ -89,13 +95,6 @@ class Cluster:
             [PUSHREG, *arguments, "--database-url", self.url_of(database)], check=True, capture_output=True, text=True
         ).stdout.strip()
 
-
-RENEWAL = """
-    SET statement_timeout = 0;
-    UPDATE activities SET started_at = now() - interval '10 minutes',
-        expires_at = now() - interval '10 minutes' + lifetime
-    WHERE expires_at < now() + interval '1 hour' AND ended_at IS NULL AND expiry_recorded_at IS NULL;
-"""
 
 # What was read from the disk once would otherwise slow down whoever is measured first.
 WARMING = """
