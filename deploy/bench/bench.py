@@ -10,7 +10,7 @@ import time
 
 import cluster
 import services
-from measurements import MEASUREMENTS, Bench
+from measurements import EXTRA, MEASUREMENTS, Bench
 
 
 def main():
@@ -22,7 +22,10 @@ def main():
     parser.add_argument("--count", type=int, default=1_000_000)
     parser.add_argument("--json", default=os.path.join(cluster.DIRECTORY, "figures.json"))
     options = parser.parse_args()
-    chosen = options.only.split(",") if options.only else [name for name in MEASUREMENTS if name != "sizes"]
+    known = MEASUREMENTS | EXTRA
+    chosen = options.only.split(",") if options.only else list(MEASUREMENTS)
+    if unknown := set(chosen) - set(known):
+        parser.error(f"there is no measurement called {', '.join(sorted(unknown))}; there are {', '.join(known)}")
     if options.sizes and "sizes" not in chosen:
         chosen.append("sizes")
     begin = time.monotonic()
@@ -32,7 +35,7 @@ def main():
         try:
             for name in chosen:
                 note(f"== {name}")
-                MEASUREMENTS[name](bench)
+                known[name](bench)
         finally:
             bench.stop()
     figures = bench.table.rows

@@ -8,6 +8,7 @@ import time
 
 import services
 from cluster import DIRECTORY, tool
+from flame import record
 from table import Table
 
 CLIENTS = [8, 16, 32, 64]
@@ -226,7 +227,18 @@ def sizes(bench):
                         rates[name] / rates["s"], 0.75, 0.9)
 
 
+def flame(bench):
+    """Draws where the service's time goes."""
+    for kind in ("resolve", "register"):
+        path = os.path.join(DIRECTORY, f"{kind}.svg")
+        record(bench, kind, path)
+        print(f"   {path}", file=sys.stderr, flush=True)
+
+
+# What is run only when it is asked for.
+EXTRA = {"sizes": sizes, "flame": flame}
+
 MEASUREMENTS = {
     "hello": hello, "resolve": resolve, "register": register, "single": single, "latency": latency, "batch": batch,
-    "feedback": feedback, "flush": flush, "fan-out": fan_out, "memory": memory, "sizes": sizes,
+    "feedback": feedback, "flush": flush, "fan-out": fan_out, "memory": memory,
 }
