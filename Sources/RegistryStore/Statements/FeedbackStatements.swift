@@ -22,9 +22,8 @@ struct FeedbackStatements {
         if batch.accuses { statements.append(lockActivities) }
         statements.append(lockValues)
         if batch.suspects { statements += [quarantine.guarding(batch)] + quarantine.releaseBurst }
-        if batch.accuses { statements += [accusation, revision, retirement, event] }
         if batch.delivers { statements.append(delivery) }
-        return statements + [answer]
+        return statements + [outcome]
     }
 
     /// The kinds of token whose guard tripped, as the results of `all` tell.
@@ -69,6 +68,44 @@ struct FeedbackStatements {
     /// When a report is true from: what APNs said, but never later than now.
     static let reportedAt = "least(coalesce(q.reported_at, now()), now())"
 
+    /// What becomes of each report, from what is true under the locks: the kind and claim of what is current with the
+    /// value, the value's row before the reports, and what the report does to it.
+    private var reports: SQL {
+        """
+        SELECT q.*, s.accused_at, held.kind, held.claimed_at, t.dead_at, t.quarantined_at,
+            coalesce(\(unescaped: Self.wasKnown("t")), false) AS was_known,
+            coalesce(\(unescaped: QuarantineStatements.isOn), false) AS is_guarded,
+            CASE WHEN held.claimed_at > coalesce(t.dead_at, '-infinity') AND held.claimed_at <= s.accused_at THEN
+                CASE WHEN q.verdict = 'dead' THEN 'dropped'
+                    WHEN held.claimed_at > coalesce(t.quarantined_at, '-infinity') THEN 'quarantined' ELSE 'none' END
+                ELSE 'none' END::token_effect AS effect
+        FROM \(sql: batch.rows) \(sql: quarantine.held) LEFT JOIN \(sql: quarantine.value)
+        LEFT JOIN quarantine_guards g ON \(sql: inScope("g")) AND g.kind = held.kind
+        CROSS JOIN LATERAL (SELECT \(unescaped: Self.reportedAt) AS accused_at) AS s
+        """
+    }
+
+    /// All effects and the answer, in one statement, for each lookup of a value or an activity would otherwise be made
+    /// anew by each part. The parts see the same moment, that of the locks, and tell each other what they wrote.
+    private var outcome: SQL {
+        """
+        WITH reports AS MATERIALIZED (\(sql: reports))\(sql: batch.accuses ? effects : "")
+        \(sql: answer)
+        """
+    }
+
+    private var effects: SQL {
+        """
+        , accused AS (\(sql: accusation)), revised AS (\(sql: revision)), retired AS (\(sql: retirement)),
+        recorded AS (\(sql: event))
+        """
+    }
+
+    /// The report takes the value from senders for good, or, unless the guard is on, until a client confirms it.
+    private static let isAccused = """
+        (r.verdict = 'dead' OR (r.verdict = 'suspect' AND r.claimed_at <= r.accused_at AND NOT r.is_guarded))
+        """
+
     /// A death is remembered for a value not known, too: a 410 may overtake a registration. A quarantine that is in
     /// force stays as it is.
     private var accusation: SQL {
@@ -76,27 +113,20 @@ struct FeedbackStatements {
         INSERT INTO token_values AS stored (
             app_number, environment, token_digest, dead_at, quarantined_at, quarantined_kind, quarantine_reason, effect
         )
-        SELECT \(app), \(environment)::apns_environment, q.token_digest,
-            CASE WHEN q.verdict = 'dead' THEN s.accused_at END,
-            CASE WHEN q.verdict = 'suspect' THEN s.accused_at END,
-            CASE WHEN q.verdict = 'suspect' THEN held.kind END,
-            CASE WHEN q.verdict = 'suspect' THEN q.reason END,
-            CASE WHEN held.claimed_at > coalesce(t.dead_at, '-infinity') AND held.claimed_at <= s.accused_at THEN
-                CASE WHEN q.verdict = 'dead' THEN 'dropped'
-                    WHEN held.claimed_at > coalesce(t.quarantined_at, '-infinity') THEN 'quarantined' ELSE 'none' END
-                ELSE 'none' END::token_effect
-        FROM \(sql: batch.rows) \(sql: quarantine.held) LEFT JOIN \(sql: quarantine.value)
-        LEFT JOIN quarantine_guards g ON \(sql: inScope("g")) AND g.kind = held.kind
-        CROSS JOIN LATERAL (SELECT \(unescaped: Self.reportedAt) AS accused_at) AS s
-        WHERE q.verdict = 'dead'
-            OR (q.verdict = 'suspect' AND held.claimed_at <= s.accused_at
-                AND NOT coalesce(\(unescaped: QuarantineStatements.isOn), false))
-        ORDER BY q.token_digest
+        SELECT \(app), \(environment)::apns_environment, r.token_digest,
+            CASE WHEN r.verdict = 'dead' THEN r.accused_at END,
+            CASE WHEN r.verdict = 'suspect' THEN r.accused_at END,
+            CASE WHEN r.verdict = 'suspect' THEN r.kind END,
+            CASE WHEN r.verdict = 'suspect' THEN r.reason END,
+            r.effect
+        FROM reports r WHERE \(unescaped: Self.isAccused)
+        ORDER BY r.token_digest
         ON CONFLICT (app_number, environment, token_digest) DO UPDATE SET
             dead_at = greatest(stored.dead_at, excluded.dead_at),
             \(unescaped: Self.quarantineColumns.map(Self.replacedUnlessInForce).joined(separator: ", ")),
             effect = excluded.effect,
             touched_at = clock_timestamp()
+        RETURNING stored.token_digest, stored.activity_id, stored.installation_hash, stored.effect
         """
     }
 
@@ -110,42 +140,38 @@ struct FeedbackStatements {
         """
     }
 
-    /// The values that the reports took from senders; `t` is the value and `q` the report. A row that this transaction
-    /// did not write tells of an earlier report.
-    private var affected: SQL {
-        """
-        \(sql: batch.rows) JOIN \(sql: quarantine.value)
-            AND t.effect <> 'none' AND t.writer = pg_current_xact_id()::xid AND q.verdict IN ('dead', 'suspect')
-        """
-    }
-
+    /// The activities whose token senders lose.
     private var revision: SQL {
         """
         UPDATE activities a SET revision = a.revision + 1
-        FROM \(sql: affected)
-        WHERE \(sql: inScope("a")) AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
+        FROM accused t
+        WHERE t.effect <> 'none' AND t.installation_hash IS NULL
+            AND \(sql: inScope("a")) AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
             AND a.ended_at IS NULL AND a.expires_at > now()
+        RETURNING t.effect, a.token_observed_at, \(unescaped: EventStatements.columns(of: "a"))
         """
     }
 
     private var retirement: SQL {
         """
         INSERT INTO retired_tokens AS stored (app_number, environment, activity_id, token_digest, observed_at, reason)
-        SELECT a.app_number, a.environment, a.activity_id, a.token_digest, a.token_observed_at, 'unregistered'
-        FROM \(sql: affected)
-        JOIN activities a ON \(sql: inScope("a")) AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
-        WHERE t.effect = 'dropped'
+        SELECT \(app), \(environment)::apns_environment, a.activity_id, a.token_digest, a.token_observed_at, 'unregistered'
+        FROM revised a WHERE a.effect = 'dropped'
         ORDER BY 3, 4
         ON CONFLICT (app_number, environment, activity_id, token_digest) DO UPDATE SET
             observed_at = greatest(stored.observed_at, excluded.observed_at), reason = excluded.reason
         """
     }
 
+    /// One for each activity, and for each installation, that lost the value.
     private var event: SQL {
         EventStatements.insertion(
             """
-            SELECT t.effect::text AS type, \(unescaped: EventStatements.columns(of: "h"))
-            FROM \(sql: affected) \(sql: quarantine.holders)
+            SELECT a.effect::text AS type, \(unescaped: EventStatements.columns(of: "a")) FROM revised a
+            UNION ALL
+            SELECT t.effect::text, \(unescaped: EventStatements.columns(of: "h"))
+            FROM accused t \(sql: quarantine.holders)
+            WHERE t.effect <> 'none' AND h.kind <> 'update'
             """,
             by: who,
             in: scope
@@ -169,21 +195,24 @@ struct FeedbackStatements {
     /// where else the value is known.
     private var answer: SQL {
         """
-        SELECT CASE WHEN held.kind IS NULL THEN
-                CASE WHEN \(unescaped: Self.wasKnown("t")) THEN 'retired' ELSE 'unknown' END
-            WHEN q.verdict = 'dead' THEN CASE WHEN held.claimed_at <= t.dead_at THEN 'dropped' ELSE 'kept-newer' END
-            WHEN q.verdict = 'suspect' THEN CASE WHEN held.claimed_at <= t.quarantined_at THEN 'quarantined'
-                WHEN \(unescaped: QuarantineStatements.isOn) THEN 'guarded' ELSE 'kept-newer' END
-            WHEN q.verdict = 'delivered' THEN 'delivered' ELSE 'kept' END,
-            held.kind, elsewhere.environment::text
-        FROM \(sql: batch.rows) \(sql: quarantine.held) LEFT JOIN \(sql: quarantine.value)
-        LEFT JOIN quarantine_guards g ON \(sql: inScope("g")) AND g.kind = held.kind
+        SELECT CASE WHEN r.kind IS NULL THEN CASE WHEN r.was_known THEN 'retired' ELSE 'unknown' END
+            WHEN r.verdict = 'dead' THEN
+                CASE WHEN r.claimed_at <= greatest(r.dead_at, r.accused_at) THEN 'dropped' ELSE 'kept-newer' END
+            WHEN r.verdict = 'suspect' THEN
+                CASE WHEN r.claimed_at <= r.quarantined_at
+                    OR (\(unescaped: Self.isAccused) AND (r.quarantined_at IS NULL OR r.effect = 'quarantined'))
+                    THEN 'quarantined'
+                WHEN r.is_guarded THEN 'guarded' ELSE 'kept-newer' END
+            WHEN r.verdict = 'delivered' THEN 'delivered' ELSE 'kept' END,
+            r.kind, elsewhere.environment::text
+        FROM reports r
         LEFT JOIN LATERAL (
-            SELECT v.environment FROM token_values v WHERE v.app_number = \(app)
+            SELECT v.environment FROM token_values v
+            WHERE (r.kind IS NULL OR r.verdict = 'suspect') AND v.app_number = \(app)
                 AND v.environment = \(scope.environment.other.rawValue)::apns_environment
-                AND v.token_digest = q.token_digest AND \(unescaped: Self.wasKnown("v")) LIMIT 1
+                AND v.token_digest = r.token_digest AND \(unescaped: Self.wasKnown("v")) LIMIT 1
         ) AS elsewhere ON true
-        ORDER BY q.position
+        ORDER BY r.position
         """
     }
 

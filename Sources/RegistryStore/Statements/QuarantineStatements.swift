@@ -41,12 +41,12 @@ struct QuarantineStatements {
         """
     }
 
-    /// The row `t` of the value of report `q`, with the transaction that wrote it; looked up one by one, for a plan that
-    /// was made while the table was small would join it whole.
+    /// The row `t` of the value of report `q`; looked up one by one, for a plan that was made while the table was small
+    /// would join it whole.
     var value: SQL {
         """
         LATERAL (
-            SELECT v.*, v.xmin AS writer FROM token_values v
+            SELECT v.* FROM token_values v
             WHERE \(sql: inScope("v")) AND v.token_digest = q.token_digest LIMIT 1
         ) AS t ON true
         """
