@@ -97,10 +97,15 @@ import Testing
         return ([lines[0]] + fields + [body]).joined(separator: "\n")
     }
 
-    private static func run(directly: Bool, _ test: @Sendable (LiveServer) async throws -> Void) async throws {
+    private static func run(
+        directly: Bool,
+        _ adjust: (inout ServerConfiguration.Limits) -> Void = { _ in },
+        _ test: @Sendable (LiveServer) async throws -> Void
+    ) async throws {
         let database = try await TestDatabase.make()
         _ = try await database.scope()
-        let configuration = ServerConfiguration(port: 0, insecureNoAuth: true)
+        var configuration = ServerConfiguration(port: 0, insecureNoAuth: true)
+        adjust(&configuration.limits)
         let responder = RegistryResponder(registry: database.registry, configuration: configuration, logger: .silent)
         if directly {
             let application = makeApplication(responder: responder, configuration: configuration, logger: .silent)
@@ -177,6 +182,25 @@ import Testing
             connection.send(Self.text(Self.put("a-1", #"{"token":"aa01"}"#), 1, last: false) + "NONSENSE\r\n\r\n")
             let answers = Self.split(await connection.read())
             #expect(answers.map { $0.prefix(12) } == ["HTTP/1.1 201", "HTTP/1.1 400"])
+        }
+    }
+
+    /// Answers pile up in the kernel's buffers, and nowhere else: requests are not read while they do.
+    @Test func aReaderThatStopsGetsNoFurtherAnswers() async throws {
+        let adjust = { (limits: inout ServerConfiguration.Limits) in limits.stalledReader = .milliseconds(500) }
+        try await Self.run(directly: true, adjust) { (server: LiveServer) async throws in
+            for number in 0..<200 {
+                let body = #"{"token":"\#(String(format: "%04x", number))","aliases":{"orderId":"o"}}"#
+                let connection = try RawConnection(port: server.port)
+                connection.send(Self.text(Self.put("a-\(number)", body), number, last: true))
+                #expect(await connection.read().hasPrefix("HTTP/1.1 201 "))
+            }
+            // Some 50 KB for each request of 14 KB, which are far more than all buffers hold.
+            let connection = try RawConnection(port: server.port, receiveBuffer: 4096)
+            let padding = "X-Padding: \(String(repeating: "x", count: 14_000))"
+            let request = Array(Self.text(Self.get("orderId/o/activities?limit=1000", padding), 1, last: false).utf8)
+            let sent = await connection.send(request, times: 3000)
+            #expect(sent < request.count * 2000)
         }
     }
 

@@ -17,6 +17,7 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private enum State {
         case idle
         case reading(DirectCall, ByteBuffer)
+        /// Until the answer is known, and the connection takes more.
         case answering
     }
 
@@ -35,6 +36,8 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var held: [Held] = []
     private var holdsRead = false
     private var isReleasing = false
+    /// The answer was written, and does not fit the socket's buffers.
+    private var isDraining = false
     private var isRemoved = false
 
     init(_ responder: RegistryResponder, executor: any TaskExecutor, logger: Logger) {
@@ -71,6 +74,12 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
     func read(context: ChannelHandlerContext) {
         guard case .answering = state else { return context.read() }
         holdsRead = true
+    }
+
+    /// A reader who stops gets no further answers, so that they do not fill the memory.
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if isDraining, context.channel.isWritable { goOn(context) }
+        context.fireChannelWritabilityChanged()
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -110,6 +119,12 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
         context.write(wrapOutboundOut(.head(head)), promise: nil)
         if !bytes.isEmpty { context.write(wrapOutboundOut(.body(ByteBuffer(bytes: bytes))), promise: nil) }
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        isDraining = !context.channel.isWritable
+        if !isDraining { goOn(context) }
+    }
+
+    private func goOn(_ context: ChannelHandlerContext) {
+        isDraining = false
         state = .idle
         release(context)
     }
