@@ -56,6 +56,8 @@ import Testing
             + FeedbackStatements(batch: Self.reports, scope: scope, who: "test").all
             .filter { !$0.text.hasPrefix("UPDATE quarantine_guards") }
             + [ResolveStatements.page(of: alias, after: 0, limit: 100, in: scope)]
+            + [ResolveStatements.range(of: alias, after: 0, through: 100, in: scope)]
+            + [ResolveStatements.number(of: alias, after: 0, count: 100, in: scope)]
             + [ResolveStatements.resolve([alias], limitPerAlias: 100, in: scope)]
             + [ResolveStatements.activity(.sample("activity-5"), in: scope)]
         // The control: a statement without an index must be seen.

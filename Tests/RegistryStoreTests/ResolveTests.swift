@@ -33,6 +33,31 @@ import Testing
         #expect(Set(seen).count == 20)
     }
 
+    /// In whatever steps the rows are read, in halves: one that ended within a step, and steps that end with the last row.
+    @Test(arguments: [2, 4, 6, 10, 12, 14, 1000]) func stepsShowEachRunningActivityOnce(rows: Int) async throws {
+        let first = try await TestActivity.make()
+        let alias = Alias.sample("matchId", "7")
+        for number in 1...14 {
+            let activity = first.another("a\(number)")
+            try await activity.register(number, at: nil, aliases: [alias])
+            if number.isMultiple(of: 7) { try await activity.end() }
+        }
+        var seen: [Int64] = []
+        var last: Int64? = 0
+        while let number = last {
+            let step = try await first.database.registry.activities(
+                under: alias,
+                after: number,
+                ofRows: rows,
+                in: first.scope
+            )
+            seen += step.activities.map(\.number)
+            last = step.end
+        }
+        #expect(seen.count == 12)
+        #expect(seen == Set(seen).sorted())
+    }
+
     @Test func batchKeepsTheOrderAskedAndTellsWhatItCut() async throws {
         let activity = try await TestActivity.make()
         let (a, b, none) = (Alias.sample("orderId", "a"), Alias.sample("orderId", "b"), Alias.sample("orderId", "none"))

@@ -16,19 +16,23 @@ struct ActivityStream: AnswerStream {
     /// Read before the head is sent, so that Postgres being away is still a 503.
     let firstPage: [ResolvedActivity]
 
-    /// How many activities are read at a time.
-    static let pageSize = 2000
+    /// How many activities are read before the head is sent; when there are fewer, those are all.
+    static let firstPageSize = 1000
+    /// How many of the alias's rows are read at a time.
+    private static let pageSize = 2000
     /// From how many bytes on what was written is sent. A reader must take this much before its deadline.
     private static let chunkSize = 32 * 1024
 
     func write(to writer: inout any ResponseBodyWriter) async throws {
         var json = JSONWriter(reservingCapacity: Self.chunkSize + 4096)
         writeHead(to: &json)
-        var unwritten: [ResolvedActivity]? = firstPage
+        var page = firstPage
+        var end = page.count < Self.firstPageSize ? nil : page.last?.number
         var count = 0
-        while let page = unwritten {
+        while true {
             // Postgres looks for the next page while this one is written; a reader who stops has at most these two.
-            async let next = nextPage(after: page.last?.number, isLast: page.count < Self.pageSize)
+            let start = end
+            async let next = nextPage(after: start)
             for activity in page {
                 json.line(activity)
                 if json.bytes.count >= Self.chunkSize { try await Self.send(&json, to: &writer) }
@@ -36,7 +40,8 @@ struct ActivityStream: AnswerStream {
             count += page.count
             // What there is goes out before Postgres is waited for.
             if !json.bytes.isEmpty { try await Self.send(&json, to: &writer) }
-            unwritten = try await next
+            guard let found = try await next else { break }
+            (page, end) = found
         }
         json.writeEnd(count: count)
         try await Self.send(&json, to: &writer)
@@ -44,9 +49,9 @@ struct ActivityStream: AnswerStream {
     }
 
     /// Nil after the last page.
-    private func nextPage(after number: Int64?, isLast: Bool) async throws -> [ResolvedActivity]? {
-        guard let number, !isLast else { return nil }
-        return try await registry.activities(under: alias, after: number, limit: Self.pageSize, in: scope)
+    private func nextPage(after number: Int64?) async throws -> (activities: [ResolvedActivity], end: Int64?)? {
+        guard let number else { return nil }
+        return try await registry.activities(under: alias, after: number, ofRows: Self.pageSize, in: scope)
     }
 
     private func writeHead(to json: inout JSONWriter) {

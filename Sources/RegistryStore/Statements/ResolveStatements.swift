@@ -30,6 +30,33 @@ enum ResolveStatements {
         """
     }
 
+    /// The activities of an alias's rows up to a number, in the order of the immutable number.
+    static func range(of alias: Alias, after number: Int64, through last: Int64, in scope: Scope) -> SQL {
+        """
+        SELECT \(unescaped: columns)
+        FROM activity_aliases al CROSS JOIN LATERAL \(unescaped: current)
+        WHERE \(sql: isRow(of: alias, in: scope)) AND al.activity_number > \(number) AND al.activity_number <= \(last)
+        ORDER BY al.activity_number
+        """
+    }
+
+    /// The number of the alias's row that is so many after a number; none when there are fewer.
+    static func number(of alias: Alias, after number: Int64, count: Int, in scope: Scope) -> SQL {
+        """
+        SELECT al.activity_number FROM activity_aliases al
+        WHERE \(sql: isRow(of: alias, in: scope)) AND al.activity_number > \(number)
+        ORDER BY al.activity_number LIMIT 1 OFFSET \(count - 1)
+        """
+    }
+
+    /// Row `al` is one of the alias that resolve reads.
+    private static func isRow(of alias: Alias, in scope: Scope) -> SQL {
+        """
+        al.app_number = \(scope.app.number) AND al.environment = \(scope.environment.rawValue)::apns_environment
+            AND al.kind = \(alias.kind) AND al.value = \(alias.value) AND NOT al.ended
+        """
+    }
+
     /// The first activities of many aliases; each row begins with the alias's position in the request.
     static func resolve(_ aliases: [Alias], limitPerAlias: Int, in scope: Scope) -> SQL {
         """
