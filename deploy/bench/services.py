@@ -108,8 +108,12 @@ def load(service, kind, key, seconds, connections=64, rate=0, count=1_000_000, b
     ]
     output = subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ, "BENCH_KEY": key})
     result = json.loads(output.stdout)
-    if result.get("others"):
-        raise SystemExit(f"{service.name} answered {kind} with {result['others']}; see {service.log.name}")
+    others = result.get("others") or {}
+    # Two rotations of one activity in the same millisecond: the greater token wins, and the other one is told so.
+    if others.get("409", 0) < result["requests"] / 1000:
+        others.pop("409", None)
+    if others:
+        raise SystemExit(f"{service.name} answered {kind} with {others}; see {service.log.name}")
     return result
 
 
