@@ -36,8 +36,9 @@ import Testing
         let calm = max(before, try await slowestHundredth(service, "after-\(round)"))
         print("figure: p99 of \(callers * callsEach * 2) calls \(calm), and \(attacked) during \(attacks) attacks")
         #expect(attacks >= Self.attacks.count)
-        // In small a hundredth is a handful of calls, and the machine's own unrest more than that.
-        return attacked < calm * 2 + (TestScale.isLong ? .milliseconds(20) : .milliseconds(250))
+        // In small a hundredth is a handful of calls, and a debug build takes a tenth of a second for the largest body;
+        // who is held up by one of those callers waits for seconds.
+        return attacked < calm * 2 + (TestScale.isLong ? .milliseconds(20) : .milliseconds(500))
     }
 
     /// Registers and resolves, and gives the time that one call of a hundred exceeds.
