@@ -23,6 +23,7 @@ public func buildApplication(
     let responder = RegistryResponder(registry: registry, configuration: configuration, logger: logger)
     var application = makeApplication(
         responder: responder,
+        direct: responder,
         configuration: configuration,
         logger: logger,
         onServing: onServing
@@ -32,8 +33,11 @@ public func buildApplication(
 }
 
 /// Puts a responder behind the connections that the service serves, with their limits.
+///
+/// - Parameter direct: Answers hot calls in the pipelines of plain HTTP/1.1 connections; nil leaves all to `responder`.
 func makeApplication<Responder: HTTPResponder<ConnectionContext>>(
     responder: Responder,
+    direct: RegistryResponder? = nil,
     configuration: ServerConfiguration,
     logger: Logger,
     onServing: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
@@ -57,10 +61,7 @@ func makeApplication<Responder: HTTPResponder<ConnectionContext>>(
     }
     let plain = HTTPServerBuilder {
         let channel = HTTP1Channel(responder: $0, configuration: connections)
-        return CountedChannel(
-            base: EventLoopChannel(base: channel, direct: responder as? RegistryResponder),
-            count: count
-        )
+        return CountedChannel(base: EventLoopChannel(base: channel, direct: direct), count: count)
     }
     return Application(
         responder: responder,

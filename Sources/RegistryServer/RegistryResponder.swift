@@ -16,7 +16,7 @@ struct RegistryResponder: HTTPResponder {
     let addresses: ClientAddress
     let bodies: BodyReader
     let feedback: FeedbackRecorder
-    private let routes = RouteTable(Route.all)
+    let routes = RouteTable(Route.all)
 
     init(registry: Registry, configuration: ServerConfiguration, clock: ServiceClock = .system, logger: Logger) {
         self.registry = registry
@@ -33,19 +33,17 @@ struct RegistryResponder: HTTPResponder {
     func respond(to request: Request, context: ConnectionContext) async throws -> Response {
         let start = ContinuousClock.now
         let id = RequestID.choose(request.headers[RequestID.field])
-        var logger = context.logger
-        logger[metadataKey: "request-id"] = "\(id)"
         let located = Result { try locate(request.head) }
-        let answer: Answer
+        let result: Result<Answer, any Error>
         do {
-            answer = try await perform(located.get(), request, context)
+            result = .success(try await perform(located.get(), request, context))
         } catch let error as ConnectionLost {
             throw error.cause
         } catch {
-            answer = Answer(error, requestID: id, logger: logger)
+            result = .failure(error)
         }
-        logger.debug("request", metadata: Self.summary(request.method, try? located.get(), answer, since: start))
-        return answer.response(requestID: id, isHead: request.method == .head)
+        let answered = AnsweredRequest(method: request.method, located: try? located.get(), requestID: id, start: start)
+        return answered.answer(result, context.logger).response(requestID: id, isHead: request.method == .head)
     }
 
     /// A request whose route is known.
@@ -61,30 +59,28 @@ struct RegistryResponder: HTTPResponder {
     }
 
     private func perform(_ located: Located, _ request: Request, _ context: ConnectionContext) async throws -> Answer {
-        let route = located.match.route
-        let principal = try await findPrincipal(for: located.match, request.headers)
+        let (route, fields) = (located.match.route, request.headers)
+        let principal = try await findPrincipal(for: located.match, fields)
         let place = try await findPlace(of: located.match, for: principal)
         try route.access.check(principal)
-        let standing = try countRequest(
-            of: principal,
-            to: route,
-            request.headers,
-            from: context.channel.remoteAddress
-        )
-        let call = Call(
+        let standing = try countRequest(of: principal, to: route, fields, from: context.channel.remoteAddress)
+        var call = makeCall(located, fields, by: principal)
+        call.body = try await bodies.read(request, as: route.body, from: context.channel)
+        call.lines = try bodies.lines(of: request, as: route.body, from: context.channel)
+        return try await perform(route.action, call, place).with(standing)
+    }
+
+    /// The call that a request makes, but for its body.
+    func makeCall(_ located: Located, _ fields: HTTPFields, by principal: Principal) -> Call {
+        Call(
             registry: registry,
             access: access,
             principal: principal,
             parameters: located.match.parameters,
             query: located.target.query,
-            fields: request.headers,
-            body: try await bodies.read(request, as: route.body, from: context.channel),
-            lines: try bodies.lines(of: request, as: route.body, from: context.channel),
+            fields: fields,
             feedback: feedback
         )
-        var answer = try await perform(route.action, call, place)
-        if let standing { answer.fields.add(standing) }
-        return answer
     }
 
     private func perform(_ action: Route.Action, _ call: Call, _ place: Place) async throws -> Answer {
@@ -123,16 +119,27 @@ extension RegistryResponder {
     /// - Throws: `unknown-app`.
     private func findPlace(of match: RouteTable.Match, for principal: Principal) async throws -> Place {
         guard let name = match.parameters["bundleId"] else { return .none }
-        if let own = principal.app, own.rawValue != name { throw Problem.unknownApp }
+        try Self.check(name, isAppOf: principal)
         switch match.route.action {
         case .plain: return .none
         case .app: return .app(try await findApp(name))
         case .scoped, .hot:
-            guard let environment = match.parameters["environment"].flatMap(APNSEnvironment.init(rawValue:)) else {
-                throw Problem.unknownApp
-            }
+            let environment = try Self.environment(of: match)
             return .scope(Scope(app: try await findApp(name), environment: environment))
         }
+    }
+
+    /// - Throws: `unknown-app` when the credentials belong to another app.
+    static func check(_ name: String, isAppOf principal: Principal) throws(Problem) {
+        if let own = principal.app, own.rawValue != name { throw Problem.unknownApp }
+    }
+
+    /// - Throws: `unknown-app` for a word that names no environment.
+    static func environment(of match: RouteTable.Match) throws(Problem) -> APNSEnvironment {
+        guard let environment = match.parameters["environment"].flatMap(APNSEnvironment.init(rawValue:)) else {
+            throw Problem.unknownApp
+        }
+        return environment
     }
 
     /// Probes of load balancers and the like are not counted.
@@ -152,20 +159,41 @@ extension RegistryResponder {
         }
         return app
     }
+}
 
-    /// What the log says of a request: its template and never its path, which may hold an installation's id.
-    static func summary(
-        _ method: HTTPRequest.Method,
-        _ located: Located?,
-        _ answer: Answer,
-        since start: ContinuousClock.Instant
-    ) -> Logger.Metadata {
-        let duration = ContinuousClock.now - start
-        return [
-            "method": "\(method.rawValue.prefix(16))",
-            "route": "\(located?.match.route.template ?? "-")",
-            "status": "\(answer.status.code)",
-            "milliseconds": "\(duration / .milliseconds(1))",
-        ]
+extension RegistryResponder {
+    /// What an answer and the log say of a request.
+    struct AnsweredRequest: Sendable {
+        let method: HTTPRequest.Method
+        let located: Located?
+        let requestID: String
+        let start: ContinuousClock.Instant
+
+        /// The answer to what came of the request; logs it, and what went wrong within.
+        func answer(_ result: Result<Answer, any Error>, _ logger: Logger) -> Answer {
+            // Most requests come to a good end that nobody wants logged, and metadata costs as much as their own work here.
+            if case .success(let answer) = result, logger.logLevel > .debug { return answer }
+            var logger = logger
+            logger[metadataKey: "request-id"] = "\(requestID)"
+            let answer: Answer
+            do {
+                answer = try result.get()
+            } catch {
+                answer = Answer(error, requestID: requestID, logger: logger)
+            }
+            logger.debug("request", metadata: summary(of: answer))
+            return answer
+        }
+
+        /// The request's template and never its path, which may hold an installation's id.
+        private func summary(of answer: Answer) -> Logger.Metadata {
+            let duration = ContinuousClock.now - start
+            return [
+                "method": "\(method.rawValue.prefix(16))",
+                "route": "\(located?.match.route.template ?? "-")",
+                "status": "\(answer.status.code)",
+                "milliseconds": "\(duration / .milliseconds(1))",
+            ]
+        }
     }
 }

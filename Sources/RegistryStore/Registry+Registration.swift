@@ -15,15 +15,11 @@ extension Registry {
         by who: String,
         claimant: Claimant = .any
     ) async throws -> RegistrationAnswer {
-        try await registrations.submit(
-            RegistrationRequest(
-                id: id.rawValue,
-                registration: registration,
-                who: who,
-                claimant: claimant,
-                scope: scope
-            )
-        )
+        try await withCheckedContinuation { continuation in
+            register(registration, as: id, in: scope, by: who, claimant: claimant, on: nil) {
+                continuation.resume(returning: $0)
+            }
+        }.get()
     }
 
     /// Registers as ``register(_:as:in:by:claimant:)`` does, for a caller who has no task that could wait.

@@ -67,13 +67,10 @@ extension Registry {
         limit: Int,
         in scope: Scope
     ) async throws -> AliasPage {
-        if number == 0, limit <= ResolveRequest.largestPage {
-            return try await resolutions.submit(ResolveRequest(alias: alias, limit: limit, scope: scope))
-        }
-        return try await read { try ResolveRequest.find(alias, after: number, limit: limit, in: scope, $0) }
+        try await read { try ResolveRequest.find(alias, after: number, limit: limit, in: scope, $0) }
     }
 
-    /// The first page of an alias, for a caller who has no task that could wait.
+    /// The first page of an alias, found together with those of other callers, for one who has no task that could wait.
     ///
     /// - Parameters:
     ///   - limit: at most 1001, one more than a page may have.
@@ -122,9 +119,6 @@ struct ResolveRequest: Sendable {
     let limit: Int
     let scope: Scope
 
-    /// Larger pages are those of streams, and would keep others waiting.
-    static let largestPage = 1001
-
     /// A lookup of one alias shares its statement with others of the same app and page size.
     static func batcher(_ units: UnitsOfWork, patience: Duration) -> Batcher<ResolveRequest, AliasPage> {
         Batcher(
@@ -140,8 +134,8 @@ struct ResolveRequest: Sendable {
                 try await units.serve(lane, .idempotentRead) { session, requests in
                     let (limit, scope) = (requests[0].limit, requests[0].scope)
                     guard requests.count > 1 else {
-                        let statements = ResolveTemplates.firstPage(of: requests[0].alias, limit: limit, in: scope)
-                        return [.success(try find(statements, session))]
+                        let input = ResolveTemplates.Input(aliases: [requests[0].alias], limit: limit, scope: scope)
+                        return [.success(try find(ResolveTemplates.one.statements(of: input), session))]
                     }
                     return try find(requests.map(\.alias), limit: limit, in: scope, session).map { .success($0) }
                 }
@@ -181,7 +175,8 @@ struct ResolveRequest: Sendable {
         in scope: Scope,
         _ session: borrowing PostgresSession
     ) throws -> [AliasPage] {
-        let results = try session.pipeline(ResolveTemplates.firstPages(of: aliases, limit: limit, in: scope))
+        let input = ResolveTemplates.Input(aliases: aliases, limit: limit, scope: scope)
+        let results = try session.pipeline(ResolveTemplates.many.statements(of: input))
         let activities = try results[0].byPosition(of: aliases.count) { try ResolvedActivity($0, from: 1) }
         let channels = try results[1].byPosition(of: aliases.count) { try BroadcastChannel($0, from: 1) }
         return zip(activities, channels).map { AliasPage(activities: $0, channels: $1) }

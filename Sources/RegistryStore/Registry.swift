@@ -70,7 +70,7 @@ struct UnitsOfWork: Sendable {
         try await run(retry) { session in
             // Where the closure is run again, the lane's batch is the one that failed.
             lane.answer(try body(session, lane.requests))
-            let end = ContinuousClock.now + Self.tenure
+            let end = ContinuousClock.now + min(Self.tenure, timeout / 2)
             while ContinuousClock.now < end, let next = session.renewed(timeout: timeout), lane.takeNext() {
                 lane.answer(try body(next, lane.requests))
             }

@@ -11,15 +11,6 @@ import Testing
 
 /// Hot calls are answered in the connection's pipeline, as the usual way would answer them.
 @Suite(.timeLimit(.minutes(1))) struct DirectCallTests {
-    /// The usual way alone: what is not a `RegistryResponder` itself answers no call directly.
-    private struct UsualWay: HTTPResponder {
-        let responder: RegistryResponder
-
-        func respond(to request: Request, context: ConnectionContext) async throws -> Response {
-            try await responder.respond(to: request, context: context)
-        }
-    }
-
     private static let path = "/v1/apps/com.example.food/sandbox"
 
     private static func put(_ id: String, _ body: String, type: String = "application/json") -> [String] {
@@ -107,14 +98,13 @@ import Testing
         var configuration = ServerConfiguration(port: 0, insecureNoAuth: true)
         adjust(&configuration.limits)
         let responder = RegistryResponder(registry: database.registry, configuration: configuration, logger: .silent)
-        if directly {
-            let application = makeApplication(responder: responder, configuration: configuration, logger: .silent)
-            try await LiveServer.run(application, database.registry, test)
-        } else {
-            let usual = UsualWay(responder: responder)
-            let application = makeApplication(responder: usual, configuration: configuration, logger: .silent)
-            try await LiveServer.run(application, database.registry, test)
-        }
+        let application = makeApplication(
+            responder: responder,
+            direct: directly ? responder : nil,
+            configuration: configuration,
+            logger: .silent
+        )
+        try await LiveServer.run(application, database.registry, test)
     }
 
     /// Makes the app known to the instance.

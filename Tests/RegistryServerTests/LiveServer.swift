@@ -54,7 +54,12 @@ struct LiveServer {
             clock: clock,
             logger: .silent
         )
-        let application = makeApplication(responder: responder, configuration: configuration, logger: .silent)
+        let application = makeApplication(
+            responder: responder,
+            direct: responder,
+            configuration: configuration,
+            logger: .silent
+        )
         try await run(application, registry, test)
     }
 

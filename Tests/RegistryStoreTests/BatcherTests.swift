@@ -26,7 +26,12 @@ import Testing
             return numbers.map { $0 == 0 ? .failure(Problem(.superseded, "It is zero.")) : .success($0 * 2) }
         }
 
-        func batcher(capacity: Int = 100, patience: Duration = .seconds(60)) -> Batcher<Int, Int> {
+        /// - Parameter goesOn: does the batches that follow at once, as on a connection that it keeps.
+        func batcher(
+            capacity: Int = 100,
+            patience: Duration = .seconds(60),
+            goesOn: Bool = false
+        ) -> Batcher<Int, Int> {
             Batcher(
                 lanes: 1,
                 largestBatch: 8,
@@ -37,7 +42,9 @@ import Testing
                     var seen: Set<Int> = []
                     return candidates.map { seen.insert($0).inserted }
                 },
-                perform: { $0.answer(try await self.perform($0.requests)) }
+                perform: { lane in
+                    repeat { lane.answer(try await self.perform(lane.requests)) } while goesOn && lane.takeNext()
+                }
             )
         }
     }
@@ -110,6 +117,15 @@ import Testing
         #expect(doubler.batches.withLock { $0 } == [[1], [2, -3, 0, 4], [2], [-3], [0], [4]])
     }
 
+    /// What fails while a lane goes on fails that batch; those before it have been answered, and those after it are done.
+    @Test func faultOfABatchThatFollowsFailsNoOther() async throws {
+        let doubler = Doubler()
+        let results = await Self.submit([1, 5, 5, -3, 5], to: doubler.batcher(goesOn: true), doubler)
+        #expect(try [0, 1, 2, 4].map { try results[$0].get() } == [2, 10, 10, 10])
+        #expect(throws: Problem.self) { try results[3].get() }
+        #expect(doubler.batches.withLock { $0 } == [[1], [5, -3], [5], [-3], [5], [5]])
+    }
+
     @Test func postgresAwayIsNotAskedOneByOne() async throws {
         let doubler = Doubler(fault: .unavailable)
         let results = await Self.submit([1, 2, -3], to: doubler.batcher(), doubler)
@@ -133,5 +149,14 @@ import Testing
         #expect(try results[0].get() == 2)
         #expect(results[1] == .failure(.overloaded) && results[2] == .failure(.overloaded))
         #expect(doubler.batches.withLock { $0 } == [[1]])
+    }
+}
+
+extension Batcher {
+    /// Does a request, and waits for its answer.
+    fileprivate func submit(_ request: Request) async throws(Problem) -> Answer {
+        try await withCheckedContinuation { continuation in
+            submit(request) { continuation.resume(returning: $0) }
+        }.get()
     }
 }

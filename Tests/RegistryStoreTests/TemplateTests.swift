@@ -18,7 +18,7 @@ import Testing
         return Scope(app: app, environment: .production)
     }
 
-    @Test(arguments: RegistrationTemplates.shapes)
+    @Test(arguments: RegistrationBatch.Shape.all)
     func registrationsAreTheSame(shape: RegistrationBatch.Shape) throws {
         let scope = try Self.scope()
         var batch = RegistrationBatch(isGuarded: shape.isGuarded)
@@ -38,7 +38,7 @@ import Testing
         }
         #expect(batch.shape == shape)
         let statements = RegistrationStatements(batch: batch, scope: scope)
-        #expect(RegistrationTemplates.of(shape) != nil)
+        #expect(RegistrationTemplates.all[shape]?.templates != nil)
         #expect(statements.all.map(\.text) == statements.made.map(\.text))
         #expect(statements.all.map(\.parameters) == statements.made.map(\.parameters))
     }
@@ -55,10 +55,21 @@ import Testing
             ChannelStatements.channels(of: aliases, in: scope),
         ]
         let templates = [
-            ResolveTemplates.firstPage(of: aliases[0], limit: 101, in: scope),
-            ResolveTemplates.firstPages(of: aliases, limit: 11, in: scope),
+            ResolveTemplates.one.statements(of: .init(aliases: [aliases[0]], limit: 101, scope: scope)),
+            ResolveTemplates.many.statements(of: .init(aliases: aliases, limit: 11, scope: scope)),
         ]
+        #expect(ResolveTemplates.one.templates != nil && ResolveTemplates.many.templates != nil)
         #expect(templates.map { $0.map(\.text) } == [one.map(\.text), many.map(\.text)])
         #expect(templates.map { $0.map(\.parameters) } == [one.map(\.parameters), many.map(\.parameters)])
+    }
+
+    /// Each parameter that others are told of has a name, and one only.
+    @Test func outlinesNameAllThatStatementsHold() throws {
+        let outlines = StatementOutline.all
+        #expect(Set(outlines.map(\.path)) == ["resolve", "resolve-many", "register"])
+        let page = try #require(outlines.first { $0.path == "resolve" })
+        #expect(page.parameters.map(\.name) == ["app", "environment", "kind", "value", "after", "limit"])
+        let merge = try #require(outlines.first { $0.path == "register" })
+        #expect(Set(merge.parameters.map(\.name)).isSuperset(of: ["app", "activityIds", "tokens", "aliases"]))
     }
 }

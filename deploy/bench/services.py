@@ -121,8 +121,8 @@ def load(service, kind, key, seconds, connections=64, rate=0, count=1_000_000, b
 EXPRESSIONS = {
     "environment": "'sandbox'::text", "kind": "'orderId'::text", "value": "('o-' || :n::text)",
     "kinds": "ARRAY['orderId'::text]", "values": "ARRAY['o-' || :n::text]", "after": "0::bigint", "limit": "101::bigint",
-    "activityId": "ARRAY['a-' || :n::text]", "observedAt": "ARRAY[now()]", "who": "ARRAY['pgbench'::text]",
-    "token": "ARRAY[decode(lpad(to_hex(:r::bigint), 16, '0') || repeat('cd', 72), 'hex')]",
+    "activityIds": "ARRAY['a-' || :n::text]", "observedAt": "ARRAY[now()]", "callers": "ARRAY['pgbench'::text]",
+    "tokens": "ARRAY[decode(lpad(to_hex(:r::bigint), 16, '0') || repeat('cd', 72), 'hex')]",
     "aliases": "ARRAY[jsonb_build_object('orderId', jsonb_build_array('o-' || :n::text))]",
     "tombstoneRetention": "'7 days'::interval", "eventRetention": "'90 days'::interval",
 }
@@ -133,7 +133,7 @@ def expression(parameter, app):
     name = parameter["name"]
     if name == "app":
         return f"{app}::bigint"
-    return f"ARRAY[NULL]::{ARRAYS[parameter['type']]}" if name == "none" else EXPRESSIONS[name]
+    return EXPRESSIONS.get(name) or f"ARRAY[NULL]::{ARRAYS[parameter['type']]}"
 
 
 def texts(path, app, substitute=expression):

@@ -19,7 +19,11 @@ public struct SQLTemplate: Sendable {
 
     private let identity: Identity
     /// Which of the values goes into each parameter.
-    private let places: [Int]
+    public let places: [Int]
+    /// The statement's text, with `$1`, `$2`, … for its parameters.
+    public var text: String { identity.text }
+    /// The declared types of the parameters.
+    public var types: [PostgresType] { identity.types.map(PostgresType.init(rawValue:)) }
 
     /// - Parameters:
     ///   - sample: a statement of the sample's values.

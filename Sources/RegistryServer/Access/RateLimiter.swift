@@ -141,6 +141,16 @@ extension IPAddress {
     }
 }
 
+extension Answer {
+    /// The answer that also says how it stands with the caller's limit, where he has one.
+    func with(_ standing: RateLimiter.Standing?) -> Answer {
+        guard let standing else { return self }
+        var answer = self
+        answer.fields.add(standing)
+        return answer
+    }
+}
+
 extension HTTPFields {
     /// Says how it stands with the caller's limit.
     mutating func add(_ standing: RateLimiter.Standing) {

@@ -16,10 +16,9 @@ struct ActivityStream: AnswerStream {
     /// Read before the head is sent, so that Postgres being away is still a 503.
     let firstPage: [ResolvedActivity]
 
-    /// How many activities are read before the head is sent; when there are fewer, those are all.
-    static let firstPageSize = 1000
-    /// How many of the alias's rows are read at a time.
-    private static let pageSize = 2000
+    /// How many activities are read before the head is sent, and of how many rows of the alias at a time after that. When
+    /// the first ones are fewer, they are all.
+    static let pageSize = 2000
     /// From how many bytes on what was written is sent. A reader must take this much before its deadline.
     private static let chunkSize = 32 * 1024
 
@@ -27,7 +26,7 @@ struct ActivityStream: AnswerStream {
         var json = JSONWriter(reservingCapacity: Self.chunkSize + 4096)
         writeHead(to: &json)
         var page = firstPage
-        var end = page.count < Self.firstPageSize ? nil : page.last?.number
+        var end = page.count < Self.pageSize ? nil : page.last?.number
         var count = 0
         while true {
             // Postgres looks for the next page while this one is written; a reader who stops has at most these two.

@@ -109,7 +109,7 @@ extension ScopedCall {
     }
 
     private func stream(_ alias: Alias) async throws -> Answer {
-        let limit = ActivityStream.firstPageSize
+        let limit = ActivityStream.pageSize
         let first = try await registry.page(of: alias, after: 0, limit: limit, in: scope)
         return .stream(
             ActivityStream(
@@ -125,7 +125,7 @@ extension ScopedCall {
 
 extension Call {
     /// Whether the caller asks for NDJSON.
-    fileprivate var wantsLines: Bool { fields[.accept].map(MediaType.acceptsLines) ?? false }
+    fileprivate var wantsLines: Bool { MediaType.acceptsLines(fields[.accept]) }
 }
 
 extension ResolvedAlias: JSONEncodable {

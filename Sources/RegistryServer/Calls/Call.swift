@@ -11,9 +11,9 @@ struct Call: Sendable {
     let query: Query
     let fields: HTTPFields
     /// `null` where the route takes no body.
-    let body: JSONValue
+    var body = JSONValue.null
     /// The body that the call reads itself, where it came as NDJSON and the route takes that.
-    let lines: BodyLines?
+    var lines: BodyLines?
     let feedback: FeedbackRecorder
 
     var apps: AppDirectory { access.apps }

@@ -1,4 +1,3 @@
-import Foundation
 import HTTPTypes
 import Logging
 import NIOCore
@@ -23,9 +22,9 @@ extension RegistryResponder {
     /// decided there by the same methods.
     func directCall(_ head: HTTPRequest, from remote: SocketAddress?) -> DirectCall? {
         let fields = head.headerFields
-        guard Self.isOrdinary(fields), let located = try? locate(head),
+        guard routes.hotMethods.contains(head.method), Self.isOrdinary(fields), let located = try? locate(head),
             case .hot(let action) = located.match.route.action,
-            isSmall(fields, for: located.match.route.body), head.method != .head,
+            isSmall(fields, for: located.match.route.body),
             let principal = access.authenticator.knownPrincipal(for: fields),
             let scope = knownScope(of: located.match, for: principal),
             (try? located.match.route.access.check(principal)) != nil
@@ -43,7 +42,7 @@ extension RegistryResponder {
     /// What changes the course of a connection, and answers that are written bit by bit, are not for this way.
     private static func isOrdinary(_ fields: HTTPFields) -> Bool {
         fields[.connection] == nil && fields[.expect] == nil && fields[.transferEncoding] == nil
-            && fields[.accept].map(MediaType.acceptsLines) != true
+            && !MediaType.acceptsLines(fields[.accept])
     }
 
     private func isSmall(_ fields: HTTPFields, for body: Route.Body) -> Bool {
@@ -52,8 +51,8 @@ extension RegistryResponder {
     }
 
     private func knownScope(of match: RouteTable.Match, for principal: Principal) -> Scope? {
-        guard let name = match.parameters["bundleId"], principal.app == nil || principal.app?.rawValue == name,
-            let environment = match.parameters["environment"].flatMap(APNSEnvironment.init(rawValue:)),
+        guard let name = match.parameters["bundleId"], (try? Self.check(name, isAppOf: principal)) != nil,
+            let environment = try? Self.environment(of: match),
             let app = (try? BundleID(name)).flatMap(access.apps.known)
         else { return nil }
         return Scope(app: app, environment: environment)
@@ -72,63 +71,42 @@ extension RegistryResponder {
         logger: Logger,
         complete: @escaping @Sendable (@escaping @Sendable () -> (HTTPResponse, [UInt8])) -> Void
     ) {
-        let requestID = RequestID.choose(direct.head.headerFields[RequestID.field])
-        let respond: @Sendable (Result<Answer, any Error>, RateLimiter.Standing?) -> (HTTPResponse, [UInt8]) = {
-            result,
-            standing in
-            let answer = Self.answer(result, standing, requestID: requestID, logger)
-            logger.debug(
-                "request",
-                metadata: Self.summary(direct.head.method, direct.located, answer, since: direct.start)
-                    .merging(["request-id": "\(requestID)"]) { $1 }
-            )
-            var bytes: [UInt8] = []
-            if case .bytes(let written) = answer.body { bytes = written }
-            var fields = answer.allFields(requestID: requestID)
-            fields[.contentLength] = String(bytes.count)
-            fields[.date] = HTTPDate.now
-            return (HTTPResponse(status: answer.status, headerFields: fields), bytes)
-        }
+        let request = AnsweredRequest(
+            method: direct.head.method,
+            located: direct.located,
+            requestID: RequestID.choose(direct.head.headerFields[RequestID.field]),
+            start: direct.start
+        )
         do {
             let (deferred, standing) = try begin(direct, body)
-            deferred.begin(on: executor) { make in complete { respond(make(), standing) } }
+            deferred.begin(on: executor) { make in
+                complete {
+                    let result = make().map { $0.with(standing) }
+                    return request.answer(result, logger).wholeResponse(requestID: request.requestID)
+                }
+            }
         } catch {
-            complete { respond(.failure(error), nil) }
+            complete { request.answer(.failure(error), logger).wholeResponse(requestID: request.requestID) }
         }
     }
 
     private func begin(_ direct: DirectCall, _ body: ByteBuffer) throws -> (DeferredAnswer, RateLimiter.Standing?) {
-        let fields = direct.head.headerFields
-        let route = direct.located.match.route
+        let (route, fields) = (direct.located.match.route, direct.head.headerFields)
         let standing = try countRequest(of: direct.principal, to: route, fields, from: direct.remote)
-        let call = Call(
-            registry: registry,
-            access: access,
-            principal: direct.principal,
-            parameters: direct.located.match.parameters,
-            query: direct.located.target.query,
-            fields: fields,
-            body: route.body == .none ? .null : try BodyReader.parse(body, fields),
-            lines: nil,
-            feedback: feedback
-        )
+        var call = makeCall(direct.located, fields, by: direct.principal)
+        if route.body != .none { call.body = try BodyReader.parse(body, fields) }
         return (try direct.action(ScopedCall(call: call, scope: direct.scope)), standing)
     }
+}
 
-    private static func answer(
-        _ result: Result<Answer, any Error>,
-        _ standing: RateLimiter.Standing?,
-        requestID: String,
-        _ logger: Logger
-    ) -> Answer {
-        switch result {
-        case .success(var answer):
-            if let standing { answer.fields.add(standing) }
-            return answer
-        case .failure(let error):
-            var logger = logger
-            logger[metadataKey: "request-id"] = "\(requestID)"
-            return Answer(error, requestID: requestID, logger: logger)
-        }
+extension Answer {
+    /// The response as it goes out, and its body; an answer that is written bit by bit has none.
+    fileprivate func wholeResponse(requestID: String) -> (HTTPResponse, [UInt8]) {
+        var bytes: [UInt8] = []
+        if case .bytes(let written) = body { bytes = written }
+        var fields = allFields(requestID: requestID)
+        fields[.contentLength] = String(bytes.count)
+        fields[.date] = HTTPDate.now
+        return (HTTPResponse(status: status, headerFields: fields), bytes)
     }
 }

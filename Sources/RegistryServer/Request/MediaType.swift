@@ -30,7 +30,8 @@ struct MediaType: Sendable, Hashable {
 
     /// Whether an `Accept` field asks for NDJSON by name.
     static func acceptsLines(_ accept: String?) -> Bool {
-        (accept ?? "").split(separator: ",").map { MediaType(String($0)) }.contains { type in
+        guard let accept else { return false }
+        return accept.split(separator: ",").map { MediaType(String($0)) }.contains { type in
             type.name == lines && type.parameters["q"].flatMap(Double.init) != 0
         }
     }

@@ -60,16 +60,10 @@ final class Batcher<Request: Sendable, Answer: Sendable>: Sendable {
 
     /// Does a request, alone or with others.
     ///
-    /// - Throws: what its own part of the batch failed with; `unavailable` when too many wait.
-    func submit(_ request: Request) async throws(Problem) -> Answer {
-        try await withCheckedContinuation { continuation in
-            submit(request) { continuation.resume(returning: $0) }
-        }.get()
-    }
-
-    /// Does a request, alone or with others, for a caller who has no task that could wait.
-    ///
-    /// - Parameter executor: where a lane that this request opens waits for a connection; nil is Swift's own pool.
+    /// - Parameters:
+    ///   - executor: where a lane that this request opens waits for a connection; nil is Swift's own pool.
+    ///   - complete: told the answer, or what the request's own part of the batch failed with; `unavailable` when too
+    ///     many wait, or this one waited too long.
     func submit(_ request: Request, on executor: (any TaskExecutor)? = nil, complete: @escaping Completion) {
         switch enqueue(Waiting(request: request, deadline: .now + patience, complete: complete)) {
         case .queued: break
@@ -141,23 +135,20 @@ extension Batcher {
     final class Lane: Sendable {
         /// Nil for a batch that none follows.
         private let batcher: Batcher?
-        private let batch: Mutex<[Waiting]>
-        private let isClosed: Mutex<Bool>
+        private let state: Mutex<(batch: [Waiting], isClosed: Bool)>
 
         fileprivate init(of batcher: Batcher, _ first: [Waiting]) {
             self.batcher = batcher
-            batch = Mutex(first)
-            isClosed = Mutex(false)
+            state = Mutex((first, false))
         }
 
         private init(_ waiting: Waiting) {
             batcher = nil
-            batch = Mutex([waiting])
-            isClosed = Mutex(true)
+            state = Mutex(([waiting], true))
         }
 
         /// The requests of the batch, in order.
-        var requests: [Request] { batch.withLock { $0.map(\.request) } }
+        var requests: [Request] { state.withLock { $0.batch.map(\.request) } }
 
         /// Tells the answers, one for each request, in their order.
         func answer(_ results: [Result<Answer, Problem>]) {
@@ -168,16 +159,16 @@ extension Batcher {
         ///
         /// - Returns: whether there is one; if not, the lane is another's.
         func takeNext() -> Bool {
-            while !isClosed.withLock(\.self), let next = batcher?.nextBatch() {
+            while !state.withLock(\.isClosed), let next = batcher?.nextBatch() {
                 let now = ContinuousClock.now
                 for waiting in next where waiting.deadline < now { waiting.complete(.failure(.overloaded)) }
                 let live = next.filter { $0.deadline >= now }
                 guard live.isEmpty else {
-                    batch.withLock { $0 = live }
+                    state.withLock { $0.batch = live }
                     return true
                 }
             }
-            isClosed.withLock { $0 = true }
+            state.withLock { $0.isClosed = true }
             return false
         }
 
@@ -189,9 +180,9 @@ extension Batcher {
         fileprivate func split() -> [Lane] { take().map(Lane.init) }
 
         private func take() -> [Waiting] {
-            batch.withLock { batch in
-                defer { batch = [] }
-                return batch
+            state.withLock { state in
+                defer { state.batch = [] }
+                return state.batch
             }
         }
     }

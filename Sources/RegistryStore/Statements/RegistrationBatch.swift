@@ -88,11 +88,15 @@ struct RegistrationBatch {
         let isGuarded: Bool
         let needsReceiptOrder: Bool
         let hasAliases: Bool
+
+        static let all = (0..<8).map {
+            Shape(isGuarded: $0 & 1 != 0, needsReceiptOrder: $0 & 2 != 0, hasAliases: $0 & 4 != 0)
+        }
     }
 
     var shape: Shape { Shape(isGuarded: isGuarded, needsReceiptOrder: needsReceiptOrder, hasAliases: hasAliases) }
 
-    /// The columns, as parameters.
+    /// The columns, as parameters, called as ``valueNames`` has it.
     var values: [PostgresParameter] {
         [
             PostgresParameter(activityIDs), PostgresParameter(tokens), PostgresParameter(observedAt),
@@ -101,6 +105,11 @@ struct RegistrationBatch {
             PostgresParameter(aliasesGivenAt), PostgresParameter(metadata), PostgresParameter(callers),
         ]
     }
+
+    static let valueNames = [
+        "activityIds", "tokens", "observedAt", "startedAt", "installations", "subjects", "attributesTypes",
+        "frequentPushesEnabled", "aliases", "aliasesGivenAt", "metadata", "callers",
+    ]
 
     /// The requests as rows.
     var rows: SQL {

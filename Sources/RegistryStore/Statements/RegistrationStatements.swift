@@ -15,11 +15,7 @@ struct RegistrationStatements {
     private var environment: String { scope.environment.rawValue }
 
     /// All of them, as ``made`` has them, from templates.
-    var all: [SQL] {
-        guard let templates = RegistrationTemplates.of(batch.shape) else { return made }
-        let values = batch.values + scope.values
-        return templates.map { $0.bind(values) }
-    }
+    var all: [SQL] { RegistrationTemplates.statements(of: self) }
 
     /// All of them, in order. The results at ``mergeIndex`` and ``ownershipIndex`` are needed for the answer.
     var made: [SQL] {

@@ -1,63 +1,25 @@
-import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// The templates of a registration's statements, for each shape of a batch: together they are twenty thousand characters,
-/// which a rotation would otherwise spend more time on than Postgres on some of them.
+/// The statements of a batch of registrations, from the templates of its shape.
 enum RegistrationTemplates {
-    /// Nil for a shape whose statements hold a value of which it is not known what it stands for.
-    static func of(_ shape: RegistrationBatch.Shape) -> [SQLTemplate]? { all[shape] }
+    static func statements(of input: RegistrationStatements) -> [SQL] {
+        all[input.batch.shape]?.statements(of: input) ?? input.made
+    }
 
-    private static let all: [RegistrationBatch.Shape: [SQLTemplate]] = {
-        var all: [RegistrationBatch.Shape: [SQLTemplate]] = [:]
-        for shape in shapes { all[shape] = templates(of: shape) }
-        return all
+    static let all: [RegistrationBatch.Shape: TemplatedStatements<RegistrationStatements>] = {
+        Dictionary(uniqueKeysWithValues: RegistrationBatch.Shape.all.map { ($0, templates(of: $0)) })
     }()
 
-    static var shapes: [RegistrationBatch.Shape] {
-        (0..<8).map { number in
-            RegistrationBatch.Shape(
-                isGuarded: number & 1 != 0,
-                needsReceiptOrder: number & 2 != 0,
-                hasAliases: number & 4 != 0
-            )
-        }
-    }
-
-    private static func templates(of shape: RegistrationBatch.Shape) -> [SQLTemplate]? {
-        guard let scope = Scope.sample else { return nil }
+    private static func templates(of shape: RegistrationBatch.Shape) -> TemplatedStatements<RegistrationStatements> {
         let batch = RegistrationBatch(sampleOf: shape)
-        let statements = RegistrationStatements(batch: batch, scope: scope).made
-        let templates = statements.compactMap { SQLTemplate($0, values: batch.values + scope.values) }
-        return templates.count == statements.count ? templates : nil
-    }
-}
-
-extension Scope {
-    /// An app whose number, environment and settings are all different values.
-    static var sample: Scope? {
-        guard let bundleID = try? BundleID("com.example.sample") else { return nil }
-        let settings = AppSettings(
-            activityLifetime: .seconds(1_000_001),
-            tombstoneRetention: .seconds(1_000_002),
-            eventRetention: .seconds(1_000_003)
+        return TemplatedStatements(
+            sample: Scope.sample.map { RegistrationStatements(batch: batch, scope: $0) },
+            values: { $0.batch.values + $0.scope.values },
+            make: \.made
         )
-        let app = App(
-            number: 1_000_004,
-            bundleID: bundleID,
-            settings: settings,
-            createdAt: .distantPast,
-            updatedAt: .distantPast
-        )
-        return Scope(app: app, environment: .sandbox)
     }
 
-    /// What statements say of it, as parameters.
-    var values: [PostgresParameter] {
-        [
-            PostgresParameter(app.number), PostgresParameter(environment.rawValue),
-            PostgresParameter(app.settings.activityLifetime), PostgresParameter(app.settings.tombstoneRetention),
-            PostgresParameter(app.settings.eventRetention),
-        ]
-    }
+    /// What the values stand for.
+    static let valueNames = RegistrationBatch.valueNames + Scope.valueNames
 }

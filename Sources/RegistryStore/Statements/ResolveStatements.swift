@@ -23,9 +23,7 @@ enum ResolveStatements {
         """
         SELECT \(unescaped: columns)
         FROM activity_aliases al CROSS JOIN LATERAL \(unescaped: current)
-        WHERE al.app_number = \(scope.app.number) AND al.environment = \(scope.environment.rawValue)::apns_environment
-            AND al.kind = \(alias.kind) AND al.value = \(alias.value) AND NOT al.ended
-            AND al.activity_number > \(number)
+        WHERE \(sql: isRow(of: alias, in: scope)) AND al.activity_number > \(number)
         ORDER BY al.activity_number LIMIT \(limit)
         """
     }

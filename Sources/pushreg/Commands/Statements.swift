@@ -10,6 +10,6 @@ struct Statements: ParsableCommand {
     )
 
     func run() throws {
-        for outline in try StatementOutline.all() { try Output.results.line(outline.jsonLine) }
+        for outline in StatementOutline.all { try Output.results.line(outline.jsonLine) }
     }
 }

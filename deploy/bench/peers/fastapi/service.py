@@ -35,7 +35,7 @@ class Statement:
         self.sql = re.sub(r"\$(\d+)", lambda match: f"{match[0]}::{types[int(match[1]) - 1]}", outline["sql"])
 
     def arguments(self, values):
-        return [[None] if name == "none" else values[name] for name in self.names]
+        return [values.get(name, [None]) for name in self.names]
 
 
 def read_statements(path):
@@ -106,8 +106,8 @@ async def register(environment: str, activity_id: str, body: Registration, reque
         return problem(422, "invalid-request")
     aliases = {kind: [value] if isinstance(value, str) else sorted(value) for kind, value in (body.aliases or {}).items()}
     values = state["fixed"] | {
-        "environment": environment, "activityId": [activity_id], "token": [token], "observedAt": [body.observedAt],
-        "aliases": [json.dumps(aliases)], "who": [who],
+        "environment": environment, "activityIds": [activity_id], "tokens": [token], "observedAt": [body.observedAt],
+        "aliases": [json.dumps(aliases)], "callers": [who],
     }
     results = []
     async with state["pool"].acquire() as connection, connection.transaction():

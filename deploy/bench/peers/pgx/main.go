@@ -36,10 +36,10 @@ type values map[string]interface{}
 func (s *statement) arguments(v values) []interface{} {
 	arguments := make([]interface{}, len(s.Parameters))
 	for index, parameter := range s.Parameters {
-		if parameter.Name == "none" {
-			arguments[index] = "{NULL}"
+		if value, ok := v[parameter.Name]; ok {
+			arguments[index] = value
 		} else {
-			arguments[index] = v[parameter.Name]
+			arguments[index] = "{NULL}"
 		}
 	}
 	return arguments

@@ -157,8 +157,8 @@ func (s *service) register(writer http.ResponseWriter, request *http.Request, id
 	}
 	names, _ := json.Marshal(body.Aliases)
 	results := s.run(request.Context(), "register", values{
-		"activityId": []string{id}, "token": [][]byte{token}, "observedAt": []time.Time{*body.ObservedAt},
-		"aliases": []string{string(names)}, "who": []string{who},
+		"activityIds": []string{id}, "tokens": [][]byte{token}, "observedAt": []time.Time{*body.ObservedAt},
+		"aliases": []string{string(names)}, "callers": []string{who},
 	})
 	// Nothing is answered before the batch is closed: only then is it committed.
 	status, problem, value := readRegistration(results, id, len(s.statements["register"]))
