@@ -61,13 +61,17 @@ struct UnitsOfWork: Sendable {
     /// for another thread.
     ///
     /// What fails, fails the batch that is under way; those before it have been answered.
+    ///
+    /// - Parameter patience: how long one who is alone may block the thread that he came on; see
+    ///   ``PostgresPool``. Not for writes: a commit waits for the disk.
     func serve<Request, Answer>(
         _ lane: Batcher<Request, Answer>.Lane,
         _ retry: RetryPolicy,
+        patience: Duration? = nil,
         _ body: @escaping @Sendable (borrowing PostgresSession, [Request]) throws -> [Result<Answer, Problem>]
     ) async throws {
         let timeout = pool.requestTimeout
-        try await run(retry) { session in
+        try await run(retry, patience: lane.isAlone ? patience : nil) { session in
             // Where the closure is run again, the lane's batch is the one that failed.
             lane.answer(try body(session, lane.requests))
             let end = ContinuousClock.now + min(Self.tenure, timeout / 2)
@@ -79,10 +83,11 @@ struct UnitsOfWork: Sendable {
 
     private func run<Value: Sendable>(
         _ retry: RetryPolicy,
+        patience: Duration? = nil,
         _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
     ) async throws -> Value {
         do {
-            return try await pool.withSession(retry, body)
+            return try await pool.withSession(retry, patience: patience, body)
         } catch let error as PostgresError {
             let problem = Problem(error)
             logger.log(level: problem.code == .internalError ? .error : .warning, "Postgres: \(error)")
