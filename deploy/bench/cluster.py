@@ -1,5 +1,7 @@
 """A private Postgres, durable as in production, with the registry's schema and seeds."""
 
+import glob
+import hashlib
 import os
 import pwd
 import subprocess
@@ -22,6 +24,15 @@ def tool(name):
         if directory and os.path.exists(os.path.join(directory, name)):
             return os.path.join(directory, name)
     sys.exit(f"{name} is not installed")
+
+
+def schema():
+    """What the migrations are known by."""
+    digest = hashlib.sha256()
+    for path in sorted(glob.glob(os.path.join(HERE, "..", "..", "sql", "migrations", "*.sql"))):
+        with open(path, "rb") as file:
+            digest.update(file.read())
+    return digest.hexdigest()[:16]
 
 
 class Cluster:
@@ -68,10 +79,13 @@ class Cluster:
         self.psql("-c", WARMING, database=database)
 
     def is_fresh(self, seeded, count):
-        """Activities live eight hours."""
+        """Activities live eight hours, and a schema until the next one."""
         if not self.psql("-Atc", f"SELECT 1 FROM pg_database WHERE datname = '{seeded}'", database="postgres"):
             return False
-        query = "SELECT count FROM bench_seeds WHERE made_at > now() - interval '6 hours'"
+        query = f"""
+            SELECT count FROM bench_seeds s
+            WHERE made_at > now() - interval '6 hours' AND to_jsonb(s) ->> 'schema' = '{schema()}'
+        """
         return self.psql("-Atc", query, database=seeded) == str(count)
 
     def seed(self, count, database, fan_out):
@@ -85,7 +99,7 @@ class Cluster:
             self.psql("-v", f"count={count}", "-v", f"fan_out={is_fan_out}", "-v", f"environment={environment}",
                       "-f", os.path.join(HERE, "seed.sql"), database=database)
         self.psql("-c", "VACUUM ANALYZE", database=database)
-        self.psql("-c", f"CREATE TABLE bench_seeds AS SELECT {count} AS count, now() AS made_at; CHECKPOINT", database=database)
+        self.psql("-c", f"CREATE TABLE bench_seeds AS SELECT {count} AS count, '{schema()}' AS schema, now() AS made_at; CHECKPOINT", database=database)
 
     def key(self, database="bench"):
         return self.pushreg("keys", "create", "--app", "com.example.food", "--role", "admin", database=database)
