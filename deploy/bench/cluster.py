@@ -26,6 +26,17 @@ def tool(name):
     sys.exit(f"{name} is not installed")
 
 
+def cpu_of(parent):
+    """Seconds of CPU that a process and its children have used."""
+    found = subprocess.run(["pgrep", "-P", str(parent)], capture_output=True, text=True, check=False)
+    ticks = 0
+    for pid in [parent, *map(int, found.stdout.split())]:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            fields = file.read().rsplit(") ", 1)[1].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 def schema():
     """What the migrations are known by."""
     digest = hashlib.sha256()
@@ -55,6 +66,10 @@ class Cluster:
 
     def __exit__(self, *_):
         self.as_user(tool("pg_ctl"), "-D", self.data, "-w", "-m", "fast", "stop")
+
+    def cpu(self):
+        with open(os.path.join(self.data, "postmaster.pid"), encoding="utf-8") as file:
+            return cpu_of(int(file.readline()))
 
     def as_user(self, *command):
         demote = {"user": self.user, "group": pwd.getpwnam(self.user).pw_gid} if os.geteuid() == 0 else {}

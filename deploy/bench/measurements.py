@@ -230,11 +230,24 @@ def sizes(bench):
 
 
 def flame(bench):
-    """Draws where the service's time goes."""
+    """Draws where the service's time goes, and tells what a request costs it and Postgres."""
     for kind in ("resolve", "register"):
         path = os.path.join(DIRECTORY, f"{kind}.svg")
         record(bench, kind, path)
         print(f"   {path}", file=sys.stderr, flush=True)
+        costs = [cost(bench, kind) for _ in range(bench.options.rounds)]
+        for name, values in zip(("the service", "Postgres"), zip(*costs)):
+            bench.table.add(f"{kind}, 64 connections, CPU µs: {name}", statistics.median(values))
+
+
+def cost(bench, kind):
+    """Microseconds of CPU a request, of the service and of Postgres."""
+    counters = [bench.service("pushreg").cpu, bench.database.cpu]
+    before = [count() for count in counters]
+    result = bench.load("pushreg", kind)
+    # Half a second of warming is not counted among the requests.
+    requests = result["requests"] * (bench.options.seconds + 0.5) / bench.options.seconds
+    return [(count() - first) / requests * 1e6 for count, first in zip(counters, before)]
 
 
 # What is run only when it is asked for.
