@@ -133,6 +133,7 @@ import Testing
     @Test func theDeadlineHolds() async throws {
         for patience in [Duration.zero, .seconds(5)] {
             try await withPool(1) { pool in
+                try await pool.run("SELECT 1")
                 let start = ContinuousClock.now
                 let error = try await postgresError {
                     try await pool.withSession(timeout: .milliseconds(300), patience: patience) {
@@ -158,19 +159,28 @@ import Testing
         }
     }
 
+    /// The rest is short, and a busy machine may take longer for two statements: then that says nothing.
     @Test func afterWaitingInVainItRests() async throws {
-        try await withPool(1) { pool in
+        for _ in 0..<100 {
             let threads = Threads()
-            for _ in 0..<2 {
-                _ = try await pool.withSession(patience: .zero) { session in
-                    threads.note()
-                    return try session.execute("SELECT pg_sleep(0.01)").count
+            let duration = try await withPool(1) { pool in
+                try await pool.run("SELECT 1")
+                let start = ContinuousClock.now
+                for _ in 0..<2 {
+                    _ = try await pool.withSession(patience: .zero) { session in
+                        threads.note()
+                        return try session.execute("SELECT pg_sleep(0.01)").count
+                    }
                 }
+                return start.duration(to: .now)
             }
+            guard duration < .milliseconds(90) else { continue }
             // Here in vain and there, and then there at once.
             #expect(threads.seen.count == 3)
-            #expect(threads.seen[1] == threads.seen[2] && threads.seen[0] != threads.seen[1])
+            #expect(Set(threads.seen.dropFirst()).count == 1 && threads.seen[0] != threads.seen[1])
+            return
         }
+        Issue.record("two statements never took less than 90 ms")
     }
 
     @Test func onlyPipelinesBeginThere() async throws {
