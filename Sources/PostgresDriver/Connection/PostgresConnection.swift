@@ -53,7 +53,6 @@ actor PostgresConnection {
         patience: Deadline,
         to body: @Sendable (borrowing PostgresSession) throws -> Value
     ) -> Loan<Value>? {
-        link?.start = nil
         guard let link, link.isAlive() else { return .dead }
         link.mayHaveCommitted = false
         link.start = CallersStart(patience: patience)

@@ -72,8 +72,8 @@ public final class PostgresPool: Sendable {
     ///   - retry: after which errors of the closure it is run again.
     ///   - timeout: for queueing, statements and retries together; the configuration's `requestTimeout` if nil.
     ///   - patience: begins on the caller's own thread, and blocks it for so long at most; the connection's thread goes on if
-    ///     Postgres takes longer. That spares changing threads, which a short statement waits longer for than for its own
-    ///     answer. The closure is run anew then, and finds the answers that it has had; its sessions take pipelines alone.
+    ///     Postgres takes longer. That spares a short statement two changes of threads. In the other case the closure is
+    ///     run anew, and finds the answers that it has had; its sessions take pipelines alone.
     ///     After waiting in vain the pool does not try it again for 100 ms.
     /// - Throws: what the closure throws, or ``PostgresError``; `CancellationError` if the task is cancelled before the
     ///   closure runs. A running statement is not cancelled.
@@ -122,9 +122,8 @@ extension PostgresPool {
     ) async throws -> Value {
         while true {
             let lease = try await lease(until: deadline)
-            var loan = patience.flatMap { begin(lease.connection, until: deadline, patience: $0, body) }
-            if loan == nil { loan = await lease.connection.lend(until: deadline, to: body) }
-            guard let loan else { continue }
+            let begun = patience.flatMap { begin(lease.connection, until: deadline, patience: $0, body) }
+            let loan = if let begun { begun } else { await lease.connection.lend(until: deadline, to: body) }
             takeBack(lease, loan)
             if !loan.wasDead { return try loan.result.get() }
         }

@@ -11,10 +11,6 @@ struct Query: Sendable, Hashable {
 
     /// - Throws: `malformed-path` for bad escapes and bytes that are not UTF-8.
     init(_ raw: Substring) throws(Problem) {
-        guard !raw.isEmpty else {
-            parameters = []
-            return
-        }
         parameters = try raw.split(separator: "&").map { (pair) throws(Problem) in
             let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             return Parameter(

@@ -1,4 +1,5 @@
 import HTTPTypes
+import RegistryCore
 import Synchronization
 
 /// The name of one request, by which an answer and the log are brought together.
@@ -17,7 +18,10 @@ enum RequestID {
     /// for randomness is no part of a request.
     private static func random() -> String {
         let count = counter.add(1, ordering: .relaxed).newValue
-        return hexadecimal(process ^ mix(count)) + hexadecimal(mix(count &+ process))
+        let halves = [process ^ mix(count), mix(count &+ process)]
+        return Hexadecimal.encode(
+            halves.flatMap { half in (0..<8).map { UInt8(truncatingIfNeeded: half >> (56 - 8 * $0)) } }
+        )
     }
 
     private static let process = UInt64.random(in: .min ... .max)
@@ -29,15 +33,5 @@ enum RequestID {
         mixed = (mixed ^ (mixed >> 33)) &* 0xFF51_AFD7_ED55_8CCD
         mixed = (mixed ^ (mixed >> 33)) &* 0xC4CE_B9FE_1A85_EC53
         return mixed ^ (mixed >> 33)
-    }
-
-    private static func hexadecimal(_ number: UInt64) -> String {
-        String(unsafeUninitializedCapacity: 16) { digits in
-            for place in 0..<16 {
-                let digit = UInt8(truncatingIfNeeded: number >> (60 - 4 * UInt64(place))) & 0xF
-                digits[place] = digit + (digit < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10)
-            }
-            return 16
-        }
     }
 }
