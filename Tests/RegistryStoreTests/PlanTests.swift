@@ -48,7 +48,7 @@ import Testing
             installations
             + RegistrationStatements(batch: batch, scope: scope).all
             + ends.end(["activity-3"], reason: .ended, observedAt: nil) + [ends.end(under: alias, limit: 1000)]
-            + [full.remember, full.lock(listed: ["activity-4"])]
+            + [full.remember, full.lock(listed: ["activity-4"], tokens: [[1]])]
             + [full.dismissal(listed: ["activity-4"]), full.event(listed: ["activity-4"])]
             + [identity.lock(observedAt: nil), identity.clock(token: .sample(1)), identity.activity]
             + [identity.openRegistrations, identity.forgetClosed]

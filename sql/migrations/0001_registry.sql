@@ -9,7 +9,7 @@ CREATE TYPE end_reason AS ENUM ('ended', 'dismissed');
 -- the retired token and the audit event of exactly that request.
 CREATE TYPE activity_outcome AS ENUM (
     'observed', 'registered', 'rotated', 'refreshed', 'reactivated', 'superseded', 'expired', 'dismissed', 'ended',
-    'refused'
+    'refused', 'doubted'
 );
 
 -- What a sender's report did to a token value: whether it is no longer handed out since.
@@ -82,6 +82,10 @@ CREATE TABLE activities (
     -- receipt. And what it was before the last request, null where that brought another token.
     token_claimed_at timestamptz,
     previous_claimed_at timestamptz,
+    -- Something may keep the token from senders: another owner of its value, another kind, a death, a quarantine; the
+    -- value's row decides. Whoever writes such a thing there sets this in the same transaction, so while it is false the
+    -- value's row need not be looked at, which is a third of a resolve's work. Only another token clears it.
+    token_is_doubted boolean NOT NULL DEFAULT false,
     -- The greatest observedAt of all, full states included: it is dismissed while this is before its installation's
     -- full_state_at.
     last_observed_at timestamptz,
@@ -479,22 +483,25 @@ SELECT
     a.frequent_pushes_enabled, a.started_at, a.token_observed_at AS observed_at, a.confirmed_at, a.expires_at,
     a.revision
 FROM activities a
--- One owner per token value.
-JOIN token_values t
-    ON t.app_number = a.app_number AND t.environment = a.environment AND t.token_digest = a.token_digest
-    AND t.activity_id = a.activity_id
 -- Not missing from its installation's full state.
 LEFT JOIN installations i
     ON i.app_number = a.app_number AND i.environment = a.environment AND i.installation_hash = a.installation_hash
-WHERE a.ended_at IS NULL
+WHERE a.token IS NOT NULL
+    AND a.ended_at IS NULL
     AND a.expires_at > now()
     AND (i.full_state_at IS NULL OR a.last_observed_at >= i.full_state_at)
     -- Started after its installation logged out, or it ended with that.
     AND (i.removed_at IS NULL OR a.started_at > i.removed_at)
-    -- Kinds are kept apart.
-    AND t.installation_hash IS NULL
-    -- Claimed later than APNs said it dead, and than it was quarantined.
-    AND a.token_claimed_at > greatest(t.dead_at, t.quarantined_at, '-infinity');
+    AND (NOT a.token_is_doubted OR EXISTS (
+        SELECT FROM token_values t
+        WHERE t.app_number = a.app_number AND t.environment = a.environment AND t.token_digest = a.token_digest
+            -- One owner per token value.
+            AND t.activity_id = a.activity_id
+            -- Kinds are kept apart.
+            AND t.installation_hash IS NULL
+            -- Claimed later than APNs said it dead, and than it was quarantined.
+            AND a.token_claimed_at > greatest(t.dead_at, t.quarantined_at, '-infinity')
+    ));
 
 -- The same for push-to-start tokens; several installations and types may have one value.
 CREATE VIEW current_start_tokens AS

@@ -75,7 +75,10 @@ struct PurgeStatements {
                 by: who,
                 in: scope
             ),
-            "UPDATE activities a SET revision = a.revision + 1, touched_at = clock_timestamp() WHERE \(sql: isIt)",
+            """
+            UPDATE activities a SET token_is_doubted = true, revision = a.revision + 1, touched_at = clock_timestamp()
+            WHERE \(sql: isIt)
+            """,
         ]
     }
 
