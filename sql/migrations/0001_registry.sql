@@ -1,5 +1,5 @@
--- Every primary key and unique constraint begins with the app's number, and every hot statement names it: the same
--- schema runs on one Postgres and, distributed by app_number, on Citus. Text keys are compared byte by byte.
+-- Every primary key and unique constraint has the app's number, and every hot statement names it: the same schema runs
+-- on one Postgres and, distributed by app_number, on Citus. Text keys are compared byte by byte.
 
 CREATE TYPE apns_environment AS ENUM ('sandbox', 'production');
 
