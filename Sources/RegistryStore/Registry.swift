@@ -14,6 +14,12 @@ public struct Registry: Sendable {
 
     var logger: Logger { units.logger }
 
+    /// What the store measures of its own work.
+    public var measures: StoreMeasures { units.measures }
+
+    /// What there is of connections to Postgres.
+    public var connections: ConnectionCounts { ConnectionCounts(units.pool) }
+
     /// - Parameter patience: how long a request may wait for others before its own statement begins.
     public init(pool: PostgresPool, patience: Duration = .seconds(5), logger: Logger = Logger(label: "store")) {
         let units = UnitsOfWork(pool: pool, logger: logger)
@@ -41,17 +47,18 @@ public struct Registry: Sendable {
 struct UnitsOfWork: Sendable {
     let pool: PostgresPool
     let logger: Logger
+    let measures = StoreMeasures()
 
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
     ) async throws -> Value {
-        try await run(.ifSafe, body)
+        try await run(.ifSafe) { session in try measures.timing(.writes) { try body(session) } }
     }
 
     func read<Value: Sendable>(
         _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
     ) async throws -> Value {
-        try await run(.idempotentRead, body)
+        try await run(.idempotentRead) { session in try measures.timing(.reads) { try body(session) } }
     }
 
     /// How long a lane keeps a connection before others may have it, and errors a new time to be tried again in.
@@ -63,16 +70,17 @@ struct UnitsOfWork: Sendable {
     /// What fails, fails the batch that is under way; those before it have been answered.
     func serve<Request, Answer>(
         _ lane: Batcher<Request, Answer>.Lane,
+        _ work: StoreMeasures.Work,
         _ retry: RetryPolicy,
         _ body: @escaping @Sendable (borrowing PostgresSession, [Request]) throws -> [Result<Answer, Problem>]
     ) async throws {
         let timeout = pool.requestTimeout
         try await run(retry) { session in
             // Where the closure is run again, the lane's batch is the one that failed.
-            lane.answer(try body(session, lane.requests))
+            lane.answer(try measures.timing(work) { try body(session, lane.requests) })
             let end = ContinuousClock.now + min(Self.tenure, timeout / 2)
             while ContinuousClock.now < end, let next = session.renewed(timeout: timeout), lane.takeNext() {
-                lane.answer(try body(next, lane.requests))
+                lane.answer(try measures.timing(work) { try body(next, lane.requests) })
             }
         }
     }
@@ -81,8 +89,12 @@ struct UnitsOfWork: Sendable {
         _ retry: RetryPolicy,
         _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
     ) async throws -> Value {
+        let start = ContinuousClock.now
         do {
-            return try await pool.withSession(retry, body)
+            return try await pool.withSession(retry) { session in
+                measures.connectionWaits.record(ContinuousClock.now - start)
+                return try body(session)
+            }
         } catch let error as PostgresError {
             let problem = Problem(error)
             logger.log(level: problem.code == .internalError ? .error : .warning, "Postgres: \(error)")
