@@ -15,6 +15,7 @@ struct Call: Sendable {
     /// The body that the call reads itself, where it came as NDJSON and the route takes that.
     var lines: BodyLines?
     let feedback: FeedbackRecorder
+    let metrics: ServiceMetrics
 
     var apps: AppDirectory { access.apps }
 
@@ -34,5 +35,6 @@ struct ScopedCall: Sendable {
     let scope: Scope
 
     var registry: Registry { call.registry }
+    var registrations: RegistrationMeters { call.metrics.registrations }
     var who: String { call.principal.who }
 }

@@ -17,9 +17,11 @@ extension Answer {
 
 extension Call {
     /// `GET /readyz`: whether the service can do its work now; with `?verbose` how that was found.
-    func readiness() async throws -> Answer {
+    ///
+    /// - Parameter isOpen: whether everyone may ask how.
+    func readiness(isOpen: Bool = false) async throws -> Answer {
         let isVerbose = !query["verbose"].isEmpty
-        if isVerbose { try Access.operatorReads.check(await access.authenticator.principal(for: fields)) }
+        if isVerbose, !isOpen { try Access.operatorReads.check(await access.authenticator.principal(for: fields)) }
         let readiness = try await registry.checkReadiness()
         return .json { json in
             json.member("status", "ok")

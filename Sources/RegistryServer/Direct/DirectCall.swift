@@ -74,6 +74,7 @@ extension RegistryResponder {
         let request = AnsweredRequest(
             method: direct.head.method,
             located: direct.located,
+            meters: direct.located.match.route.meters,
             requestID: RequestID.choose(direct.head.headerFields[RequestID.field]),
             start: direct.start
         )
