@@ -59,6 +59,7 @@ struct RegistryResponder: HTTPResponder {
         let place = try? located.get()
         let answered = AnsweredRequest(
             method: request.method,
+            fields: request.headers,
             located: place,
             meters: place?.match.route.meters ?? metrics.unmatched,
             requestID: id,
@@ -187,6 +188,7 @@ extension RegistryResponder {
     /// What an answer, the metrics and the log say of a request.
     struct AnsweredRequest: Sendable {
         let method: HTTPRequest.Method
+        let fields: HTTPFields
         let located: Located?
         let meters: RouteMeters?
         let requestID: String
@@ -209,10 +211,14 @@ extension RegistryResponder {
             }
         }
 
-        /// The log with the name by which the request is found again.
+        /// The log with the names by which the request is found again: ours, and that of the caller's trace.
         private func named(_ logger: Logger) -> Logger {
             var logger = logger
             logger[metadataKey: "request-id"] = "\(requestID)"
+            if let trace = TraceParent(fields[TraceParent.field]) {
+                logger[metadataKey: "trace-id"] = "\(trace.traceID)"
+                logger[metadataKey: "parent-id"] = "\(trace.parentID)"
+            }
             return logger
         }
 
