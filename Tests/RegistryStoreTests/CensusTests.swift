@@ -1,9 +1,10 @@
 import Foundation
 import PostgresDriver
 import RegistryCore
-import RegistryStore
 import TestSupport
 import Testing
+
+@testable import RegistryStore
 
 /// What metrics tell of the registry: counted as the rules have it.
 @Suite struct CensusTests {
@@ -94,6 +95,32 @@ import Testing
         #expect(try await activity.sweep(.expiry) == 1)
         let census = try await activity.database.registry.census()
         #expect(census.sweepLag == .zero && Self.states(census, in: .sandbox) == [.expired: 1])
+    }
+
+    /// A sample costs the same however much there is, and comes near the truth.
+    @Test func aLargeRegistryIsSampled() async throws {
+        let count = TestScale.isLong ? 1_000_000 : 100_000
+        let database = try await TestDatabase.make(requestTimeout: .seconds(900))
+        let scope = try await database.scope()
+        try await PlanTests.fill(database, scope, count: count)
+        try await database.pool.withSession { try $0.simple("VACUUM ANALYZE activities, token_values, start_tokens") }
+        let clock = ContinuousClock()
+        var census = try await database.registry.census()
+        let duration = try await clock.measure { census = try await database.registry.census() }
+        print("census of \(count) activities: \(duration)")
+        #expect(duration < .seconds(5))
+        let active = try #require(Self.states(census, in: .sandbox)[.active])
+        // Exact it would be exactly that.
+        #expect((count * 8 / 10...count * 12 / 10).contains(active) && active != count, "\(active)")
+        #expect(Self.tokens(census, .update)[.current] == active)
+        for statement in [
+            CensusStatements.activities(percent: 1), CensusStatements.tokens(in: "start_tokens", percent: 1),
+        ] {
+            let plan = try await PlanTests.plan(of: statement, in: database)
+            #expect(plan.contains("Sample Scan") && !plan.contains("Seq Scan"), "\(plan)")
+        }
+        let rest = try await PlanTests.plan(of: CensusStatements.rest, in: database)
+        #expect(!rest.contains("Seq Scan on activities"), "\(rest)")
     }
 
     @Test func guardsThatAreOnAreCounted() async throws {

@@ -78,7 +78,7 @@ extension Probe {
             .fails(.forbidden),
         Probe("getMetrics", "by an auditor", .get("/metrics").with(TestKeys.shared.key(.auditor)))
             .gives(200),
-        Probe("getMetrics", "by a sender", .get("/metrics").with(TestKeys.shared.key(.sender)))
+        Probe("getMetrics", "by a client", .get("/metrics").with(TestKeys.shared.key(.client)))
             .fails(.forbidden),
         Probe("getOpenAPI", "the document", .get("/openapi.json"))
             .gives(200, ["openapi": "3.1.0"]),
