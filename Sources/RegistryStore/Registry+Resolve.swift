@@ -132,7 +132,9 @@ struct ResolveRequest: Sendable {
                 return candidates.map { $0.scope.sharesStatements(with: first.scope) && $0.limit == first.limit }
             },
             perform: { lane in
-                try await units.serve(lane, .resolutions, .idempotentRead) { session, requests in
+                try await units.serve(lane, .resolutions, .idempotentRead, patience: .milliseconds(1)) {
+                    session,
+                    requests in
                     let (limit, scope) = (requests[0].limit, requests[0].scope)
                     guard requests.count > 1 else {
                         let input = ResolveTemplates.Input(aliases: [requests[0].alias], limit: limit, scope: scope)

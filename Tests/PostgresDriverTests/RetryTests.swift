@@ -47,6 +47,35 @@ import Testing
         }
     }
 
+    /// What was committed before a session was renewed has no part in whether the rest may be tried again.
+    @Test(arguments: [true, false]) func aRenewedSessionStartsAnew(isRenewed: Bool) async throws {
+        try await withPool(1) { pool in
+            try await pool.run("CREATE TABLE t (n int8)")
+            let tries = Counter()
+            let work: @Sendable () async throws -> Void = {
+                try await pool.withSession { session in
+                    guard tries.increment() == 1 else { return }
+                    _ = try session.execute("INSERT INTO t VALUES (1)")
+                    let fail: SQL = "DO $$ BEGIN RAISE 'no luck' USING ERRCODE = '40001'; END $$"
+                    if isRenewed, let renewed = session.renewed(timeout: .seconds(5)) {
+                        _ = try renewed.execute(fail)
+                    } else {
+                        _ = try session.execute(fail)
+                    }
+                }
+            }
+            if isRenewed {
+                try await work()
+                #expect(tries.value == 2)
+            } else {
+                let error = try await postgresError { try await work() }
+                #expect(!error.isSafeToRetry)
+                #expect(tries.value == 1)
+            }
+            #expect(try await pool.value(Int.self, "SELECT count(*) FROM t") == 1)
+        }
+    }
+
     @Test func aSerializationFailureIsTriedManyTimes() async throws {
         try await withPool(1) { pool in
             let tries = Counter()

@@ -7,7 +7,8 @@ final class SilentListener: Sendable {
 
     /// Listens on a port; 0 leaves the choice to the kernel.
     init(port: Int = 0) throws {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        // A program that another test starts at this moment must not keep the port.
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = in_port_t(port).bigEndian

@@ -1,5 +1,6 @@
 import Foundation
 import PostgresDriver
+import Synchronization
 
 /// A Postgres of our own in a directory below /tmp, which dies with the test run, however that ends.
 final class ThrowawayCluster: Sendable {
@@ -52,7 +53,12 @@ final class ThrowawayCluster: Sendable {
     }
 
     private func launch() throws {
-        try Self.run("pg_ctl", "start", "-w", "-s", "-D", files, "-l", directory + "/log")
+        do {
+            try Self.run("pg_ctl", "start", "-w", "-s", "-D", files, "-l", directory + "/log")
+        } catch {
+            let log = (try? String(contentsOfFile: directory + "/log", encoding: .utf8)) ?? "no log"
+            throw Failure("\(error)\n\(log.split(separator: "\n").suffix(8).joined(separator: "\n"))")
+        }
     }
 
     func stop(mode: String = "fast") async throws {
@@ -92,13 +98,18 @@ extension ThrowawayCluster {
         guard chown(path, user.pointee.pw_uid, user.pointee.pw_gid) == 0 else { throw Failure("chown \(path)") }
     }
 
-    /// A port on which nobody listens, and which the kernel does not give to outgoing connections meanwhile.
+    /// A port on which nobody listens, which the kernel does not give to outgoing connections, and which no other
+    /// test of this process gets: initdb takes seconds before the server listens there.
     static func freePort() throws -> Int {
         for _ in 0..<100 {
-            if let listener = try? SilentListener(port: .random(in: 10_000..<30_000)) { return listener.port }
+            if let listener = try? SilentListener(port: nextPort.add(1, ordering: .relaxed).oldValue) {
+                return listener.port
+            }
         }
         throw Failure("no free port")
     }
+
+    private static let nextPort = Atomic(Int.random(in: 10_000..<25_000))
 }
 
 /// A shell that waits for the end of its input, that is of this program, then stops the server and removes its directory.

@@ -137,12 +137,13 @@ import Testing
         let responder = RegistryResponder(registry: database.registry, configuration: configuration, logger: .silent)
         let path = "\(Self.path)/aliases/orderId/o-1/activities"
         let resolve = HTTPRequest(method: .get, scheme: nil, authority: "localhost", path: path)
-        #expect(responder.directCall(resolve, from: nil) == nil, "the app is not known yet")
+        var lastKey: RememberedKey?
+        #expect(responder.directCall(resolve, from: nil, after: &lastKey) == nil, "the app is not known yet")
         _ = try await responder.access.apps.app(BundleID("com.example.food"))
         func isTaken(_ method: HTTPRequest.Method, _ path: String, _ fields: HTTPFields = [:]) -> Bool {
             var head = HTTPRequest(method: method, scheme: nil, authority: "localhost", path: path)
             head.headerFields = fields
-            return responder.directCall(head, from: nil) != nil
+            return responder.directCall(head, from: nil, after: &lastKey) != nil
         }
         let alias = "\(Self.path)/aliases/orderId/o-1"
         #expect(isTaken(.get, "\(alias)/activities") && isTaken(.put, "\(Self.path)/activities/a-1"))
@@ -153,6 +154,37 @@ import Testing
         #expect(!isTaken(.head, "\(alias)/activities") && !isTaken(.get, "\(alias)/channel"))
         #expect(!isTaken(.get, "/v1/apps/com.example.none/sandbox/aliases/orderId/o-1/activities"))
         #expect(!isTaken(.get, "\(alias)/activities", [.authorization: "Bearer nonsense"]))
+    }
+
+    /// A proxy's connection carries the requests of many: what one of them bears is not the next one's.
+    @Test func eachRequestIsItsOwnBearers() async throws {
+        let database = try await TestDatabase.make()
+        _ = try await database.scope()
+        try await LiveServer.run(on: database.registry, insecureNoAuth: false) { server in
+            let (first, second) = (try await server.key(.sender), try await server.key(.sender))
+            let client = try await server.key(.client)
+            let mistyped = String(first.fields[.authorization]!.dropLast()) + "?"
+            let bearers = [
+                first.fields, first.fields, second.fields, client.fields, [.authorization: mistyped],
+                first.fields + first.fields, [:], first.fields,
+            ]
+            let requests = bearers.enumerated().map { number, fields in
+                let lines = fields.map { "\($0.name.rawName): \($0.value)" }.joined(separator: "\r\n")
+                let get = Self.get("orderId/o-1/activities", lines.isEmpty ? "X-None: 1" : lines)
+                return Self.text(get, number, last: number == bearers.count - 1)
+            }
+            // The second time all that can be known of the keys is known.
+            for _ in 0..<2 {
+                let connection = try RawConnection(port: server.port)
+                connection.send(requests.joined())
+                let answers = Self.split(await connection.read())
+                #expect(
+                    answers.map { $0.dropFirst(9).prefix(3) } == [
+                        "200", "200", "200", "403", "401", "401", "401", "200",
+                    ]
+                )
+            }
+        }
     }
 
     @Test func whoHasSaidAllIsAnswered() async throws {

@@ -183,21 +183,26 @@ import Testing
         ]
     }
 
+    /// Activities, three of an installation.
+    static func activityRows(_ app: Int64, _ count: Int) -> SQL {
+        """
+        INSERT INTO activities (app_number, environment, activity_id, token, token_digest, token_observed_at,
+            token_claimed_at, last_observed_at, started_at, lifetime, expires_at, confirmed_at, installation_hash, aliases, outcome,
+            created_at)
+        SELECT \(app), 'sandbox', 'activity-' || n, int8send(n), sha256(int8send(n)), now(), now(), now(), now(),
+            '8 hours', now() + interval '8 hours', now(), sha256(int8send(n / 3)),
+            jsonb_build_object('orderId', jsonb_build_array((n / 2)::text)), 'registered', now()
+        FROM generate_series(1::bigint, \(count)) AS n
+        """
+    }
+
     /// A schema with many activities, three of an installation, and all that belongs to them.
     static func fill(_ database: TestDatabase, _ scope: Scope, count: Int = 100_000) async throws {
         let app = scope.app.number
         try await database.pool.withSession { session in
             try session.simple("SET statement_timeout = 0")
             _ = try session.pipeline([
-                """
-                INSERT INTO activities (app_number, environment, activity_id, token, token_digest, token_observed_at,
-                    token_claimed_at, last_observed_at, started_at, lifetime, expires_at, confirmed_at, installation_hash, aliases, outcome,
-                    created_at)
-                SELECT \(app), 'sandbox', 'activity-' || n, int8send(n), sha256(int8send(n)), now(), now(), now(), now(),
-                    '8 hours', now() + interval '8 hours', now(), sha256(int8send(n / 3)),
-                    jsonb_build_object('orderId', jsonb_build_array((n / 2)::text)), 'registered', now()
-                FROM generate_series(1::bigint, \(count)) AS n
-                """,
+                Self.activityRows(app, count),
                 """
                 INSERT INTO token_values (app_number, environment, token_digest, activity_id, observed_at)
                 SELECT app_number, environment, token_digest, activity_id, token_observed_at FROM activities

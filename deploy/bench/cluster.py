@@ -1,5 +1,7 @@
 """A private Postgres, durable as in production, with the registry's schema and seeds."""
 
+import glob
+import hashlib
 import os
 import pwd
 import subprocess
@@ -24,6 +26,26 @@ def tool(name):
     sys.exit(f"{name} is not installed")
 
 
+def cpu_of(parent):
+    """Seconds of CPU that a process and its children have used."""
+    found = subprocess.run(["pgrep", "-P", str(parent)], capture_output=True, text=True, check=False)
+    ticks = 0
+    for pid in [parent, *map(int, found.stdout.split())]:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            fields = file.read().rsplit(") ", 1)[1].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def schema():
+    """What the migrations are known by."""
+    digest = hashlib.sha256()
+    for path in sorted(glob.glob(os.path.join(HERE, "..", "..", "sql", "migrations", "*.sql"))):
+        with open(path, "rb") as file:
+            digest.update(file.read())
+    return digest.hexdigest()[:16]
+
+
 class Cluster:
     def __init__(self):
         self.data = os.path.join(DIRECTORY, "data")
@@ -44,6 +66,10 @@ class Cluster:
 
     def __exit__(self, *_):
         self.as_user(tool("pg_ctl"), "-D", self.data, "-w", "-m", "fast", "stop")
+
+    def cpu(self):
+        with open(os.path.join(self.data, "postmaster.pid"), encoding="utf-8") as file:
+            return cpu_of(int(file.readline()))
 
     def as_user(self, *command):
         demote = {"user": self.user, "group": pwd.getpwnam(self.user).pw_gid} if os.geteuid() == 0 else {}
@@ -68,10 +94,13 @@ class Cluster:
         self.psql("-c", WARMING, database=database)
 
     def is_fresh(self, seeded, count):
-        """Activities live eight hours."""
+        """Activities live eight hours, and a schema until the next one."""
         if not self.psql("-Atc", f"SELECT 1 FROM pg_database WHERE datname = '{seeded}'", database="postgres"):
             return False
-        query = "SELECT count FROM bench_seeds WHERE made_at > now() - interval '6 hours'"
+        query = f"""
+            SELECT count FROM bench_seeds s
+            WHERE made_at > now() - interval '6 hours' AND to_jsonb(s) ->> 'schema' = '{schema()}'
+        """
         return self.psql("-Atc", query, database=seeded) == str(count)
 
     def seed(self, count, database, fan_out):
@@ -85,7 +114,7 @@ class Cluster:
             self.psql("-v", f"count={count}", "-v", f"fan_out={is_fan_out}", "-v", f"environment={environment}",
                       "-f", os.path.join(HERE, "seed.sql"), database=database)
         self.psql("-c", "VACUUM ANALYZE", database=database)
-        self.psql("-c", f"CREATE TABLE bench_seeds AS SELECT {count} AS count, now() AS made_at; CHECKPOINT", database=database)
+        self.psql("-c", f"CREATE TABLE bench_seeds AS SELECT {count} AS count, '{schema()}' AS schema, now() AS made_at; CHECKPOINT", database=database)
 
     def key(self, database="bench"):
         return self.pushreg("keys", "create", "--app", "com.example.food", "--role", "admin", database=database)

@@ -35,8 +35,8 @@ class Bench:
             service.stop()
         self.running = {}
 
-    def load(self, name, kind, **options):
-        return services.load(self.service(name), kind, self.key, self.options.seconds, **options)
+    def load(self, name, kind, seconds=None, **options):
+        return services.load(self.service(name), kind, self.key, seconds or self.options.seconds, **options)
 
     def turns(self, **runs):
         """Runs each in turns, beginning with another one in each round; gives the medians."""
@@ -144,7 +144,9 @@ def batch(bench):
 
 def feedback(bench):
     """All of them 410s, of which most drop a token: lesser reports cost less."""
-    many(bench, "feedback of 1,000, tokens/s: registers/s", "feedback", "register", 1000, 3, 6, connections=4)
+    # Some ten requests a second, of which only whole ones count: a short run would miss much of the last ones.
+    seconds = 4 * bench.options.seconds
+    many(bench, "feedback of 1,000, tokens/s: registers/s", "feedback", "register", 1000, 3, 6, connections=4, seconds=seconds)
 
 
 def time_of(command, **options):
@@ -228,11 +230,24 @@ def sizes(bench):
 
 
 def flame(bench):
-    """Draws where the service's time goes."""
+    """Draws where the service's time goes, and tells what a request costs it and Postgres."""
     for kind in ("resolve", "register"):
         path = os.path.join(DIRECTORY, f"{kind}.svg")
         record(bench, kind, path)
         print(f"   {path}", file=sys.stderr, flush=True)
+        costs = [cost(bench, kind) for _ in range(bench.options.rounds)]
+        for name, values in zip(("the service", "Postgres"), zip(*costs)):
+            bench.table.add(f"{kind}, 64 connections, CPU µs: {name}", statistics.median(values))
+
+
+def cost(bench, kind):
+    """Microseconds of CPU a request, of the service and of Postgres."""
+    counters = [bench.service("pushreg").cpu, bench.database.cpu]
+    before = [count() for count in counters]
+    result = bench.load("pushreg", kind)
+    # Half a second of warming is not counted among the requests.
+    requests = result["requests"] * (bench.options.seconds + 0.5) / bench.options.seconds
+    return [(count() - first) / requests * 1e6 for count, first in zip(counters, before)]
 
 
 # What is run only when it is asked for.

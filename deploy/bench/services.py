@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import time
 
-from cluster import DIRECTORY, HERE, PUSHREG, tool
+from cluster import DIRECTORY, HERE, PUSHREG, cpu_of, tool
 
 BINARIES = os.path.join(DIRECTORY, "bin")
 
@@ -54,17 +54,7 @@ class Service:
         return sizes["VmRSS"], sizes["VmHWM"]
 
     def cpu(self):
-        """Seconds of CPU that the process and its children have used."""
-        ticks = 0
-        for pid in self.family():
-            with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-                fields = file.read().rsplit(") ", 1)[1].split()
-            ticks += int(fields[11]) + int(fields[12])
-        return ticks / os.sysconf("SC_CLK_TCK")
-
-    def family(self):
-        found = subprocess.run(["pgrep", "-P", str(self.process.pid)], capture_output=True, text=True, check=False)
-        return [self.process.pid, *map(int, found.stdout.split())]
+        return cpu_of(self.process.pid)
 
 
 def registry(database, name="pushreg", *arguments, url=None):

@@ -5,7 +5,7 @@ class Table:
     def __init__(self):
         self.rows = []
 
-    def add(self, what, ours, theirs, ratio, must=None, aim=None, lower_is_better=False):
+    def add(self, what, ours, theirs=None, ratio=None, must=None, aim=None, lower_is_better=False):
         meets = None
         if must is not None:
             meets = ratio <= must if lower_is_better else ratio >= must

@@ -120,9 +120,11 @@ CREATE TABLE activities (
     touched_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     -- When a sweep wrote down that it expired. Final, as expires_at only ever moves to earlier times.
     expiry_recorded_at timestamptz,
-    CONSTRAINT activities_pkey PRIMARY KEY (app_number, environment, activity_id),
+    -- What tells rows apart comes first in the keys that are looked up whole: all rows of an app are alike in the rest, and
+    -- would have to be compared by it at every step.
+    CONSTRAINT activities_pkey PRIMARY KEY (activity_id, app_number, environment),
     -- Resolve goes from an alias's row to the activity by its number.
-    CONSTRAINT activities_number_key UNIQUE (app_number, activity_number),
+    CONSTRAINT activities_number_key UNIQUE (activity_number, app_number),
     CONSTRAINT activities_token_is_whole CHECK (
         (token_digest IS NULL) = (token_observed_at IS NULL) AND (token_digest IS NULL) = (token_claimed_at IS NULL)
         AND (token IS NULL OR token_digest IS NOT NULL)
@@ -196,7 +198,7 @@ CREATE TABLE token_values (
     -- What the last report did, for the statements that follow it in its transaction.
     effect token_effect NOT NULL DEFAULT 'none',
     touched_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    CONSTRAINT token_values_pkey PRIMARY KEY (app_number, environment, token_digest),
+    CONSTRAINT token_values_pkey PRIMARY KEY (token_digest, app_number, environment),
     CONSTRAINT token_values_digest_is_sha256 CHECK (octet_length(token_digest) = 32),
     CONSTRAINT token_values_owner_is_whole CHECK ((activity_id IS NULL) = (observed_at IS NULL)),
     CONSTRAINT token_values_installation_is_whole CHECK (
@@ -238,7 +240,7 @@ CREATE TABLE activity_aliases (
     value text COLLATE "C" NOT NULL,
     ended boolean NOT NULL,
     activity_number bigint NOT NULL,
-    CONSTRAINT activity_aliases_pkey PRIMARY KEY (app_number, environment, kind, value, ended, activity_number)
+    CONSTRAINT activity_aliases_pkey PRIMARY KEY (value, kind, app_number, environment, ended, activity_number)
 );
 
 -- Tokens that were, or would have been, an activity's current one: a registration without observedAt may not bring
@@ -251,7 +253,7 @@ CREATE TABLE retired_tokens (
     observed_at timestamptz NOT NULL,
     reason retirement_reason NOT NULL,
     retired_at timestamptz NOT NULL DEFAULT now(),
-    CONSTRAINT retired_tokens_pkey PRIMARY KEY (app_number, environment, activity_id, token_digest)
+    CONSTRAINT retired_tokens_pkey PRIMARY KEY (activity_id, token_digest, app_number, environment)
 );
 
 -- An activity known only by (liveactivityId, owner): which of the ids that the server made is its latest, and when

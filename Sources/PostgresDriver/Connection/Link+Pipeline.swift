@@ -11,31 +11,59 @@ struct Exchange {
     var outcomeIfLost: PostgresError.Outcome { canCommit ? .unknown : .nothingTookEffect }
 }
 
-extension Link {
+/// A round trip that was sent, as far as it was answered.
+struct RoundTrip {
     /// What the server is going to answer, in order.
-    private enum Step {
+    enum Step {
         case prepare(PreparedStatements.Key, name: String)
         case execute
         case sync
         case deallocate
     }
 
+    /// What is not answered yet.
+    var steps: ArraySlice<Step>
+    var results: [PostgresResult] = []
+    var failure: PostgresError?
+    /// Arrived, but for the mark that ends it.
+    var unended: ResultStorage?
+}
+
+extension Link {
     /// Runs statements in one round trip, up to one sync: outside of `BEGIN` that is one transaction.
     ///
     /// - Throws: the error of the first statement that failed, after the server has confirmed the end of the round trip.
     func run(_ statements: [SQL], _ exchange: Exchange) throws(PostgresError) -> [PostgresResult] {
+        if let results = start?.takeAnswered() { return results }
         let pointer = try open()
+        let begun = start?.takeOpen()
+        var trip = if let begun { begun } else { try send(statements, on: pointer, exchange) }
+        do throws(PostgresError) {
+            try receive(&trip, on: pointer, exchange)
+        } catch {
+            if error.code == .notYet { start?.leaveOpen(trip) }
+            throw error
+        }
+        self.statements.trim()
+        if let failure = trip.failure { throw finished(failure) }
+        try checkReplication(exchange)
+        start?.keep(trip.results)
+        return trip.results
+    }
+
+    /// Sends statements and the sync behind them.
+    private func send(
+        _ statements: [SQL],
+        on pointer: OpaquePointer,
+        _ exchange: Exchange
+    ) throws(PostgresError) -> RoundTrip {
         guard !exchange.deadline.isPassed else {
             throw PostgresError(.deadlineExceeded, outcome: .nothingTookEffect, at: exchange.site)
         }
         if let tooLong = statements.first(where: { $0.parameters.count > Int(UInt16.max) }) {
             throw PostgresError(.misuse, "\(tooLong.parameters.count) parameters, over 65535", at: exchange.site)
         }
-        let steps = try send(statements, on: pointer, exchange)
-        defer { self.statements.trim() }
-        let results = try receive(steps, on: pointer, exchange)
-        try checkReplication(exchange)
-        return results
+        return RoundTrip(steps: try queue(statements, on: pointer, exchange)[...])
     }
 
     /// Refuses to call a commit a success that is on this server only.
@@ -49,12 +77,12 @@ extension Link {
 
 extension Link {
     /// Queues the messages in libpq's memory; the socket takes them while the answers are read.
-    private func send(
+    private func queue(
         _ sqls: [SQL],
         on pointer: OpaquePointer,
         _ exchange: Exchange
-    ) throws(PostgresError) -> [Step] {
-        var steps: [Step] = []
+    ) throws(PostgresError) -> [RoundTrip.Step] {
+        var steps: [RoundTrip.Step] = []
         var fresh: [PreparedStatements.Key: String] = [:]
         for sql in sqls {
             let name = sendPrepare(sql, on: pointer, &steps, &fresh)
@@ -72,7 +100,7 @@ extension Link {
     private func sendPrepare(
         _ sql: SQL,
         on pointer: OpaquePointer,
-        _ steps: inout [Step],
+        _ steps: inout [RoundTrip.Step],
         _ fresh: inout [PreparedStatements.Key: String]
     ) -> String? {
         let key = PreparedStatements.Key(sql)
@@ -84,7 +112,7 @@ extension Link {
     }
 
     /// Drops left-over statements behind a sync of their own, so that they cannot undo the caller's work.
-    private func sendDeallocations(on pointer: OpaquePointer, _ steps: inout [Step]) -> Bool {
+    private func sendDeallocations(on pointer: OpaquePointer, _ steps: inout [RoundTrip.Step]) -> Bool {
         guard !isInBody, !statements.leftOver.isEmpty else { return true }
         for name in statements.leftOver {
             guard PQsendQueryParams(pointer, "DEALLOCATE \(name)", 0, nil, nil, nil, nil, 1) == 1 else { return false }
@@ -129,39 +157,43 @@ extension SQL {
 extension Link {
     /// Reads the answers up to the last sync. Nothing is returned before: rows can arrive before their commit.
     private func receive(
-        _ steps: [Step],
+        _ trip: inout RoundTrip,
         on pointer: OpaquePointer,
         _ exchange: Exchange
-    ) throws(PostgresError) -> [PostgresResult] {
-        var results: [PostgresResult] = []
-        var failure: PostgresError?
-        for step in steps {
-            var result = try answer(on: pointer, exchange)
-            if case .sync = step, PQresultStatus(result.pointer) == PGRES_FATAL_ERROR {
-                // The commit itself failed, as deferred constraints do: the end of the round trip comes after that.
-                failure = PostgresError(report: result.pointer, canCommit: exchange.canCommit, at: exchange.site)
-                result = try answer(on: pointer, exchange)
-            }
+    ) throws(PostgresError) {
+        while let step = trip.steps.first {
+            let result = try answer(to: &trip, on: pointer, exchange)
             switch (step, PQresultStatus(result.pointer)) {
             case (.prepare(let key, let name), PGRES_COMMAND_OK): statements.insert(key, name: name)
             case (.execute, PGRES_TUPLES_OK), (.execute, PGRES_COMMAND_OK), (.execute, PGRES_EMPTY_QUERY):
-                results.append(PostgresResult(storage: result, site: exchange.site))
+                trip.results.append(PostgresResult(storage: result, site: exchange.site))
             case (.sync, PGRES_PIPELINE_SYNC), (.deallocate, _), (_, PGRES_PIPELINE_ABORTED): break
             case (_, PGRES_FATAL_ERROR):
-                failure = PostgresError(report: result.pointer, canCommit: exchange.canCommit, at: exchange.site)
+                trip.failure = PostgresError(report: result.pointer, canCommit: exchange.canCommit, at: exchange.site)
+                // The commit itself failed, as deferred constraints do: the end of the round trip comes after that.
+                if case .sync = step { continue }
             default: throw confused(exchange)
             }
+            trip.steps.removeFirst()
         }
-        if let failure { throw finished(failure) }
-        return results
     }
 
     /// Reads the next result, and the end mark that follows each but a sync.
-    private func answer(on pointer: OpaquePointer, _ exchange: Exchange) throws(PostgresError) -> ResultStorage {
-        guard let result = try nextResult(on: pointer, exchange) else { throw confused(exchange) }
+    private func answer(
+        to trip: inout RoundTrip,
+        on pointer: OpaquePointer,
+        _ exchange: Exchange
+    ) throws(PostgresError) -> ResultStorage {
+        let arrived = trip.unended
+        guard let result = arrived == nil ? try nextResult(on: pointer, exchange) : arrived else {
+            throw confused(exchange)
+        }
+        trip.unended = result
         if isLast(result, on: pointer) { throw lost(pointer, result, exchange) }
-        if PQresultStatus(result.pointer) == PGRES_PIPELINE_SYNC { return result }
-        guard try nextResult(on: pointer, exchange) == nil else { throw confused(exchange) }
+        if PQresultStatus(result.pointer) != PGRES_PIPELINE_SYNC {
+            guard try nextResult(on: pointer, exchange) == nil else { throw confused(exchange) }
+        }
+        trip.unended = nil
         return result
     }
 

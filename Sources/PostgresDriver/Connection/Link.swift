@@ -13,6 +13,8 @@ final class Link {
     var isInBody = false
     /// Whether the connection must not serve another caller.
     private(set) var isSpent = false
+    /// Set for a closure that is, or was, begun on its caller's thread.
+    var start: CallersStart?
 
     /// Takes over a connection on which libpq has just started to connect.
     init(started pointer: OpaquePointer, logger: Logger) {
@@ -75,6 +77,10 @@ final class Link {
     ///
     /// - Throws: ``PostgresError/Code/deadlineExceeded``; the connection is closed then.
     func wait(for events: Int32, until deadline: Deadline, outcome: PostgresError.Outcome) throws(PostgresError) {
+        if let patience = start?.patience {
+            guard ready(for: events, milliseconds: patience.remainingMilliseconds) > 0 else { throw .notYet }
+            return
+        }
         while true {
             if ready(for: events, milliseconds: deadline.remainingMilliseconds) > 0 { return }
             // EINTR is the one failure that poll has with a valid descriptor: call it again.

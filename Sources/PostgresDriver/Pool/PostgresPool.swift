@@ -32,6 +32,8 @@ public final class PostgresPool: Sendable {
     private let state: Mutex<State>
     private let closing = Mutex<[CheckedContinuation<Void, Never>]>([])
     private let nextTicket = Atomic<UInt64>(0)
+    /// Until when no caller waits on a thread of his own, because one did so in vain.
+    private let impatience = Mutex(ContinuousClock.now)
 
     /// Makes a pool; nothing is connected before the first use.
     public init(configuration: PostgresConfiguration, logger: Logger = Logger(label: "postgres")) {
@@ -72,11 +74,16 @@ public final class PostgresPool: Sendable {
     /// - Parameters:
     ///   - retry: after which errors of the closure it is run again.
     ///   - timeout: for queueing, statements and retries together; the configuration's `requestTimeout` if nil.
+    ///   - patience: begins on the caller's own thread, and blocks it for so long at most; the connection's thread goes on if
+    ///     Postgres takes longer. That spares a short statement two changes of threads. In the other case the closure is
+    ///     run anew, and finds the answers that it has had; its sessions take pipelines alone.
+    ///     After waiting in vain the pool does not try it again for 100 ms.
     /// - Throws: what the closure throws, or ``PostgresError``; `CancellationError` if the task is cancelled before the
     ///   closure runs. A running statement is not cancelled.
     public func withSession<Value: Sendable>(
         _ retry: RetryPolicy = .ifSafe,
         timeout: Duration? = nil,
+        patience: Duration? = nil,
         file: String = #fileID,
         line: Int = #line,
         _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
@@ -86,7 +93,7 @@ public final class PostgresPool: Sendable {
         while true {
             let start = ContinuousClock.now
             do {
-                return try await attempt(until: deadline, body)
+                return try await attempt(until: deadline, patience: patience, body)
             } catch let error as PostgresError {
                 let duration = start.duration(to: .now)
                 guard let pause = schedule.pause(after: error, duration: duration, jitter: .random(in: 0.5...1)) else {
@@ -113,15 +120,32 @@ public final class PostgresPool: Sendable {
 extension PostgresPool {
     private func attempt<Value: Sendable>(
         until deadline: Deadline,
+        patience: Duration?,
         _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
     ) async throws -> Value {
         while true {
             let lease = try await lease(until: deadline)
-            let loan = await lease.connection.lend(until: deadline, to: body)
+            let begun = patience.flatMap { begin(lease.connection, until: deadline, patience: $0, body) }
+            let loan = if let begun { begun } else { await lease.connection.lend(until: deadline, to: body) }
             takeBack(lease, loan)
             if !loan.wasDead { return try loan.result.get() }
         }
     }
+
+    /// Begins on this thread; nil when the connection's own has to go on, or to begin.
+    private func begin<Value: Sendable>(
+        _ connection: PostgresConnection,
+        until deadline: Deadline,
+        patience: Duration,
+        _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
+    ) -> PostgresConnection.Loan<Value>? {
+        guard impatience.withLock({ $0 <= .now }) else { return nil }
+        let loan = connection.begin(until: deadline, patience: min(.after(patience), deadline), to: body)
+        if loan == nil { impatience.withLock { $0 = .now + Self.impatienceTime } }
+        return loan
+    }
+
+    private static let impatienceTime = Duration.milliseconds(100)
 
     private func takeBack<Value>(_ lease: Lease, _ loan: PostgresConnection.Loan<Value>) {
         if case .failure(let error as PostgresError) = loan.result, error.sqlState == SQLState.readOnlyTransaction {

@@ -1,4 +1,4 @@
-/// One connection, lent to a synchronous closure that runs on the connection's own thread.
+/// One connection, lent to a synchronous closure that runs on the connection's own thread, unless it says otherwise.
 ///
 /// It can be neither copied nor stored, so it does not outlive the closure, and no transaction can idle across an `await`.
 /// Calls block until the server has answered or the caller's deadline is over; then the connection is closed.
@@ -14,7 +14,7 @@ public struct PostgresSession: ~Copyable {
     ///
     /// - Returns: nil when the connection must not be used any more.
     public func renewed(timeout: Duration) -> PostgresSession? {
-        guard !link.isInBody, link.isReusable else { return nil }
+        guard !link.isInBody, link.isReusable, link.start?.patience == nil else { return nil }
         link.mayHaveCommitted = false
         return PostgresSession(link: link, deadline: .after(timeout))
     }
@@ -57,6 +57,7 @@ public struct PostgresSession: ~Copyable {
         line: Int = #line
     ) throws(PostgresError) {
         try unit(at: CallSite(file: file, line: line)) { link, exchange throws(PostgresError) in
+            try refuseCallersThread(at: exchange.site)
             // Part of the script may stay even if the rest fails.
             link.mayHaveCommitted = true
             try link.runScript(script, exchange)
@@ -77,6 +78,7 @@ public struct PostgresSession: ~Copyable {
     ) throws -> Value {
         let site = CallSite(file: file, line: line)
         try refuseNesting(at: site)
+        try refuseCallersThread(at: site)
         let progress = TransactionProgress(isolation: isolation, readOnly: readOnly)
         let transaction = PostgresTransaction(link: link, deadline: deadline, progress: progress)
         link.isInBody = true
@@ -104,6 +106,12 @@ public struct PostgresSession: ~Copyable {
         } catch {
             defer { if error.outcome == .unknown { link.mayHaveCommitted = true } }
             throw error.located(at: site).seen(after: link)
+        }
+    }
+
+    private func refuseCallersThread(at site: CallSite) throws(PostgresError) {
+        guard link.start == nil else {
+            throw PostgresError(.misuse, "what begins on its caller's thread is made of pipelines alone", at: site)
         }
     }
 

@@ -50,7 +50,8 @@ public struct Alias: Sendable, Hashable, Comparable, CustomStringConvertible {
 
     public func hash(into hasher: inout Hasher) {
         hasher.combine(kind)
-        for byte in value.utf8 { hasher.combine(byte) }
+        // The same bytes are canonically equivalent as well.
+        hasher.combine(value)
     }
 
     private static func isLetter(_ byte: UInt8) -> Bool {

@@ -85,7 +85,8 @@ extension ActivityID {
             throw JSONFaultReason("must be at most \(maximumBytes) bytes of UTF-8")
         }
         guard text != ".", text != ".." else { throw JSONFaultReason("must not be '.' or '..'") }
-        guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+        // Unicode's general category Cc, which never changes: C0, DEL and C1.
+        guard !text.unicodeScalars.contains(where: { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }) else {
             throw JSONFaultReason("must not contain control characters")
         }
     }

@@ -30,11 +30,17 @@ struct Authenticator: Sendable {
     }
 
     /// Who makes a request, if that is known without asking anybody: the bearer of an API key that was used lately.
-    func knownPrincipal(for fields: HTTPFields) -> Principal? {
+    ///
+    /// - Parameter last: the key that the connection's last request bore; becomes this one's.
+    func knownPrincipal(for fields: HTTPFields, after last: inout RememberedKey?) -> Principal? {
+        if let last, last.isBorne(by: fields) { return keys.knownRecord(of: last).map(Principal.init) }
         switch try? Credentials(fields) {
-        case .some(.none): insecureNoAuth ? .insecure : nil
-        case .key(let key): keys.knownRecord(of: key).map(Principal.init)
-        case .token, nil: nil
+        case .some(.none): return insecureNoAuth ? .insecure : nil
+        case .key(let key):
+            let remembered = RememberedKey(key, of: fields)
+            last = remembered
+            return keys.knownRecord(of: remembered).map(Principal.init)
+        case .token, nil: return nil
         }
     }
 

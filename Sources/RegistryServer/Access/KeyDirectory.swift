@@ -46,9 +46,9 @@ final class KeyDirectory: Sendable {
     }
 
     /// The record of a key that is valid now, if that is known without asking Postgres.
-    func knownRecord(of key: APIKey) -> APIKeyRecord? {
+    func knownRecord(of key: RememberedKey) -> APIKeyRecord? {
         guard let stored = rememberedKeys(key.id, at: clock.uptime()) else { return nil }
-        return findValid(key.secretDigest, among: stored)
+        return findValid(key.digest, among: stored)
     }
 
     private func findValid(_ digest: [UInt8], among stored: [StoredKey]) -> APIKeyRecord? {

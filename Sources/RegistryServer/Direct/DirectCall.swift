@@ -20,12 +20,16 @@ extension RegistryResponder {
     ///
     /// All others, those that will be refused among them, take the usual way, which tells them so; what is decided here is
     /// decided there by the same methods.
-    func directCall(_ head: HTTPRequest, from remote: SocketAddress?) -> DirectCall? {
+    ///
+    /// - Parameter lastKey: the key that the connection's last request bore; becomes this one's.
+    func directCall(_ head: HTTPRequest, from remote: SocketAddress?, after lastKey: inout RememberedKey?)
+        -> DirectCall?
+    {
         let fields = head.headerFields
         guard routes.hotMethods.contains(head.method), Self.isOrdinary(fields), let located = try? locate(head),
             case .hot(let action) = located.match.route.action,
             isSmall(fields, for: located.match.route.body),
-            let principal = access.authenticator.knownPrincipal(for: fields),
+            let principal = access.authenticator.knownPrincipal(for: fields, after: &lastKey),
             let scope = knownScope(of: located.match, for: principal),
             (try? located.match.route.access.check(principal)) != nil
         else { return nil }

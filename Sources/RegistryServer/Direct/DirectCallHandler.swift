@@ -7,7 +7,7 @@ import RegistryCore
 /// Answers hot calls right in the connection's pipeline, without a task and without Hummingbird; all other requests pass.
 ///
 /// A connection's answers go out in the order of its requests: a call is taken only while no request before it is open
-/// behind this handler, and while one is being answered here, whatever comes after it is held, reads included.
+/// behind this handler, and while one is being answered here, whatever comes after it is held, further reads included.
 final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -31,6 +31,7 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private let executor: any TaskExecutor
     private let logger: Logger
     private var state = State.idle
+    private var lastKey: RememberedKey?
     /// Requests behind this handler that are not answered.
     private var passed = 0
     private var held: [Held] = []
@@ -72,7 +73,8 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func read(context: ChannelHandlerContext) {
-        guard case .answering = state else { return context.read() }
+        // Who waits for his answer sends nothing meanwhile, and telling the kernel to look away and back again is dear.
+        guard case .answering = state, !held.isEmpty || isDraining else { return context.read() }
         holdsRead = true
     }
 
@@ -94,7 +96,8 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private func take(_ head: HTTPRequest, _ data: NIOAny, _ context: ChannelHandlerContext) {
-        guard passed == 0, let call = responder.directCall(head, from: context.channel.remoteAddress) else {
+        guard passed == 0, let call = responder.directCall(head, from: context.channel.remoteAddress, after: &lastKey)
+        else {
             passed += 1
             return context.fireChannelRead(data)
         }

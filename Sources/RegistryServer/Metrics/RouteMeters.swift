@@ -27,7 +27,7 @@ final class RouteMeters: Sendable {
     func count(_ status: HTTPResponse.Status, after duration: Duration) {
         let index = min(max(status.code / 100 - 2, 0), answers.count - 1)
         answers[index].increment()
-        let (seconds, attoseconds) = duration.components
-        durations.recordNanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
+        // A division of 128 bits costs more than all the rest here.
+        durations.recordNanoseconds(Int64(Double(duration.attoseconds) * 1e-9))
     }
 }

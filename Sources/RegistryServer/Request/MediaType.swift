@@ -10,7 +10,10 @@ struct MediaType: Sendable, Hashable {
     static let lines = "application/x-ndjson"
 
     init(_ text: String) {
-        let fields = text.split(separator: ";", omittingEmptySubsequences: false).map(Self.trimmed)
+        // Bytes, for characters cost far more to be told apart, and every body has a type.
+        let fields = text.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false).map {
+            Self.trimmed(Substring($0))
+        }
         name = (fields.first ?? "").lowercased()
         let pairs = fields.dropFirst().map { field in
             let halves = field.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -37,9 +40,10 @@ struct MediaType: Sendable, Hashable {
     }
 
     private static func trimmed(_ text: Substring) -> String {
-        let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
-        let start = text.drop(while: isBlank)
-        return String(start.reversed().drop(while: isBlank).reversed())
+        let isBlank: (UInt8) -> Bool = { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+        var bytes = text.utf8.drop(while: isBlank)
+        while let last = bytes.last, isBlank(last) { bytes.removeLast() }
+        return String(Substring(bytes))
     }
 
     private static func unquoted(_ text: String) -> String {

@@ -1,4 +1,6 @@
 import HTTPTypes
+import RegistryCore
+import Synchronization
 
 /// The name of one request, by which an answer and the log are brought together.
 enum RequestID {
@@ -12,11 +14,24 @@ enum RequestID {
         return given
     }
 
+    /// No secret: the process's own random number beside how many names it gave, each mixed up, so that asking the system
+    /// for randomness is no part of a request.
     private static func random() -> String {
-        let halves = [UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max)]
-        return halves.map { half in
-            let digits = String(half, radix: 16)
-            return String(repeating: "0", count: 16 - digits.utf8.count) + digits
-        }.joined()
+        let count = counter.add(1, ordering: .relaxed).newValue
+        let halves = [process ^ mix(count), mix(count &+ process)]
+        return Hexadecimal.encode(
+            halves.flatMap { half in (0..<8).map { UInt8(truncatingIfNeeded: half >> (56 - 8 * $0)) } }
+        )
+    }
+
+    private static let process = UInt64.random(in: .min ... .max)
+    private static let counter = Atomic<UInt64>(0)
+
+    /// A permutation of all numbers in which neighbours are far apart (the finalizer of MurmurHash3).
+    private static func mix(_ number: UInt64) -> UInt64 {
+        var mixed = number
+        mixed = (mixed ^ (mixed >> 33)) &* 0xFF51_AFD7_ED55_8CCD
+        mixed = (mixed ^ (mixed >> 33)) &* 0xC4CE_B9FE_1A85_EC53
+        return mixed ^ (mixed >> 33)
     }
 }

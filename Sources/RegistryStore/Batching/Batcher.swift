@@ -71,8 +71,8 @@ final class Batcher<Request: Sendable, Answer: Sendable>: Sendable {
     func submit(_ request: Request, on executor: (any TaskExecutor)? = nil, complete: @escaping Completion) {
         switch enqueue(Waiting(request: request, deadline: .now + patience, complete: complete)) {
         case .queued: break
-        // It starts on this very thread: a request that comes alone waits for no other.
-        case .free: Task.immediate(executorPreference: executor) { await work() }
+        // On an event loop it starts when all that came at once has been read, so that those go together.
+        case .free: Task(executorPreference: executor) { await self.work() }
         case .full: complete(.failure(.overloaded))
         }
     }
@@ -159,6 +159,9 @@ extension Batcher {
 
         /// The requests of the batch, in order.
         var requests: [Request] { state.withLock { $0.batch.map(\.request) } }
+
+        /// Whether the batch is of one request.
+        var isAlone: Bool { state.withLock { $0.batch.count == 1 } }
 
         /// Tells the answers, one for each request, in their order.
         func answer(_ results: [Result<Answer, Problem>]) {

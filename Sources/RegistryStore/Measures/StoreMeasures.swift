@@ -29,9 +29,10 @@ public struct StoreMeasures: Sendable {
 
     /// By kind of work.
     public let batches: [SharedWork: Batches]
-    /// How long the statements of a batch or call took on their connection, in seconds, by kind of work.
+    /// How long the statements of a batch or call took on their connection, in seconds, by kind of work; where they had
+    /// to be done again, all of it together.
     public let statements: [Work: Histogram]
-    /// How long work waited for a connection, in seconds.
+    /// How long work waited for a connection, in seconds; that which got none, until it was given up.
     public let connectionWaits = Histogram(bounds: Histogram.seconds)
 
     init() {
@@ -39,12 +40,5 @@ public struct StoreMeasures: Sendable {
         statements = Dictionary(
             uniqueKeysWithValues: Work.allCases.map { ($0, Histogram(bounds: Histogram.seconds)) }
         )
-    }
-
-    /// Runs the statements of a piece of work, and records how long they took, whatever comes of them.
-    func timing<Value>(_ work: Work, _ body: () throws -> Value) rethrows -> Value {
-        let start = ContinuousClock.now
-        defer { statements[work]?.record(ContinuousClock.now - start) }
-        return try body()
     }
 }

@@ -1,0 +1,22 @@
+import Foundation
+import RegistryCore
+import Testing
+
+@Suite struct IdentifierTests {
+    /// By Unicode's own table, for all that are near it.
+    @Test func controlCharactersAreRefusedAndNoOthers() {
+        for value in UInt32(0)..<0x300 {
+            let scalar = Unicode.Scalar(value)!
+            let isTaken = (try? ActivityID("a\(Character(scalar))b")) != nil
+            #expect(isTaken == (scalar.properties.generalCategory != .control), "U+\(String(value, radix: 16))")
+        }
+    }
+
+    /// Two spellings of one letter are two aliases; the same bytes are one, wherever they are looked up.
+    @Test func aliasesAreTheirBytes() throws {
+        let (composed, decomposed) = ("caf\u{e9}", "cafe\u{301}")
+        let aliases = try [composed, decomposed, composed].map { try Alias(kind: "place", value: $0) }
+        #expect(aliases[0] != aliases[1] && aliases[0] == aliases[2])
+        #expect(Set(aliases).count == 2)
+    }
+}
