@@ -16,7 +16,7 @@ struct Pushreg: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             Serve.self, Demo.self, Migrate.self, Apps.self, Keys.self, Resolve.self, Audit.self,
-            Purge.self, Erase.self, Doctor.self, Config.self, Statements.self,
+            Purge.self, Erase.self, Export.self, Import.self, Doctor.self, Config.self, Statements.self,
         ]
     )
 
