@@ -20,7 +20,9 @@ import Testing
         #expect(half > 0 && half < Self.count)
         let resumed = try await file.export(from: source, ["--resume"])
         #expect(resumed.words.contains("Going on after "), "\(resumed.words)")
-        #expect(file.records.count == Self.count && Set(file.records).count == Self.count)
+        let records = file.records
+        #expect(records.count == Self.count)
+        #expect(Set(records).count == Self.count)
 
         let done = try await Self.interruptImport(of: file, into: target)
         #expect(done > 0 && done < Self.count)
@@ -54,7 +56,9 @@ import Testing
             // What is no whole first line is no export of ours.
             guard cut == 0 || cut > newlines[0] else { continue }
             try await file.export(from: database, ["--resume"])
-            #expect(Array(file.text.utf8) == whole, "cut at \(cut)")
+            // Not compared in the expectation, which would look for the differences of millions of bytes.
+            let isSame = Array(file.text.utf8) == whole
+            #expect(isSame, "cut at \(cut)")
         }
     }
 
