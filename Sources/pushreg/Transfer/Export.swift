@@ -18,7 +18,10 @@ struct Export: AsyncParsableCommand {
     @OptionGroup var scope: ScopeArguments
     @Option(
         name: .shortAndLong,
-        help: "The file to write, which only you may read; standard output unless given.",
+        help: ArgumentHelp(
+            "The file to write, which only you may read; standard output unless given.",
+            valueName: "file"
+        ),
         completion: .file(extensions: ["ndjson"])
     )
     var output: String?

@@ -8,7 +8,7 @@ struct Import: AsyncParsableCommand {
         abstract: "Takes in a file of pushreg export, or lines of NDJSON made by hand.",
         discussion: """
             Each line goes by the rules of the request that would say it: what was observed earlier than what is known is \
-            refused, what has ended stays ended, and a line that is imported twice changes nothing. So an import may be \
+            refused, what has ended stays ended, and a line that is imported twice counts once. So an import may be \
             interrupted and repeated; of a file it goes on where it was, which FILE.imported says. Lines that are refused \
             or faulty are named on standard error. It exits with 1 when a line was faulty. A line made by hand is \
             {"activityId", "token", "observedAt"}, with "startedAt", "installationId", "attributesType", "aliases", \
@@ -40,6 +40,8 @@ struct Import: AsyncParsableCommand {
 
     private func take(_ source: inout ImportSource, _ registry: Registry, _ scope: Scope) async throws -> ImportTally {
         var (tally, bar) = (ImportTally(), ProgressBar())
+        // Into an empty registry the first lines go by plans for empty tables.
+        var nextPlan = 1000
         defer { bar.clear() }
         while case let chunk = try source.next(), !chunk.isEmpty {
             let last = source.lineNumber
@@ -60,6 +62,11 @@ struct Import: AsyncParsableCommand {
                 Output.words.note(sentence)
             }
             source.settle()
+            if tally.count >= nextPlan {
+                // Where it fails, the next lines are but slower, or say why.
+                try? await registry.renewPlans()
+                nextPlan *= 10
+            }
             bar.show("line \(last)", source.fraction, count: tally.count)
         }
         return tally
