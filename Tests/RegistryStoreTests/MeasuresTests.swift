@@ -17,7 +17,8 @@ import Testing
         let database = activity.database
         // Its pool has waited in vain for nobody yet, so it begins there.
         let registry = database.anotherRegistry(maximumConnections: 1)
-        let (page, end) = (Mutex<Result<AliasPage, Problem>?>(nil), Mutex(false))
+        let page = Mutex<Result<AliasPage, Problem>?>(nil)
+        let end = Mutex(false)
         let holder = Task {
             try await database.pool.withSession { session in
                 try session.transaction { transaction in
@@ -102,7 +103,9 @@ import Testing
 extension TestDatabase {
     /// Waits until a query is true, giving way to other tasks meanwhile.
     fileprivate func until(_ query: SQL) async throws {
-        while try await !pool.withSession({ try $0.execute(query)[0].column(0, as: Bool.self) }) {
+        while true {
+            let isTrue = try await pool.withSession { try $0.execute(query)[0].column(0, as: Bool.self) }
+            if isTrue { return }
             await Task.yield()
         }
     }

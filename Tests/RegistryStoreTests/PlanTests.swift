@@ -125,6 +125,28 @@ import Testing
         }
     }
 
+    /// A page of an export costs the same wherever it lies, and so does what the doctor asks.
+    @Test(.timeLimit(.minutes(5)))
+    func pagesOfAnExportAreReadByTheirKeys() async throws {
+        let database = try await TestDatabase.make()
+        let scope = try await database.scope()
+        try await Self.fill(database, scope)
+        let export = ExportStatements(scope: scope)
+        let numbered: [ExportPart] = [.activities, .startTokens, .deviceTokens]
+        let statements =
+            numbered.map { export.stretch(of: $0, after: 20_000) }
+            + numbered.map { export.rows(of: $0, after: 20_000, through: 20_000 + Int64(ExportStatements.pageSize)) }
+            + [export.installations(after: [0x80]), export.names(after: "activity-5", "app")]
+            + [SweepStatements(scope: scope).overdue(limit: OverdueExpiry.countLimit)]
+        for statement in statements {
+            let plan = try await Self.plan(of: "(ANALYZE, COSTS OFF, TIMING OFF) \(sql: statement)", in: database)
+            let scans = plan.matches(of: /Seq Scan on (\w+)/).map { String($0.1) }
+            #expect(scans.filter { !["apps", "token_kinds"].contains($0) } == [], "\(statement.text)\n\(plan)")
+            let most = plan.matches(of: /rows=(\d+)/).compactMap { Int($0.1) }.max() ?? 0
+            #expect(most <= ExportStatements.pageSize, "\(statement.text)\n\(plan)")
+        }
+    }
+
     static func plan(of statement: SQL, in database: TestDatabase) async throws -> String {
         try await database.pool.withSession { session in
             try session.execute("EXPLAIN \(sql: statement)").rows.map { try $0.column(0, as: String.self) }

@@ -77,9 +77,9 @@ struct RegistryService: Service {
             registry: database.registry,
             configuration: configuration,
             logger: serverLogger,
-            onServing: { [settings, configuration] port in
+            onServing: { [settings] port in
                 Self.announce(settings.address(port: port))
-                if configuration.isInTheClear { Self.warnOfListeners(logger) }
+                if settings.isInTheClear { Self.warnOfListeners(logger) }
             },
             onServingAdmin: { [settings] port in Self.announceAdminPort(settings.place(port: port)) }
         )
@@ -115,11 +115,6 @@ struct RegistryService: Service {
             metadata: ["remedy": "--tls-cert and --tls-key, or a proxy that ends TLS, named by --trusted-proxies"]
         )
     }
-}
-
-extension ServerConfiguration {
-    /// Whether others could listen to what callers send; whoever names a proxy has it end TLS.
-    fileprivate var isInTheClear: Bool { tls == nil && !listensOnLoopback && trustedProxies.isEmpty }
 }
 
 extension ServiceSettings {

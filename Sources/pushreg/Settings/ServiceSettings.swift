@@ -95,6 +95,13 @@ struct ServiceSettings: Sendable {
     }
 }
 
+extension ServiceSettings {
+    /// Whether others could listen to what callers send; whoever names a proxy has it end TLS.
+    var isInTheClear: Bool {
+        tls == nil && !ServerConfiguration(host: host).listensOnLoopback && trustedProxies.isEmpty
+    }
+}
+
 extension SettingSources {
     fileprivate func duration(
         _ setting: Setting,
