@@ -17,6 +17,7 @@ struct RegistryResponder: HTTPResponder {
     let bodies: BodyReader
     let feedback: FeedbackRecorder
     let metrics: ServiceMetrics
+    let shutdownNotice: ShutdownNotice
     let routes: RouteTable
 
     /// - Parameters:
@@ -33,6 +34,7 @@ struct RegistryResponder: HTTPResponder {
         self.registry = registry
         let metrics = metrics ?? ServiceMetrics(registry: registry, configuration: configuration, clock: clock)
         self.metrics = metrics
+        shutdownNotice = configuration.shutdownNotice
         self.routes = RouteTable(metrics.measured(routes))
         access = AccessState(registry: registry, configuration: configuration, clock: clock)
         rateLimits = RateLimits(configuration, clock: clock)
@@ -102,7 +104,8 @@ struct RegistryResponder: HTTPResponder {
             query: located.target.query,
             fields: fields,
             feedback: feedback,
-            metrics: metrics
+            metrics: metrics,
+            shutdownNotice: shutdownNotice
         )
     }
 

@@ -9,6 +9,8 @@ public struct ServerConfiguration: Sendable {
     public var adminPort: Int?
     /// The version of the program, as metrics tell it.
     public var version = "unknown"
+    /// Given when the service is told to stop, so that `/readyz` says so.
+    public var shutdownNotice = ShutdownNotice()
     /// Requests without credentials act as root. For trying things out: the caller makes sure of a loopback `host`.
     public var insecureNoAuth: Bool
     /// Issuers' keys may be fetched from loopback, private and link-local addresses, and over http.

@@ -16,6 +16,7 @@ struct Call: Sendable {
     var lines: BodyLines?
     let feedback: FeedbackRecorder
     let metrics: ServiceMetrics
+    let shutdownNotice: ShutdownNotice
 
     var apps: AppDirectory { access.apps }
 

@@ -84,7 +84,11 @@ struct RegistryService: Service {
             onServingAdmin: { [settings] port in Self.announceAdminPort(settings.place(port: port)) }
         )
         do {
-            try await application.run()
+            try await withGracefulShutdownHandler {
+                try await application.run()
+            } onGracefulShutdown: { [notice = configuration.shutdownNotice] in
+                notice.give()
+            }
         } catch let error as IOError {
             throw settings.listeningFailure(error, on: settings.port, "--port")
         } catch let error as AdminPortFailure {
