@@ -9,6 +9,9 @@ import ServiceLifecycle
 struct AdminServer: Service {
     private let application: Application<RegistryResponder>
 
+    /// Prometheus and probes have few.
+    private static let mostConnections = 64
+
     init(
         _ registry: Registry,
         _ configuration: ServerConfiguration,
@@ -19,6 +22,8 @@ struct AdminServer: Service {
         var configuration = configuration
         configuration.port = configuration.adminPort ?? 0
         configuration.tls = nil
+        // Those of the service's own port are what the system's limit on open files was raised for.
+        configuration.limits.connections = min(configuration.limits.connections, Self.mostConnections)
         let responder = RegistryResponder(
             registry: registry,
             configuration: configuration,

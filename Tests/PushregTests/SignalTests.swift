@@ -66,8 +66,9 @@ import Testing
             try await Self.status("\(port)/v1/apps/com.example.food/sandbox/aliases/orderId/1/activities")
         }
         let isWaiting: SQL = "SELECT count(*) FROM pg_locks WHERE relation = 'activities'::regclass AND NOT granted"
-        while try await database.pool.withSession({ try $0.execute(isWaiting)[0].column(0, as: Int.self) }) == 0 {
-            await Task.yield()
+        var waiting = 0
+        while waiting == 0 {
+            waiting = try await database.pool.withSession { try $0.execute(isWaiting)[0].column(0, as: Int.self) }
         }
         service.send(SIGTERM)
         // Until the signal has come it is ready; when all is over nobody answers.

@@ -24,17 +24,20 @@ struct Import: AsyncParsableCommand {
     private static let limits = ConnectionLimits(maximumConnections: 4, requestTimeout: .seconds(60))
 
     func run() async throws {
-        let tally = try await scope.withRegistry(limits: Self.limits) { registry, scope in
+        let (faulty, faultyBefore) = try await scope.withRegistry(limits: Self.limits) { registry, scope in
             var source = try ImportSource(file, restarts: restart, for: scope)
             if source.linesBefore > 0 { Output.words.note("Going on after line \(source.linesBefore).") }
             let tally = try await take(&source, registry, scope)
             if self.scope.json { try Output.results.line(tally.jsonLine) }
             Output.words.note("Imported \(tally.count) \(tally.count == 1 ? "record" : "records"): \(tally.sentence)")
             try source.finish()
-            return tally
+            return (tally.faulty, source.faultyBefore)
         }
-        guard tally.faulty == 0 else {
+        guard faulty == 0 else {
             throw CommandFailure(.failed, "Not all lines are records; they are named above.")
+        }
+        guard faultyBefore == 0 else {
+            throw CommandFailure(.failed, "Not all lines are records; the import that was interrupted named them.")
         }
     }
 
@@ -61,7 +64,7 @@ struct Import: AsyncParsableCommand {
                 bar.clear()
                 Output.words.note(sentence)
             }
-            source.settle()
+            source.settle(faulty: tally.faulty)
             if tally.count >= nextPlan {
                 // Where it fails, the next lines are but slower, or say why.
                 try? await registry.renewPlans()

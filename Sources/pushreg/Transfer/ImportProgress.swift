@@ -32,6 +32,8 @@ struct ImportProgress: Sendable, Hashable {
     /// All lines up to here are done: their number, and where the next one begins.
     var line = 0
     var offset = 0
+    /// How many of them were no records.
+    var faulty = 0
 
     /// The place beside a file where its progress is kept.
     static func place(beside path: String) -> String { path + ".imported" }
@@ -40,10 +42,10 @@ struct ImportProgress: Sendable, Hashable {
     init?(at place: String, about subject: Subject) {
         guard let text = try? String(contentsOfFile: place, encoding: .utf8),
             let json = try? JSONParser.parse(text), case .integer(let line) = json["line"],
-            case .integer(let offset) = json["offset"]
+            case .integer(let offset) = json["offset"], case .integer(let faulty) = json["faulty"]
         else { return nil }
         self.init(subject: subject)
-        (self.line, self.offset) = (Int(line), Int(offset))
+        (self.line, self.offset, self.faulty) = (Int(line), Int(offset), Int(faulty))
         // Written the same way it is the same text, or it is about something else.
         guard jsonLine == text else { return nil }
     }
@@ -68,6 +70,7 @@ extension ImportProgress: JSONEncodable {
             json.member("modified", subject.modified)
             json.member("line", line)
             json.member("offset", offset)
+            json.member("faulty", faulty)
         }
     }
 }

@@ -24,6 +24,8 @@ struct ImportSource {
     private var lacksEnd = false
     /// How many lines an earlier import did.
     private(set) var linesBefore = 0
+    /// How many of those were no records.
+    private(set) var faultyBefore = 0
 
     private var place: String { ImportProgress.place(beside: path) }
 
@@ -50,7 +52,7 @@ struct ImportSource {
         if let text = try lines.next()?.text { _ = try isFrame(text) }
         guard lseek(descriptor, off_t(kept.offset), SEEK_SET) == kept.offset else { throw Self.failure(path, errno) }
         lines = LineReader(descriptor, offset: kept.offset, number: kept.line)
-        linesBefore = kept.line
+        (linesBefore, faultyBefore) = (kept.line, kept.faulty)
     }
 
     /// How much of the file was read, 0 to 1; nil where nobody knows.
@@ -73,9 +75,11 @@ struct ImportSource {
     }
 
     /// All lines that were read are done.
-    mutating func settle() {
+    ///
+    /// - Parameter faulty: how many of those that this import did are no records.
+    mutating func settle(faulty: Int) {
         guard var settled = progress else { return }
-        (settled.line, settled.offset) = (lines.number, lines.offset)
+        (settled.line, settled.offset, settled.faulty) = (lines.number, lines.offset, faultyBefore + faulty)
         // Where it cannot be kept, an interrupted import begins anew, which costs but time.
         progress = settled.keep(at: place) ? settled : nil
     }

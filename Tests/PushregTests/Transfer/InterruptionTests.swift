@@ -2,6 +2,7 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 import RegistryStore
+import Synchronization
 import TestSupport
 import Testing
 
@@ -83,6 +84,22 @@ import Testing
         #expect(changed.results.contains(#""taken":3000"#) && !changed.words.contains("Going on"), "\(changed.words)")
     }
 
+    /// What was faulty before the interruption is not forgotten after it.
+    @Test(.timeLimit(.minutes(3))) func faultsOfTheFirstPartCount() async throws {
+        let (source, target) = (try await TestDatabase.make(), try await TestDatabase.make())
+        let (scope, _) = (try await source.scope(), try await target.scope())
+        try await Self.fill(source, scope, count: 3000)
+        let file = try TransferFile()
+        defer { file.remove() }
+        try await file.export(from: source)
+        let newline = try #require(file.text.firstIndex(of: "\n"))
+        try file.write("\(file.text[...newline])a diary\(file.text[newline...])")
+        _ = try await Self.interruptImport(of: file, into: target, count: 3000)
+        let resumed = try await file.load(into: target)
+        #expect(resumed.words.contains("Going on") && resumed.results.contains(#""faulty":0"#), "\(resumed.words)")
+        #expect(resumed.status == 1 && resumed.words.contains("the import that was interrupted named them"))
+    }
+
     // MARK: Interrupting
 
     /// The disk is full half way: the limit on a file's size is in KiB.
@@ -101,24 +118,50 @@ import Testing
         #expect(outcome.status == 1 && outcome.words.contains("File too large"), "\(outcome.words)")
     }
 
-    /// Killed once half of the lines are done.
+    /// Killed on the way: another transaction has one of the activities, so that it cannot come to its end.
     ///
-    /// - Returns: how many were, as the file beside it says.
+    /// - Returns: how many lines were done, as the file beside it says.
     private static func interruptImport(
         of file: TransferFile,
         into database: TestDatabase,
         count: Int = count
     ) async throws -> Int {
-        let clock = ContinuousClock()
-        let start = clock.now
+        let app = try await Int64(number("SELECT app_number FROM apps", database))
+        let (start, end) = (ContinuousClock.now, Flag())
+        let backend = Mutex(0)
+        let holder = Task {
+            try await database.pool.withSession(.never, timeout: .seconds(1800)) { session in
+                try session.transaction { transaction in
+                    let middle = Int64(count * 3 / 5)
+                    _ = try transaction.execute(activities(of: app, middle...middle))
+                    let own = try transaction.execute("SELECT pg_backend_pid()::int8")[0].column(0, as: Int.self)
+                    backend.withLock { $0 = own }
+                    while !end.isUp { _ = try transaction.execute("SELECT pg_sleep(0.01)") }
+                    throw CancellationError()
+                }
+            }
+        }
+        while backend.withLock({ $0 == 0 }) { await Task.yield() }
+        let own = Int32(backend.withLock(\.self))
         let flags = TransferFile.flags(database)
         let program = try RunningProgram.start(["import"] + TransferFile.scope + [file.path] + flags)
-        while linesDone(file) < count * 2 / 5, kill(program.processID, 0) == 0 { await Task.yield() }
-        let rate = Double(linesDone(file)) / ((clock.now - start) / .seconds(1))
+        let waiting: SQL = "SELECT count(*) FROM pg_stat_activity WHERE \(own) = ANY(pg_blocking_pids(pid))"
+        var isWaiting = false
+        while !isWaiting { isWaiting = try await number(waiting, database) > 0 }
+        let done = linesDone(file)
+        let rate = Double(done) / ((ContinuousClock.now - start) / .seconds(1))
         program.send(SIGKILL)
-        #expect(await program.end() == -SIGKILL)
-        print("figure: import, killed after \(linesDone(file)) of \(count) lines: \(Int(rate)) records/s")
-        return linesDone(file)
+        #expect(await program.end() != 0)
+        end.raise()
+        _ = await holder.result
+        print("figure: import, killed after \(done) of \(count) lines: \(Int(rate)) records/s")
+        return done
+    }
+
+    private final class Flag: Sendable {
+        private let state = Mutex(false)
+        var isUp: Bool { state.withLock(\.self) }
+        func raise() { state.withLock { $0 = true } }
     }
 
     private static func linesDone(_ file: TransferFile) -> Int {
@@ -151,27 +194,31 @@ import Testing
         ].asyncMap { try await number($0, database) }
     }
 
+    private static func activities(of app: Int64, _ numbers: ClosedRange<Int64>) -> SQL {
+        """
+        INSERT INTO activities (app_number, environment, activity_id, token, token_digest, token_observed_at,
+            token_claimed_at, last_observed_at, started_at, lifetime, expires_at, confirmed_at, aliases,
+            aliases_observed_at, attributes_type, attributes_type_observed_at, installation_hash,
+            installation_observed_at, outcome, created_at)
+        SELECT \(app), 'sandbox', 'a-' || n, t.token, sha256(t.token), t.at, t.at, t.at, t.at, '8 hours',
+            t.at + interval '8 hours', t.at,
+            jsonb_build_object('testId', jsonb_build_array('order-' || n)), t.at, 'Delivery', t.at,
+            sha256(int8send(n)), t.at, 'registered', t.at
+        FROM generate_series(\(numbers.lowerBound), \(numbers.upperBound)) AS n
+        CROSS JOIN LATERAL (
+            SELECT int8send(n) || decode(repeat('ee', 72), 'hex') AS token,
+                now() - interval '1 hour' - n * interval '1 microsecond' AS at
+        ) AS t
+        """
+    }
+
     /// Running activities, as many as an export and an import of all registrations would meet.
     private static func fill(_ database: TestDatabase, _ scope: Scope, count: Int = count) async throws {
         let app = scope.app.number
         try await database.pool.withSession(.never, timeout: .seconds(600)) { session in
             try session.simple("SET statement_timeout = 0")
             _ = try session.pipeline([
-                """
-                INSERT INTO activities (app_number, environment, activity_id, token, token_digest, token_observed_at,
-                    token_claimed_at, last_observed_at, started_at, lifetime, expires_at, confirmed_at, aliases,
-                    aliases_observed_at, attributes_type, attributes_type_observed_at, installation_hash,
-                    installation_observed_at, outcome, created_at)
-                SELECT \(app), 'sandbox', 'a-' || n, t.token, sha256(t.token), t.at, t.at, t.at, t.at, '8 hours',
-                    t.at + interval '8 hours', t.at,
-                    jsonb_build_object('testId', jsonb_build_array('order-' || n)), t.at, 'Delivery', t.at,
-                    sha256(int8send(n)), t.at, 'registered', t.at
-                FROM generate_series(1::bigint, \(Int64(count))) AS n
-                CROSS JOIN LATERAL (
-                    SELECT int8send(n) || decode(repeat('ee', 72), 'hex') AS token,
-                        now() - interval '1 hour' - n * interval '1 microsecond' AS at
-                ) AS t
-                """,
+                activities(of: app, 1...Int64(count)),
                 """
                 INSERT INTO token_values (app_number, environment, token_digest, activity_id, observed_at)
                 SELECT app_number, environment, token_digest, activity_id, token_observed_at FROM activities
