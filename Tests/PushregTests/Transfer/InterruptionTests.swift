@@ -204,7 +204,7 @@ import Testing
             t.at + interval '8 hours', t.at,
             jsonb_build_object('testId', jsonb_build_array('order-' || n)), t.at, 'Delivery', t.at,
             sha256(int8send(n)), t.at, 'registered', t.at
-        FROM generate_series(\(numbers.lowerBound), \(numbers.upperBound)) AS n
+        FROM generate_series(\(numbers.lowerBound)::bigint, \(numbers.upperBound)::bigint) AS n
         CROSS JOIN LATERAL (
             SELECT int8send(n) || decode(repeat('ee', 72), 'hex') AS token,
                 now() - interval '1 hour' - n * interval '1 microsecond' AS at
