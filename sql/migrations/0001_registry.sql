@@ -197,6 +197,8 @@ CREATE TABLE token_values (
     delivered_at timestamptz,
     -- What the last report did, for the statements that follow it in its transaction.
     effect token_effect NOT NULL DEFAULT 'none',
+    -- The last receipt of anything about it, for the sweep, while no activity has claimed it. It stands still from then
+    -- on: it is indexed, and registrations and feedback then change no index.
     touched_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     CONSTRAINT token_values_pkey PRIMARY KEY (token_digest, app_number, environment),
     CONSTRAINT token_values_digest_is_sha256 CHECK (octet_length(token_digest) = 32),
@@ -524,14 +526,25 @@ WHERE d.observed_at > greatest(d.deleted_at, i.removed_at, '-infinity')
 
 -- Whatever is current with a token value apart from what APNs said of it: what feedback acts on.
 CREATE VIEW token_holders AS
-SELECT
-    a.app_number, a.environment, a.token_digest, 'update'::text COLLATE "C" AS kind,
-    a.token_claimed_at AS claimed_at, a.activity_id,
-    a.installation_hash, a.subject, a.aliases
-FROM token_values t
-JOIN activities a ON a.app_number = t.app_number AND a.environment = t.environment AND a.activity_id = t.activity_id
-    AND a.token_digest = t.token_digest
-WHERE a.ended_at IS NULL AND a.expires_at > now() AND t.installation_hash IS NULL
+SELECT t.app_number, t.environment, t.token_digest, h.kind, h.claimed_at, h.activity_id, h.installation_hash, h.subject,
+    h.aliases
+FROM token_values t CROSS JOIN LATERAL (
+    SELECT
+        'update'::text COLLATE "C" AS kind, a.token_claimed_at AS claimed_at, a.activity_id, a.installation_hash,
+        a.subject, a.aliases
+    FROM activities a
+    WHERE a.app_number = t.app_number AND a.environment = t.environment AND a.activity_id = t.activity_id
+        AND a.token_digest = t.token_digest AND a.ended_at IS NULL AND a.expires_at > now()
+        AND t.installation_hash IS NULL
+    UNION ALL
+    SELECT d.kind, d.claimed_at, NULL::text COLLATE "C", d.installation_hash, NULL::text, NULL::jsonb
+    FROM device_tokens d
+    LEFT JOIN installations i ON i.app_number = d.app_number AND i.environment = d.environment
+        AND i.installation_hash = d.installation_hash
+    WHERE d.app_number = t.app_number AND d.environment = t.environment
+        AND d.installation_hash = t.installation_hash AND d.kind = t.installation_kind AND d.token_digest = t.token_digest
+        AND d.observed_at > greatest(d.deleted_at, i.removed_at, '-infinity')
+) AS h
 UNION ALL
 SELECT
     s.app_number, s.environment, s.token_digest, 'start'::text COLLATE "C", s.claimed_at, NULL::text COLLATE "C",
@@ -541,14 +554,4 @@ LEFT JOIN token_values t
     ON t.app_number = s.app_number AND t.environment = s.environment AND t.token_digest = s.token_digest
 LEFT JOIN installations i
     ON i.app_number = s.app_number AND i.environment = s.environment AND i.installation_hash = s.installation_hash
-WHERE s.observed_at > greatest(s.deleted_at, i.removed_at, '-infinity') AND t.installation_hash IS NULL
-UNION ALL
-SELECT
-    d.app_number, d.environment, d.token_digest, d.kind, d.claimed_at, NULL::text COLLATE "C", d.installation_hash,
-    NULL::text, NULL::jsonb
-FROM token_values t
-JOIN device_tokens d ON d.app_number = t.app_number AND d.environment = t.environment
-    AND d.installation_hash = t.installation_hash AND d.kind = t.installation_kind AND d.token_digest = t.token_digest
-LEFT JOIN installations i
-    ON i.app_number = d.app_number AND i.environment = d.environment AND i.installation_hash = d.installation_hash
-WHERE d.observed_at > greatest(d.deleted_at, i.removed_at, '-infinity');
+WHERE s.observed_at > greatest(s.deleted_at, i.removed_at, '-infinity') AND t.installation_hash IS NULL;

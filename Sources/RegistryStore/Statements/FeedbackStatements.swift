@@ -125,8 +125,8 @@ struct FeedbackStatements {
             dead_at = greatest(stored.dead_at, excluded.dead_at),
             \(unescaped: Self.quarantineColumns.map(Self.replacedUnlessInForce).joined(separator: ", ")),
             effect = excluded.effect,
-            touched_at = clock_timestamp()
-        RETURNING stored.token_digest, stored.activity_id, stored.installation_hash, stored.effect
+            touched_at = CASE WHEN stored.activity_id IS NULL THEN clock_timestamp() ELSE stored.touched_at END
+        RETURNING stored.token_digest, stored.activity_id, stored.installation_hash, stored.start_observed_at, stored.effect
         """
     }
 
@@ -163,7 +163,8 @@ struct FeedbackStatements {
         """
     }
 
-    /// One for each activity, and for each installation, that lost the value.
+    /// One for each activity, and for each installation, that lost the value. What only an activity ever claimed, which
+    /// is nearly all, no installation can hold.
     private var event: SQL {
         EventStatements.insertion(
             """
@@ -171,7 +172,8 @@ struct FeedbackStatements {
             UNION ALL
             SELECT t.effect::text, \(unescaped: EventStatements.columns(of: "h"))
             FROM accused t \(sql: quarantine.holders)
-            WHERE t.effect <> 'none' AND h.kind <> 'update'
+            WHERE t.effect <> 'none' AND h.kind <> 'update' AND (t.activity_id IS NULL
+                OR t.installation_hash IS NOT NULL OR t.start_observed_at IS NOT NULL)
             """,
             by: who,
             in: scope

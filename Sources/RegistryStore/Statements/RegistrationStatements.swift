@@ -178,8 +178,7 @@ struct RegistrationStatements {
             activity_id = CASE WHEN \(unescaped: Self.claimsMore) THEN excluded.activity_id ELSE stored.activity_id END,
             observed_at = greatest(stored.observed_at, excluded.observed_at),
             displaced_activity_id = CASE WHEN \(unescaped: Self.claimsMore)
-                AND excluded.activity_id <> stored.activity_id THEN stored.activity_id END,
-            touched_at = clock_timestamp()
+                AND excluded.activity_id <> stored.activity_id THEN stored.activity_id END
         RETURNING \(unescaped: ClaimedToken.columns)
         """
     }
