@@ -51,15 +51,26 @@ struct ExportStatements {
         let selection: SQL =
             switch part {
             case .activities: "\(sql: Self.activityColumns) FROM \(sql: Self.activities)"
-            case .startTokens:
-                "r.installation_hash, r.attributes_type, r.token, r.observed_at FROM current_start_tokens r"
-            default: "r.installation_hash, r.kind, r.token, r.observed_at FROM current_device_tokens r"
+            case .startTokens: Self.tokens("start_tokens", "current_start_tokens", key: "attributes_type")
+            default: Self.tokens("device_tokens", "current_device_tokens", key: "kind")
             }
         return """
             SELECT \(sql: selection)
             WHERE \(sql: inScope("r")) AND r.\(unescaped: number) > \(position) AND r.\(unescaped: number) <= \(last)
             ORDER BY r.\(unescaped: number)
             """
+    }
+
+    /// Tokens, each looked up by itself: joined as a whole, the planner would read all installations for a page.
+    private static func tokens(_ table: String, _ view: String, key: String) -> SQL {
+        """
+        c.installation_hash, c.\(unescaped: key), c.token, c.observed_at FROM \(unescaped: table) r CROSS JOIN LATERAL (
+            SELECT cur.* FROM \(unescaped: view) cur
+            WHERE cur.app_number = r.app_number AND cur.environment = r.environment
+                AND cur.token_number = r.token_number
+            OFFSET 0
+        ) AS c
+        """
     }
 
     private static let activityColumns: SQL = """
