@@ -229,7 +229,7 @@ import Testing
                 FROM activities
                 """,
             ])
-            try session.simple("ANALYZE")
+            try session.simple("ANALYZE activities, token_values, activity_aliases")
         }
     }
 }
