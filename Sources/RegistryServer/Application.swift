@@ -14,13 +14,21 @@ import RegistryStore
 ///   - configuration: Where to listen and how much to take.
 ///   - logger: Gets one line a request at debug level, and what went wrong within.
 ///   - onServing: Called once requests are accepted, with the port, which the system chose where 0 was given.
+///   - onServingAdmin: The same for the admin port, where there is one.
 public func buildApplication(
     registry: Registry,
     configuration: ServerConfiguration,
     logger: Logger,
-    onServing: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
+    onServing: @escaping @Sendable (_ port: Int) async -> Void = { _ in },
+    onServingAdmin: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
 ) -> some ApplicationProtocol {
-    let responder = RegistryResponder(registry: registry, configuration: configuration, logger: logger)
+    let metrics = ServiceMetrics(registry: registry, configuration: configuration)
+    let responder = RegistryResponder(
+        registry: registry,
+        configuration: configuration,
+        logger: logger,
+        metrics: metrics
+    )
     var application = makeApplication(
         responder: responder,
         direct: responder,
@@ -28,7 +36,14 @@ public func buildApplication(
         logger: logger,
         onServing: onServing
     )
-    application.addServices(Sweeper(registry: registry, interval: configuration.sweepInterval, logger: logger))
+    application.addServices(
+        Sweeper(registry: registry, interval: configuration.sweepInterval, logger: logger, metrics: metrics.factory)
+    )
+    if configuration.adminPort != nil {
+        application.addServices(
+            AdminServer(registry, configuration, metrics: metrics, logger: logger, onServing: onServingAdmin)
+        )
+    }
     return application
 }
 

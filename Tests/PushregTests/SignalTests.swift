@@ -1,6 +1,8 @@
 import Foundation
 import Glibc
+import PostgresDriver
 import RegistryCore
+import Synchronization
 import TestSupport
 import Testing
 
@@ -34,6 +36,56 @@ import Testing
         service.send(SIGTERM)
         // Without the signal it would fail with 69 when the time to connect is over.
         #expect(await service.end() == 0, "\(service.text)")
+    }
+
+    /// While the last request is waited for, the admin port is open, and says that no more should come.
+    @Test func serviceThatStopsIsNotReady() async throws {
+        let database = try await TestDatabase.make()
+        _ = try await database.scope()
+        let service = try RunningProgram.start([
+            "serve", "--insecure-no-auth", "--database-url", database.connectionString, "--unsafe-durability",
+            "--port", "0", "--admin-port", "0", "--request-timeout", "PT30S",
+        ])
+        let admin = try #require(await service.line(with: "admin port"), "\(service.text)")
+        // Which of the two ports is open first, nobody knows.
+        if !service.text.contains("accepting requests") { _ = await service.line(with: "accepting requests") }
+        let ports = service.text.matches(of: /127\.0\.0\.1:(\d+)/).map { String($0.1) }
+        let adminPort = try #require(admin.firstMatch(of: /127\.0\.0\.1:(\d+)/)).1
+        let port = try #require(ports.first { $0 != adminPort })
+        #expect(try await Self.status("\(adminPort)/readyz") == "200")
+        let end = Mutex(false)
+        let holder = Task {
+            try await database.pool.withSession { session in
+                try session.transaction { transaction in
+                    _ = try transaction.execute("LOCK TABLE activities")
+                    while !end.withLock(\.self) { _ = try transaction.execute("SELECT pg_sleep(0.01)") }
+                }
+            }
+        }
+        let lookup = Task {
+            try await Self.status("\(port)/v1/apps/com.example.food/sandbox/aliases/orderId/1/activities")
+        }
+        let isWaiting: SQL = "SELECT count(*) FROM pg_locks WHERE relation = 'activities'::regclass AND NOT granted"
+        var waiting = 0
+        while waiting == 0 {
+            waiting = try await database.pool.withSession { try $0.execute(isWaiting)[0].column(0, as: Int.self) }
+        }
+        service.send(SIGTERM)
+        // Until the signal has come it is ready; when all is over nobody answers.
+        var status = "200"
+        while status == "200" { status = try await Self.status("\(adminPort)/readyz") }
+        #expect(status == "503")
+        #expect(try await Self.status("\(adminPort)/livez") == "200")
+        end.withLock { $0 = true }
+        try await holder.value
+        #expect(try await lookup.value == "200")
+        #expect(await service.end() == 0, "\(service.text)")
+    }
+
+    /// The status of a GET, as curl tells it; 000 without an answer.
+    private static func status(_ place: String) async throws -> String {
+        let flags = ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "http://127.0.0.1:\(place)"]
+        return try await Program.run(URL(fileURLWithPath: "/usr/bin/env"), flags, [:]).results
     }
 
     @Test(arguments: [("Starting a service", SIGTERM), ("Starting a service", SIGINT), ("1.", SIGTERM), ("5.", SIGINT)])

@@ -6,7 +6,7 @@ import RegistryCore
 
 /// The parsers that read whole fields, queries and the bodies of the rarer calls.
 extension ParserFuzzTests {
-    static let requestParsers = [authorization, query, requestBodies, channelIDs]
+    static let requestParsers = [authorization, query, requestBodies, channelIDs, importLine]
 
     private static let authorization = Parser(
         name: "Authorization",
@@ -63,5 +63,49 @@ extension ParserFuzzTests {
         guard let channel = try? BroadcastChannel(id: text, storagePolicy: .none) else { return false }
         try same(channel.id, text, bytes)
         return true
+    }
+
+    // MARK: Import
+
+    /// A line of an import is written by an export as it was read.
+    private static let importLine = Parser(
+        name: "line of an import",
+        seeds: [
+            #"{"activityId":"a","token":"00ff","observedAt":"2026-01-01T00:00:00.123456Z","subject":"u","metadata":{"a":[1]}}"#,
+            #"{"record":"activity","alias":"order-42","token":"00ff","observedAt":"2026-01-01T00:00:00Z","installationId":"i"}"#,
+            #"{"record":"activity","activityId":"a","observedAt":"2026-01-01T00:00:00Z","startedAt":"2025-12-31T23:00:00Z","attributesType":"Match","frequentPushesEnabled":true,"aliases":{"userId":["a","b"]}}"#,
+            #"{"record":"end","activityId":"a","reason":"dismissed","observedAt":"2026-01-01T00:00:00Z"}"#,
+            #"{"record":"end","alias":"order-42","subject":"u","observedAt":"2026-01-01T00:00:00Z"}"#,
+            #"{"record":"installation","installation":"\#(hash)","aliases":{},"observedAt":"2026-01-01T00:00:00Z"}"#,
+            #"{"record":"log-out","installation":"\#(hash)","observedAt":"2026-01-01T00:00:00Z"}"#,
+            #"{"record":"start-token","installation":"\#(hash)","attributesType":"M","token":"00","observedAt":"2026-01-01T00:00:00Z"}"#,
+            #"{"record":"device-token","installationId":"i","token":"00ff","observedAt":"2026-01-01T00:00:00Z"}"#,
+        ]
+    ) { bytes in
+        guard let record = record(bytes) else { return false }
+        guard record.times.allSatisfy(exactYears.contains) else { return true }
+        try same(Self.record(record.jsonBytes), record, bytes)
+        return true
+    }
+
+    private static let hash = String(repeating: "0f", count: 32)
+
+    private static func record(_ line: [UInt8]) -> TransferRecord? {
+        guard let value = try? JSONParser.parse(line) else { return nil }
+        var json = JSONReader(value)
+        return TransferRecord.read(&json) { InstallationHash(of: $0, in: sampleApp.bundleID) }
+    }
+}
+
+extension TransferRecord {
+    /// All times in it.
+    fileprivate var times: [Date] {
+        switch self {
+        case .activity(_, let registration), .named(_, let registration):
+            [registration.observedAt, registration.startedAt].compactMap(\.self)
+        case .end(_, _, let time), .namedEnd(_, _, let time), .logOut(_, let time): [time]
+        case .installation(_, let profile, _): [profile.observedAt].compactMap(\.self)
+        case .token(_, _, let registration): [registration.observedAt].compactMap(\.self)
+        }
     }
 }

@@ -42,6 +42,7 @@ import Testing
         ("POST …/audit/stale/purge", [.admin, .root]),
         ("GET …/audit/events", [.auditor, .admin, .root]),
         ("GET …/audit/explain", [.auditor, .admin, .root]),
+        ("GET /metrics", [.auditor, .admin, .root]),
         ("GET /v1/apps", [.auditor, .admin, .root]),
         ("GET /v1/apps/{bundleId}", [.auditor, .admin, .root]),
         ("PUT /v1/apps/{bundleId}", [.admin, .root]),

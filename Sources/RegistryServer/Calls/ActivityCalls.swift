@@ -17,6 +17,7 @@ extension ScopedCall {
         return DeferredAnswer { executor, complete in
             registry.register(registration, as: checkedID, in: scope, by: who, claimant: claimant, on: executor) {
                 result in
+                registrations.count(result.map(\.outcome), of: .update)
                 complete { result.map(Answer.registration).mapError(\.self) }
             }
         }
@@ -34,7 +35,7 @@ extension ScopedCall {
         try checkAliases((try? Alias(kind: Alias.liveActivityKind, value: alias)).flatMap { try? AliasSet([$0]) })
         let claimant = try findClaimant(registration.installation)
         let owner = findOwner(registration.installation)
-        return .registration(
+        let answer = try await registrations.counting(.update, \.outcome) {
             try await registry.register(
                 registration,
                 alias: alias,
@@ -43,7 +44,8 @@ extension ScopedCall {
                 by: who,
                 claimant: claimant
             )
-        )
+        }
+        return .registration(answer)
     }
 
     /// `GET …/activities/{activityId}`: all that a sender needs to push to it.
