@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The commands, as a shell sees them: what they print where, and how they exit.
-@Suite(.timeLimit(.minutes(2))) struct CommandTests {
+@Suite(.timeLimit(.minutes(15))) struct CommandTests {
     @Test(arguments: [
         [], ["serve"], ["migrate"], ["migrate", "status"], ["apps"], ["apps", "create"], ["apps", "list"],
         ["apps", "show"], ["apps", "delete"], ["keys", "create"], ["keys", "list"], ["keys", "revoke"], ["resolve"],

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Each thing that `pushreg doctor` finds, provoked; before that it finds none of it.
-@Suite(.timeLimit(.minutes(3))) struct DoctorTests {
+@Suite(.timeLimit(.minutes(15))) struct DoctorTests {
     /// What the doctor finds, by code.
     private static func findings(
         _ connectionString: String,

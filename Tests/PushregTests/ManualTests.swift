@@ -3,7 +3,7 @@ import RegistryCore
 import Testing
 
 /// The completions of shells, and the manual page of `deploy/`.
-@Suite(.timeLimit(.minutes(1))) struct ManualTests {
+@Suite(.timeLimit(.minutes(15))) struct ManualTests {
     @Test(arguments: ["bash", "zsh", "fish"])
     func everyShellHasCompletions(_ shell: String) async throws {
         let script = try await Program.run(["--generate-completion-script", shell])

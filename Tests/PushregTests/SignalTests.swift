@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Signals to `serve` and `demo`, at every stage: what they started is stopped.
-@Suite(.timeLimit(.minutes(2))) struct SignalTests {
+@Suite(.timeLimit(.minutes(15))) struct SignalTests {
     @Test(arguments: [
         ("initialising", SIGTERM), ("initialising", SIGINT), ("accepting", SIGTERM), ("accepting", SIGINT),
     ])

@@ -9,7 +9,7 @@ import Testing
 @testable import RegistryServer
 
 /// What the log says of a request, and that it costs nothing where nobody wants it.
-@Suite(.timeLimit(.minutes(1))) struct RequestLogTests {
+@Suite(.timeLimit(.minutes(15))) struct RequestLogTests {
     private static let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
     private static func answered(_ traceparent: String?) -> RegistryResponder.AnsweredRequest {

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// For each way in which a token is not handed out, the audit says so.
-@Suite(.timeLimit(.minutes(3))) struct ExplainTests {
+@Suite(.timeLimit(.minutes(15))) struct ExplainTests {
     private static let alias = Alias.sample("orderId", "42")
     private static let phone = InstallationHash.sample(1)
     private static let ofActivities = TokenVerdict.allCases.filter { $0 != .deleted }

@@ -7,7 +7,7 @@ import Testing
 @testable import RegistryStore
 
 /// What is timed is counted once, whatever became of it on the way.
-@Suite(.timeLimit(.minutes(1))) struct MeasuresTests {
+@Suite(.timeLimit(.minutes(15))) struct MeasuresTests {
     private struct Fault: Error {}
 
     /// A look-up begins on its caller's thread, which does not wait for the lock; it is gone on with on another one.

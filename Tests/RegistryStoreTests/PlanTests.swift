@@ -8,7 +8,7 @@ import Testing
 
 /// The plans of the hot statements on 100,000 activities: every table is reached by an index, none is read whole.
 @Suite struct PlanTests {
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(15)))
     func hotStatementsUseIndexesOnly() async throws {
         let database = try await TestDatabase.make()
         let scope = try await database.scope()
@@ -98,7 +98,7 @@ import Testing
     }
 
     /// A crowd under one alias: its first page must not cost what the crowd costs.
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(15)))
     func firstPageOfACrowdIsNotJoinedWhole() async throws {
         let database = try await TestDatabase.make()
         let scope = try await database.scope()
@@ -126,7 +126,7 @@ import Testing
     }
 
     /// A page of an export costs the same wherever it lies, and so does what the doctor asks.
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(15)))
     func pagesOfAnExportAreReadByTheirKeys() async throws {
         let database = try await TestDatabase.make()
         let scope = try await database.scope()

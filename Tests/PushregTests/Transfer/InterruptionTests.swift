@@ -40,7 +40,7 @@ import Testing
     }
 
     /// Where an export breaks off does not matter: it goes on to the same file, to the byte.
-    @Test(.timeLimit(.minutes(3))) func exportGoesOnFromAnyByte() async throws {
+    @Test(.timeLimit(.minutes(15))) func exportGoesOnFromAnyByte() async throws {
         let database = try await TestDatabase.make()
         try await Self.fill(database, try await database.scope(), count: 2500)
         let file = try TransferFile()
@@ -64,7 +64,7 @@ import Testing
     }
 
     /// What was imported elsewhere, or of a file that has changed since, says nothing about this one.
-    @Test(.timeLimit(.minutes(3))) func progressCountsForItsFileAndDatabaseAlone() async throws {
+    @Test(.timeLimit(.minutes(15))) func progressCountsForItsFileAndDatabaseAlone() async throws {
         let (source, target) = (try await TestDatabase.make(), try await TestDatabase.make())
         let (scope, _) = (try await source.scope(), try await target.scope())
         try await Self.fill(source, scope, count: 3000)
@@ -85,7 +85,7 @@ import Testing
     }
 
     /// What was faulty before the interruption is not forgotten after it.
-    @Test(.timeLimit(.minutes(3))) func faultsOfTheFirstPartCount() async throws {
+    @Test(.timeLimit(.minutes(15))) func faultsOfTheFirstPartCount() async throws {
         let (source, target) = (try await TestDatabase.make(), try await TestDatabase.make())
         let (scope, _) = (try await source.scope(), try await target.scope())
         try await Self.fill(source, scope, count: 3000)

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// What `pushreg export` writes, `pushreg import` takes in by the rules.
-@Suite(.timeLimit(.minutes(3))) struct TransferTests {
+@Suite(.timeLimit(.minutes(15))) struct TransferTests {
     // MARK: What arrives
 
     @Test func allThatIsKnownArrives() async throws {

@@ -10,7 +10,7 @@ import Testing
 @testable import RegistryServer
 
 /// The port for those who run the service.
-@Suite(.timeLimit(.minutes(1))) struct AdminPortTests {
+@Suite(.timeLimit(.minutes(15))) struct AdminPortTests {
     /// Runs the service with an admin port; the second server is that port.
     private static func run(_ test: @Sendable (LiveServer, LiveServer) async throws -> Void) async throws {
         let database = try await TestDatabase.make()
