@@ -5,9 +5,12 @@ public struct UnsafeDurability: Error, Sendable, Hashable, CustomStringConvertib
     public let setting: String
     public let value: String
 
-    public var description: String {
-        "Postgres runs with \(setting) = \(value), so it can lose writes that it acknowledged. Set \(setting) to on."
+    /// What is wrong, in a sentence.
+    public var detail: String {
+        "Postgres runs with \(setting) = \(value), so it can lose writes that it acknowledged."
     }
+
+    public var description: String { "\(detail) Set \(setting) to on." }
 
     /// The settings, each with the values that keep what is acknowledged.
     private static let safeValues = [

@@ -2,7 +2,6 @@ import Foundation
 import Glibc
 import PostgresDriver
 import RegistryCore
-import Synchronization
 import TestSupport
 import Testing
 
@@ -53,15 +52,7 @@ import Testing
         let adminPort = try #require(admin.firstMatch(of: /127\.0\.0\.1:(\d+)/)).1
         let port = try #require(ports.first { $0 != adminPort })
         #expect(try await Self.status("\(adminPort)/readyz") == "200")
-        let end = Mutex(false)
-        let holder = Task {
-            try await database.pool.withSession { session in
-                try session.transaction { transaction in
-                    _ = try transaction.execute("LOCK TABLE activities")
-                    while !end.withLock(\.self) { _ = try transaction.execute("SELECT pg_sleep(0.01)") }
-                }
-            }
-        }
+        let holder = try await HeldTransaction("LOCK TABLE activities", in: database)
         let lookup = Task {
             try await Self.status("\(port)/v1/apps/com.example.food/sandbox/aliases/orderId/1/activities")
         }
@@ -70,14 +61,16 @@ import Testing
         while waiting == 0 {
             waiting = try await database.pool.withSession { try $0.execute(isWaiting)[0].column(0, as: Int.self) }
         }
+        // Until the signal has come it is ready; at last nobody answers. One process asks all the time, for this one may
+        // have other tests to run while the ten seconds pass.
+        let ask = "curl -s -o /dev/null -w '%{http_code}\\n' http://127.0.0.1:\(adminPort)"
+        let watch = "echo asks; while s=$(\(ask)/readyz); [ $s = 200 ]; do :; done; echo $s; \(ask)/livez"
+        let watcher = try RunningProgram.start(URL(fileURLWithPath: "/bin/bash"), ["-c", watch])
+        _ = await watcher.line(with: "asks")
         service.send(SIGTERM)
-        // Until the signal has come it is ready; when all is over nobody answers.
-        var status = "200"
-        while status == "200" { status = try await Self.status("\(adminPort)/readyz") }
-        #expect(status == "503")
-        #expect(try await Self.status("\(adminPort)/livez") == "200")
-        end.withLock { $0 = true }
-        try await holder.value
+        #expect(await watcher.end() == 0)
+        #expect(watcher.text == "asks\n503\n200")
+        try await holder.release()
         #expect(try await lookup.value == "200")
         #expect(await service.end() == 0, "\(service.text)")
     }

@@ -18,16 +18,7 @@ import Testing
         // Its pool has waited in vain for nobody yet, so it begins there.
         let registry = database.anotherRegistry(maximumConnections: 1)
         let page = Mutex<Result<AliasPage, Problem>?>(nil)
-        let end = Mutex(false)
-        let holder = Task {
-            try await database.pool.withSession { session in
-                try session.transaction { transaction in
-                    _ = try transaction.execute("LOCK TABLE activities")
-                    while !end.withLock(\.self) { _ = try transaction.execute("SELECT pg_sleep(0.01)") }
-                }
-            }
-        }
-        try await database.until("SELECT EXISTS (\(sql: Self.locks("granted")))")
+        let holder = try await HeldTransaction("LOCK TABLE activities", in: database)
         let answer = Task {
             await withCheckedContinuation { continuation in
                 registry.firstPage(of: .sample("orderId", "1"), limit: 1, in: activity.scope, on: nil) { result in
@@ -40,8 +31,7 @@ import Testing
         try await database.until(
             "SELECT EXISTS (\(sql: Self.locks("NOT granted AND waitstart < now() - interval '10 ms'")))"
         )
-        end.withLock { $0 = true }
-        try await holder.value
+        try await holder.release()
         await answer.value
         #expect(try page.withLock(\.self)?.get().activities == [])
         let measures = registry.measures

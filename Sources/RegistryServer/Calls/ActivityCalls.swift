@@ -125,8 +125,7 @@ extension ScopedCall {
     /// Whose activity it is that has only an alias. The app itself is its owner for backends alone: a client that names
     /// nobody was refused before.
     private func findOwner(_ installation: InstallationHash?) -> ActivityOwner {
-        if let installation { return .installation(installation) }
-        return call.principal.subject.map { .subject($0) } ?? .app
+        ActivityOwner(installation: installation, subject: call.principal.subject)
     }
 }
 

@@ -153,21 +153,6 @@ extension TransferRecord {
     }
 }
 
-extension ActivityOwner {
-    /// Reads what `alias_identities` has of an owner; nil when it is none.
-    init?(stored text: String) {
-        if text == "app" {
-            self = .app
-        } else if text.hasPrefix("subject:") {
-            self = .subject(String(text.dropFirst(8)))
-        } else if text.hasPrefix("installation:"), let bytes = Hexadecimal.decode(String(text.dropFirst(13))) {
-            self = .installation(InstallationHash(bytes: bytes))
-        } else {
-            return nil
-        }
-    }
-}
-
 // What cannot be read ends the export: a file that silently lacks it would be taken for whole.
 
 extension AttributesType {

@@ -74,8 +74,8 @@ extension Registry {
             try row.decode(String.self, String.self, Date?.self)
         }
         guard let end = rows.last else { return page([], after: position, isLast: true, progress: 1) }
-        let records = rows.compactMap { alias, owner, endedAt in
-            endedAt.flatMap { at in ActivityOwner(stored: owner).map { TransferRecord.namedEnd(alias, $0, at: at) } }
+        let records = try rows.compactMap { alias, owner, endedAt in
+            try endedAt.map { TransferRecord.namedEnd(alias, try ActivityOwner(stored: owner), at: $0) }
         }
         return page(
             records,

@@ -58,7 +58,7 @@ public final class Histogram: Sendable {
     }
 
     /// Counts a time, in seconds.
-    public func record(_ duration: Duration) { record(Double(duration.attoseconds) / 1e18) }
+    public func record(_ duration: Duration) { record(duration / .seconds(1)) }
 
     private func add(_ value: Double) {
         var old = sum.load(ordering: .relaxed)

@@ -75,26 +75,20 @@ extension DatabaseCondition {
 
 extension Finding {
     fileprivate init(_ unsafe: UnsafeDurability) {
-        let detail =
-            "Postgres runs with \(unsafe.setting) = \(unsafe.value), so it can lose writes that it acknowledged."
         self.init(
             .unsafeDurability,
-            detail,
+            unsafe.detail,
             remedy: "Set \(unsafe.setting) to on; the service refuses to work until then."
         )
     }
 
     init(_ error: SchemaError) {
-        switch error {
-        case .behind(let version, let current):
-            let detail = "The database's schema is at version \(version), and this program needs \(current)."
-            self.init(.schemaBehind, detail, remedy: "Run pushreg migrate.")
-        case .ahead(let version, let current):
-            let detail = "The database's schema is at version \(version), newer than this program's \(current)."
-            self.init(.schemaAhead, detail, remedy: "Use a newer pushreg.")
-        case .changed(let name):
-            let detail = "The migration \(name) was applied with another text than this program has."
-            self.init(.schemaChanged, detail, remedy: "Use the pushreg that applied it.")
-        }
+        let code: Code =
+            switch error {
+            case .behind: .schemaBehind
+            case .ahead: .schemaAhead
+            case .changed: .schemaChanged
+            }
+        self.init(code, error.detail, remedy: error.remedy)
     }
 }

@@ -2,7 +2,6 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 import RegistryStore
-import Synchronization
 import TestSupport
 import Testing
 
@@ -65,12 +64,8 @@ import Testing
 
     /// What was imported elsewhere, or of a file that has changed since, says nothing about this one.
     @Test(.timeLimit(.minutes(15))) func progressCountsForItsFileAndDatabaseAlone() async throws {
-        let (source, target) = (try await TestDatabase.make(), try await TestDatabase.make())
-        let (scope, _) = (try await source.scope(), try await target.scope())
-        try await Self.fill(source, scope, count: 3000)
-        let file = try TransferFile()
+        let (source, target, file) = try await Self.exported(3000)
         defer { file.remove() }
-        try await file.export(from: source)
         _ = try await Self.interruptImport(of: file, into: target, count: 3000)
         let progress = try Data(contentsOf: URL(fileURLWithPath: file.progress))
         let elsewhere = try await file.load(into: source)
@@ -86,12 +81,8 @@ import Testing
 
     /// What was faulty before the interruption is not forgotten after it.
     @Test(.timeLimit(.minutes(15))) func faultsOfTheFirstPartCount() async throws {
-        let (source, target) = (try await TestDatabase.make(), try await TestDatabase.make())
-        let (scope, _) = (try await source.scope(), try await target.scope())
-        try await Self.fill(source, scope, count: 3000)
-        let file = try TransferFile()
+        let (_, target, file) = try await Self.exported(3000)
         defer { file.remove() }
-        try await file.export(from: source)
         let newline = try #require(file.text.firstIndex(of: "\n"))
         try file.write("\(file.text[...newline])a diary\(file.text[newline...])")
         _ = try await Self.interruptImport(of: file, into: target, count: 3000)
@@ -101,6 +92,16 @@ import Testing
     }
 
     // MARK: Interrupting
+
+    /// An export of so many activities, the database that it is of, and an empty one.
+    private static func exported(_ count: Int) async throws -> (TestDatabase, TestDatabase, TransferFile) {
+        let (source, target) = (try await TestDatabase.make(), try await TestDatabase.make())
+        let (scope, _) = (try await source.scope(), try await target.scope())
+        try await fill(source, scope, count: count)
+        let file = try TransferFile()
+        try await file.export(from: source)
+        return (source, target, file)
+    }
 
     /// The disk is full half way: the limit on a file's size is in KiB.
     private static func interruptExport(of database: TestDatabase, to file: TransferFile) async throws {
@@ -127,41 +128,21 @@ import Testing
         count: Int = count
     ) async throws -> Int {
         let app = try await Int64(number("SELECT app_number FROM apps", database))
-        let (start, end) = (ContinuousClock.now, Flag())
-        let backend = Mutex(0)
-        let holder = Task {
-            try await database.pool.withSession(.never, timeout: .seconds(1800)) { session in
-                try session.transaction { transaction in
-                    let middle = Int64(count * 3 / 5)
-                    _ = try transaction.execute(activities(of: app, middle...middle))
-                    let own = try transaction.execute("SELECT pg_backend_pid()::int8")[0].column(0, as: Int.self)
-                    backend.withLock { $0 = own }
-                    while !end.isUp { _ = try transaction.execute("SELECT pg_sleep(0.01)") }
-                    throw CancellationError()
-                }
-            }
-        }
-        while backend.withLock({ $0 == 0 }) { await Task.yield() }
-        let own = Int32(backend.withLock(\.self))
+        let start = ContinuousClock.now
+        let middle = Int64(count * 3 / 5)
+        let holder = try await HeldTransaction(activities(of: app, middle...middle), in: database)
         let flags = TransferFile.flags(database)
         let program = try RunningProgram.start(["import"] + TransferFile.scope + [file.path] + flags)
-        let waiting: SQL = "SELECT count(*) FROM pg_stat_activity WHERE \(own) = ANY(pg_blocking_pids(pid))"
+        let waiting: SQL = "SELECT count(*) FROM pg_stat_activity WHERE \(holder.backend) = ANY(pg_blocking_pids(pid))"
         var isWaiting = false
         while !isWaiting { isWaiting = try await number(waiting, database) > 0 }
         let done = linesDone(file)
         let rate = Double(done) / ((ContinuousClock.now - start) / .seconds(1))
         program.send(SIGKILL)
         #expect(await program.end() != 0)
-        end.raise()
-        _ = await holder.result
+        try await holder.release()
         print("figure: import, killed after \(done) of \(count) lines: \(Int(rate)) records/s")
         return done
-    }
-
-    private final class Flag: Sendable {
-        private let state = Mutex(false)
-        var isUp: Bool { state.withLock(\.self) }
-        func raise() { state.withLock { $0 = true } }
     }
 
     private static func linesDone(_ file: TransferFile) -> Int {

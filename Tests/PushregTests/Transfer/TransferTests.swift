@@ -161,10 +161,7 @@ import Testing
     }
 
     @Test func exportThatLacksItsEndIsSaidTo() async throws {
-        let database = try await TestDatabase.make()
-        let scope = try await database.scope()
-        let registration = ActivityRegistration.sample(token: .sample(1), observedAt: .minutesAgo(5))
-        _ = try await database.registry.register(registration, as: .sample("a"), in: scope, by: "test")
+        let database = try await Self.databaseWithOneActivity()
         let file = try TransferFile()
         defer { file.remove() }
         try await file.export(from: database)
@@ -174,13 +171,18 @@ import Testing
         #expect(outcome.status == 1 && outcome.words.contains("incomplete") && outcome.results.contains(#""taken":1"#))
     }
 
+    private static func databaseWithOneActivity() async throws -> TestDatabase {
+        let database = try await TestDatabase.make()
+        let registration = ActivityRegistration.sample(token: .sample(1), observedAt: .minutesAgo(5))
+        let scope = try await database.scope()
+        _ = try await database.registry.register(registration, as: .sample("a"), in: scope, by: "test")
+        return database
+    }
+
     // MARK: The terminal
 
     @Test func progressIsForTerminalsAlone() async throws {
-        let database = try await TestDatabase.make()
-        let scope = try await database.scope()
-        let registration = ActivityRegistration.sample(token: .sample(1), observedAt: .minutesAgo(5))
-        _ = try await database.registry.register(registration, as: .sample("a"), in: scope, by: "test")
+        let database = try await Self.databaseWithOneActivity()
         let file = try TransferFile()
         defer { file.remove() }
         #expect(try await file.export(from: database).words == "Exported 1 record.\n")

@@ -64,12 +64,11 @@ extension TransferRecord {
         let id = json.optionalString("activityId", ActivityID.init)
         let alias = json.optionalString("alias", Alias.value)
         let reason = json.optionalChoice("reason", EndReason.self)
-        var owner = ActivityRegistration(token: nil)
-        owner.installation = installation
-        owner.subject = json.optionalString("subject", ActivityID.init)?.rawValue
+        let subject = json.optionalString("subject", ActivityID.init)?.rawValue
         guard let observedAt else { return nil }
         if let id { return .end(id, reason ?? .ended, at: observedAt) }
-        if let alias { return .namedEnd(alias, owner.owner, at: observedAt) }
+        let owner = ActivityOwner(installation: installation, subject: subject)
+        if let alias { return .namedEnd(alias, owner, at: observedAt) }
         if json.faults.isEmpty { json.fault("activityId", "is required, or alias") }
         return nil
     }

@@ -23,8 +23,5 @@ public enum TransferRecord: Sendable, Hashable {
 
 extension ActivityRegistration {
     /// Whose an activity is that has only a name: its installation's, else its signed-in user's, else the app's.
-    public var owner: ActivityOwner {
-        if let installation { return .installation(installation) }
-        return subject.map { .subject($0) } ?? .app
-    }
+    public var owner: ActivityOwner { ActivityOwner(installation: installation, subject: subject) }
 }

@@ -78,7 +78,8 @@ extension JSONWriter {
         member(name, ifPresent: time.map { RFC3339.format($0, precision: .microseconds) })
     }
 
-    fileprivate mutating func members(_ aliases: AliasSet?, _ metadata: Metadata?) {
+    /// Writes `aliases` and `metadata` in their canonical form, where they are.
+    public mutating func members(_ aliases: AliasSet?, _ metadata: Metadata?) {
         for (name, canonical) in [("aliases", aliases?.canonicalJSON), ("metadata", metadata?.canonicalJSON)] {
             guard let canonical else { continue }
             key(name)
