@@ -26,40 +26,6 @@ extension Registry {
         return try await read { session in try session.execute(statement).rows.map { try ResolvedActivity($0) } }
     }
 
-    /// The next activities of an alias that names very many, found by two connections at once, half each.
-    ///
-    /// - Parameters:
-    ///   - number: where the last ones ended, 0 for the first.
-    ///   - limit: how many of the alias's rows are looked at; those that are not handed out are among them.
-    /// - Returns: the activities, in the order of their numbers, and where they end, nil after the last.
-    public func activities(
-        under alias: Alias,
-        after number: Int64,
-        ofRows limit: Int,
-        in scope: Scope
-    ) async throws -> (activities: [ResolvedActivity], end: Int64?) {
-        let bounds = [limit / 2, limit].map { count in
-            ResolveStatements.number(of: alias, after: number, count: count, in: scope)
-        }
-        let found = try await read { session in
-            try session.pipeline(bounds).map { try $0.rows.first?.column(0, as: Int64.self) }
-        }
-        async let first = range(of: alias, after: number, through: found[0] ?? .max, in: scope)
-        guard let middle = found[0] else { return (try await first, nil) }
-        let second = try await range(of: alias, after: middle, through: found[1] ?? .max, in: scope)
-        return (try await first + second, found[1])
-    }
-
-    private func range(
-        of alias: Alias,
-        after number: Int64,
-        through last: Int64,
-        in scope: Scope
-    ) async throws -> [ResolvedActivity] {
-        let statement = ResolveStatements.range(of: alias, after: number, through: last, in: scope)
-        return try await read { session in try session.execute(statement).rows.map { try ResolvedActivity($0) } }
-    }
-
     /// One page of an alias as ``activities(under:after:limit:in:)`` gives it, and the alias's channels.
     public func page(
         of alias: Alias,

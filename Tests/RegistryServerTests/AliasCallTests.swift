@@ -59,7 +59,7 @@ import Testing
     @Test func streamsThemAll() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             // More than one page.
-            let (installations, size) = (3, ActivityStream.pageSize / 3 + 1)
+            let (installations, size) = (3, ActivityStream.firstPageSize / 3 + 1)
             for number in 0..<installations {
                 let items = (0..<size).map { JSONValue.item($0, of: number) }
                 let body: JSONValue = ["observedAt": .minutesAgo(1), "activities": .array(items)]

@@ -66,11 +66,11 @@ import Testing
 
     /// The last line tells a whole stream from one that Postgres cut short, and so does HTTP's last chunk.
     @Test func endsWithoutItsLastLineWhenPostgresGoes() async throws {
-        try await Self.serve(Self.stream(pageOf: ActivityStream.pageSize)) { port, ends in
+        try await Self.serve(Self.stream(pageOf: ActivityStream.firstPageSize)) { port, ends in
             let connection = try RawConnection(port: port)
             connection.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
             let answer = await connection.read()
-            let hasPage = answer.contains(#""activityId":"a-\#(ActivityStream.pageSize)""#)
+            let hasPage = answer.contains(#""activityId":"a-\#(ActivityStream.firstPageSize)""#)
             let hasEnd = answer.contains(#""end":true"#)
             #expect(hasPage && !hasEnd)
             #expect(!answer.utf8.suffix(5).elementsEqual("0\r\n\r\n".utf8))
@@ -79,11 +79,11 @@ import Testing
     }
 
     @Test func aPageThatIsNotFullIsTheLast() async throws {
-        try await Self.serve(Self.stream(pageOf: ActivityStream.pageSize - 1)) { port, _ in
+        try await Self.serve(Self.stream(pageOf: ActivityStream.firstPageSize - 1)) { port, _ in
             let connection = try RawConnection(port: port)
             connection.send("GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
             let answer = await connection.read()
-            let count = ActivityStream.pageSize - 1
+            let count = ActivityStream.firstPageSize - 1
             #expect(answer.suffix(60).contains(#"{"end":true,"count":\#(count)}"#))
             #expect(answer.utf8.suffix(5).elementsEqual("0\r\n\r\n".utf8))
         }

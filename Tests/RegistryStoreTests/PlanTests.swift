@@ -123,6 +123,33 @@ import Testing
             let most = plan.matches(of: /rows=(\d+)/).compactMap { Int($0.1) }.max() ?? 0
             #expect(most <= 1000, "\(plan)")
         }
+        let dense = ResolveStatements.denseRange(of: alias, after: 20_000, through: 22_000, in: scope)
+        let plan = try await Self.genericPlan(
+            of: dense,
+            "\(scope.app.number), 20000, 22000, \(scope.app.number), 'sandbox', 'orderId', 'crowd', 20000, 22000",
+            in: database
+        )
+        let most = plan.matches(of: /rows=(\d+)/).compactMap { Int($0.1) }.max() ?? 0
+        #expect(most == 2000, "\(plan)")
+        #expect(!plan.contains("Join Filter") && !plan.contains("Seq Scan"), "\(plan)")
+    }
+
+    /// The plan of the last of some statements, made without its values, and what it came across with them.
+    private static func genericPlan(of statements: [SQL], _ values: String, in database: TestDatabase) async throws
+        -> String
+    {
+        let last = statements.last!.text
+        return try await database.pool.withSession { session in
+            let results = try session.pipeline(
+                statements.dropLast() + [
+                    "SELECT set_config('plan_cache_mode', 'force_generic_plan', true)",
+                    "PREPARE of_test AS \(unescaped: last)",
+                    "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) EXECUTE of_test (\(unescaped: values))",
+                    "DEALLOCATE of_test",
+                ]
+            )
+            return try results[results.count - 2].rows.map { try $0.column(0, as: String.self) }.joined(separator: "\n")
+        }
     }
 
     /// A page of an export costs the same wherever it lies, and so does what the doctor asks.

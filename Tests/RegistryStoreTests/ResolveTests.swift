@@ -33,29 +33,61 @@ import Testing
         #expect(Set(seen).count == 20)
     }
 
-    /// In whatever steps the rows are read, in halves: one that ended within a step, and steps that end with the last row.
-    @Test(arguments: [2, 4, 6, 10, 12, 14, 1000]) func stepsShowEachRunningActivityOnce(rows: Int) async throws {
+    /// However many rows a range has, and whether others' activities lie between them: each once, in order, without those
+    /// that ended and those of another alias.
+    @Test(arguments: [1, 2, 3, 4, 7, 14, 1000], [0, 1, 6])
+    func rangesShowEachRunningActivityOnce(rangeSize: Int, others: Int) async throws {
         let first = try await TestActivity.make()
         let alias = Alias.sample("matchId", "7")
+        var tokens = 100
         for number in 1...14 {
             let activity = first.another("a\(number)")
             try await activity.register(number, at: nil, aliases: [alias])
             if number.isMultiple(of: 7) { try await activity.end() }
+            for _ in 0..<others {
+                tokens += 1
+                try await first.another("b\(tokens)").register(tokens, at: nil, aliases: [.sample("matchId", "8")])
+            }
         }
-        var seen: [Int64] = []
-        var last: Int64? = 0
-        while let number = last {
-            let step = try await first.database.registry.activities(
-                under: alias,
-                after: number,
-                ofRows: rows,
-                in: first.scope
+        let registry = first.database.registry
+        let all = try await registry.activities(under: alias, limit: 100, in: first.scope)
+        #expect(all.count == 12)
+        for known in [0, 1, 11, 12] {
+            let last = known == 0 ? 0 : all[known - 1].number
+            var seen: [ResolvedActivity] = []
+            try await registry.forEachRange(
+                of: alias,
+                after: last,
+                in: first.scope,
+                rangeSize: rangeSize,
+                prepare: { $0 },
+                receive: { seen += $0 }
             )
-            seen += step.activities.map(\.number)
-            last = step.end
+            #expect(seen == Array(all[known...]))
         }
-        #expect(seen.count == 12)
-        #expect(seen == Set(seen).sorted())
+    }
+
+    /// Who receives decides when it is over; what is under way is not waited for in vain.
+    @Test func rangesEndWithTheirReceiver() async throws {
+        struct Enough: Error {}
+        let first = try await TestActivity.make()
+        let alias = Alias.sample("matchId", "7")
+        for number in 1...6 { try await first.another("a\(number)").register(number, at: nil, aliases: [alias]) }
+        var seen = 0
+        await #expect(throws: Enough.self) {
+            try await first.database.registry.forEachRange(
+                of: alias,
+                after: 0,
+                in: first.scope,
+                rangeSize: 1,
+                prepare: \.count,
+                receive: {
+                    seen += $0
+                    if seen == 3 { throw Enough() }
+                }
+            )
+        }
+        #expect(seen == 3)
     }
 
     @Test func batchKeepsTheOrderAskedAndTellsWhatItCut() async throws {

@@ -58,18 +58,20 @@ struct DigitReader {
     }
 }
 
-extension [UInt8] {
-    /// Appends the last digits of a number, with leading zeros.
+extension OutputSpan<UInt8> {
+    /// Appends the last digits of a number from 0 to 4,294,967,295, with leading zeros.
+    @inline(__always)
     mutating func append(decimal number: Int, width: Int) {
-        var divisor = 1
+        var divisor: UInt32 = 1
         for _ in 1..<width { divisor *= 10 }
         while divisor > 0 {
-            append(UInt8(ascii: "0") + UInt8(number / divisor % 10))
+            append(UInt8(ascii: "0") + UInt8(UInt32(number) / divisor % 10))
             divisor /= 10
         }
     }
 
     /// Appends a separator and a number of two digits, or as many as are said.
+    @inline(__always)
     mutating func append(_ separator: UInt8, decimal number: Int, width: Int = 2) {
         append(separator)
         append(decimal: number, width: width)

@@ -35,7 +35,7 @@ public enum ISO8601Duration {
     private static func fraction(_ nanoseconds: UInt64) -> String {
         guard nanoseconds > 0 else { return "" }
         var digits: [UInt8] = []
-        digits.append(UInt8(ascii: "."), decimal: Int(nanoseconds), width: 9)
+        digits.append(addingCapacity: 10) { $0.append(UInt8(ascii: "."), decimal: Int(nanoseconds), width: 9) }
         while digits.last == UInt8(ascii: "0") { digits.removeLast() }
         return String(decoding: digits, as: UTF8.self)
     }

@@ -33,9 +33,15 @@ public enum Hexadecimal {
 
     private static func append(_ bytes: UnsafeBufferPointer<UInt8>, to text: inout [UInt8]) {
         text.reserveRoom(for: bytes.count * 2)
-        for byte in bytes {
-            text.append(lowerCaseDigit(byte >> 4))
-            text.append(lowerCaseDigit(byte & 0x0F))
+        text.append(addingCapacity: bytes.count * 2) { text in
+            // Half of what a fan-out writes is tokens: without a check at each digit it takes a third of the time.
+            text.withUnsafeMutableBufferPointer { text, count in
+                for byte in bytes {
+                    text[count] = lowerCaseDigit(byte >> 4)
+                    text[count + 1] = lowerCaseDigit(byte & 0x0F)
+                    count += 2
+                }
+            }
         }
     }
 

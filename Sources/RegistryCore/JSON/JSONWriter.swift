@@ -148,6 +148,8 @@ extension JSONWriter {
 enum JSONEscapes {
     /// Appends the text, with the escapes that JSON demands.
     static func append(_ text: UnsafeBufferPointer<UInt8>, to bytes: inout [UInt8]) {
+        // Nearly all text needs none; then it is looked through quickly and copied at once.
+        guard text.contains(where: needsEscape) else { return bytes.append(contentsOf: text) }
         var start = 0
         for (index, byte) in text.enumerated() where needsEscape(byte) {
             bytes.append(contentsOf: text.extracting(start..<index))

@@ -38,17 +38,19 @@ public enum RFC3339 {
         let (days, secondOfDay) = instant.seconds.flooringQuotientAndRemainder(by: Instant.secondsPerDay)
         let day = CivilDay(daysSinceReference: days)
         text.reserveRoom(for: 27)
-        text.append(decimal: day.year, width: 4)
-        text.append(UInt8(ascii: "-"), decimal: day.month)
-        text.append(UInt8(ascii: "-"), decimal: day.day)
-        text.append(UInt8(ascii: "T"), decimal: secondOfDay / 3600)
-        text.append(UInt8(ascii: ":"), decimal: secondOfDay / 60 % 60)
-        text.append(UInt8(ascii: ":"), decimal: secondOfDay % 60)
-        switch precision {
-        case .milliseconds: text.append(UInt8(ascii: "."), decimal: instant.microseconds / 1000, width: 3)
-        case .microseconds: text.append(UInt8(ascii: "."), decimal: instant.microseconds, width: 6)
+        text.append(addingCapacity: 27) { text in
+            text.append(decimal: day.year, width: 4)
+            text.append(UInt8(ascii: "-"), decimal: day.month)
+            text.append(UInt8(ascii: "-"), decimal: day.day)
+            text.append(UInt8(ascii: "T"), decimal: secondOfDay / 3600)
+            text.append(UInt8(ascii: ":"), decimal: secondOfDay / 60 % 60)
+            text.append(UInt8(ascii: ":"), decimal: secondOfDay % 60)
+            switch precision {
+            case .milliseconds: text.append(UInt8(ascii: "."), decimal: instant.microseconds / 1000, width: 3)
+            case .microseconds: text.append(UInt8(ascii: "."), decimal: instant.microseconds, width: 6)
+            }
+            text.append(UInt8(ascii: "Z"))
         }
-        text.append(UInt8(ascii: "Z"))
     }
 }
 

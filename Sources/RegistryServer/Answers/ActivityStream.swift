@@ -16,41 +16,27 @@ struct ActivityStream: AnswerStream {
     /// Read before the head is sent, so that Postgres being away is still a 503.
     let firstPage: [ResolvedActivity]
 
-    /// How many activities are read before the head is sent, and of how many rows of the alias at a time after that. When
-    /// the first ones are fewer, they are all.
-    static let pageSize = 2000
-    /// From how many bytes on what was written is sent. A reader must take this much before its deadline.
+    /// How many activities are read before the head is sent. When they are fewer, they are all.
+    static let firstPageSize = 2000
+    /// How many bytes are sent at a time. A reader must take this much before its deadline.
     private static let chunkSize = 32 * 1024
 
     func write(to writer: inout any ResponseBodyWriter) async throws {
-        var json = JSONWriter(reservingCapacity: Self.chunkSize + 4096)
+        var json = JSONWriter(reservingCapacity: Self.chunkSize)
         writeHead(to: &json)
-        var page = firstPage
-        var end = page.count < Self.pageSize ? nil : page.last?.number
-        var count = 0
-        while true {
-            // Postgres looks for the next page while this one is written; a reader who stops has at most these two.
-            let start = end
-            async let next = nextPage(after: start)
-            for activity in page {
-                json.line(activity)
-                if json.bytes.count >= Self.chunkSize { try await Self.send(&json, to: &writer) }
+        for activity in firstPage { json.line(activity) }
+        try await Self.send(json.bytes, to: &writer)
+        var count = firstPage.count
+        if let last = firstPage.last, count == Self.firstPageSize {
+            try await registry.forEachRange(of: alias, after: last.number, in: scope, prepare: Lines.init) { lines in
+                count += lines.count
+                try await Self.send(lines.bytes, to: &writer)
             }
-            count += page.count
-            // What there is goes out before Postgres is waited for.
-            if !json.bytes.isEmpty { try await Self.send(&json, to: &writer) }
-            guard let found = try await next else { break }
-            (page, end) = found
         }
+        json.removeAll()
         json.writeEnd(count: count)
-        try await Self.send(&json, to: &writer)
+        try await Self.send(json.bytes, to: &writer)
         try await writer.finish(nil)
-    }
-
-    /// Nil after the last page.
-    private func nextPage(after number: Int64?) async throws -> (activities: [ResolvedActivity], end: Int64?)? {
-        guard let number else { return nil }
-        return try await registry.activities(under: alias, after: number, ofRows: Self.pageSize, in: scope)
     }
 
     private func writeHead(to json: inout JSONWriter) {
@@ -61,9 +47,24 @@ struct ActivityStream: AnswerStream {
         json.newline()
     }
 
-    private static func send(_ json: inout JSONWriter, to writer: inout any ResponseBodyWriter) async throws {
-        try await writer.write(ByteBuffer(bytes: json.bytes))
-        json.removeAll()
+    private static func send(_ bytes: [UInt8], to writer: inout any ResponseBodyWriter) async throws {
+        var rest = ByteBuffer(bytes: bytes)
+        while let chunk = rest.readSlice(length: min(chunkSize, rest.readableBytes)), chunk.readableBytes > 0 {
+            try await writer.write(chunk)
+        }
+    }
+
+    /// Activities as they are sent, a line each.
+    private struct Lines: Sendable {
+        let count: Int
+        let bytes: [UInt8]
+
+        init(_ activities: [ResolvedActivity]) {
+            // A line without aliases has some 300 bytes.
+            var json = JSONWriter(reservingCapacity: activities.count * 384)
+            for activity in activities { json.line(activity) }
+            (count, bytes) = (activities.count, json.bytes)
+        }
     }
 }
 

@@ -109,7 +109,7 @@ extension ScopedCall {
     }
 
     private func stream(_ alias: Alias) async throws -> Answer {
-        let limit = ActivityStream.pageSize
+        let limit = ActivityStream.firstPageSize
         let first = try await registry.page(of: alias, after: 0, limit: limit, in: scope)
         return .stream(
             ActivityStream(
