@@ -122,7 +122,7 @@ struct RegistrationRequest: Sendable {
                 return candidates.map { $0.scope.sharesStatements(with: first.scope) && batch.add($0) }
             },
             perform: { lane in
-                try await units.serve(lane, .registrations, .ifSafe) { session, requests in
+                try await units.serve(lane, .registrations, .ifSafe, patience: .zero) { session, requests in
                     try Registry.merge(requests, in: requests[0].scope) { try session.pipeline($0) }
                 }
             }

@@ -27,17 +27,14 @@ private final class JobQueue: @unchecked Sendable {
     private let condition = NSCondition()
 
     func append(_ job: UnownedJob, on executor: ConnectionThread) {
-        condition.withLock {
-            jobs.append((job, executor))
-            condition.signal()
-        }
+        condition.withLock { jobs.append((job, executor)) }
+        // Not before: the thread would wake only to wait for the lock.
+        condition.signal()
     }
 
     func stop() {
-        condition.withLock {
-            isStopped = true
-            condition.signal()
-        }
+        condition.withLock { isStopped = true }
+        condition.signal()
     }
 
     func run() {
