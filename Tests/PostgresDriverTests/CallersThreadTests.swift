@@ -159,6 +159,22 @@ import Testing
         }
     }
 
+    /// Nothing is waited for in vain where nothing is waited for: each is sent from here, and goes on there.
+    @Test func withoutPatienceItDoesNotRest() async throws {
+        let threads = Threads()
+        try await withPool(1) { pool in
+            try await pool.run("SELECT 1")
+            for _ in 0..<3 {
+                _ = try await pool.withSession(patience: .zero) { session in
+                    threads.note()
+                    return try session.execute("SELECT pg_sleep(0.01)").count
+                }
+            }
+        }
+        #expect(threads.seen.count == 6)
+        #expect(Set(stride(from: 1, to: 6, by: 2).map { threads.seen[$0] }).count == 1)
+    }
+
     /// The rest is short, and a busy machine may take longer for two statements: then that says nothing.
     @Test func afterWaitingInVainItRests() async throws {
         for _ in 0..<100 {
@@ -167,7 +183,7 @@ import Testing
                 try await pool.run("SELECT 1")
                 let start = ContinuousClock.now
                 for _ in 0..<2 {
-                    _ = try await pool.withSession(patience: .zero) { session in
+                    _ = try await pool.withSession(patience: .milliseconds(1)) { session in
                         threads.note()
                         return try session.execute("SELECT pg_sleep(0.01)").count
                     }
