@@ -5,6 +5,7 @@ import statistics
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import services
 from cluster import DIRECTORY, tool
@@ -206,6 +207,47 @@ def memory(bench):
     del bench.running["memory"]
 
 
+def overload(bench):
+    """Ten times what it can do, from 2,000 connections; and how soon after that it is itself again."""
+    single = bench.rates.get("resolve") or statistics.median(bench.load("pushreg", "resolve")["rate"] for _ in range(3))
+    calm, good, after = [], [], []
+    for _ in range(bench.options.rounds):
+        calm.append(bench.load("pushreg", "resolve", seconds=1, rate=single / 2)["p99Microseconds"])
+        flood = bench.load("pushreg", "resolve", rate=10 * single, connections=2000, warm=2, may_refuse=True)
+        good.append(flood["rate"])
+        # It begins half a second after the flood, and counts for one.
+        after.append(bench.load("pushreg", "resolve", seconds=1, rate=single / 2)["p99Microseconds"])
+    good, calm, after = map(statistics.median, (good, calm, after))
+    bench.table.add("resolve while 10 times as many are offered, /s: 64 connections", good, single, good / single, 0.8, 0.95)
+    bench.table.add("half a second later at half of its most, p99 µs: before", after, calm, after / calm, 2.0, 1.2,
+                    lower_is_better=True)
+
+
+def instances(bench):
+    """One service and two on the same Postgres, with 64 connections in all; what limits them is the CPU of the machine."""
+    running = [services.registry(bench.database, f"pushreg-{name}") for name in ("first", "second")]
+    counters = [lambda: sum(service.cpu() for service in running), bench.database.cpu]
+
+    def run(chosen):
+        before = [count() for count in counters]
+        with ThreadPoolExecutor() as pool:
+            results = list(pool.map(
+                lambda service: services.load(service, "resolve", bench.key, bench.options.seconds, 64 // len(chosen)), chosen))
+        rate = sum(result["rate"] for result in results)
+        requests = rate * (bench.options.seconds + 0.5)
+        return [rate] + [(count() - first) / requests * 1e6 for count, first in zip(counters, before)]
+
+    try:
+        rounds = [(run(running[:1]), run(running)) for _ in range(bench.options.rounds)]
+    finally:
+        for service in running:
+            service.stop()
+    one, two = ([statistics.median(column) for column in zip(*runs)] for runs in zip(*rounds))
+    bench.table.add("resolve by two instances, /s: by one", two[0], one[0], two[0] / one[0])
+    for name, mine, other in zip(("services", "Postgres"), two[1:], one[1:]):
+        bench.table.add(f"CPU µs of {name} by two instances: by one", mine, other, mine / other)
+
+
 def sizes(bench):
     """Resolve in databases of several sizes."""
     counts = {"s": 10_000, "m": bench.options.count}
@@ -255,5 +297,6 @@ EXTRA = {"sizes": sizes, "flame": flame}
 
 MEASUREMENTS = {
     "hello": hello, "resolve": resolve, "register": register, "single": single, "latency": latency, "batch": batch,
-    "feedback": feedback, "flush": flush, "fan-out": fan_out, "memory": memory,
+    "feedback": feedback, "flush": flush, "fan-out": fan_out, "memory": memory, "overload": overload,
+    "instances": instances,
 }

@@ -73,7 +73,8 @@ func (w *worker) run(address string, make maker, random *rand.Rand, next func() 
 	var link *connection
 	for {
 		due := next()
-		if due.After(end) {
+		// Where more is asked for than the service can do, what is due falls behind the time.
+		if due.After(end) || time.Now().After(end) {
 			return
 		}
 		var err error
@@ -90,7 +91,7 @@ func (w *worker) run(address string, make maker, random *rand.Rand, next func() 
 			link.socket.Close()
 			link = nil
 		}
-		if due.Before(start) || done.After(end) {
+		if done.Before(start) || done.After(end) {
 			continue
 		}
 		if err == nil && (status == 200 || status == 201) {
