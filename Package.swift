@@ -94,7 +94,11 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
-            resources: [.embedInCode("openapi.json")],
+            resources: [
+                .embedInCode("openapi.json"), .embedInCode("Pages/Assets"), .embedInCode("Docs/Assets"),
+                .embedInCode("Docs/Guides"), .embedInCode("Documentation.docc/Resources/register.svg"),
+                .embedInCode("Documentation.docc/Resources/resolve.svg"),
+            ],
             swiftSettings: strict
         ),
         .executableTarget(

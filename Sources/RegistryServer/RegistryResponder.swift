@@ -29,7 +29,7 @@ struct RegistryResponder: HTTPResponder {
         clock: ServiceClock = .system,
         logger: Logger,
         metrics: ServiceMetrics? = nil,
-        routes: [Route] = Route.all
+        routes: [Route] = Route.all + Route.docs
     ) {
         self.registry = registry
         let metrics = metrics ?? ServiceMetrics(registry: registry, configuration: configuration, clock: clock)
