@@ -20,7 +20,13 @@ public func buildApplication(
     logger: Logger,
     onServing: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
 ) -> some ApplicationProtocol {
-    let responder = RegistryResponder(registry: registry, configuration: configuration, logger: logger)
+    let sweeps = SweepJournal()
+    let responder = RegistryResponder(
+        registry: registry,
+        configuration: configuration,
+        sweeps: sweeps,
+        logger: logger
+    )
     var application = makeApplication(
         responder: responder,
         direct: responder,
@@ -28,7 +34,9 @@ public func buildApplication(
         logger: logger,
         onServing: onServing
     )
-    application.addServices(Sweeper(registry: registry, interval: configuration.sweepInterval, logger: logger))
+    application.addServices(
+        Sweeper(registry: registry, interval: configuration.sweepInterval, journal: sweeps, logger: logger)
+    )
     return application
 }
 

@@ -16,15 +16,23 @@ struct RegistryResponder: HTTPResponder {
     let addresses: ClientAddress
     let bodies: BodyReader
     let feedback: FeedbackRecorder
-    let routes = RouteTable(Route.all)
+    let console: Console
+    let routes = RouteTable(Route.all + Route.console)
 
-    init(registry: Registry, configuration: ServerConfiguration, clock: ServiceClock = .system, logger: Logger) {
+    init(
+        registry: Registry,
+        configuration: ServerConfiguration,
+        clock: ServiceClock = .system,
+        sweeps: SweepJournal = SweepJournal(),
+        logger: Logger
+    ) {
         self.registry = registry
         access = AccessState(registry: registry, configuration: configuration, clock: clock)
         rateLimits = RateLimits(configuration, clock: clock)
         addresses = ClientAddress(trustedProxies: configuration.trustedProxies)
         bodies = BodyReader(limits: configuration.limits)
         feedback = FeedbackRecorder(clock: clock, logger: logger)
+        console = Console(configuration: configuration, sweeps: sweeps)
     }
 
     /// Answers a request, whatever is wrong with it.
@@ -39,6 +47,8 @@ struct RegistryResponder: HTTPResponder {
             result = .success(try await perform(located.get(), request, context))
         } catch let error as ConnectionLost {
             throw error.cause
+        } catch let error where Console.owns(request.head.path) {
+            result = .success(.page(of: error, requestID: id, context.logger))
         } catch {
             result = .failure(error)
         }
@@ -59,6 +69,9 @@ struct RegistryResponder: HTTPResponder {
     }
 
     private func perform(_ located: Located, _ request: Request, _ context: ConnectionContext) async throws -> Answer {
+        if case .page(let page) = located.match.route.action {
+            return try await perform(page, located, request, context)
+        }
         let (route, fields) = (located.match.route, request.headers)
         let principal = try await findPrincipal(for: located.match, fields)
         let place = try await findPlace(of: located.match, for: principal)
@@ -89,15 +102,21 @@ struct RegistryResponder: HTTPResponder {
         case (.app(let action), .app(let app)): return try await action(AppCall(call: call, app: app))
         case (.scoped(let action), .scope(let scope)): return try await action(ScopedCall(call: call, scope: scope))
         case (.hot(let action), .scope(let scope)): return try await action(ScopedCall(call: call, scope: scope)).answer
-        case (.app, _), (.scoped, _), (.hot, _): throw Problem.unknownApp
+        case (.app, _), (.scoped, _), (.hot, _), (.page, _): throw Problem.unknownApp
         }
     }
 
     /// What the path is about.
-    fileprivate enum Place {
+    enum Place {
         case none
         case app(App)
         case scope(Scope)
+
+        /// The app and environment, of those that are about one.
+        var scope: Scope? {
+            guard case .scope(let scope) = self else { return nil }
+            return scope
+        }
     }
 }
 
@@ -117,13 +136,13 @@ extension RegistryResponder {
     /// two cannot be told apart by the time that it takes either.
     ///
     /// - Throws: `unknown-app`.
-    private func findPlace(of match: RouteTable.Match, for principal: Principal) async throws -> Place {
+    func findPlace(of match: RouteTable.Match, for principal: Principal) async throws -> Place {
         guard let name = match.parameters["bundleId"] else { return .none }
         try Self.check(name, isAppOf: principal)
         switch match.route.action {
         case .plain: return .none
         case .app: return .app(try await findApp(name))
-        case .scoped, .hot:
+        case .scoped, .hot, .page:
             let environment = try Self.environment(of: match)
             return .scope(Scope(app: try await findApp(name), environment: environment))
         }

@@ -18,6 +18,9 @@ public struct ServerConfiguration: Sendable {
     public var tls: TLSIdentity?
     /// The sizes and times beyond which a request is refused or its connection closed.
     public var limits: Limits
+    /// What the console shows of the program: its version, and its settings as far as they may be shown.
+    public var version = "unknown"
+    public var settingsInForce: [SettingInForce] = []
     /// How long it rests between two sweeps, on average.
     public var sweepInterval: Duration
 

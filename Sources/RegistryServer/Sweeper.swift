@@ -1,3 +1,4 @@
+import Foundation
 import Logging
 import Metrics
 import RegistryCore
@@ -13,6 +14,8 @@ struct Sweeper: Service {
     let registry: Registry
     /// From the end of a sweep to the begin of the next one, on average.
     let interval: Duration
+    /// Told how each sweep went.
+    var journal = SweepJournal()
     let logger: Logger
 
     /// Rows a transaction: few, so that nobody who needs one of them waits long.
@@ -35,6 +38,7 @@ struct Sweeper: Service {
 
     /// Does all that is to be done now. What fails is logged, and left for the next time.
     func sweepOnce() async {
+        let start = ContinuousClock.now
         do {
             _ = try await registry.renewEventPartitions()
             for app in try await registry.apps() {
@@ -43,11 +47,13 @@ struct Sweeper: Service {
                 }
             }
             Counter(label: "pushreg_sweeps_total").increment()
+            journal.note(SweepJournal.Entry(endedAt: Date(), duration: ContinuousClock.now - start, isComplete: true))
         } catch is CancellationError {
             // The rest is for whoever sweeps next.
         } catch {
             logger.warning("a sweep was given up", metadata: ["error": "\(error)"])
             Counter(label: "pushreg_sweep_failures_total").increment()
+            journal.note(SweepJournal.Entry(endedAt: Date(), duration: ContinuousClock.now - start, isComplete: false))
         }
     }
 

@@ -13,12 +13,14 @@ struct Pushreg: AsyncParsableCommand {
 
             Exit codes: 0 done, 1 failed, 64 used wrongly, 69 something that is needed is not available, 77 not permitted.
             """,
-        version: "0.1.0",
+        version: version,
         subcommands: [
             Serve.self, Demo.self, Migrate.self, Apps.self, Keys.self, Resolve.self, Audit.self,
             Purge.self, Erase.self, Config.self, Statements.self,
         ]
     )
+
+    static let version = "0.1.0"
 
     static func main() async {
         // A reader that goes away, as in `pushreg demo | head`, is an error to clean up after, not a sudden end.

@@ -17,9 +17,16 @@ final class RunningProgram: Sendable {
 
     /// Starts a command; the environment holds only what is given.
     static func start(_ arguments: [String], environment: [String: String] = [:]) throws -> RunningProgram {
+        try start(Program.executable, arguments, environment: environment)
+    }
+
+    /// Starts another program.
+    static func start(_ program: URL, _ arguments: [String], environment: [String: String] = [:]) throws
+        -> RunningProgram
+    {
         let process = Process()
         let output = Pipe()
-        process.executableURL = Program.executable
+        process.executableURL = program
         process.arguments = arguments
         process.environment = environment.merging(["PATH": "/usr/bin:/bin", "HOME": "/tmp"]) { first, _ in first }
         process.standardInput = FileHandle.nullDevice
