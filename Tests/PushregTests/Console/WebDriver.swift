@@ -26,9 +26,7 @@ final class WebDriver: Sendable {
     }
 
     /// Starts a browser that writes down what its pages log.
-    ///
-    /// - Parameter isDark: whether the reader of the pages likes dark ones.
-    static func start(isDark: Bool = false) async throws -> WebDriver {
+    static func start() async throws -> WebDriver {
         guard let programs else { throw Fault(description: "chromium and chromium-driver are not installed") }
         let driver = try RunningProgram.start(URL(fileURLWithPath: programs.driver), ["--port=0"])
         guard let line = await driver.line(with: "started successfully on port"),
@@ -36,7 +34,6 @@ final class WebDriver: Sendable {
         else { throw Fault(description: "chromedriver did not start: \(driver.text)") }
         let arguments: [JSONValue] =
             ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--hide-scrollbars"]
-            + (isDark ? ["--force-dark-mode", "--blink-settings=preferredColorScheme=0"] : [])
         let options: JSONValue = ["binary": .string(programs.browser), "args": .array(arguments)]
         let wishes: JSONValue = [
             "browserName": "chrome", "goog:chromeOptions": options,
@@ -53,7 +50,8 @@ final class WebDriver: Sendable {
     /// Closes the browser.
     func stop() async {
         _ = try? await Self.call("DELETE", address, nil)
-        driver.send(SIGTERM)
+        // It has no session left, and does not listen to SIGTERM.
+        driver.send(SIGKILL)
         _ = await driver.end()
     }
 
@@ -72,6 +70,12 @@ final class WebDriver: Sendable {
                 "mobile": .bool(isPhone),
             ]
         )
+    }
+
+    /// Makes the reader of the pages like dark ones, or light ones.
+    func prefer(dark isDark: Bool) async throws {
+        let wish: JSONValue = ["name": "prefers-color-scheme", "value": isDark ? "dark" : "light"]
+        try await command("Emulation.setEmulatedMedia", ["features": [wish]])
     }
 
     /// The whole page as a PNG, however long it is.

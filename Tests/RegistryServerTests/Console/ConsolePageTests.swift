@@ -33,7 +33,7 @@ import Testing
                 rest = rest[place.upperBound...]
             }
             #expect(page.words.contains("by somebody without credentials"))
-            #expect(page.words.contains("APNs said that the token is dead as of"))
+            #expect(page.words.contains("APNs said that the token is dead."))
             #expect(page.words.contains("The activity was ended at"))
             #expect(page.words.contains("liveactivityId:order-42"))
             #expect(page.text.contains("/console/com.example.food/sandbox/aliases/liveactivityId/order-42"))

@@ -116,7 +116,7 @@ struct ColumnChart {
     private func time(_ date: Date?) -> String {
         guard let date else { return "" }
         let text = Words.clock(date)
-        return statistics.window > .seconds(86_400)
+        return statistics.window >= .seconds(86_400)
             ? String(text.dropFirst(5).prefix(11)) : String(text.suffix(8).prefix(5))
     }
 }

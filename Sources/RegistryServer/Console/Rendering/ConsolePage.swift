@@ -36,12 +36,27 @@ extension Answer {
         return page(
             "problem",
             [
-                "pageTitle": .text(status.reasonPhrase), "status": .text(String(status.code)),
-                "sentence": .text(problem.detail), "code": .text(problem.code.rawValue),
+                "pageTitle": .text(problem.code.heading), "status": .text(String(status.code)),
+                "sentence": .text(problem.code == .noSuchRoute ? "The console has no such page." : problem.detail),
+                "code": .text(problem.code.rawValue),
                 "faults": .list(problem.errors.map { ["fault": .text("\($0.pointer.dropFirst()): \($0.detail)")] }),
             ],
             status: status
         )
+    }
+}
+
+extension Problem.Code {
+    /// What the page that tells of it is headed.
+    fileprivate var heading: String {
+        switch status {
+        case 401, 403: "Not allowed"
+        case 404: "Not found"
+        case 422: "Not understood"
+        case 429: "Too many requests"
+        case 503: "Not available now"
+        default: "That did not work"
+        }
     }
 }
 
