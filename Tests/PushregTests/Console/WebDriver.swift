@@ -121,10 +121,18 @@ final class WebDriver: Sendable {
         try await post("element/\(element)/value", ["text": .string(text)])
     }
 
-    /// Presses an element and waits for what comes of it.
+    /// Presses an element that leads to another page, and waits until that is there.
     func press(_ selector: String) async throws {
         let element = try await find(selector)
+        try await run("window.isLeft = true")
         try await post("element/\(element)/click", [:])
+        let deadline = ContinuousClock.now + .seconds(60)
+        while ContinuousClock.now < deadline {
+            // A page that is being left may answer with an error.
+            let isThere = try? await run("return !window.isLeft && document.readyState === 'complete'")
+            if isThere == true { return }
+        }
+        throw Fault(description: "nothing came of pressing \(selector)")
     }
 
     private func find(_ selector: String) async throws -> String {
