@@ -142,7 +142,10 @@ let package = Package(
         ),
         .testTarget(
             name: "RegistryServerTests",
-            dependencies: serverTestDependencies + [.product(name: "MetricsTestKit", package: "swift-metrics")],
+            dependencies: serverTestDependencies + [
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "MetricsTestKit", package: "swift-metrics"),
+            ],
             swiftSettings: strict
         ),
         .testTarget(

@@ -14,11 +14,15 @@ struct Postmaster: Sendable {
             return nil
         }
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-        guard lines.count >= 5, let pid = pid_t(lines[0]) else { return nil }
-        let directory = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/cwd")
-        guard directory == URL(fileURLWithPath: place.data).resolvingSymlinksInPath().path else { return nil }
+        guard lines.count >= 5, let pid = pid_t(lines[0]), Self.runs(pid, in: place) else { return nil }
         self.pid = pid
         socketDirectory = String(lines[4])
+    }
+
+    /// Whether a process is there and works in the data directory.
+    static func runs(_ pid: pid_t, in place: DatabaseDirectory) -> Bool {
+        let directory = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/cwd")
+        return directory == URL(fileURLWithPath: place.data).resolvingSymlinksInPath().path
     }
 
     /// Removes the file of a killed server whose process nobody has collected yet: Postgres would take it for alive.

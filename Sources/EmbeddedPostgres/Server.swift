@@ -20,10 +20,17 @@ struct Server: Sendable {
 
     /// Stops it in order; those who are connected are sent away.
     func stop() {
-        guard Postmaster(of: place) != nil, let installation = try? search.find(version: place.version) else { return }
+        guard let postmaster = Postmaster(of: place), let installation = try? search.find(version: place.version) else {
+            return
+        }
         let words = [installation.program("pg_ctl"), "stop", "-D", place.data, "-m", "fast", "-w", "-t", "60"]
         let outcome = try? Command(place.user.command(words)).run()
-        if outcome?.succeeded != true { logger.warning("Postgres did not stop: \(outcome?.output ?? "")") }
+        guard outcome?.succeeded == true else {
+            logger.warning("Postgres did not stop: \(outcome?.output ?? "")")
+            return
+        }
+        // pg_ctl is content when the server's file is gone; its process goes a moment later.
+        _ = Deadline.after(.seconds(10)).poll { Postmaster.runs(postmaster.pid, in: place) ? nil : true }
     }
 
     /// Makes the data under another name first: what was begun and not finished is begun anew.

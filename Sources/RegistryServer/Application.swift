@@ -14,18 +14,22 @@ import RegistryStore
 ///   - configuration: Where to listen and how much to take.
 ///   - logger: Gets one line a request at debug level, and what went wrong within.
 ///   - onServing: Called once requests are accepted, with the port, which the system chose where 0 was given.
+///   - onServingAdmin: The same for the admin port, where there is one.
 public func buildApplication(
     registry: Registry,
     configuration: ServerConfiguration,
     logger: Logger,
-    onServing: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
+    onServing: @escaping @Sendable (_ port: Int) async -> Void = { _ in },
+    onServingAdmin: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
 ) -> some ApplicationProtocol {
+    let metrics = ServiceMetrics(registry: registry, configuration: configuration)
     let sweeps = SweepJournal()
     let responder = RegistryResponder(
         registry: registry,
         configuration: configuration,
-        sweeps: sweeps,
-        logger: logger
+        logger: logger,
+        metrics: metrics,
+        sweeps: sweeps
     )
     var application = makeApplication(
         responder: responder,
@@ -35,8 +39,19 @@ public func buildApplication(
         onServing: onServing
     )
     application.addServices(
-        Sweeper(registry: registry, interval: configuration.sweepInterval, journal: sweeps, logger: logger)
+        Sweeper(
+            registry: registry,
+            interval: configuration.sweepInterval,
+            logger: logger,
+            metrics: metrics.factory,
+            journal: sweeps
+        )
     )
+    if configuration.adminPort != nil {
+        application.addServices(
+            AdminServer(registry, configuration, metrics: metrics, logger: logger, onServing: onServingAdmin)
+        )
+    }
     return application
 }
 

@@ -17,21 +17,33 @@ struct RegistryResponder: HTTPResponder {
     let bodies: BodyReader
     let feedback: FeedbackRecorder
     let console: Console
-    let routes = RouteTable(Route.all + Route.console)
+    let metrics: ServiceMetrics
+    let shutdownNotice: ShutdownNotice
+    let routes: RouteTable
 
+    /// - Parameters:
+    ///   - metrics: where requests and what comes of them are counted; nil for a place of its own.
+    ///   - sweeps: what the console tells of the sweep.
+    ///   - routes: what there is to be called.
     init(
         registry: Registry,
         configuration: ServerConfiguration,
         clock: ServiceClock = .system,
+        logger: Logger,
+        metrics: ServiceMetrics? = nil,
         sweeps: SweepJournal = SweepJournal(),
-        logger: Logger
+        routes: [Route] = Route.all + Route.console
     ) {
         self.registry = registry
+        let metrics = metrics ?? ServiceMetrics(registry: registry, configuration: configuration, clock: clock)
+        self.metrics = metrics
+        shutdownNotice = configuration.shutdownNotice
+        self.routes = RouteTable(metrics.measured(routes))
         access = AccessState(registry: registry, configuration: configuration, clock: clock)
         rateLimits = RateLimits(configuration, clock: clock)
         addresses = ClientAddress(trustedProxies: configuration.trustedProxies)
         bodies = BodyReader(limits: configuration.limits)
-        feedback = FeedbackRecorder(clock: clock, logger: logger)
+        feedback = FeedbackRecorder(clock: clock, logger: logger, metrics: metrics.factory)
         console = Console(configuration: configuration, sweeps: sweeps)
     }
 
@@ -47,12 +59,19 @@ struct RegistryResponder: HTTPResponder {
             result = .success(try await perform(located.get(), request, context))
         } catch let error as ConnectionLost {
             throw error.cause
-        } catch let error where Console.owns(request.head.path) {
-            result = .success(.page(of: error, requestID: id, context.logger))
         } catch {
             result = .failure(error)
         }
-        let answered = AnsweredRequest(method: request.method, located: try? located.get(), requestID: id, start: start)
+        let place = try? located.get()
+        let answered = AnsweredRequest(
+            method: request.method,
+            fields: request.headers,
+            located: place,
+            isPage: Console.owns(request.head.path),
+            meters: place?.match.route.meters ?? metrics.unmatched,
+            requestID: id,
+            start: start
+        )
         return answered.answer(result, context.logger).response(requestID: id, isHead: request.method == .head)
     }
 
@@ -92,7 +111,9 @@ struct RegistryResponder: HTTPResponder {
             parameters: located.match.parameters,
             query: located.target.query,
             fields: fields,
-            feedback: feedback
+            feedback: feedback,
+            metrics: metrics,
+            shutdownNotice: shutdownNotice
         )
     }
 
@@ -161,14 +182,14 @@ extension RegistryResponder {
         return environment
     }
 
-    /// Probes of load balancers and the like are not counted.
+    /// Probes of load balancers and the like are not counted; who signs in to the console is, by address.
     func countRequest(
         of principal: Principal,
         to route: Route,
         _ fields: HTTPFields,
         from remote: SocketAddress?
     ) throws -> RateLimiter.Standing? {
-        guard route.access != .everyone else { return nil }
+        guard route.access != .everyone || route.body == .form else { return nil }
         return try rateLimits.count(principal, from: addresses.find(IPAddress(remote), fields))
     }
 
@@ -181,33 +202,51 @@ extension RegistryResponder {
 }
 
 extension RegistryResponder {
-    /// What an answer and the log say of a request.
+    /// What an answer, the metrics and the log say of a request.
     struct AnsweredRequest: Sendable {
         let method: HTTPRequest.Method
+        let fields: HTTPFields
         let located: Located?
+        /// Whether what is wrong is told by a page of the console.
+        var isPage = false
+        let meters: RouteMeters?
         let requestID: String
         let start: ContinuousClock.Instant
 
-        /// The answer to what came of the request; logs it, and what went wrong within.
+        /// The answer to what came of the request; counts it, and logs it and what went wrong within.
         func answer(_ result: Result<Answer, any Error>, _ logger: Logger) -> Answer {
-            // Most requests come to a good end that nobody wants logged, and metadata costs as much as their own work here.
-            if case .success(let answer) = result, logger.logLevel > .debug { return answer }
-            var logger = logger
-            logger[metadataKey: "request-id"] = "\(requestID)"
-            let answer: Answer
-            do {
-                answer = try result.get()
-            } catch {
-                answer = Answer(error, requestID: requestID, logger: logger)
-            }
-            logger.debug("request", metadata: summary(of: answer))
+            let duration = ContinuousClock.now - start
+            let answer = answer(result, logger: logger)
+            meters?.count(answer.status, after: duration)
+            // Nobody wants most requests logged, and metadata costs as much as their own work here.
+            if logger.logLevel <= .debug { named(logger).debug("request", metadata: summary(of: answer, duration)) }
             return answer
         }
 
+        private func answer(_ result: Result<Answer, any Error>, logger: Logger) -> Answer {
+            switch result {
+            case .success(let answer): answer
+            case .failure(let error):
+                isPage
+                    ? .page(of: error, requestID: requestID, logger: named(logger))
+                    : Answer(error, requestID: requestID, logger: named(logger))
+            }
+        }
+
+        /// The log with the names by which the request is found again: ours, and that of the caller's trace.
+        private func named(_ logger: Logger) -> Logger {
+            var logger = logger
+            logger[metadataKey: "request-id"] = "\(requestID)"
+            if let trace = TraceParent(fields[TraceParent.field]) {
+                logger[metadataKey: "trace-id"] = "\(trace.traceID)"
+                logger[metadataKey: "parent-id"] = "\(trace.parentID)"
+            }
+            return logger
+        }
+
         /// The request's template and never its path, which may hold an installation's id.
-        private func summary(of answer: Answer) -> Logger.Metadata {
-            let duration = ContinuousClock.now - start
-            return [
+        private func summary(of answer: Answer, _ duration: Duration) -> Logger.Metadata {
+            [
                 "method": "\(method.rawValue.prefix(16))",
                 "route": "\(located?.match.route.template ?? "-")",
                 "status": "\(answer.status.code)",

@@ -4,6 +4,13 @@ public struct ServerConfiguration: Sendable {
     public var host: String
     /// The port to listen on; 0 lets the system choose.
     public var port: Int
+    /// The port for those who run the service, on the same host, over plain HTTP: metrics and probes, which it asks no
+    /// credentials for. Nil for none; 0 lets the system choose.
+    public var adminPort: Int?
+    /// The version of the program, as metrics and the console tell it.
+    public var version = "unknown"
+    /// Given when the service is told to stop, so that `/readyz` says so.
+    public var shutdownNotice = ShutdownNotice()
     /// Requests without credentials act as root. For trying things out: the caller makes sure of a loopback `host`.
     public var insecureNoAuth: Bool
     /// Issuers' keys may be fetched from loopback, private and link-local addresses, and over http.
@@ -18,8 +25,7 @@ public struct ServerConfiguration: Sendable {
     public var tls: TLSIdentity?
     /// The sizes and times beyond which a request is refused or its connection closed.
     public var limits: Limits
-    /// What the console shows of the program: its version, and its settings as far as they may be shown.
-    public var version = "unknown"
+    /// The settings as far as the console may show them.
     public var settingsInForce: [SettingInForce] = []
     /// How long it rests between two sweeps, on average.
     public var sweepInterval: Duration
@@ -74,6 +80,8 @@ public struct ServerConfiguration: Sendable {
         public var backlog = 1024
         /// How long what is known of an app is believed before it is read again.
         public var appLifetime: Duration = .seconds(5)
+        /// How long a count of what there is in Postgres is believed before metrics ask for another.
+        public var censusLifetime: Duration = .seconds(30)
 
         /// Makes the limits of section 4 of the contract.
         public init() {}

@@ -14,15 +14,30 @@ struct Sweeper: Service {
     let registry: Registry
     /// From the end of a sweep to the begin of the next one, on average.
     let interval: Duration
-    /// Told how each sweep went.
-    var journal = SweepJournal()
     let logger: Logger
+    /// Told how each sweep went.
+    private let journal: SweepJournal
+    private let meters: SweepMeters
 
     /// Rows a transaction: few, so that nobody who needs one of them waits long.
     private static let pageSize = 500
     /// After a page it rests for so many times as long as the page took, so that callers come first: the more they
     /// have to do, the longer pages take.
     private static let rest = 2.0
+
+    init(
+        registry: Registry,
+        interval: Duration,
+        logger: Logger,
+        metrics: any MetricsFactory,
+        journal: SweepJournal = SweepJournal()
+    ) {
+        self.registry = registry
+        self.interval = interval
+        self.logger = logger
+        self.journal = journal
+        meters = SweepMeters(metrics)
+    }
 
     /// Sweeps until the service is told to stop.
     func run() async {
@@ -46,25 +61,24 @@ struct Sweeper: Service {
                     try await sweep(Scope(app: app, environment: environment))
                 }
             }
-            Counter(label: "pushreg_sweeps_total").increment()
+            meters.finished.increment()
             journal.note(SweepJournal.Entry(endedAt: Date(), duration: ContinuousClock.now - start, isComplete: true))
         } catch is CancellationError {
             // The rest is for whoever sweeps next.
         } catch {
             logger.warning("a sweep was given up", metadata: ["error": "\(error)"])
-            Counter(label: "pushreg_sweep_failures_total").increment()
+            meters.failed.increment()
             journal.note(SweepJournal.Entry(endedAt: Date(), duration: ContinuousClock.now - start, isComplete: false))
         }
     }
 
     private func sweep(_ scope: Scope) async throws {
         for task in SweepTask.allCases {
-            let counter = Counter(label: "pushreg_sweep_rows_total", dimensions: [("task", task.rawValue)])
             var total = 0
             while true {
                 let start = ContinuousClock.now
                 let count = try await registry.sweep(task, limit: Self.pageSize, in: scope)
-                counter.increment(by: count)
+                meters.rows[task]?.increment(by: count)
                 total += count
                 guard count == Self.pageSize else { break }
                 try await Task.sleep(for: (ContinuousClock.now - start) * Self.rest)
@@ -80,6 +94,24 @@ struct Sweeper: Service {
                 "task": "\(task.rawValue)", "rows": "\(count)", "app": "\(scope.app.bundleID)",
                 "environment": "\(scope.environment.rawValue)",
             ]
+        )
+    }
+}
+
+/// What sweeps count.
+private struct SweepMeters {
+    let finished: Counter
+    let failed: Counter
+    let rows: [SweepTask: Counter]
+
+    init(_ factory: any MetricsFactory) {
+        finished = Counter(label: Metric.sweeps.rawValue, factory: factory)
+        failed = Counter(label: Metric.sweepFailures.rawValue, factory: factory)
+        rows = Dictionary(
+            uniqueKeysWithValues: SweepTask.allCases.map { task in
+                let dimensions = [("task", task.rawValue)]
+                return (task, Counter(label: Metric.sweptRows.rawValue, dimensions: dimensions, factory: factory))
+            }
         )
     }
 }

@@ -58,6 +58,9 @@ struct AliasIdentity {
         return Self.padded(time, 12) + "-" + Self.padded(random, 16)
     }
 
+    /// Whether an id looks like those that are made here.
+    static func isServerMade(_ id: String) -> Bool { id.wholeMatch(of: #/[0-9a-f]{12}-[0-9a-f]{16}/#) != nil }
+
     private static func padded(_ number: UInt64, _ width: Int) -> String {
         let digits = String(number, radix: 16)
         return String(repeating: "0", count: max(0, width - digits.count)) + digits

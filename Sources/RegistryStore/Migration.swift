@@ -67,14 +67,26 @@ public enum SchemaError: Error, Sendable, Hashable, CustomStringConvertible {
     case ahead(Int, Int)
     case changed(String)
 
-    public var description: String {
+    /// What is wrong, in a sentence.
+    public var detail: String {
         switch self {
         case .behind(let version, let current):
-            "The database's schema is at version \(version), this program needs \(current). Run: pushreg migrate"
+            "The database's schema is at version \(version), this program needs \(current)."
         case .ahead(let version, let current):
-            "The database's schema is at version \(version), newer than this program's \(current). Use a newer pushreg."
+            "The database's schema is at version \(version), newer than this program's \(current)."
         case .changed(let name):
-            "The migration \(name) was applied with another text than this program has. Use the pushreg that applied it."
+            "The migration \(name) was applied with another text than this program has."
         }
     }
+
+    /// What to do about it.
+    public var remedy: String {
+        switch self {
+        case .behind: "Run: pushreg migrate"
+        case .ahead: "Use a newer pushreg."
+        case .changed: "Use the pushreg that applied it."
+        }
+    }
+
+    public var description: String { "\(detail) \(remedy)" }
 }

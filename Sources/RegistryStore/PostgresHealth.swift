@@ -1,7 +1,7 @@
 import Foundation
 import PostgresDriver
 
-/// How Postgres does, as it says itself.
+/// How Postgres does, as it says itself: its condition, and what explains it.
 public struct PostgresHealth: Sendable {
     /// A table, with all of its partitions.
     public struct Table: Sendable, Hashable {
@@ -15,13 +15,10 @@ public struct PostgresHealth: Sendable {
         public let analyzedAt: Date?
     }
 
-    public let serverVersion: String
+    public let condition: DatabaseCondition
     public let startedAt: Date
     /// Of the database, in bytes.
     public let size: Int
-    /// To the database, by everyone.
-    public let connections: Int
-    public let maximumConnections: Int
     /// How long the longest transaction has lasted by now.
     public let longestTransaction: Duration?
     /// Sessions that wait for a lock.
@@ -32,7 +29,6 @@ public struct PostgresHealth: Sendable {
     public let deadlocks: Int
     public let commits: Int
     public let rollbacks: Int
-    public let synchronousCommit: String
     /// The standbys that commits wait for, as they are configured; empty for none.
     public let synchronousStandbys: String
     /// Standbys that are connected.
@@ -41,22 +37,19 @@ public struct PostgresHealth: Sendable {
     /// The migrations that were applied.
     public internal(set) var migrations: [AppliedMigration] = []
 
-    init(_ row: PostgresRow) throws {
-        serverVersion = try row.column(0, as: String.self)
-        startedAt = try row.column(1, as: Date.self)
-        size = try row.column(2, as: Int.self)
-        connections = try row.column(3, as: Int.self)
-        maximumConnections = try row.column(4, as: Int.self)
-        longestTransaction = try row.column(5, as: Duration?.self)
-        waiting = try row.column(6, as: Int.self)
-        blocksHit = try row.column(7, as: Int.self)
-        blocksRead = try row.column(8, as: Int.self)
-        deadlocks = try row.column(9, as: Int.self)
-        commits = try row.column(10, as: Int.self)
-        rollbacks = try row.column(11, as: Int.self)
-        synchronousCommit = try row.column(12, as: String.self)
-        synchronousStandbys = try row.column(13, as: String.self)
-        standbys = try row.column(14, as: Int.self)
+    init(_ condition: DatabaseCondition, _ row: PostgresRow) throws {
+        self.condition = condition
+        startedAt = try row.column(0, as: Date.self)
+        size = try row.column(1, as: Int.self)
+        longestTransaction = try row.column(2, as: Duration?.self)
+        waiting = try row.column(3, as: Int.self)
+        blocksHit = try row.column(4, as: Int.self)
+        blocksRead = try row.column(5, as: Int.self)
+        deadlocks = try row.column(6, as: Int.self)
+        commits = try row.column(7, as: Int.self)
+        rollbacks = try row.column(8, as: Int.self)
+        synchronousStandbys = try row.column(9, as: String.self)
+        standbys = try row.column(10, as: Int.self)
     }
 }
 
@@ -78,10 +71,11 @@ extension Registry {
     /// Asks Postgres how it does.
     public func health() async throws -> PostgresHealth {
         try await read { session in
+            let condition = try DatabaseCondition(session)
             let results = try session.pipeline([
                 HealthStatements.server, HealthStatements.tables, HealthStatements.migrations,
             ])
-            var health = try PostgresHealth(results[0][0])
+            var health = try PostgresHealth(condition, results[0][0])
             health.tables = try results[1].rows.map { try PostgresHealth.Table($0) }
             health.migrations = try results[2].rows.map { try AppliedMigration($0) }
             return health

@@ -25,24 +25,3 @@ extension PostgresPool {
         self.init(configuration: configuration, logger: logger)
     }
 }
-
-/// The server would acknowledge writes that a crash can lose (R1).
-public struct UnsafeDurability: Error, Sendable, CustomStringConvertible {
-    let setting: String
-    let value: String
-
-    public var description: String {
-        "Postgres runs with \(setting) = \(value), so it can lose writes that it acknowledged. Set \(setting) to on."
-    }
-
-    static func refuse(_ session: borrowing PostgresSession) throws {
-        let settings = try session.execute(
-            "SELECT current_setting('fsync'), current_setting('synchronous_commit'), current_setting('full_page_writes')"
-        )[0].decode(String.self, String.self, String.self)
-        guard settings.0 == "on" else { throw UnsafeDurability(setting: "fsync", value: settings.0) }
-        guard settings.1 == "on" || settings.1 == "remote_apply" else {
-            throw UnsafeDurability(setting: "synchronous_commit", value: settings.1)
-        }
-        guard settings.2 == "on" else { throw UnsafeDurability(setting: "full_page_writes", value: settings.2) }
-    }
-}

@@ -55,7 +55,7 @@ extension Registry {
         let results = try transaction.pipeline(
             [
                 rows.lock(observedAt: state.observedAt, registers: true), Refusal.facts(in: scope),
-                statements.lock(listed: state.listedIDs),
+                statements.lock(listed: state.listedIDs, tokens: state.tokens),
             ] + (claimant.subject == nil ? [] : rows.aliasRows + [rows.changeEvent("taken-over", by: statements.who)])
         )
         guard !results[0].isEmpty else {
@@ -76,6 +76,7 @@ extension Registry {
 
 extension FullState {
     fileprivate var listedIDs: [String] { items.map(\.activityID.rawValue) }
+    fileprivate var tokens: [[UInt8]] { items.compactMap { $0.registration?.token?.bytes } }
 }
 
 extension Result<RegistrationAnswer, Problem> {

@@ -35,14 +35,6 @@ extension Registry {
         try await read { try $0.execute(OverviewStatements(scope: scope).isUsed)[0].column(0, as: Bool.self) }
     }
 
-    /// How many activities have expired without a sweep's having written it down.
-    ///
-    /// - Parameter limit: no more than these are counted.
-    public func sweepBacklog(in scope: Scope, limit: Int = 10_000) async throws -> Int {
-        let statement = OverviewStatements(scope: scope).sweepBacklog(limit: limit)
-        return try await read { try $0.execute(statement)[0].column(0, as: Int.self) }
-    }
-
     /// Installations, those heard of last first.
     ///
     /// - Parameter time: when the last one of the page before was heard of; nil for the first page.

@@ -11,7 +11,10 @@ public struct Readiness: Sendable, Hashable {
 extension Registry {
     /// Asks Postgres whether writes would work now.
     ///
-    /// - Throws: `unavailable` with a sentence: Postgres is away, only a standby, or has another schema.
+    /// A newer schema is no reason to be unready: during an upgrade the instances of before go on until they are replaced,
+    /// or nobody would answer meanwhile. None of them starts on it.
+    ///
+    /// - Throws: `unavailable` with a sentence: Postgres is away, only a standby, or has an older schema.
     public func checkReadiness() async throws -> Readiness {
         let (version, isReadOnly, schema) = try await read { session in
             try session.execute(
@@ -22,7 +25,7 @@ extension Registry {
             )[0].decode(String.self, Bool.self, Int.self)
         }
         guard !isReadOnly else { throw Problem(.unavailable, "Postgres takes no writes: it is a standby.") }
-        guard schema == SchemaMigrator.currentVersion else {
+        guard schema >= SchemaMigrator.currentVersion else {
             throw Problem(.unavailable, SchemaError.behind(schema, SchemaMigrator.currentVersion).description)
         }
         return Readiness(serverVersion: version, schemaVersion: schema)

@@ -115,13 +115,14 @@ struct RegistrationRequest: Sendable {
             largestBatch: 128,
             capacity: 10_000,
             patience: patience,
+            measures: units.measures.batches[.registrations],
             select: { candidates in
                 guard let first = candidates.first else { return [] }
                 var batch = RegistrationBatch(isGuarded: first.isGuarded)
                 return candidates.map { $0.scope.sharesStatements(with: first.scope) && batch.add($0) }
             },
             perform: { lane in
-                try await units.serve(lane, .ifSafe) { session, requests in
+                try await units.serve(lane, .registrations, .ifSafe) { session, requests in
                     try Registry.merge(requests, in: requests[0].scope) { try session.pipeline($0) }
                 }
             }

@@ -126,12 +126,15 @@ struct ResolveRequest: Sendable {
             largestBatch: 64,
             capacity: 10_000,
             patience: patience,
+            measures: units.measures.batches[.resolutions],
             select: { candidates in
                 guard let first = candidates.first else { return [] }
                 return candidates.map { $0.scope.sharesStatements(with: first.scope) && $0.limit == first.limit }
             },
             perform: { lane in
-                try await units.serve(lane, .idempotentRead, patience: .milliseconds(1)) { session, requests in
+                try await units.serve(lane, .resolutions, .idempotentRead, patience: .milliseconds(1)) {
+                    session,
+                    requests in
                     let (limit, scope) = (requests[0].limit, requests[0].scope)
                     guard requests.count > 1 else {
                         let input = ResolveTemplates.Input(aliases: [requests[0].alias], limit: limit, scope: scope)

@@ -20,7 +20,27 @@ public enum SweepTask: String, Sendable, Hashable, CaseIterable {
     case installations
 }
 
+/// What expired and waits for a sweep to write it down.
+public struct OverdueExpiry: Sendable, Hashable {
+    /// No more than ``countLimit``.
+    public let count: Int
+    /// How long ago the first of them expired, by Postgres's clock.
+    public let age: Duration
+
+    /// As far as they are counted.
+    public static let countLimit = 10_000
+}
+
 extension Registry {
+    /// What expired and no sweep has written down; nil when there is nothing.
+    public func overdueExpiry(in scope: Scope) async throws -> OverdueExpiry? {
+        let statement = SweepStatements(scope: scope).overdue(limit: OverdueExpiry.countLimit)
+        return try await read { session in
+            let (count, first, now) = try session.execute(statement)[0].decode(Int.self, Date?.self, Date.self)
+            return first.map { OverdueExpiry(count: count, age: .seconds(now.timeIntervalSince($0))) }
+        }
+    }
+
     /// Does a page of a task, one small transaction.
     ///
     /// - Returns: how many rows it did; fewer than `limit` when there are no more, or others have them locked.

@@ -14,6 +14,12 @@ public struct Registry: Sendable {
 
     var logger: Logger { units.logger }
 
+    /// What the store measures of its own work.
+    public var measures: StoreMeasures { units.measures }
+
+    /// What there is of connections to Postgres.
+    public var connections: ConnectionCounts { ConnectionCounts(units.pool) }
+
     /// - Parameter patience: how long a request may wait for others before its own statement begins.
     public init(pool: PostgresPool, patience: Duration = .seconds(5), logger: Logger = Logger(label: "store")) {
         let units = UnitsOfWork(pool: pool, logger: logger)
@@ -41,17 +47,18 @@ public struct Registry: Sendable {
 struct UnitsOfWork: Sendable {
     let pool: PostgresPool
     let logger: Logger
+    let measures = StoreMeasures()
 
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
     ) async throws -> Value {
-        try await run(.ifSafe, body)
+        try await run(.writes, .ifSafe) { session, watch in try watch.timing { try body(session) } }
     }
 
     func read<Value: Sendable>(
         _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
     ) async throws -> Value {
-        try await run(.idempotentRead, body)
+        try await run(.reads, .idempotentRead) { session, watch in try watch.timing { try body(session) } }
     }
 
     /// How long a lane keeps a connection before others may have it, and errors a new time to be tried again in.
@@ -66,38 +73,51 @@ struct UnitsOfWork: Sendable {
     ///   ``PostgresPool``. Not for writes: a commit waits for the disk.
     func serve<Request, Answer>(
         _ lane: Batcher<Request, Answer>.Lane,
+        _ work: StoreMeasures.Work,
         _ retry: RetryPolicy,
         patience: Duration? = nil,
         _ body: @escaping @Sendable (borrowing PostgresSession, [Request]) throws -> [Result<Answer, Problem>]
     ) async throws {
         let timeout = pool.requestTimeout
-        try await run(retry, patience: lane.isAlone ? patience : nil) { session in
+        try await run(work, retry, patience: lane.isAlone ? patience : nil) { session, watch in
             // Where the closure is run again, the lane's batch is the one that failed.
-            lane.answer(try body(session, lane.requests))
+            lane.answer(try watch.timing { try body(session, lane.requests) })
             let end = ContinuousClock.now + min(Self.tenure, timeout / 2)
             while ContinuousClock.now < end, let next = session.renewed(timeout: timeout), lane.takeNext() {
-                lane.answer(try body(next, lane.requests))
+                lane.answer(try watch.timing { try body(next, lane.requests) })
             }
         }
     }
 
     private func run<Value: Sendable>(
+        _ work: StoreMeasures.Work,
         _ retry: RetryPolicy,
         patience: Duration? = nil,
-        _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
+        _ body: @escaping @Sendable (borrowing PostgresSession, Stopwatch) throws -> Value
     ) async throws -> Value {
+        let watch = Stopwatch(measures, work)
         do {
-            return try await pool.withSession(retry, patience: patience, body)
-        } catch let error as PostgresError {
+            return try await pool.withSession(retry, patience: patience) { try body($0, watch) }
+        } catch {
+            watch.giveUp()
+            throw translated(error)
+        }
+    }
+
+    /// The problem that callers are told of what became of a unit of work; writes the rest to the log.
+    private func translated(_ error: any Error) -> any Error {
+        switch error {
+        case let error as PostgresError:
             let problem = Problem(error)
             logger.log(level: problem.code == .internalError ? .error : .warning, "Postgres: \(error)")
-            throw problem
-        } catch let error as UnsafeDurability {
+            return problem
+        case let error as UnsafeDurability:
             logger.error("\(error)")
-            throw Problem(.unavailable, "Postgres would not keep what it acknowledges, so no write is taken.")
-        } catch let error as UnreadableRow {
+            return Problem(.unavailable, "Postgres would not keep what it acknowledges, so no write is taken.")
+        case let error as UnreadableRow:
             logger.error("\(error)")
-            throw Problem(.internalError, "The registry holds a row that this version cannot read.")
+            return Problem(.internalError, "The registry holds a row that this version cannot read.")
+        default: return error
         }
     }
 }

@@ -4,6 +4,9 @@ import Foundation
 /// The program. It turns what its commands throw into a sentence on standard error and an exit code.
 @main
 struct Pushreg: AsyncParsableCommand {
+    /// The version of the program.
+    static let version = "0.1.0"
+
     static let configuration = CommandConfiguration(
         commandName: "pushreg",
         abstract: "Keeps the push tokens of Live Activities, and hands them to those who send the pushes.",
@@ -16,11 +19,9 @@ struct Pushreg: AsyncParsableCommand {
         version: version,
         subcommands: [
             Serve.self, Demo.self, Migrate.self, Apps.self, Keys.self, Resolve.self, Audit.self,
-            Purge.self, Erase.self, Config.self, Statements.self,
+            Purge.self, Erase.self, Export.self, Import.self, Doctor.self, Config.self, Statements.self,
         ]
     )
-
-    static let version = "0.1.0"
 
     static func main() async {
         // A reader that goes away, as in `pushreg demo | head`, is an error to clean up after, not a sudden end.

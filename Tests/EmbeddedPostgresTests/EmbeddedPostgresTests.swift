@@ -5,7 +5,7 @@ import Testing
 @testable import EmbeddedPostgres
 
 /// A private Postgres in a directory, on the real programs.
-@Suite(.timeLimit(.minutes(2))) struct EmbeddedPostgresTests {
+@Suite(.timeLimit(.minutes(15))) struct EmbeddedPostgresTests {
     @Test func dataIsFoundAgain() async throws {
         try await TemporaryDirectory.use { directory in
             let first = try await open(directory)

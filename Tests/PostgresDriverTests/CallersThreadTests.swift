@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// A closure that begins on its caller's thread, and is gone on with on the connection's own when Postgres takes longer.
-@Suite(.timeLimit(.minutes(1))) struct CallersThreadTests {
+@Suite(.timeLimit(.minutes(15))) struct CallersThreadTests {
     /// Where a closure ran, time after time.
     private final class Threads: Sendable {
         private let all = Mutex<[UInt]>([])

@@ -6,12 +6,12 @@ import TestSupport
 import Testing
 
 /// The commands, as a shell sees them: what they print where, and how they exit.
-@Suite(.timeLimit(.minutes(2))) struct CommandTests {
+@Suite(.timeLimit(.minutes(15))) struct CommandTests {
     @Test(arguments: [
         [], ["serve"], ["migrate"], ["migrate", "status"], ["apps"], ["apps", "create"], ["apps", "list"],
         ["apps", "show"], ["apps", "delete"], ["keys", "create"], ["keys", "list"], ["keys", "revoke"], ["resolve"],
         ["config", "print"], ["demo"], ["audit"], ["audit", "stale"], ["audit", "events"], ["audit", "explain"],
-        ["purge"], ["erase"],
+        ["purge"], ["erase"], ["export"], ["import"], ["doctor"],
     ])
     func everyCommandHasHelp(_ command: [String]) async throws {
         let help = try await Program.run(command + ["--help"])
@@ -51,6 +51,10 @@ import Testing
         (["erase", "com.example.food", "sandbox", "--alias", "a:b"], 64, "--yes"),
         (["audit", "stale", "com.example.food", "sandbox", "--unconfirmed-for", "long"], 64, "--unconfirmed-for"),
         (["audit", "explain", "com.example.food", "mars", "a", "b"], 64, "sandbox or production"),
+        (["export", "com.example.food", "sandbox", "--resume"], 64, "--output"),
+        (["import", "com.example.food", "mars", "-"], 64, "sandbox or production"),
+        (["doctor"], 64, "No database is named"),
+        (["doctor", "--database-url", "host=/nowhere bogus=hunter2"], 64, "connection string"),
         (["no-such-command"], 64, "no-such-command"),
     ])
     func mistakesGetASentenceAndAnExitCode(_ arguments: [String], _ status: Int, _ sentence: String) async throws {

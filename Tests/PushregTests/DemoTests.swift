@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The demo, on a service of its own and on others.
-@Suite(.timeLimit(.minutes(2))) struct DemoTests {
+@Suite(.timeLimit(.minutes(15))) struct DemoTests {
     @Test func demoPlaysToItsEnd() async throws {
         let outcome = try await Program.run(["demo", "--quick"])
         #expect(outcome.status == 0, "\(outcome.results) \(outcome.words)")

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// How `serve` says where it listens, or why it cannot.
-@Suite(.timeLimit(.minutes(2))) struct ListeningTests {
+@Suite(.timeLimit(.minutes(15))) struct ListeningTests {
     @Test(arguments: [
         ("nowhere.invalid", "pushreg: The host nowhere.invalid is unknown. "),
         ("192.0.2.1", "pushreg: Cannot listen on 192.0.2.1:0: this machine has no such address.\n"),
@@ -21,6 +21,27 @@ import Testing
             "\(outcome.words)"
         )
     }
+
+    /// The admin port asks for no credentials, and says where it is; a second service cannot have it.
+    @Test func theAdminPortIsOpenAndSaysWhereItIs() async throws {
+        let database = try await TestDatabase.make()
+        let flags = ["serve", "--database-url", database.connectionString, "--unsafe-durability", "--port", "0"]
+        let service = try RunningProgram.start(flags + ["--admin-port", "0"])
+        let line = try #require(await service.line(with: "admin port"), "\(service.text)")
+        let place = try #require(line.firstMatch(of: #/"metrics":"http://(127\.0\.0\.1:(\d+))/metrics"/#))
+        let curl = try await Program.run(
+            URL(fileURLWithPath: "/usr/bin/env"),
+            ["curl", "-sS", "http://\(place.1)/metrics"],
+            [:]
+        )
+        #expect(curl.results.contains(#"pushreg_build_info{version="\#(Self.version)","#), "\(curl)")
+        let second = try await Program.run(flags + ["--admin-port", String(place.2)])
+        #expect(second.status == 69 && second.words.contains("another program does. Choose another --admin-port."))
+        service.send(SIGTERM)
+        #expect(await service.end() == 0)
+    }
+
+    private static let version = "0.1.0"
 
     @Test(arguments: ["info", "critical"])
     func oneLineSaysWhereItListens(_ level: String) async throws {

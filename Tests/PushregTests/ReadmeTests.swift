@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The README's curl lines print what stands below them.
-@Suite(.timeLimit(.minutes(1))) struct ReadmeTests {
+@Suite(.timeLimit(.minutes(15))) struct ReadmeTests {
     @Test func curlLinesPrintWhatTheyPromise() async throws {
         let database = try await TestDatabase.make()
         let service = try await ServiceProcess.start(

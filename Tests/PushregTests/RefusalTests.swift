@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A Postgres that is there and will not let the command in.
-@Suite(.timeLimit(.minutes(2))) struct RefusalTests {
+@Suite(.timeLimit(.minutes(15))) struct RefusalTests {
     @Test func unknownUserIsNotPermitted() async throws {
         let database = try await TestDatabase.make()
         let outcome = try await Program.run(["apps", "list"] + Self.flags(database, user: "nobody_of_ours"))

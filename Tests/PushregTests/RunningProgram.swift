@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A `pushreg` that runs: its lines can be awaited, and signals sent to it.
+/// A program that runs, `pushreg` mostly: its lines can be awaited, and signals sent to it.
 final class RunningProgram: Sendable {
     let processID: pid_t
     private let process: Mutex<Process>
@@ -17,13 +17,15 @@ final class RunningProgram: Sendable {
 
     /// Starts a command; the environment holds only what is given.
     static func start(_ arguments: [String], environment: [String: String] = [:]) throws -> RunningProgram {
-        try start(Program.executable, arguments, environment: environment)
+        try start(Program.executable, arguments, environment)
     }
 
-    /// Starts another program.
-    static func start(_ program: URL, _ arguments: [String], environment: [String: String] = [:]) throws
-        -> RunningProgram
-    {
+    /// Starts a program.
+    static func start(
+        _ program: URL,
+        _ arguments: [String],
+        _ environment: [String: String] = [:]
+    ) throws -> RunningProgram {
         let process = Process()
         let output = Pipe()
         process.executableURL = program

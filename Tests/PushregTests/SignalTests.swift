@@ -1,11 +1,12 @@
 import Foundation
 import Glibc
+import PostgresDriver
 import RegistryCore
 import TestSupport
 import Testing
 
 /// Signals to `serve` and `demo`, at every stage: what they started is stopped.
-@Suite(.timeLimit(.minutes(2))) struct SignalTests {
+@Suite(.timeLimit(.minutes(15))) struct SignalTests {
     @Test(arguments: [
         ("initialising", SIGTERM), ("initialising", SIGINT), ("accepting", SIGTERM), ("accepting", SIGINT),
     ])
@@ -34,6 +35,50 @@ import Testing
         service.send(SIGTERM)
         // Without the signal it would fail with 69 when the time to connect is over.
         #expect(await service.end() == 0, "\(service.text)")
+    }
+
+    /// While the last request is waited for, the admin port is open, and says that no more should come.
+    @Test func serviceThatStopsIsNotReady() async throws {
+        let database = try await TestDatabase.make()
+        _ = try await database.scope()
+        let service = try RunningProgram.start([
+            "serve", "--insecure-no-auth", "--database-url", database.connectionString, "--unsafe-durability",
+            "--port", "0", "--admin-port", "0", "--request-timeout", "PT30S",
+        ])
+        let admin = try #require(await service.line(with: "admin port"), "\(service.text)")
+        // Which of the two ports is open first, nobody knows.
+        if !service.text.contains("accepting requests") { _ = await service.line(with: "accepting requests") }
+        let ports = service.text.matches(of: /127\.0\.0\.1:(\d+)/).map { String($0.1) }
+        let adminPort = try #require(admin.firstMatch(of: /127\.0\.0\.1:(\d+)/)).1
+        let port = try #require(ports.first { $0 != adminPort })
+        #expect(try await Self.status("\(adminPort)/readyz") == "200")
+        let holder = try await HeldTransaction("LOCK TABLE activities", in: database)
+        let lookup = Task {
+            try await Self.status("\(port)/v1/apps/com.example.food/sandbox/aliases/orderId/1/activities")
+        }
+        let isWaiting: SQL = "SELECT count(*) FROM pg_locks WHERE relation = 'activities'::regclass AND NOT granted"
+        var waiting = 0
+        while waiting == 0 {
+            waiting = try await database.pool.withSession { try $0.execute(isWaiting)[0].column(0, as: Int.self) }
+        }
+        // Until the signal has come it is ready; at last nobody answers. One process asks all the time, for this one may
+        // have other tests to run while the ten seconds pass.
+        let ask = "curl -s -o /dev/null -w '%{http_code}\\n' http://127.0.0.1:\(adminPort)"
+        let watch = "echo asks; while s=$(\(ask)/readyz); [ $s = 200 ]; do :; done; echo $s; \(ask)/livez"
+        let watcher = try RunningProgram.start(URL(fileURLWithPath: "/bin/bash"), ["-c", watch])
+        _ = await watcher.line(with: "asks")
+        service.send(SIGTERM)
+        #expect(await watcher.end() == 0)
+        #expect(watcher.text == "asks\n503\n200")
+        try await holder.release()
+        #expect(try await lookup.value == "200")
+        #expect(await service.end() == 0, "\(service.text)")
+    }
+
+    /// The status of a GET, as curl tells it; 000 without an answer.
+    private static func status(_ place: String) async throws -> String {
+        let flags = ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "http://127.0.0.1:\(place)"]
+        return try await Program.run(URL(fileURLWithPath: "/usr/bin/env"), flags, [:]).results
     }
 
     @Test(arguments: [("Starting a service", SIGTERM), ("Starting a service", SIGINT), ("1.", SIGTERM), ("5.", SIGINT)])

@@ -7,7 +7,7 @@ import Testing
 
 @testable import RegistryServer
 
-@Suite(.timeLimit(.minutes(1))) struct ActivityCallTests {
+@Suite(.timeLimit(.minutes(15))) struct ActivityCallTests {
     @Test func registersRotatesAndRefreshes() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let first = try await server.call(

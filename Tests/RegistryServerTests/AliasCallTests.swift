@@ -6,7 +6,7 @@ import Testing
 
 @testable import RegistryServer
 
-@Suite(.timeLimit(.minutes(3))) struct AliasCallTests {
+@Suite(.timeLimit(.minutes(15))) struct AliasCallTests {
     private static let path = "…/aliases/liveactivityId/order-42/activities"
 
     @Test func pagesHoldEachActivityOnce() async throws {

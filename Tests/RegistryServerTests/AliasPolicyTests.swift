@@ -6,7 +6,7 @@ import Testing
 
 @testable import RegistryServer
 
-@Suite(.timeLimit(.minutes(1))) struct AliasPolicyTests {
+@Suite(.timeLimit(.minutes(15))) struct AliasPolicyTests {
     private static let key = Principal(role: .client, who: "prc_1")
     private static let user = Principal(role: .client, who: "u-1", subject: "u-1")
     private static let backends = [Role.sender, .admin, .root].map { Principal(role: $0, who: "k") }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import RegistryServer
 
-@Suite(.timeLimit(.minutes(1))) struct AppCallTests {
+@Suite(.timeLimit(.minutes(15))) struct AppCallTests {
     @Test func aLife() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let path = "/v1/apps/com.example.taxi"

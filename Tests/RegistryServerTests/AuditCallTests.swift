@@ -8,7 +8,7 @@ import Testing
 @testable import RegistryServer
 
 /// The audit over HTTP: pages, cursors, masked tokens for everyone.
-@Suite(.timeLimit(.minutes(2))) struct AuditCallTests {
+@Suite(.timeLimit(.minutes(15))) struct AuditCallTests {
     private static let alias = "kind=liveactivityId&value=order-42"
 
     @Test func explainsPurgesAndTellsWhoDidWhat() async throws {

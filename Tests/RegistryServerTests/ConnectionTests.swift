@@ -8,7 +8,7 @@ import Testing
 @testable import RegistryServer
 
 /// What a connection may do, and how it ends when it does something else.
-@Suite(.timeLimit(.minutes(1))) struct ConnectionTests {
+@Suite(.timeLimit(.minutes(15))) struct ConnectionTests {
     private static let path = "/v1/apps/com.example.food/sandbox/activities/a-1"
 
     private static func run(

@@ -10,7 +10,7 @@ import Testing
 @testable import RegistryServer
 
 /// Hot calls are answered in the connection's pipeline, as the usual way would answer them.
-@Suite(.timeLimit(.minutes(1))) struct DirectCallTests {
+@Suite(.timeLimit(.minutes(15))) struct DirectCallTests {
     private static let path = "/v1/apps/com.example.food/sandbox"
 
     private static func put(_ id: String, _ body: String, type: String = "application/json") -> [String] {

@@ -9,7 +9,7 @@ import Testing
 @testable import RegistryServer
 
 /// The limits of headers, paths, bodies, times and connections, and what browsers are told.
-@Suite(.timeLimit(.minutes(2))) struct EdgeTests {
+@Suite(.timeLimit(.minutes(15))) struct EdgeTests {
     private static let path = "/v1/apps/com.example.food/sandbox/activities/a-1"
 
     private static func run(

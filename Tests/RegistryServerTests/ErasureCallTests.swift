@@ -5,7 +5,7 @@ import Testing
 
 @testable import RegistryServer
 
-@Suite(.timeLimit(.minutes(1))) struct ErasureCallTests {
+@Suite(.timeLimit(.minutes(15))) struct ErasureCallTests {
     @Test func erasesWhatBearsAnAlias() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             for number in 1...2 { try await server.register("a-\(number)", token: number) }

@@ -9,7 +9,7 @@ import Testing
 @testable import RegistryServer
 
 /// What an operator learns of feedback: counts by action and reason, and a notice when a burst guard trips.
-@Suite(.timeLimit(.minutes(1))) struct FeedbackRecorderTests {
+@Suite(.timeLimit(.minutes(15))) struct FeedbackRecorderTests {
     private let metrics = TestMetrics()
     private let clock = ManualClock()
     private let notices = Notices()

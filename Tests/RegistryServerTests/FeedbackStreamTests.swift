@@ -8,7 +8,7 @@ import Testing
 @testable import RegistryServer
 
 /// Reports as NDJSON, in through a real socket and out again.
-@Suite(.timeLimit(.minutes(2))) struct FeedbackStreamTests {
+@Suite(.timeLimit(.minutes(15))) struct FeedbackStreamTests {
     private static let path = "/v1/apps/com.example.food/sandbox/feedback"
     private static let head =
         "POST \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\n"

@@ -7,7 +7,7 @@ import Testing
 @testable import RegistryServer
 
 /// The flows of the four kinds of app that the service grew from, as their developers would play them.
-@Suite(.timeLimit(.minutes(1))) struct FlowTests {
+@Suite(.timeLimit(.minutes(15))) struct FlowTests {
     /// A flash sale: the backend knows a product; a customer reserves, cancels and reserves again.
     @Test func flashSale() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in

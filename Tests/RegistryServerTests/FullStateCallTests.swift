@@ -6,7 +6,7 @@ import Testing
 
 @testable import RegistryServer
 
-@Suite(.timeLimit(.minutes(1))) struct FullStateCallTests {
+@Suite(.timeLimit(.minutes(15))) struct FullStateCallTests {
     private static let path = "…/installations/i-1/activities"
 
     @Test func answersInPlace() async throws {

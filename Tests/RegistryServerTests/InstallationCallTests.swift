@@ -6,7 +6,7 @@ import Testing
 
 @testable import RegistryServer
 
-@Suite(.timeLimit(.minutes(3))) struct InstallationCallTests {
+@Suite(.timeLimit(.minutes(15))) struct InstallationCallTests {
     private static let phone = "…/installations/i-1"
     private static let start = phone + "/start-tokens/Delivery"
     private static let device = phone + "/device-token"

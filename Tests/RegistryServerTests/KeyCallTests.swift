@@ -8,7 +8,7 @@ import Testing
 
 @testable import RegistryServer
 
-@Suite(.timeLimit(.minutes(1))) struct KeyCallTests {
+@Suite(.timeLimit(.minutes(15))) struct KeyCallTests {
     private static let path = "/v1/apps/com.example.food/keys"
 
     @Test func aLife() async throws {

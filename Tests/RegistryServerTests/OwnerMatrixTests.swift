@@ -8,7 +8,7 @@ import Testing
 @testable import RegistryServer
 
 /// Every caller at every call about a record, of every owner, in every app, against one table.
-@Suite(.timeLimit(.minutes(5))) struct OwnerMatrixTests {
+@Suite(.timeLimit(.minutes(15))) struct OwnerMatrixTests {
     /// One record and one call about it.
     private struct Cell {
         let server: LiveServer

@@ -52,7 +52,7 @@ import Testing
 
     private static let scope = Scope(app: sampleApp, environment: .sandbox)
     private static let alias = Alias.sample("orderId", "42")
-    private static let sampleApp = App(
+    static let sampleApp = App(
         number: 1,
         bundleID: try! BundleID("com.example.food"),
         settings: AppSettings(),
@@ -119,7 +119,7 @@ import Testing
     }
 
     /// About the years 1729 to 2273.
-    private static let exactYears =
+    static let exactYears =
         Date(timeIntervalSinceReferenceDate: -8.58e9)...Date(timeIntervalSinceReferenceDate: 8.58e9)
 
     private static let time = Parser(

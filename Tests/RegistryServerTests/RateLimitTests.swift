@@ -6,7 +6,7 @@ import Testing
 
 @testable import RegistryServer
 
-@Suite(.timeLimit(.minutes(1))) struct RateLimitTests {
+@Suite(.timeLimit(.minutes(15))) struct RateLimitTests {
     private static let forwarded = HTTPField.Name("X-Forwarded-For")!
     private static let rate = HTTPField.Name("RateLimit")!
     private static let policy = HTTPField.Name("RateLimit-Policy")!

@@ -39,7 +39,7 @@ import Testing
     @Test(arguments: [
         "/", "/v1", "/v2/apps", "/v1/apps/", "/v1/apps//sandbox/activities", "/livez/", "//livez", "/LIVEZ",
         "/v1/apps/a/sandbox", "/v1/apps/a/sandbox/activities/", "/v1/apps/a/sandbox/activities/x/y",
-        "/v1/apps/a/sandbox/aliases/k//activities", "/metrics", "/docs", "/console", "/v1/apps/a/keys/",
+        "/v1/apps/a/sandbox/aliases/k//activities", "/docs", "/console", "/v1/apps/a/keys/",
         "/v1/apps/a/sandbox/reports", "/v1/apps/a%2Fsandbox/activities",
     ])
     func knowsNothingElse(_ path: String) {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import RegistryServer
 
-@Suite(.timeLimit(.minutes(1))) struct ServiceCallTests {
+@Suite(.timeLimit(.minutes(15))) struct ServiceCallTests {
     @Test func healthAndDescription() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             #expect(try await server.call(.get, "/livez").json == ["status": "ok"])

@@ -10,7 +10,7 @@ import Testing
 @testable import RegistryServer
 
 /// Streams that do not come to their end. That of a whole one is in `AliasCallTests`.
-@Suite(.timeLimit(.minutes(1))) struct StreamTests {
+@Suite(.timeLimit(.minutes(15))) struct StreamTests {
     /// A page so large that it fits no socket's buffers; the next one cannot be read, for there is no Postgres.
     private static func stream(pageOf count: Int) throws -> ActivityStream {
         let pool = PostgresPool(

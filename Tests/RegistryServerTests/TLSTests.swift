@@ -15,7 +15,7 @@ import Testing
 @testable import RegistryServer
 
 /// TLS and HTTP/2 on the service itself, over real sockets.
-@Suite(.timeLimit(.minutes(2))) struct TLSTests {
+@Suite(.timeLimit(.minutes(15))) struct TLSTests {
     /// A directory with a certificate and its key, made by openssl.
     private struct Files {
         let directory = "/tmp/pushreg-tls-\(UUID().uuidString.prefix(8))"

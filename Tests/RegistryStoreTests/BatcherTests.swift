@@ -5,7 +5,7 @@ import Testing
 @testable import RegistryStore
 
 /// Requests that come while others are under way share the next batch, and no fault of one is another's.
-@Suite(.timeLimit(.minutes(1))) struct BatcherTests {
+@Suite(.timeLimit(.minutes(15))) struct BatcherTests {
     /// Doubles numbers; negative ones are faults. The first batch waits until it is let go.
     private final class Doubler: Sendable {
         let batches = Mutex<[[Int]]>([])

@@ -92,7 +92,7 @@ import Testing
     }
 
     /// Many reporters at once: never more than the share, whatever the interleaving.
-    @Test(.timeLimit(.minutes(2))) func stormOfReportersTripsOnce() async throws {
+    @Test(.timeLimit(.minutes(15))) func stormOfReportersTripsOnce() async throws {
         let activity = try await TestActivity.make()
         try await Self.register(100, in: activity)
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -150,7 +150,7 @@ import Testing
     }
 
     /// Requests of the one who is erased go on while it is erased: nothing of before stays.
-    @Test(.timeLimit(.minutes(2))) func erasureWinsAgainstRequestsUnderWay() async throws {
+    @Test(.timeLimit(.minutes(15))) func erasureWinsAgainstRequestsUnderWay() async throws {
         let activity = try await TestActivity.make("erased-activity")
         let (registry, scope) = (activity.database.registry, activity.scope)
         for round in 0..<20 {

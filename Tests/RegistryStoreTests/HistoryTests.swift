@@ -27,6 +27,7 @@ import Testing
             for try await found in group { differences += found }
         }
         #expect(differences == 0)
+        #expect(try await database.wronglyTrusted() == 0)
     }
 
     /// Plays one history from several tasks at once; tells how many activities differ from the model.

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Section 5 for installations: who may change what is of them, and who takes them over.
-@Suite(.timeLimit(.minutes(3))) struct InstallationOwnerTests {
+@Suite(.timeLimit(.minutes(15))) struct InstallationOwnerTests {
     private let t0 = Date.minutesAgo(60)
     private let alias = Alias.sample("userId", "u-1")
 

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Section 5: whose a record is, and who may change it.
-@Suite(.timeLimit(.minutes(5))) struct OwnershipTests {
+@Suite(.timeLimit(.minutes(15))) struct OwnershipTests {
     private static let (phone, tablet) = (InstallationHash.sample(1), InstallationHash.sample(2))
     private static let t0 = Date.minutesAgo(60)
 

@@ -61,6 +61,7 @@ import Testing
         #expect(watch.doubles == 0)
         #expect(watch.looks > 0)
         #expect(try await activity.database.count("SELECT count(*) FROM current_activities") <= 3)
+        #expect(try await activity.database.wronglyTrusted() == 0)
     }
 
     @Test(.timeLimit(.minutes(15)))
@@ -114,6 +115,31 @@ import Testing
                 _ = try await activity.database.registry.register(registration, as: id, in: activity.scope, by: "test")
             }
         }
+        #expect(try await activity.database.wronglyTrusted() == 0)
+    }
+
+    /// A 410 meets the first registration of its value, which nothing tells of yet: neither finds a row to lock.
+    @Test(.timeLimit(.minutes(15)))
+    func deathAgainstTheFirstRegistration() async throws {
+        let activity = try await TestActivity.make()
+        let registries = [activity.database.registry, activity.database.anotherRegistry()]
+        let (scope, time) = (activity.scope, date(0))
+        try await race { task, round in
+            let number = round * Self.tasks + task / 2
+            if task.isMultiple(of: 2) {
+                let registration = ActivityRegistration.sample(token: .sample(number), observedAt: time)
+                _ = try await registries[0].register(registration, as: .sample("a\(number)"), in: scope, by: "test")
+            } else {
+                let report = FeedbackReport(
+                    token: .sample(number),
+                    status: 410,
+                    timestamp: time.addingTimeInterval(1)
+                )
+                _ = try await registries[1].apply([report], in: scope, by: "test")
+            }
+        }
+        #expect(try await activity.database.count("SELECT count(*) FROM activities") == Self.rounds * Self.tasks / 2)
+        #expect(try await activity.database.count("SELECT count(*) FROM current_activities") == 0)
     }
 
     @Test(.timeLimit(.minutes(15)))
@@ -226,6 +252,18 @@ private final class DoubleHandout: Sendable {
 }
 
 extension TestDatabase {
+    /// How many activities' tokens are handed out without a look at their values, whose rows say no.
+    func wronglyTrusted() async throws -> Int {
+        try await count(
+            """
+            SELECT count(*) FROM activities a LEFT JOIN token_values t USING (app_number, environment, token_digest)
+            WHERE NOT a.token_is_doubted AND a.token IS NOT NULL AND a.expires_at > now()
+                AND (t.activity_id IS DISTINCT FROM a.activity_id OR t.installation_hash IS NOT NULL
+                    OR a.token_claimed_at <= greatest(t.dead_at, t.quarantined_at))
+            """
+        )
+    }
+
     func count(_ sql: SQL) async throws -> Int {
         try await pool.withSession { try $0.execute(sql)[0].column(0, as: Int.self) }
     }

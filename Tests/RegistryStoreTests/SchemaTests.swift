@@ -46,7 +46,13 @@ import Testing
 
     @Test func readinessTellsTheVersions() async throws {
         let database = try await TestDatabase.make()
-        #expect(try await database.registry.checkReadiness().schemaVersion == SchemaMigrator.currentVersion)
+        let current = SchemaMigrator.currentVersion
+        #expect(try await database.registry.checkReadiness().schemaVersion == current)
+        // A newer one, whose migration came before this instance's successor.
+        try await database.run("INSERT INTO schema_migrations (version, name, checksum) VALUES (99, 'later', 'x')")
+        #expect(try await database.registry.checkReadiness().schemaVersion == 99)
+        try await database.run("DELETE FROM schema_migrations WHERE version IN (99, \(current))")
+        await #expect(throws: Problem.self) { try await database.registry.checkReadiness() }
     }
 
     @Test func appSettingsKeepWhatIsLeftOut() async throws {

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Tokens that look dead, and their purge.
-@Suite(.timeLimit(.minutes(3))) struct StaleTests {
+@Suite(.timeLimit(.minutes(15))) struct StaleTests {
     private let device = TestInstallation.device
 
     /// An activity and an installation with two tokens, all confirmed just now.

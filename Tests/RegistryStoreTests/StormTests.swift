@@ -30,7 +30,7 @@ import Testing
     }
 
     /// The storm is over after fewer than the guard's share: what is out comes back by one call.
-    @Test(.timeLimit(.minutes(5))) func whatAShortStormTookIsReleasedByOneCall() async throws {
+    @Test(.timeLimit(.minutes(15))) func whatAShortStormTookIsReleasedByOneCall() async throws {
         let activity = try await TestActivity.make()
         try await activity.fill(Self.count)
         #expect(try await Self.report(1...Self.share, in: activity) == [.quarantined])
@@ -41,7 +41,7 @@ import Testing
     }
 
     /// Or nobody calls, and the apps confirm their tokens as they do at each launch.
-    @Test(.timeLimit(.minutes(5))) func clientsConfirmationsReleaseIt() async throws {
+    @Test(.timeLimit(.minutes(15))) func clientsConfirmationsReleaseIt() async throws {
         let activity = try await TestActivity.make()
         try await activity.fill(Self.count)
         #expect(try await Self.report(1...Self.share, in: activity) == [.quarantined])

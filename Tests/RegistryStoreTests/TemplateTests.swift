@@ -69,7 +69,7 @@ import Testing
         #expect(Set(outlines.map(\.path)) == ["resolve", "resolve-many", "register"])
         let page = try #require(outlines.first { $0.path == "resolve" })
         #expect(page.parameters.map(\.name) == ["app", "environment", "kind", "value", "after", "limit"])
-        let merge = try #require(outlines.first { $0.path == "register" })
-        #expect(Set(merge.parameters.map(\.name)).isSuperset(of: ["app", "activityIds", "tokens", "aliases"]))
+        let named = Set(outlines.filter { $0.path == "register" }.flatMap { $0.parameters.map(\.name) })
+        #expect(named.isSuperset(of: ["app", "activityIds", "tokens", "aliases", "callers"]))
     }
 }

@@ -1,5 +1,5 @@
--- Every primary key and unique constraint begins with the app's number, and every hot statement names it: the same
--- schema runs on one Postgres and, distributed by app_number, on Citus. Text keys are compared byte by byte.
+-- Every primary key and unique constraint has the app's number, and every hot statement names it: the same schema runs
+-- on one Postgres and, distributed by app_number, on Citus. Text keys are compared byte by byte.
 
 CREATE TYPE apns_environment AS ENUM ('sandbox', 'production');
 
@@ -9,7 +9,7 @@ CREATE TYPE end_reason AS ENUM ('ended', 'dismissed');
 -- the retired token and the audit event of exactly that request.
 CREATE TYPE activity_outcome AS ENUM (
     'observed', 'registered', 'rotated', 'refreshed', 'reactivated', 'superseded', 'expired', 'dismissed', 'ended',
-    'refused'
+    'refused', 'doubted'
 );
 
 -- What a sender's report did to a token value: whether it is no longer handed out since.
@@ -82,6 +82,10 @@ CREATE TABLE activities (
     -- receipt. And what it was before the last request, null where that brought another token.
     token_claimed_at timestamptz,
     previous_claimed_at timestamptz,
+    -- Something may keep the token from senders: another owner of its value, another kind, a death, a quarantine; the
+    -- value's row decides. Whoever writes such a thing there sets this in the same transaction, so while it is false the
+    -- value's row need not be looked at, which is a third of a resolve's work. Only another token clears it.
+    token_is_doubted boolean NOT NULL DEFAULT false,
     -- The greatest observedAt of all, full states included: it is dismissed while this is before its installation's
     -- full_state_at.
     last_observed_at timestamptz,
@@ -197,6 +201,8 @@ CREATE TABLE token_values (
     delivered_at timestamptz,
     -- What the last report did, for the statements that follow it in its transaction.
     effect token_effect NOT NULL DEFAULT 'none',
+    -- The last receipt of anything about it, for the sweep, while no activity has claimed it. It stands still from then
+    -- on: it is indexed, and registrations and feedback then change no index.
     touched_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     CONSTRAINT token_values_pkey PRIMARY KEY (token_digest, app_number, environment),
     CONSTRAINT token_values_digest_is_sha256 CHECK (octet_length(token_digest) = 32),
@@ -477,22 +483,25 @@ SELECT
     a.frequent_pushes_enabled, a.started_at, a.token_observed_at AS observed_at, a.confirmed_at, a.expires_at,
     a.revision
 FROM activities a
--- One owner per token value.
-JOIN token_values t
-    ON t.app_number = a.app_number AND t.environment = a.environment AND t.token_digest = a.token_digest
-    AND t.activity_id = a.activity_id
 -- Not missing from its installation's full state.
 LEFT JOIN installations i
     ON i.app_number = a.app_number AND i.environment = a.environment AND i.installation_hash = a.installation_hash
-WHERE a.ended_at IS NULL
+WHERE a.token IS NOT NULL
+    AND a.ended_at IS NULL
     AND a.expires_at > now()
     AND (i.full_state_at IS NULL OR a.last_observed_at >= i.full_state_at)
     -- Started after its installation logged out, or it ended with that.
     AND (i.removed_at IS NULL OR a.started_at > i.removed_at)
-    -- Kinds are kept apart.
-    AND t.installation_hash IS NULL
-    -- Claimed later than APNs said it dead, and than it was quarantined.
-    AND a.token_claimed_at > greatest(t.dead_at, t.quarantined_at, '-infinity');
+    AND (NOT a.token_is_doubted OR EXISTS (
+        SELECT FROM token_values t
+        WHERE t.app_number = a.app_number AND t.environment = a.environment AND t.token_digest = a.token_digest
+            -- One owner per token value.
+            AND t.activity_id = a.activity_id
+            -- Kinds are kept apart.
+            AND t.installation_hash IS NULL
+            -- Claimed later than APNs said it dead, and than it was quarantined.
+            AND a.token_claimed_at > greatest(t.dead_at, t.quarantined_at, '-infinity')
+    ));
 
 -- The same for push-to-start tokens; several installations and types may have one value.
 CREATE VIEW current_start_tokens AS
@@ -524,14 +533,25 @@ WHERE d.observed_at > greatest(d.deleted_at, i.removed_at, '-infinity')
 
 -- Whatever is current with a token value apart from what APNs said of it: what feedback acts on.
 CREATE VIEW token_holders AS
-SELECT
-    a.app_number, a.environment, a.token_digest, 'update'::text COLLATE "C" AS kind,
-    a.token_claimed_at AS claimed_at, a.activity_id,
-    a.installation_hash, a.subject, a.aliases
-FROM token_values t
-JOIN activities a ON a.app_number = t.app_number AND a.environment = t.environment AND a.activity_id = t.activity_id
-    AND a.token_digest = t.token_digest
-WHERE a.ended_at IS NULL AND a.expires_at > now() AND t.installation_hash IS NULL
+SELECT t.app_number, t.environment, t.token_digest, h.kind, h.claimed_at, h.activity_id, h.installation_hash, h.subject,
+    h.aliases
+FROM token_values t CROSS JOIN LATERAL (
+    SELECT
+        'update'::text COLLATE "C" AS kind, a.token_claimed_at AS claimed_at, a.activity_id, a.installation_hash,
+        a.subject, a.aliases
+    FROM activities a
+    WHERE a.app_number = t.app_number AND a.environment = t.environment AND a.activity_id = t.activity_id
+        AND a.token_digest = t.token_digest AND a.ended_at IS NULL AND a.expires_at > now()
+        AND t.installation_hash IS NULL
+    UNION ALL
+    SELECT d.kind, d.claimed_at, NULL::text COLLATE "C", d.installation_hash, NULL::text, NULL::jsonb
+    FROM device_tokens d
+    LEFT JOIN installations i ON i.app_number = d.app_number AND i.environment = d.environment
+        AND i.installation_hash = d.installation_hash
+    WHERE d.app_number = t.app_number AND d.environment = t.environment
+        AND d.installation_hash = t.installation_hash AND d.kind = t.installation_kind AND d.token_digest = t.token_digest
+        AND d.observed_at > greatest(d.deleted_at, i.removed_at, '-infinity')
+) AS h
 UNION ALL
 SELECT
     s.app_number, s.environment, s.token_digest, 'start'::text COLLATE "C", s.claimed_at, NULL::text COLLATE "C",
@@ -541,14 +561,4 @@ LEFT JOIN token_values t
     ON t.app_number = s.app_number AND t.environment = s.environment AND t.token_digest = s.token_digest
 LEFT JOIN installations i
     ON i.app_number = s.app_number AND i.environment = s.environment AND i.installation_hash = s.installation_hash
-WHERE s.observed_at > greatest(s.deleted_at, i.removed_at, '-infinity') AND t.installation_hash IS NULL
-UNION ALL
-SELECT
-    d.app_number, d.environment, d.token_digest, d.kind, d.claimed_at, NULL::text COLLATE "C", d.installation_hash,
-    NULL::text, NULL::jsonb
-FROM token_values t
-JOIN device_tokens d ON d.app_number = t.app_number AND d.environment = t.environment
-    AND d.installation_hash = t.installation_hash AND d.kind = t.installation_kind AND d.token_digest = t.token_digest
-LEFT JOIN installations i
-    ON i.app_number = d.app_number AND i.environment = d.environment AND i.installation_hash = d.installation_hash
-WHERE d.observed_at > greatest(d.deleted_at, i.removed_at, '-infinity');
+WHERE s.observed_at > greatest(s.deleted_at, i.removed_at, '-infinity') AND t.installation_hash IS NULL;

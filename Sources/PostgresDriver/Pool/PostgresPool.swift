@@ -50,6 +50,9 @@ public final class PostgresPool: Sendable {
     /// How long a caller waits for queueing, statements and retries together, unless he says otherwise.
     public var requestTimeout: Duration { configuration.requestTimeout }
 
+    /// How many connections are open at most.
+    public var maximumConnections: Int { max(1, configuration.maximumConnections) }
+
     /// The pool's counts.
     public var statistics: Statistics {
         state.withLock {

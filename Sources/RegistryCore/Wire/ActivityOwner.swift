@@ -5,4 +5,9 @@ public enum ActivityOwner: Sendable, Hashable {
     case subject(String)
     /// Sender and admin keys without an installation: the app itself.
     case app
+
+    /// An installation goes before a signed-in user, and he before the app.
+    public init(installation: InstallationHash?, subject: String?) {
+        self = installation.map { .installation($0) } ?? subject.map { .subject($0) } ?? .app
+    }
 }

@@ -14,7 +14,7 @@ import RegistryCore
 /// | `appChanges` | admin, root | changing them |
 /// | `keyCalls` | admin, root | an app's API keys |
 /// | `rootCalls` | root | deleting apps; making them too, since only root belongs to no app |
-/// | `operatorReads` | auditor, admin, root | the checks behind `/readyz` |
+/// | `operatorReads` | auditor, admin, root | metrics, and the checks behind `/readyz` |
 struct Access: Sendable, Hashable {
     /// Nil for everyone.
     let roles: Set<Role>?

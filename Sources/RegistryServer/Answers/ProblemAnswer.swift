@@ -6,8 +6,8 @@ import RegistryCore
 
 extension Answer {
     /// The answer to a request that failed: what the caller may know of it, in the format of RFC 9457.
-    init(_ error: any Error, requestID: String, logger: Logger) {
-        self.init(Problem(error, logger: logger), requestID: requestID)
+    init(_ error: any Error, requestID: String, logger: @autoclosure () -> Logger) {
+        self.init(Problem(error, logger: logger()), requestID: requestID)
         addFields(of: error)
     }
 
@@ -31,7 +31,7 @@ extension Answer {
 
 extension Problem {
     /// What is told of any error; what the caller has no part in is logged, and told as `internal-error`.
-    init(_ error: any Error, logger: Logger) {
+    init(_ error: any Error, logger: @autoclosure () -> Logger) {
         switch error {
         case let problem as Problem: self = problem
         case let faults as JSONFaults: self.init(faults: faults.faults)
@@ -41,7 +41,7 @@ extension Problem {
         case is CancellationError:
             self.init(.unavailable, "The service is stopping. Send the same request again.")
         default:
-            logger.error("A request failed: \(error)")
+            logger().error("A request failed: \(error)")
             self.init(.internalError, "The service failed. Its log has more under this requestId.")
         }
     }

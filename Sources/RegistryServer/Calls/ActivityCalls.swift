@@ -17,6 +17,7 @@ extension ScopedCall {
         return DeferredAnswer { executor, complete in
             registry.register(registration, as: checkedID, in: scope, by: who, claimant: claimant, on: executor) {
                 result in
+                registrations.count(result.map(\.outcome), of: .update)
                 complete { result.map(Answer.registration).mapError(\.self) }
             }
         }
@@ -34,7 +35,7 @@ extension ScopedCall {
         try checkAliases((try? Alias(kind: Alias.liveActivityKind, value: alias)).flatMap { try? AliasSet([$0]) })
         let claimant = try findClaimant(registration.installation)
         let owner = findOwner(registration.installation)
-        return .registration(
+        let answer = try await registrations.counting(.update, \.outcome) {
             try await registry.register(
                 registration,
                 alias: alias,
@@ -43,7 +44,8 @@ extension ScopedCall {
                 by: who,
                 claimant: claimant
             )
-        )
+        }
+        return .registration(answer)
     }
 
     /// `GET …/activities/{activityId}`: all that a sender needs to push to it.
@@ -123,8 +125,7 @@ extension ScopedCall {
     /// Whose activity it is that has only an alias. The app itself is its owner for backends alone: a client that names
     /// nobody was refused before.
     private func findOwner(_ installation: InstallationHash?) -> ActivityOwner {
-        if let installation { return .installation(installation) }
-        return call.principal.subject.map { .subject($0) } ?? .app
+        ActivityOwner(installation: installation, subject: call.principal.subject)
     }
 }
 

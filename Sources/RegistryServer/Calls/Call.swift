@@ -15,6 +15,8 @@ struct Call: Sendable {
     /// The body that the call reads itself, where it came as NDJSON and the route takes that.
     var lines: BodyLines?
     let feedback: FeedbackRecorder
+    let metrics: ServiceMetrics
+    let shutdownNotice: ShutdownNotice
 
     var apps: AppDirectory { access.apps }
 
@@ -34,5 +36,6 @@ struct ScopedCall: Sendable {
     let scope: Scope
 
     var registry: Registry { call.registry }
+    var registrations: RegistrationMeters { call.metrics.registrations }
     var who: String { call.principal.who }
 }

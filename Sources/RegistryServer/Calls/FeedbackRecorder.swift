@@ -14,7 +14,7 @@ final class FeedbackRecorder: Sendable {
     /// Guards of many apps may trip by turns; the metric counts them all.
     private static let noticeInterval = Duration.seconds(60)
 
-    init(clock: ServiceClock, logger: Logger, metrics: any MetricsFactory = MetricsSystem.factory) {
+    init(clock: ServiceClock, logger: Logger, metrics: any MetricsFactory) {
         self.clock = clock
         self.logger = logger
         self.metrics = metrics
@@ -27,11 +27,11 @@ final class FeedbackRecorder: Sendable {
             counts[FeedbackLabels(result.action, report.reason), default: 0] += 1
         }
         for (labels, count) in counts {
-            Counter(label: "pushreg_feedback_total", dimensions: labels.dimensions, factory: metrics)
+            Counter(label: Metric.feedback.rawValue, dimensions: labels.dimensions, factory: metrics)
                 .increment(by: count)
         }
         guard !outcome.trippedKinds.isEmpty else { return }
-        Counter(label: "pushreg_quarantine_guard_trips_total", factory: metrics)
+        Counter(label: Metric.guardTrips.rawValue, factory: metrics)
             .increment(by: outcome.trippedKinds.count)
         note(outcome.trippedKinds, scope)
     }

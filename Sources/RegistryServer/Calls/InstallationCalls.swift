@@ -14,6 +14,7 @@ extension ScopedCall {
         let permitted = state.readable.permitted(by: self)
         let claimant = try findClaimant(hash)
         let answer = try await registry.apply(permitted, of: hash, in: scope, by: who, claimant: claimant)
+        for item in answer.results { registrations.count(item.result, of: .update) }
         return .json { json in
             json.member("results", state.results(answer))
             json.member("ended", answer.ended.map(\.rawValue))

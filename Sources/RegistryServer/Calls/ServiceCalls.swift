@@ -17,9 +17,13 @@ extension Answer {
 
 extension Call {
     /// `GET /readyz`: whether the service can do its work now; with `?verbose` how that was found.
-    func readiness() async throws -> Answer {
+    ///
+    /// - Parameter isOpen: whether everyone may ask how.
+    /// - Throws: `unavailable` when Postgres takes no writes, and once the service was told to stop.
+    func readiness(isOpen: Bool = false) async throws -> Answer {
         let isVerbose = !query["verbose"].isEmpty
-        if isVerbose { try Access.operatorReads.check(await access.authenticator.principal(for: fields)) }
+        if isVerbose, !isOpen { try Access.operatorReads.check(await access.authenticator.principal(for: fields)) }
+        guard !shutdownNotice.isGiven else { throw Problem(.unavailable, "The service is stopping.") }
         let readiness = try await registry.checkReadiness()
         return .json { json in
             json.member("status", "ok")

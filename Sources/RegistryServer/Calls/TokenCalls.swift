@@ -13,7 +13,9 @@ extension ScopedCall {
         parameters.add(json.faults)
         let (value, place, hash) = try parameters.checked(registration, slot, installation)
         let claimant = try findClaimant(hash)
-        let answer = try await registry.register(value, in: place, of: hash, in: scope, by: who, claimant: claimant)
+        let answer = try await registrations.counting(kind, \.outcome) {
+            try await registry.register(value, in: place, of: hash, in: scope, by: who, claimant: claimant)
+        }
         return .json(answer.outcome == .registered ? .created : .ok, answer)
     }
 

@@ -10,6 +10,7 @@ struct Console: Sendable {
     let version: String
     let startedAt = Date()
     let sweeps: SweepJournal
+    let sweepInterval: Duration
     let recent = RecentCounts()
     private let servesTLS: Bool
     private let addresses: ClientAddress
@@ -22,6 +23,7 @@ struct Console: Sendable {
         servesTLS = configuration.tls != nil
         addresses = ClientAddress(trustedProxies: configuration.trustedProxies)
         self.sweeps = sweeps
+        sweepInterval = configuration.sweepInterval
     }
 
     /// Whether the browser speaks TLS, to us or to a proxy of ours.

@@ -77,7 +77,9 @@ extension RegistryResponder {
     ) {
         let request = AnsweredRequest(
             method: direct.head.method,
+            fields: direct.head.headerFields,
             located: direct.located,
+            meters: direct.located.match.route.meters,
             requestID: RequestID.choose(direct.head.headerFields[RequestID.field]),
             start: direct.start
         )

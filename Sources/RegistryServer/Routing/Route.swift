@@ -39,6 +39,8 @@ struct Route: Sendable {
     let access: Access
     let body: Body
     let action: Action
+    /// Counts the route's requests, in a service that runs.
+    var meters: RouteMeters?
 
     /// A call that is not about one app, or that need not find it.
     static func plain(

@@ -33,6 +33,7 @@ final class Batcher<Request: Sendable, Answer: Sendable>: Sendable {
     private let largestBatch: Int
     private let capacity: Int
     private let patience: Duration
+    private let measures: StoreMeasures.Batches?
     private let select: Select
     private let perform: Perform
     private let state = Mutex(State())
@@ -42,11 +43,13 @@ final class Batcher<Request: Sendable, Answer: Sendable>: Sendable {
     ///   - largestBatch: how many requests a batch has at most.
     ///   - capacity: how many requests may wait; more are refused at once with 503, before all become slow.
     ///   - patience: how long a request may wait for its batch to begin.
+    ///   - measures: told the size of each batch, and how long its first request waited.
     init(
         lanes: Int,
         largestBatch: Int,
         capacity: Int,
         patience: Duration,
+        measures: StoreMeasures.Batches? = nil,
         select: @escaping Select,
         perform: @escaping Perform
     ) {
@@ -54,6 +57,7 @@ final class Batcher<Request: Sendable, Answer: Sendable>: Sendable {
         self.largestBatch = largestBatch
         self.capacity = capacity
         self.patience = patience
+        self.measures = measures
         self.select = select
         self.perform = perform
     }
@@ -114,6 +118,12 @@ final class Batcher<Request: Sendable, Answer: Sendable>: Sendable {
 
     /// The next batch; nil, and the lane is free for others, when nobody waits.
     fileprivate func nextBatch() -> [Waiting]? {
+        guard let batch = takeBatch() else { return nil }
+        measures?.record(size: batch.count, wait: patience - (batch[0].deadline - .now))
+        return batch
+    }
+
+    private func takeBatch() -> [Waiting]? {
         state.withLock { state in
             guard !state.queue.isEmpty else {
                 state.busyLanes -= 1

@@ -74,6 +74,7 @@ enum ActivityMerge {
         THEN greatest(stored.token_claimed_at, excluded.token_claimed_at) \
         WHEN \(wins) THEN excluded.token_claimed_at ELSE stored.token_claimed_at END, \
         previous_claimed_at = CASE WHEN excluded.token_digest = stored.token_digest THEN stored.token_claimed_at END, \
+        token_is_doubted = stored.token_is_doubted AND NOT coalesce(\(differs) AND \(wins), false), \
         last_observed_at = greatest(stored.last_observed_at, excluded.last_observed_at), \
         started_at = least(stored.started_at, excluded.started_at), \
         expires_at = least(stored.started_at, excluded.started_at) + stored.lifetime, \

@@ -11,20 +11,11 @@ struct AliasIdentityStatements {
     private var app: Int64 { scope.app.number }
     private var environment: String { scope.environment.rawValue }
 
-    /// How the owner is stored.
-    private var ownerText: String {
-        switch owner {
-        case .installation(let hash): "installation:\(hash)"
-        case .subject(let subject): "subject:\(subject)"
-        case .app: "app"
-        }
-    }
-
     /// The rows of the identity in the table called `row`.
     private func identity(_ row: String) -> SQL {
         """
         \(unescaped: row).app_number = \(app) AND \(unescaped: row).environment = \(environment)::apns_environment
-        AND \(unescaped: row).alias = \(alias) AND \(unescaped: row).owner = \(ownerText)
+        AND \(unescaped: row).alias = \(alias) AND \(unescaped: row).owner = \(owner.stored)
         """
     }
 
@@ -32,7 +23,7 @@ struct AliasIdentityStatements {
     func lock(observedAt: Date?) -> SQL {
         """
         INSERT INTO alias_identities AS stored (app_number, environment, alias, owner)
-        SELECT app.app_number, \(environment)::apns_environment, \(alias), \(ownerText)
+        SELECT app.app_number, \(environment)::apns_environment, \(alias), \(owner.stored)
         FROM apps app
         WHERE app.app_number = \(app) AND coalesce(\(observedAt) <= now() + interval '5 minutes', true)
             AND NOT \(sql: isErased(observedAt))
@@ -43,7 +34,7 @@ struct AliasIdentityStatements {
 
     /// The alias or its owner was erased after the request was observed.
     private func isErased(_ observedAt: Date?) -> SQL {
-        let names = ["alias:\(Alias.liveActivityKind):\(alias)", ownerText]
+        let names = ["alias:\(Alias.liveActivityKind):\(alias)", owner.stored]
         return ErasureStatements.isErased(names, observedAt: observedAt, in: scope)
     }
 
@@ -83,7 +74,7 @@ struct AliasIdentityStatements {
         INSERT INTO alias_registrations AS stored (
             app_number, environment, alias, owner, observed_at, token_digest, activity_id, token, facts
         )
-        SELECT \(app), \(environment)::apns_environment, \(alias), \(ownerText), \(observedAt),
+        SELECT \(app), \(environment)::apns_environment, \(alias), \(owner.stored), \(observedAt),
             sha256(\(registration.token?.bytes)), \(id), \(registration.token?.bytes), \(JSONB(registration.facts))
         ON CONFLICT (app_number, environment, alias, owner, observed_at, token_digest) DO UPDATE SET
             activity_id = excluded.activity_id, facts = greatest(stored.facts, excluded.facts)
@@ -129,11 +120,7 @@ extension ActivityRegistration {
             json.member("subject", ifPresent: subject)
             json.member("attributesType", ifPresent: attributesType?.rawValue)
             json.member("frequentPushesEnabled", ifPresent: frequentPushesEnabled)
-            for (name, canonical) in [("aliases", aliases?.canonicalJSON), ("metadata", metadata?.canonicalJSON)] {
-                guard let canonical else { continue }
-                json.key(name)
-                json.raw(canonical)
-            }
+            json.members(aliases, metadata)
         }
         return json.bytes
     }

@@ -188,8 +188,8 @@ struct ErasureStatements {
         let condition: SQL? =
             switch subject {
             case .alias(let alias): alias.kind == Alias.liveActivityKind ? "d.alias = \(alias.value)" : nil
-            case .installation(let hash): "d.owner = \("installation:\(hash)")"
-            case .subject(let subject): "d.owner = \("subject:\(subject)")"
+            case .installation(let hash): "d.owner = \(ActivityOwner.installation(hash).stored)"
+            case .subject(let subject): "d.owner = \(ActivityOwner.subject(subject).stored)"
             }
         guard let condition else { return [] }
         return ["alias_registrations", "alias_identities"].map { table in

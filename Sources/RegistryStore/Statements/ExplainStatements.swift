@@ -96,12 +96,28 @@ struct ExplainStatements {
             (SELECT al.app_number, al.environment, al.installation_hash FROM installation_aliases al
             WHERE \(sql: names("al", in: environment)) ORDER BY al.installation_hash LIMIT \(limit)) AS named
             """
-        return """
-            \(sql: tokens(of: named, Self.startTokens, "current_start_tokens", "attributes_type", isShared: true))
-            UNION ALL
-            \(sql: tokens(of: named, Self.deviceTokens, "current_device_tokens", "kind", isShared: false))
-            ORDER BY 2, 1, 3
-            """
+        return Self.tokens(among: named)
+    }
+
+    /// The tokens of one installation.
+    static func tokens(of installation: InstallationHash, in scope: Scope) -> SQL {
+        tokens(
+            among: """
+                (SELECT \(scope.app.number)::bigint AS app_number,
+                    \(scope.environment.rawValue)::apns_environment AS environment,
+                    \(installation.bytes)::bytea AS installation_hash) AS named
+                """
+        )
+    }
+
+    /// The tokens of some installations `named`.
+    private static func tokens(among named: SQL) -> SQL {
+        """
+        \(sql: tokens(of: named, startTokens, "current_start_tokens", "attributes_type", isShared: true))
+        UNION ALL
+        \(sql: tokens(of: named, deviceTokens, "current_device_tokens", "kind", isShared: false))
+        ORDER BY 2, 1, 3
+        """
     }
 
     private static let startTokens = """
@@ -109,7 +125,7 @@ struct ExplainStatements {
         """
     private static let deviceTokens = "SELECT s.*, NULL::text AS type FROM device_tokens s"
 
-    private func tokens(
+    private static func tokens(
         of installations: SQL,
         _ table: String,
         _ view: String,
@@ -117,7 +133,7 @@ struct ExplainStatements {
         isShared: Bool
     ) -> SQL {
         """
-        SELECT r.kind, r.installation_hash, r.type, \(sql: Self.columns(Self.ofToken(isShared))), t.quarantine_reason,
+        SELECT r.kind, r.installation_hash, r.type, \(sql: columns(ofToken(isShared))), t.quarantine_reason,
             substr(r.token_digest, 1, 4), r.observed_at, r.confirmed_at
         FROM \(sql: installations) CROSS JOIN LATERAL (\(unescaped: table) WHERE s.app_number = named.app_number
             AND s.environment = named.environment AND s.installation_hash = named.installation_hash OFFSET 0) AS r

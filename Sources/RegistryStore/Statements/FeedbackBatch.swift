@@ -12,6 +12,8 @@ struct FeedbackBatch {
 
     /// Some report says more than that a push was delivered: activities may change.
     private(set) var accuses = false
+    /// Some report says that a token is dead.
+    private(set) var kills = false
     /// Some report may quarantine: the burst guard's rows are needed.
     private(set) var suspects = false
     /// Some report says that a push was delivered.
@@ -22,6 +24,7 @@ struct FeedbackBatch {
         guard tokenSet.insert(report.token).inserted else { return false }
         let verdict = report.verdict
         accuses = accuses || verdict == .dead || verdict == .suspect
+        kills = kills || verdict == .dead
         suspects = suspects || verdict == .suspect
         delivers = delivers || verdict == .delivered
         tokens.append(report.token.bytes)

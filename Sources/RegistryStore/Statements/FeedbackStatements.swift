@@ -55,9 +55,24 @@ struct FeedbackStatements {
         """
     }
 
+    /// A death is remembered for values not known, too, so that a 410 may overtake a registration. Their rows are made
+    /// here: one that a registration makes at this same moment is then waited for and seen by the statements that follow.
     private var lockValues: SQL {
+        guard batch.kills else { return knownValues }
+        return """
+            WITH known AS MATERIALIZED (\(sql: knownValues))
+            INSERT INTO token_values AS stored (app_number, environment, token_digest)
+            SELECT \(app), \(environment)::apns_environment, q.token_digest
+            FROM \(sql: batch.rows)
+            WHERE q.verdict = 'dead' AND q.token_digest NOT IN (SELECT known.token_digest FROM known)
+            ORDER BY q.token_digest
+            ON CONFLICT (app_number, environment, token_digest) DO UPDATE SET effect = 'none'
+            """
+    }
+
+    private var knownValues: SQL {
         """
-        SELECT FROM token_values t
+        SELECT t.token_digest FROM token_values t
         WHERE \(sql: inScope("t")) AND t.token_digest = ANY(ARRAY(\(sql: batch.digests)))
         ORDER BY t.token_digest FOR UPDATE
         """
@@ -106,46 +121,31 @@ struct FeedbackStatements {
         (r.verdict = 'dead' OR (r.verdict = 'suspect' AND r.claimed_at <= r.accused_at AND NOT r.is_guarded))
         """
 
-    /// A death is remembered for a value not known, too: a 410 may overtake a registration. A quarantine that is in
-    /// force stays as it is.
+    /// A quarantine that is in force stays as it is.
     private var accusation: SQL {
-        """
-        INSERT INTO token_values AS stored (
-            app_number, environment, token_digest, dead_at, quarantined_at, quarantined_kind, quarantine_reason, effect
-        )
-        SELECT \(app), \(environment)::apns_environment, r.token_digest,
-            CASE WHEN r.verdict = 'dead' THEN r.accused_at END,
-            CASE WHEN r.verdict = 'suspect' THEN r.accused_at END,
-            CASE WHEN r.verdict = 'suspect' THEN r.kind END,
-            CASE WHEN r.verdict = 'suspect' THEN r.reason END,
-            r.effect
-        FROM reports r WHERE \(unescaped: Self.isAccused)
-        ORDER BY r.token_digest
-        ON CONFLICT (app_number, environment, token_digest) DO UPDATE SET
-            dead_at = greatest(stored.dead_at, excluded.dead_at),
-            \(unescaped: Self.quarantineColumns.map(Self.replacedUnlessInForce).joined(separator: ", ")),
-            effect = excluded.effect,
-            touched_at = clock_timestamp()
-        RETURNING stored.token_digest, stored.activity_id, stored.installation_hash, stored.effect
-        """
+        let isNew = "r.verdict = 'suspect' AND (t.quarantined_at IS NULL OR r.effect = 'quarantined')"
+        let quarantine = [
+            ("quarantined_at", "r.accused_at"), ("quarantined_kind", "r.kind"), ("quarantine_reason", "r.reason"),
+        ].map { "\($0) = CASE WHEN \(isNew) THEN \($1) ELSE t.\($0) END" }
+        return """
+            UPDATE token_values t SET
+                dead_at = CASE WHEN r.verdict = 'dead' THEN greatest(t.dead_at, r.accused_at) ELSE t.dead_at END,
+                \(unescaped: quarantine.joined(separator: ", ")),
+                effect = r.effect,
+                touched_at = CASE WHEN t.activity_id IS NULL THEN clock_timestamp() ELSE t.touched_at END
+            FROM reports r
+            WHERE \(unescaped: Self.isAccused) AND \(sql: inScope("t")) AND t.token_digest = r.token_digest
+            RETURNING t.token_digest, t.activity_id, t.installation_hash, t.start_observed_at, t.effect
+            """
     }
 
-    private static let quarantineColumns = ["quarantined_at", "quarantined_kind", "quarantine_reason"]
-
-    private static func replacedUnlessInForce(_ column: String) -> String {
-        """
-        \(column) = CASE WHEN excluded.quarantined_at IS NOT NULL \
-        AND (stored.quarantined_at IS NULL OR excluded.effect = 'quarantined') \
-        THEN excluded.\(column) ELSE stored.\(column) END
-        """
-    }
-
-    /// The activities whose token senders lose.
+    /// The activities whose token was accused, and those among them whose token senders lose by that.
     private var revision: SQL {
         """
-        UPDATE activities a SET revision = a.revision + 1
+        UPDATE activities a SET token_is_doubted = true,
+            revision = a.revision + CASE WHEN t.effect <> 'none' THEN 1 ELSE 0 END
         FROM accused t
-        WHERE t.effect <> 'none' AND t.installation_hash IS NULL
+        WHERE t.installation_hash IS NULL
             AND \(sql: inScope("a")) AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
             AND a.ended_at IS NULL AND a.expires_at > now()
         RETURNING t.effect, a.token_observed_at, \(unescaped: EventStatements.columns(of: "a"))
@@ -163,15 +163,18 @@ struct FeedbackStatements {
         """
     }
 
-    /// One for each activity, and for each installation, that lost the value.
+    /// One for each activity, and for each installation, that lost the value. What only an activity ever claimed, which
+    /// is nearly all, no installation can hold.
     private var event: SQL {
         EventStatements.insertion(
             """
             SELECT a.effect::text AS type, \(unescaped: EventStatements.columns(of: "a")) FROM revised a
+            WHERE a.effect <> 'none'
             UNION ALL
             SELECT t.effect::text, \(unescaped: EventStatements.columns(of: "h"))
             FROM accused t \(sql: quarantine.holders)
-            WHERE t.effect <> 'none' AND h.kind <> 'update'
+            WHERE t.effect <> 'none' AND h.kind <> 'update' AND (t.activity_id IS NULL
+                OR t.installation_hash IS NOT NULL OR t.start_observed_at IS NOT NULL)
             """,
             by: who,
             in: scope

@@ -22,12 +22,17 @@ struct FullStateStatements {
         """
     }
 
-    /// Locks all that the full state touches in the order of ids, as registrations do.
-    func lock(listed ids: [String]) -> SQL {
+    /// Locks all that the full state touches in the order of ids, as registrations do: also who has the tokens so far.
+    func lock(listed ids: [String], tokens: [[UInt8]]) -> SQL {
         """
         SELECT FROM activities a
         WHERE a.app_number = \(app) AND a.environment = \(environment)::apns_environment
-            AND (a.activity_id = ANY(\(ids)) OR (a.installation_hash = \(installation.bytes) AND a.ended_at IS NULL))
+            AND (a.activity_id = ANY(\(ids)) OR (a.installation_hash = \(installation.bytes) AND a.ended_at IS NULL)
+                OR a.activity_id = ANY(ARRAY(
+                    SELECT t.activity_id FROM token_values t
+                    WHERE t.app_number = \(app) AND t.environment = \(environment)::apns_environment
+                        AND t.token_digest = ANY(ARRAY(SELECT sha256(q.token) FROM unnest(\(tokens)) AS q (token)))
+                )))
         ORDER BY a.activity_id FOR UPDATE
         """
     }

@@ -3,15 +3,13 @@ import PostgresDriver
 /// The statements that ask Postgres how it does; they read its statistics and no table of ours.
 enum HealthStatements {
     static let server: SQL = """
-        SELECT current_setting('server_version'), pg_postmaster_start_time(), pg_database_size(current_database()),
-            (SELECT count(*) FROM pg_stat_activity s WHERE s.datname = current_database()),
-            current_setting('max_connections')::int,
+        SELECT pg_postmaster_start_time(), pg_database_size(current_database()),
             (SELECT max(clock_timestamp() - s.xact_start) FROM pg_stat_activity s
                 WHERE s.datname = current_database() AND s.state <> 'idle' AND s.pid <> pg_backend_pid()),
             (SELECT count(*) FROM pg_stat_activity s
                 WHERE s.datname = current_database() AND s.wait_event_type = 'Lock'),
             d.blks_hit, d.blks_read, d.deadlocks, d.xact_commit, d.xact_rollback,
-            current_setting('synchronous_commit'), current_setting('synchronous_standby_names'),
+            current_setting('synchronous_standby_names'),
             (SELECT count(*) FROM pg_stat_replication r WHERE r.state = 'streaming')
         FROM pg_stat_database d WHERE d.datname = current_database()
         """

@@ -49,7 +49,7 @@ struct InstallationSweepStatements {
         DELETE FROM token_values t WHERE \(sql: inScope("t")) AND t.token_digest = ANY(ARRAY(
             SELECT v.token_digest FROM token_values v
             WHERE \(sql: inScope("v")) AND v.token_digest = ANY(\(digests))
-                AND v.touched_at <= now() - \(settings.tombstoneRetention)
+                AND greatest(v.touched_at, v.dead_at) <= now() - \(settings.tombstoneRetention)
                 AND NOT EXISTS (SELECT FROM start_tokens s WHERE \(sql: inScope("s"))
                     AND s.token_digest = v.token_digest AND s.token IS NOT NULL)
                 AND NOT EXISTS (SELECT FROM device_tokens d WHERE \(sql: inScope("d"))

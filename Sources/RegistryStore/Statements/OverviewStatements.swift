@@ -26,16 +26,6 @@ struct OverviewStatements {
         """
     }
 
-    /// How many activities have expired and no sweep has written that down, at most `limit`.
-    func sweepBacklog(limit: Int) -> SQL {
-        """
-        SELECT count(*) FROM (
-            SELECT FROM activities a WHERE \(sql: inScope("a")) AND a.ended_at IS NULL
-                AND a.expiry_recorded_at IS NULL AND a.expires_at <= now() LIMIT \(limit)
-        ) AS late
-        """
-    }
-
     /// Installations, those heard of last first, before a moment.
     func installations(before time: Date?, limit: Int) -> SQL {
         """

@@ -55,7 +55,7 @@ struct PurgeStatements {
         return [
             """
             UPDATE token_values t SET dead_at = greatest(t.dead_at, a.token_claimed_at),
-                purged_at = greatest(t.dead_at, a.token_claimed_at), effect = 'none', touched_at = clock_timestamp()
+                purged_at = greatest(t.dead_at, a.token_claimed_at), effect = 'none'
             FROM activities a
             WHERE \(sql: isIt) AND t.app_number = a.app_number AND t.environment = a.environment
                 AND t.token_digest = a.token_digest AND t.activity_id = a.activity_id
@@ -75,7 +75,10 @@ struct PurgeStatements {
                 by: who,
                 in: scope
             ),
-            "UPDATE activities a SET revision = a.revision + 1, touched_at = clock_timestamp() WHERE \(sql: isIt)",
+            """
+            UPDATE activities a SET token_is_doubted = true, revision = a.revision + 1, touched_at = clock_timestamp()
+            WHERE \(sql: isIt)
+            """,
         ]
     }
 

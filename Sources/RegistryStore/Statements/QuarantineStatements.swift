@@ -185,7 +185,7 @@ struct QuarantineStatements {
             """,
             """
             UPDATE token_values v SET quarantined_at = NULL, quarantined_kind = NULL, quarantine_reason = NULL,
-                effect = 'none', touched_at = clock_timestamp()
+                effect = 'none'
             WHERE \(sql: inScope("v")) AND v.token_digest = ANY(ARRAY(
                 SELECT t.token_digest FROM token_values t
                 WHERE \(sql: inScope("t")) AND t.token_digest = ANY(ARRAY(\(sql: digests)))

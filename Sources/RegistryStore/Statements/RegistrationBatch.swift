@@ -121,23 +121,28 @@ struct RegistrationBatch {
         """
     }
 
-    /// This transaction wrote the row of activity `a`. Where a request was refused whole, its outcome, which the
-    /// statements after the merge read, is that of an earlier one.
-    static let isMerged = "a.xmin = pg_current_xact_id()::xid"
+    /// This transaction merged a request into the row of activity `a`. Where a request was refused whole, its outcome,
+    /// which the statements after the merge read, is that of an earlier one, or this transaction only doubted its token.
+    static let isMerged = "a.xmin = pg_current_xact_id()::xid AND a.outcome <> 'doubted'"
 
     /// Activity, token, time and caller alone, for the statements that need no more.
     var claims: SQL {
         "unnest(\(activityIDs), \(tokens), \(observedAt), \(callers)) AS q (activity_id, token, observed_at, who)"
     }
 
-    /// The claims that the merge before took in.
-    func mergedClaims(in scope: Scope) -> SQL {
+    /// The requests `q` that the merge before took in, with their activities' rows `a` and their values' `t`.
+    func merged(in scope: Scope) -> SQL {
         """
-        (SELECT c.* FROM unnest(\(activityIDs), \(tokens), \(observedAt), \(callers))
-                AS c (activity_id, token, observed_at, who)
-            JOIN activities a ON a.app_number = \(scope.app.number)
-                AND a.environment = \(scope.environment.rawValue)::apns_environment AND a.activity_id = c.activity_id
-            WHERE \(unescaped: Self.isMerged)) AS q
+        \(sql: claims)
+        JOIN activities a ON a.app_number = \(scope.app.number)
+            AND a.environment = \(scope.environment.rawValue)::apns_environment AND a.activity_id = q.activity_id
+            AND \(unescaped: Self.isMerged)
+        LEFT JOIN LATERAL (
+            SELECT v.* FROM token_values v
+            WHERE v.app_number = \(scope.app.number) AND v.environment = \(scope.environment.rawValue)::apns_environment
+                AND v.token_digest = sha256(q.token)
+            LIMIT 1
+        ) AS t ON true
         """
     }
 

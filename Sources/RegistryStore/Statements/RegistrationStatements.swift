@@ -19,8 +19,8 @@ struct RegistrationStatements {
 
     /// All of them, in order. The results at ``mergeIndex`` and ``ownershipIndex`` are needed for the answer.
     var made: [SQL] {
-        var statements = batch.needsReceiptOrder ? [creation, lock] : []
-        statements += [merge, ownership, reactivation]
+        var statements = batch.needsReceiptOrder ? [creation, lock] : [lock]
+        statements += [merge, ownership, standing]
         if batch.hasAliases {
             statements += [
                 AliasRowStatements.removal(batch.activityIDs, in: scope),
@@ -30,10 +30,10 @@ struct RegistrationStatements {
         return statements + [RetirementStatements.registered(batch, in: scope), event]
     }
 
-    var mergeIndex: Int { batch.needsReceiptOrder ? 2 : 0 }
+    var mergeIndex: Int { batch.needsReceiptOrder ? 2 : 1 }
     var ownershipIndex: Int { mergeIndex + 1 }
 
-    // MARK: Requests without observedAt
+    // MARK: Locks
 
     /// Makes the rows that are still missing, so that there is something to lock.
     private var creation: SQL {
@@ -49,13 +49,29 @@ struct RegistrationStatements {
     }
 
     /// Without `observedAt` the order is that of receipt, which is the order in which this lock is got: only then
-    /// may the next statement ask whether the token is retired.
+    /// may the next statement ask whether the token is retired. With it only a takeover needs a lock beforehand: the
+    /// loser's row is written last and would be out of order.
     private var lock: SQL {
+        let takeover = Self.takeover(of: batch, in: scope)
+        return """
+            SELECT FROM activities a
+            WHERE a.app_number = \(app) AND a.environment = \(environment)::apns_environment
+                AND a.activity_id = ANY(\(sql: batch.needsReceiptOrder
+                    ? "coalesce(\(sql: takeover), \(batch.activityIDs))" : takeover))
+            ORDER BY a.activity_id FOR UPDATE
+            """
+    }
+
+    /// The ids to lock where an activity has a token that another one of the batch claims: both, and all of the batch;
+    /// null where there is none.
+    private static func takeover(of batch: RegistrationBatch, in scope: Scope) -> SQL {
         """
-        SELECT FROM activities a
-        WHERE a.app_number = \(app) AND a.environment = \(environment)::apns_environment
-            AND a.activity_id = ANY(\(batch.activityIDs))
-        ORDER BY a.activity_id FOR UPDATE
+        (SELECT \(batch.activityIDs)::text[] || array_agg(t.activity_id)
+        FROM \(sql: batch.claims)
+        JOIN token_values t ON t.app_number = \(scope.app.number)
+            AND t.environment = \(scope.environment.rawValue)::apns_environment
+            AND t.token_digest = sha256(q.token) AND t.activity_id <> q.activity_id
+        HAVING count(*) > 0)::text[]
         """
     }
 
@@ -178,8 +194,7 @@ struct RegistrationStatements {
             activity_id = CASE WHEN \(unescaped: Self.claimsMore) THEN excluded.activity_id ELSE stored.activity_id END,
             observed_at = greatest(stored.observed_at, excluded.observed_at),
             displaced_activity_id = CASE WHEN \(unescaped: Self.claimsMore)
-                AND excluded.activity_id <> stored.activity_id THEN stored.activity_id END,
-            touched_at = clock_timestamp()
+                AND excluded.activity_id <> stored.activity_id THEN stored.activity_id END
         RETURNING \(unescaped: ClaimedToken.columns)
         """
     }
@@ -191,42 +206,55 @@ struct RegistrationStatements {
 
     // MARK: What follows from the merged rows
 
-    /// R8: the request claimed the current token later than APNs said it dead, or than it was quarantined.
-    private var reactivation: SQL {
+    /// What the values' rows say of the activities that have them now. R8: who claimed a token later than APNs said it
+    /// dead, or than it was quarantined, has it back. Who lost one, or got one against which something is known, is not
+    /// handed out without a look at the value; most values have nothing against them, and their activities are not read.
+    private var standing: SQL {
         """
-        UPDATE activities a SET outcome = 'reactivated', revision = a.revision + 1
-        FROM token_values t
+        UPDATE activities a SET token_is_doubted = a.token_is_doubted OR \(unescaped: Self.isDoubtful),
+            outcome = CASE WHEN \(unescaped: Self.isBack) THEN 'reactivated'
+                WHEN \(unescaped: RegistrationBatch.isMerged) THEN a.outcome ELSE 'doubted' END,
+            revision = a.revision + CASE WHEN \(unescaped: Self.isBack) THEN 1 ELSE 0 END
+        FROM \(sql: batch.claims)
+        JOIN token_values t ON t.app_number = \(app) AND t.environment = \(environment)::apns_environment
+            AND t.token_digest = sha256(q.token) AND (t.activity_id <> q.activity_id OR t.displaced_activity_id IS NOT NULL
+                OR t.installation_hash IS NOT NULL OR t.dead_at IS NOT NULL OR t.quarantined_at IS NOT NULL)
         WHERE a.app_number = \(app) AND a.environment = \(environment)::apns_environment
-            AND a.activity_id = ANY(\(batch.activityIDs)) AND \(unescaped: RegistrationBatch.isMerged)
-            AND a.outcome IN ('refreshed', 'reactivated')
-            AND t.app_number = a.app_number AND t.environment = a.environment AND t.token_digest = a.token_digest
-            AND t.activity_id = a.activity_id
-            AND a.previous_claimed_at <= greatest(t.dead_at, t.quarantined_at)
-            AND a.token_claimed_at > greatest(t.dead_at, t.quarantined_at)
+            AND a.activity_id = ANY(ARRAY[q.activity_id, t.displaced_activity_id]) AND a.token_digest = t.token_digest
+            AND (\(unescaped: Self.isBack)
+                OR (NOT a.token_is_doubted AND a.ended_at IS NULL AND \(unescaped: Self.isDoubtful)))
         """
     }
+
+    private static let isBack = """
+        (\(RegistrationBatch.isMerged) AND a.outcome IN ('refreshed', 'reactivated') AND t.activity_id = a.activity_id \
+        AND coalesce(a.previous_claimed_at <= greatest(t.dead_at, t.quarantined_at) \
+        AND a.token_claimed_at > greatest(t.dead_at, t.quarantined_at), false))
+        """
+
+    /// Value `t`, which activity `a` has, is another's or of another kind, or said to be dead or quarantined.
+    private static let isDoubtful = """
+        (t.activity_id IS DISTINCT FROM a.activity_id OR t.installation_hash IS NOT NULL \
+        OR coalesce(a.token_claimed_at <= greatest(t.dead_at, t.quarantined_at), false))
+        """
 
     /// R11, R7 for the activity that lost its token to another, and R8 for a token that was dead when it came.
     private var event: SQL {
         EventStatements.insertion(
             """
-            SELECT a.outcome::text AS type, q.who, \(unescaped: EventStatements.columns(of: "a"))
-            FROM \(sql: batch.claims)
-            JOIN activities a ON a.app_number = \(app) AND a.environment = \(environment)::apns_environment
-                AND a.activity_id = q.activity_id
-            WHERE \(unescaped: RegistrationBatch.isMerged) AND a.outcome IN ('registered', 'rotated', 'reactivated')
-            UNION ALL
-            SELECT 'taken-over', loser.claimed_by, \(unescaped: EventStatements.columns(of: "loser"))
-            FROM (\(sql: RetirementStatements.losers(batch, in: scope))) AS loser
-            WHERE loser.displaced OR loser.outcome IN ('registered', 'rotated', 'reactivated')
-            UNION ALL
-            SELECT 'dropped', q.who, \(unescaped: EventStatements.columns(of: "a"))
-            FROM \(sql: batch.claims)
-            JOIN activities a ON a.app_number = \(app) AND a.environment = \(environment)::apns_environment
-                AND a.activity_id = q.activity_id
-            JOIN token_values t ON t.app_number = a.app_number AND t.environment = a.environment
-                AND t.token_digest = a.token_digest AND t.activity_id = a.activity_id
-            WHERE \(unescaped: RegistrationBatch.isMerged) AND a.outcome IN ('registered', 'rotated') AND a.token_claimed_at <= t.dead_at
+            SELECT e.*, q.who FROM \(sql: batch.merged(in: scope)) CROSS JOIN LATERAL (
+                SELECT a.outcome::text AS type, \(unescaped: EventStatements.columns(of: "a"))
+                WHERE a.outcome IN ('registered', 'rotated', 'reactivated')
+                UNION ALL
+                SELECT 'taken-over', \(unescaped: EventStatements.columns(of: "loser"))
+                FROM \(sql: RetirementStatements.losers)
+                WHERE loser.activity_id = t.displaced_activity_id
+                    OR loser.outcome IN ('registered', 'rotated', 'reactivated')
+                UNION ALL
+                SELECT 'dropped', \(unescaped: EventStatements.columns(of: "a"))
+                WHERE a.outcome IN ('registered', 'rotated') AND t.activity_id = a.activity_id
+                    AND a.token_claimed_at <= t.dead_at
+            ) AS e
             """,
             in: scope
         )

@@ -20,11 +20,16 @@ struct StatisticsStatements {
         """
     }
 
-    /// About how many rows each table has, partitions included. What was never analysed is judged by its size.
+    /// About how many rows each table has, partitions included: as many a page as Postgres last noted, and at least one, on
+    /// the pages that there are now. What was noted nothing about is judged by its size.
+    ///
+    /// A table that was empty when it was last looked at, and has a million rows since, is not taken for a small one.
     static func sizes(of tables: [String]) -> SQL {
         """
-        SELECT q.name, coalesce((SELECT sum(CASE WHEN c.reltuples >= 0 THEN greatest(c.reltuples::float8, 0)
-                ELSE pg_relation_size(c.oid) / 300.0 END)::float8
+        SELECT q.name, coalesce((SELECT sum(pg_relation_size(c.oid)::float8
+                * CASE WHEN c.reltuples >= 0 AND c.relpages > 0
+                    THEN greatest(c.reltuples, c.relpages)::float8 / c.relpages / current_setting('block_size')::float8
+                    ELSE 1 / 300.0 END)::float8
             FROM pg_class c WHERE c.relkind = 'r' AND (c.oid = q.name::regclass
                 OR c.oid IN (SELECT p.relid FROM pg_partition_tree(q.name::regclass) p))), 0)
         FROM unnest(\(tables)) AS q (name)

@@ -29,6 +29,17 @@ struct SweepStatements {
         """
     }
 
+    /// How many of them there are, counted up to a limit, and when the first of them expired, beside Postgres's clock.
+    func overdue(limit: Int) -> SQL {
+        """
+        SELECT count(*), min(o.expires_at), now() FROM (
+            SELECT a.expires_at FROM activities a
+            WHERE \(sql: inScope("a")) AND a.ended_at IS NULL AND a.expiry_recorded_at IS NULL AND a.expires_at <= now()
+            ORDER BY a.expires_at LIMIT \(limit)
+        ) AS o
+        """
+    }
+
     /// Writes down that they expired: the token's bytes go, resolve no longer finds their aliases.
     func recordExpiry(of ids: [String]) -> [SQL] {
         [

@@ -4,7 +4,7 @@ import RegistryCore
 
 /// The statements of a start or device token's registration, sent in one round trip and committed as one transaction.
 ///
-/// They lock the installation, then the token's row, then the value's: the order of all writes.
+/// They lock the installation, the activity that has the value, the token's row, the value's: the order of all writes.
 struct TokenRegistrationStatements {
     let registration: TokenRegistration
     let rows: TokenSlotRows
@@ -19,10 +19,11 @@ struct TokenRegistrationStatements {
     var all: [SQL] {
         let lock = rows.statements.lock(observedAt: registration.observedAt)
         guard slot.hasOneOwner else { return [lock, merge, claim, mention, settlement, event] }
-        return [lock, merge, claim, ownership, settlement, retirement, event]
+        return [lock, holderLock, merge, claim, ownership, settlement, retirement, event, doubt]
     }
 
-    let standingIndex = 4
+    /// Where ``all`` has ``settlement``.
+    var standingIndex: Int { slot.hasOneOwner ? 5 : 4 }
 
     // MARK: The merge
 
@@ -170,6 +171,30 @@ struct TokenRegistrationStatements {
             WHERE t.became_installations
             """
         )
+    }
+
+    /// Activities are locked before values, and the last statement writes the one that has the value.
+    private var holderLock: SQL {
+        """
+        SELECT FROM activities a
+        WHERE a.app_number = \(app) AND a.environment = \(environment)::apns_environment AND a.activity_id = (
+            SELECT t.activity_id FROM token_values t
+            WHERE t.app_number = \(app) AND t.environment = \(environment)::apns_environment
+                AND t.token_digest = sha256(\(token))
+        )
+        FOR UPDATE
+        """
+    }
+
+    /// A value of this kind is never handed out as an activity's.
+    private var doubt: SQL {
+        """
+        UPDATE activities a SET token_is_doubted = true
+        FROM token_values t
+        WHERE t.app_number = \(app) AND t.environment = \(environment)::apns_environment
+            AND t.token_digest = sha256(\(token)) AND t.installation_hash IS NOT NULL
+            AND \(unescaped: Self.isRobbed) AND NOT a.token_is_doubted
+        """
     }
 
     private static let isRobbed = """

@@ -13,17 +13,20 @@ struct ScopeArguments: ParsableArguments {
     /// Opens the database and lends the registry and the scope in it.
     ///
     /// - Throws: a ``CommandFailure`` for arguments that are no names, and when there is no such app.
-    func withRegistry(_ body: (Registry, Scope) async throws -> Void) async throws {
+    func withRegistry<Result: Sendable>(
+        limits: ConnectionLimits = ConnectionLimits(),
+        _ body: (Registry, Scope) async throws -> Result
+    ) async throws -> Result {
         guard let environment = APNSEnvironment(rawValue: environment) else {
             throw CommandFailure(.usage, "ENVIRONMENT must be sandbox or production.")
         }
         let bundleID = try Apps.bundleID(bundleID)
         let settings = try DatabaseSettings(SettingSources(flags: database.flags))
-        try await settings.withDatabase { database in
+        return try await settings.withDatabase(limits: limits) { database in
             guard let app = try await database.registry.app(bundleID) else {
                 throw CommandFailure(.failed, "There is no app \(bundleID).")
             }
-            try await body(database.registry, Scope(app: app, environment: environment))
+            return try await body(database.registry, Scope(app: app, environment: environment))
         }
     }
 }

@@ -62,6 +62,8 @@ struct RegistryService: Service {
         var configuration = ServerConfiguration()
         configuration.host = settings.host
         configuration.port = settings.port
+        configuration.adminPort = settings.adminPort
+        configuration.version = Pushreg.version
         configuration.tls = tls
         configuration.insecureNoAuth = settings.isInsecure
         configuration.allowsInternalJWKS = settings.allowsInternalJWKS
@@ -70,7 +72,6 @@ struct RegistryService: Service {
         configuration.trustedProxies = settings.trustedProxies
         configuration.sweepInterval = settings.sweepInterval
         configuration.settingsInForce = inForce
-        configuration.version = Pushreg.version
         configuration.limits.connections = OpenFiles.makeRoom(for: configuration.limits.connections)
         var serverLogger = logger
         // The server announces itself at level info; that line is ours, with the address.
@@ -79,15 +80,22 @@ struct RegistryService: Service {
             registry: database.registry,
             configuration: configuration,
             logger: serverLogger,
-            onServing: { [settings, configuration] port in
+            onServing: { [settings] port in
                 Self.announce(settings.address(port: port))
-                if configuration.isInTheClear { Self.warnOfListeners(logger) }
-            }
+                if settings.isInTheClear { Self.warnOfListeners(logger) }
+            },
+            onServingAdmin: { [settings] port in Self.announceAdminPort(settings.place(port: port)) }
         )
         do {
-            try await application.run()
+            try await withGracefulShutdownHandler {
+                try await application.run()
+            } onGracefulShutdown: { [notice = configuration.shutdownNotice] in
+                notice.give()
+            }
         } catch let error as IOError {
-            throw settings.listeningFailure(error)
+            throw settings.listeningFailure(error, on: settings.port, "--port")
+        } catch let error as AdminPortFailure {
+            throw settings.listeningFailure(error.cause, on: settings.adminPort ?? 0, "--admin-port")
         } catch is SocketAddressError.UnknownHost {
             throw CommandFailure(
                 .unavailable,
@@ -101,17 +109,19 @@ struct RegistryService: Service {
         Logger.lines(level: .info).info("accepting requests", metadata: ["addresses": .array([.string(address)])])
     }
 
+    private static func announceAdminPort(_ place: String) {
+        Logger.lines(level: .info).info(
+            "metrics and probes are open to whoever reaches the admin port",
+            metadata: ["metrics": "http://\(place)/metrics"]
+        )
+    }
+
     private static func warnOfListeners(_ logger: Logger) {
         logger.warning(
             "others reach this address, and there is no TLS: keys and tokens travel readably",
             metadata: ["remedy": "--tls-cert and --tls-key, or a proxy that ends TLS, named by --trusted-proxies"]
         )
     }
-}
-
-extension ServerConfiguration {
-    /// Whether others could listen to what callers send; whoever names a proxy has it end TLS.
-    fileprivate var isInTheClear: Bool { tls == nil && !listensOnLoopback && trustedProxies.isEmpty }
 }
 
 extension ServiceSettings {
@@ -126,22 +136,22 @@ extension ServiceSettings {
         }
     }
 
-    private func place(port: Int) -> String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+    fileprivate func place(port: Int) -> String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
-    fileprivate func listeningFailure(_ error: IOError) -> CommandFailure {
+    fileprivate func listeningFailure(_ error: IOError, on port: Int, _ flag: String) -> CommandFailure {
         let place = place(port: port)
         switch error.errnoCode {
         case EADDRINUSE:
             return CommandFailure(
                 .unavailable,
-                "Cannot listen on \(place): another program does. Choose another --port."
+                "Cannot listen on \(place): another program does. Choose another \(flag)."
             )
         case EADDRNOTAVAIL:
             return CommandFailure(.unavailable, "Cannot listen on \(place): this machine has no such address.")
         case EACCES, EPERM:
             return CommandFailure(
                 .notPermitted,
-                "Cannot listen on \(place): this user may not. Ports below 1024 are often root's; choose another --port."
+                "Cannot listen on \(place): this user may not. Ports below 1024 are often root's; choose another \(flag)."
             )
         default:
             return CommandFailure(

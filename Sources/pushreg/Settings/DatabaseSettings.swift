@@ -12,7 +12,8 @@ struct DatabaseSettings: Sendable {
     }
 
     let location: Location
-    let allowsUnsafeDurability: Bool
+    /// Whether a Postgres is taken that may lose what it acknowledged.
+    var allowsUnsafeDurability: Bool
 
     /// - Throws: a ``CommandFailure`` when no database is named, or two are.
     init(_ sources: SettingSources) throws(CommandFailure) {

@@ -17,6 +17,15 @@ struct ServiceOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
+            "A second TCP port on the same host, over plain HTTP, for /metrics, /livez and /readyz without credentials; "
+                + "none unless given (PUSHREG_ADMIN_PORT).",
+            valueName: "port"
+        )
+    )
+    var adminPort: Int?
+
+    @Option(
+        help: ArgumentHelp(
             "Serves TLS, HTTP/2 and HTTP/1.1, with this certificate in PEM, its issuers after it; read again when it "
                 + "changes (PUSHREG_TLS_CERT).",
             valueName: "file"
@@ -117,6 +126,7 @@ struct ServiceOptions: ParsableArguments {
         flags[.migrate] = migrate.map { .bool($0) }
         flags[.host] = host.map { .string($0) }
         flags[.port] = port.map { .int($0) }
+        flags[.adminPort] = adminPort.map { .int($0) }
         flags[.tlsCert] = tlsCert.map { .string($0) }
         flags[.tlsKey] = tlsKey.map { .string($0) }
         flags[.insecureNoAuth] = insecureNoAuth ? .bool(true) : nil

@@ -4,12 +4,14 @@ import RegistryServer
 
 /// How the service listens and how it uses its database, as the sources say.
 ///
-/// Reads `migrate`, `host`, `port`, `tlsCert`, `tlsKey`, `insecureNoAuth`, `allowInternalJwks`, `keyRate`, `addressRate`,
-/// `trustedProxies`, `maxConnections`, `requestTimeout`, `sweepInterval` and `logLevel`.
+/// Reads `migrate`, `host`, `port`, `adminPort`, `tlsCert`, `tlsKey`, `insecureNoAuth`, `allowInternalJwks`, `keyRate`,
+/// `addressRate`, `trustedProxies`, `maxConnections`, `requestTimeout`, `sweepInterval` and `logLevel`.
 struct ServiceSettings: Sendable {
     let migrates: Bool
     let host: String
     let port: Int
+    /// The port for metrics and probes; nil for none.
+    let adminPort: Int?
     /// The paths of certificate and key; nil for plain HTTP.
     let tls: (certificate: String, key: String)?
     let isInsecure: Bool
@@ -27,6 +29,7 @@ struct ServiceSettings: Sendable {
         migrates = try sources.find(.migrate)?.isTrue ?? false
         host = try sources.nonEmptyText(.host) ?? ""
         port = try sources.number(.port, in: 0...65_535)
+        adminPort = try sources.find(.adminPort) == nil ? nil : sources.number(.adminPort, in: 0...65_535)
         tls = try Self.tls(sources)
         isInsecure = try sources.find(.insecureNoAuth)?.isTrue ?? false
         allowsInternalJWKS = try sources.find(.allowInternalJwks)?.isTrue ?? false
@@ -89,6 +92,13 @@ struct ServiceSettings: Sendable {
     private static func isLoopbackIPv4(_ host: String) -> Bool {
         let parts = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
         return parts.count == 4 && parts.first == 127 && !parts.contains(nil)
+    }
+}
+
+extension ServiceSettings {
+    /// Whether others could listen to what callers send; whoever names a proxy has it end TLS.
+    var isInTheClear: Bool {
+        tls == nil && !ServerConfiguration(host: host).listensOnLoopback && trustedProxies.isEmpty
     }
 }
 

@@ -47,6 +47,8 @@ extension Setting {
     static let host = Setting("host", .string, fallback: .string("127.0.0.1"))
     /// 0 to 65535; 0 picks a free port.
     static let port = Setting("port", .int, fallback: .int(8080))
+    /// The port for metrics and probes without credentials, 0 to 65535; 0 picks a free port.
+    static let adminPort = Setting("adminPort", .int)
     /// The file of the TLS certificate, and that of its key.
     static let tlsCert = Setting("tlsCert", .string)
     static let tlsKey = Setting("tlsKey", .string)
@@ -70,9 +72,9 @@ extension Setting {
 
     /// All settings of the service, in the order in which they are shown.
     static let all = [
-        embedded, databaseUrl, unsafeDurability, migrate, host, port, tlsCert, tlsKey, insecureNoAuth,
-        allowInternalJwks, keyRate, addressRate, trustedProxies, maxConnections, requestTimeout, sweepInterval,
-        logLevel,
+        embedded, databaseUrl, unsafeDurability, migrate, host, port, adminPort, tlsCert, tlsKey,
+        insecureNoAuth, allowInternalJwks, keyRate, addressRate, trustedProxies, maxConnections, requestTimeout,
+        sweepInterval, logLevel,
     ]
 
     /// The config file itself, which no config file can name.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// One of the two streams that a command writes to.
+/// A stream that a command writes to.
 struct Output: Sendable {
     /// Standard output: what the command was asked for, and nothing else.
     static let results = Output(descriptor: STDOUT_FILENO)
@@ -33,7 +33,13 @@ struct Output: Sendable {
     ///
     /// - Throws: a ``CommandFailure`` when the stream does not take it.
     func write(_ text: String) throws(CommandFailure) {
-        let bytes = Array(text.utf8)
+        try write(Array(text.utf8))
+    }
+
+    /// Writes bytes as they are.
+    ///
+    /// - Throws: a ``CommandFailure`` when the stream does not take them.
+    func write(_ bytes: [UInt8]) throws(CommandFailure) {
         var written = 0
         while written < bytes.count {
             let count = bytes[written...].withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }

@@ -76,6 +76,10 @@ extension Probe {
             .fails(.unauthenticated),
         Probe("getReadiness", "in words for a client", .get("/readyz?verbose").with(TestKeys.shared.key(.client)))
             .fails(.forbidden),
+        Probe("getMetrics", "by an auditor", .get("/metrics").with(TestKeys.shared.key(.auditor)))
+            .gives(200),
+        Probe("getMetrics", "by a client", .get("/metrics").with(TestKeys.shared.key(.client)))
+            .fails(.forbidden),
         Probe("getOpenAPI", "the document", .get("/openapi.json"))
             .gives(200, ["openapi": "3.1.0"]),
     ]

@@ -44,8 +44,9 @@ struct Reply: Sendable {
     /// The media type without parameters.
     var mediaType: String? { fields[.contentType]?.split(separator: ";").first.map(String.init) }
 
-    /// The JSON of the body, line by line for NDJSON.
+    /// The JSON of the body, line by line for NDJSON; plain text as a string.
     func values() throws -> [JSONValue] {
+        if mediaType == "text/plain" { return [.string(String(decoding: body, as: UTF8.self))] }
         guard mediaType == "application/x-ndjson" else { return [try JSONParser.parse(body)] }
         return try String(decoding: body, as: UTF8.self).split(separator: "\n").map { try JSONParser.parse(String($0)) }
     }

@@ -36,9 +36,7 @@ import Testing
         try await signIn(browser, place)
         for page in place.pages { try await look(at: page, browser, place) }
         try await browser.prefer(dark: true)
-        for page in place.pages where ConsolePlace.inDark.contains(page.name) {
-            try await look(at: page, browser, place, "-dark")
-        }
+        for page in place.pages { try await look(at: page, browser, place, "-dark") }
         try await browser.prefer(dark: false)
         try await purge(browser, place)
     }
@@ -94,18 +92,36 @@ import Testing
         try await check(browser, "purged", place)
     }
 
-    /// The first byte of every page comes soon: within 300 ms at the median.
-    @Test func firstByteComesSoon() async throws {
+    /// The first byte of every page comes within 300 ms at the median, an answer of the audit within a second.
+    @Test func answersComeSoon() async throws {
         let place = try await ConsolePlace.make(count: Self.count)
         let cookie = try await place.cookie()
         for page in place.pages {
-            var times: [Duration] = []
-            for _ in 0..<(TestScale.isLong ? 11 : 3) { times.append(try await place.firstByte(page.path, cookie)) }
-            let median = times.sorted()[times.count / 2]
-            print("figure: console, \(Self.count) activities, \(page.name): first byte after \(median)")
-            // A machine that does other things besides is slow for reasons of its own.
-            #expect(median < .milliseconds(TestScale.isLong ? 300 : 5000), "\(page.name): \(median)")
+            try await Self.expectMedian(.milliseconds(300), "console, \(page.name): first byte") {
+                try await place.firstByte(page.path, cookie)
+            }
+        }
+        for call in place.auditCalls {
+            try await Self.expectMedian(
+                .seconds(1),
+                "GET \(call.split(separator: "/").suffix(2).joined(separator: "/"))"
+            ) {
+                try await place.answer(call)
+            }
         }
         #expect(await place.service.stop() == 0)
+    }
+
+    private static func expectMedian(
+        _ limit: Duration,
+        _ subject: String,
+        _ measure: () async throws -> Duration
+    ) async throws {
+        var times: [Duration] = []
+        for _ in 0..<(TestScale.isLong ? 11 : 3) { times.append(try await measure()) }
+        let median = times.sorted()[times.count / 2]
+        print("figure: \(subject), \(count) activities, after \(median / .milliseconds(1)) ms")
+        // A machine that does other things besides is slow for reasons of its own.
+        #expect(median < (TestScale.isLong ? limit : .seconds(20)), "\(subject): \(median)")
     }
 }

@@ -20,26 +20,17 @@ struct ConsolePlace {
 
     let service: ServiceProcess
     let database: TestDatabase
-    /// An admin's key.
+    /// A root key.
     let key: String
-
-    /// The pages whose dark look is kept, too.
-    static let inDark: Set<String> = ["overview", "activity", "stale"]
 
     /// Fills a registry and starts a service on it.
     static func make(count: Int) async throws -> ConsolePlace {
         let database = try await TestDatabase.make(requestTimeout: .seconds(900))
         let scope = try await database.scope()
+        _ = try await database.scope("com.example.taxi")
         try await ConsoleFilling(database: database, scope: scope, count: count).fill()
-        let key = APIKey(random: .admin)
-        let request = APIKeyRequest(role: .admin, name: "the console's tests")
-        _ = try await database.registry.createKey(
-            key.id,
-            digest: key.secretDigest,
-            request,
-            of: scope.app,
-            by: "test"
-        )
+        let key = APIKey(random: .root)
+        try await makeKeys(key, scope.app, database.registry)
         let service = try await ServiceProcess.start(
             database: ["--database-url", database.connectionString],
             arguments: ["--unsafe-durability", "--sweep-interval", "PT1H"],
@@ -48,11 +39,28 @@ struct ConsolePlace {
         return ConsolePlace(service: service, database: database, key: key.text.revealed)
     }
 
+    /// The key that signs in, and some for the page of keys to show.
+    private static func makeKeys(_ root: APIKey, _ app: App, _ registry: Registry) async throws {
+        func make(_ key: APIKey, _ name: String, expiresAt: Date? = nil) async throws {
+            let request = APIKeyRequest(role: key.id.role, name: name, expiresAt: expiresAt)
+            let owner = key.id.role == .root ? nil : app
+            _ = try await registry.createKey(key.id, digest: key.secretDigest, request, of: owner, by: "test")
+        }
+        try await make(root, "the console's tests")
+        try await make(APIKey(random: .client), "iOS app 4.2")
+        try await make(APIKey(random: .sender), "push gateway", expiresAt: .minutesAgo(-3 * 1440))
+        try await make(APIKey(random: .auditor), "on call", expiresAt: .minutesAgo(60))
+        let revoked = APIKey(random: .admin)
+        try await make(revoked, "before the move")
+        _ = try await registry.revokeKey(revoked.id, ofApp: app.number, by: "test")
+    }
+
     func url(_ path: String) -> String { "http://127.0.0.1:\(service.port)\(path)" }
 
     var pages: [Page] {
         let base = "/console/com.example.food/sandbox"
         return [
+            Page(name: "apps", path: "/console", words: "com.example.taxi"),
             Page(name: "overview", path: base, words: "Live tokens"),
             Page(name: "overview-month", path: base + "?window=P30D", words: "Over time"),
             Page(name: "search", path: base + "/search?q=alias:order-42%20state:active", words: "life"),
@@ -65,10 +73,23 @@ struct ConsolePlace {
             Page(name: "installations", path: base + "/installations", words: "two devices share one id"),
             Page(name: "installation", path: base + "/installations/" + ConsoleFilling.cloned, words: "Audit trail"),
             Page(name: "channels", path: base + "/channels", words: "of 10,000"),
-            Page(name: "keys", path: base + "/keys", words: "the console's tests"),
+            Page(name: "keys", path: base + "/keys", words: "push gateway"),
             Page(name: "system", path: base + "/system", words: "Configuration in force"),
             Page(name: "problem", path: base + "/nowhere", words: "no-such-route"),
         ]
+    }
+
+    /// Calls of the audit, as programs make them.
+    var auditCalls: [String] {
+        let base = "/v1/apps/com.example.food/sandbox/"
+        return [
+            "stats", "stats?window=P30D", "audit/stale", "audit/stale?reason=unconfirmed&unconfirmedFor=PT2H",
+            "audit/stale?reason=quarantined", "audit/stale?reason=flapping", "audit/stale?kind=start&limit=1000",
+            "audit/events", "audit/events?limit=1000", "audit/events?type=dropped", "audit/events?type=purged",
+            "audit/events?activityId=life", "audit/events?alias=liveactivityId:order-42", "audit/events?subject=u-7",
+            "audit/explain?kind=liveactivityId&value=order-42", "audit/explain?kind=orderId&value=o-77",
+            "audit/explain?kind=orderId&value=nothing",
+        ].map { base + $0 }
     }
 
     // MARK: Pictures
@@ -109,17 +130,32 @@ struct ConsolePlace {
 
     private static func pair(_ cookie: String?) -> String { String((cookie ?? "").prefix { $0 != ";" }) }
 
-    /// How long it takes until the head of the answer is there.
+    /// How long it takes until the head of a page is there.
     func firstByte(_ path: String, _ cookie: String) async throws -> Duration {
+        let (time, status, text) = try await time(path, "Cookie", cookie)
+        guard text.contains("Sign out") || status == .notFound else {
+            throw ServiceFault(detail: "\(path): \(status) \(text.prefix(200))")
+        }
+        return time
+    }
+
+    /// How long it takes until an answer of the API is there.
+    func answer(_ path: String) async throws -> Duration {
+        let (time, status, text) = try await time(path, "Authorization", "Bearer \(key)")
+        guard status == .ok else { throw ServiceFault(detail: "\(path): \(status) \(text.prefix(200))") }
+        return time
+    }
+
+    private func time(
+        _ path: String,
+        _ field: String,
+        _ value: String
+    ) async throws -> (Duration, HTTPResponseStatus, String) {
         var request = HTTPClientRequest(url: url(path))
-        request.headers.add(name: "Cookie", value: cookie)
+        request.headers.add(name: field, value: value)
         let start = ContinuousClock.now
         let answer = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
         let time = ContinuousClock.now - start
-        let text = String(buffer: try await answer.body.collect(upTo: 1 << 24))
-        guard text.contains("Sign out") || answer.status == .notFound else {
-            throw ServiceFault(detail: "\(path): \(answer.status) \(text.prefix(200))")
-        }
-        return time
+        return (time, answer.status, String(buffer: try await answer.body.collect(upTo: 1 << 24)))
     }
 }

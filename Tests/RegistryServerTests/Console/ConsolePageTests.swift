@@ -11,8 +11,6 @@ import Testing
 
 /// What the pages say of lives that were played.
 @Suite(.timeLimit(.minutes(2))) struct ConsolePageTests {
-    private static let alias = "…/aliases/liveactivityId/order-42"
-
     /// Plays lives through the API and looks at them.
     private static func play(_ test: @Sendable (Life, ConsoleBrowser) async throws -> Void) async throws {
         try await Life.play { life in try await test(life, ConsoleBrowser(life.server)) }
@@ -38,56 +36,6 @@ import Testing
             #expect(page.words.contains("liveactivityId:order-42"))
             #expect(page.text.contains("/console/com.example.food/sandbox/aliases/liveactivityId/order-42"))
         }
-    }
-
-    /// For each way in which a token is not handed out, the page of the alias and that of the activity say why.
-    @Test func everyReasonIsSaidInOneSentence() async throws {
-        try await Self.play { life, browser in
-            let sentences = try await Self.provokeEveryReason(life)
-            let page = try await browser.get(Self.alias)
-            for (id, sentence) in sentences.sorted(by: { $0.key < $1.key }) {
-                #expect(page.words.contains(sentence), "\(id): \(sentence) in \(page.words)")
-                let own = try await browser.get("…/activities/\(id)")
-                #expect(own.status == 200 && own.words.contains(sentence), "\(id): \(sentence) in \(own.words)")
-            }
-            #expect(page.words.contains("A sender gets 1 token; \(sentences.count - 1) other activities are left out"))
-        }
-    }
-
-    /// An activity a reason, by its id, with what is said of it.
-    private static func provokeEveryReason(_ life: Life) async throws -> [String: String] {
-        let server = life.server
-        try await life.register(1, of: "handed-out", on: "p1", observed: 5)
-        try await life.register(2, of: "ended", on: "p2", observed: 5)
-        try await life.end("ended", observed: 1)
-        // It becomes known after the log-out, so nobody wrote down that it ended; and the next after its lifetime.
-        _ = try await server.call(.delete, "…/installations/p3?observedAt=\(RFC3339.format(.minutesAgo(1)))")
-        try await life.register(3, of: "logged-out", on: "p3", observed: 5)
-        try await life.register(4, of: "expired", on: "p4", observed: 5, started: 490)
-        try await life.register(5, of: "dismissed", on: "p5", observed: 5)
-        try await life.relaunch("p5", at: 1, running: [:])
-        let listed: JSONValue = [
-            "observedAt": .minutesAgo(1),
-            "activities": [["activityId": "no-token", "aliases": ["liveactivityId": "order-42"]]],
-        ]
-        _ = try await server.call(.put, "…/installations/p6/activities", listed)
-        try await life.register(7, of: "taken-over", on: "p7", observed: 5)
-        try await life.register(7, of: "handed-out", on: "p1", observed: 1)
-        try await life.register(8, of: "kind-conflict", on: "p8", observed: 5)
-        let device: JSONValue = ["token": .token(8), "observedAt": .minutesAgo(1)]
-        _ = try await server.call(.put, "…/installations/p8/device-token", device)
-        try await life.register(9, of: "unregistered", on: "p9", observed: 5)
-        _ = try await life.unregistered(9, since: 1)
-        try await life.register(10, of: "quarantined", on: "p10", observed: 5)
-        _ = try await life.report(["token": .token(10), "status": 400, "reason": "BadDeviceToken"])
-        return [
-            "handed-out": "It is handed out.", "ended": "The activity was ended at",
-            "logged-out": "Its installation logged out at", "expired": "The activity's lifetime",
-            "dismissed": "did not list it; a later observation brings it back",
-            "no-token": "No token of it came yet", "taken-over": "Another one registered the same token later",
-            "kind-conflict": "The value is known as a token of another kind", "unregistered": "APNs said at",
-            "quarantined": "A sender reported BadDeviceToken at",
-        ]
     }
 
     @Test func wizardPurgesOnlyWhatWasTyped() async throws {

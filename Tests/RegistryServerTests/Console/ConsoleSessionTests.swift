@@ -107,6 +107,7 @@ import Testing
             ]
             for (place, text) in [
                 (1, admin.key.id.rawValue), (2, "9999999999"), (3, "9999999999"), (3, "-1"), (4, "x"), (5, "00"),
+                (2, "9223372036854775807"), (2, "-9223372036854775808"), (3, "9223372036854775807"), (2, "4294967295"),
             ] {
                 var others = parts
                 others[place] = text
@@ -176,6 +177,28 @@ import Testing
             #expect(try await browser.post("/console/sign-in", ["key": key, "form": form]).status == 403)
             #expect(browser.cookies["pushreg-console"] == nil)
             #expect(try await other.post("/console/sign-in", ["key": key, "form": form]).status == 303)
+        }
+    }
+
+    /// Whoever tries keys is slowed down, and nobody else with him.
+    @Test func signInsAreCountedByAddress() async throws {
+        var configuration = ServerConfiguration(port: 0)
+        configuration.addressRate = RateLimit(rate: 1)
+        configuration.trustedProxies = ["127.0.0.0/8", "::1"].compactMap { AddressRange($0) }
+        try await Self.run(configuration) { server in
+            let (thief, admin) = (ConsoleBrowser(server), ConsoleBrowser(server))
+            thief.fields[HTTPField.Name("X-Forwarded-For")!] = "9.9.9.9"
+            admin.fields[HTTPField.Name("X-Forwarded-For")!] = "9.9.9.8"
+            let form = try await thief.get("/console/sign-in").formToken
+            func guess() async throws -> Reply {
+                let key = APIKey(random: .admin).text.revealed
+                return try await thief.post("/console/sign-in", ["key": key, "form": form])
+            }
+            #expect(try await [guess().status, guess().status] == [401, 401])
+            let refused = try await guess()
+            #expect(refused.status == 429 && refused.fields[.retryAfter] == "1")
+            #expect(refused.words.contains("Too many requests"))
+            #expect(try await admin.signIn(with: server.key(.admin)).status == 303)
         }
     }
 

@@ -13,7 +13,7 @@ import Testing
 @testable import RegistryServer
 
 /// Signed-in users over HTTP, with an issuer that is a web server of its own.
-@Suite(.timeLimit(.minutes(1))) struct SignedInUserTests {
+@Suite(.timeLimit(.minutes(15))) struct SignedInUserTests {
     private static let food = "/v1/apps/com.example.food"
 
     private static func fields(_ token: String) -> HTTPFields { [.authorization: "Bearer \(token)"] }

@@ -18,10 +18,6 @@ for (const input of document.querySelectorAll("input[data-expected]")) {
   check();
 }
 
-for (const select of document.querySelectorAll(".filters select")) {
-  select.addEventListener("change", () => select.form.requestSubmit());
-}
-
 // Empty choices need not stand in the address.
 for (const form of document.querySelectorAll("form.filters")) {
   form.addEventListener("submit", () => {

@@ -56,9 +56,20 @@ extension ConsoleCall {
 
     private static func row(_ token: ActivityLife.RetiredToken, _ now: Date) -> Fields {
         [
-            "oldFingerprint": .text(Hexadecimal.encode(token.fingerprint)), "oldReason": .text(token.reason),
+            "oldFingerprint": .text(Hexadecimal.encode(token.fingerprint)), "oldReason": .text(reason(token.reason)),
             "observed": .row(.moment(token.observedAt, now)), "retiredOn": .row(.moment(token.retiredAt, now)),
         ]
+    }
+
+    /// Why an activity has a token no more, in words.
+    private static func reason(_ word: String) -> String {
+        switch word {
+        case "rotated": "rotated: a newer one took its place"
+        case "unregistered": "unregistered: APNs said that it is dead"
+        case "taken-over": "taken over: another activity registered it later"
+        case "purged": "purged by an admin"
+        default: word
+        }
     }
 
     /// What is known of it, a name and a value each.

@@ -15,6 +15,22 @@ struct HealthCheck: Sendable {
         self.more = more
     }
 
+    /// What was found of certain kinds, a check each; or that nothing was.
+    static func checks(
+        _ findings: [Finding],
+        of codes: Set<Finding.Code>,
+        orElse sentence: String,
+        more: (String, String)? = nil
+    ) -> [HealthCheck] {
+        let found = findings.filter { codes.contains($0.code) }
+        guard !found.isEmpty else { return [HealthCheck(true, sentence)] }
+        return found.map { HealthCheck($0, more: more) }
+    }
+
+    init(_ finding: Finding, more: (String, String)? = nil) {
+        self.init(false, "\(finding.detail) \(finding.remedy)", more: more)
+    }
+
     var fields: Fields {
         [
             "isGoodCheck": .flag(isGood), "checkText": .text(sentence),
@@ -66,17 +82,6 @@ extension HealthCheck {
         )
     }
 
-    static func guards(_ guards: [QuarantineGuard]) -> HealthCheck {
-        guard let first = guards.first else {
-            return HealthCheck(true, "The burst guard is off: nothing was reported in bulk.")
-        }
-        return HealthCheck(
-            false,
-            "The burst guard is on for \(first.kind) tokens since \(Words.clock(first.trippedAt)) UTC: so many were reported"
-                + " at once that the sender's topic or key is likely wrong. Nothing is quarantined meanwhile."
-        )
-    }
-
     static func cloned(_ counts: StaleCounts, _ link: ConsoleLink) -> HealthCheck {
         let count = counts.entries.filter { $0.reason == .flapping }.map(\.count).reduce(0, +)
         guard count > 0 else { return HealthCheck(true, "No installation seems to be cloned.") }
@@ -85,16 +90,6 @@ extension HealthCheck {
             "\(Words.count(count, "token")) of installations went A, B, A: two devices share an id, as after a restored"
                 + " backup. The app should keep its id out of backups.",
             more: ("See them", link.page("installations"))
-        )
-    }
-
-    static func backlog(_ count: Int, _ link: ConsoleLink) -> HealthCheck {
-        guard count >= 5000 else { return HealthCheck(true, "The sweep keeps up.") }
-        return HealthCheck(
-            false,
-            "The sweep is behind: \(Words.count(count)) or more expired activities are not written down yet. They are"
-                + " not handed out all the same.",
-            more: ("See the sweep", link.page("system"))
         )
     }
 
@@ -107,19 +102,6 @@ extension HealthCheck {
             false,
             "\(Words.count(count)) of APNs's \(Words.count(quota)) channels are in use: delete those that are done with.",
             more: ("See them", link.page("channels"))
-        )
-    }
-
-    static func keys(_ keys: [APIKeyRecord], _ now: Date, _ link: ConsoleLink) -> HealthCheck {
-        let soon = keys.filter { key in
-            key.isValid(at: now) && key.expiresAt.map { $0.timeIntervalSince(now) < 14 * 86_400 } ?? false
-        }
-        guard let first = soon.min(by: { ($0.expiresAt ?? now) < ($1.expiresAt ?? now) }), let time = first.expiresAt
-        else { return HealthCheck(true, "No key expires within two weeks.") }
-        return HealthCheck(
-            false,
-            "The key \(first.id) expires \(Words.distance(of: time, from: now)): make its successor now.",
-            more: ("See the keys", link.page("keys"))
         )
     }
 }

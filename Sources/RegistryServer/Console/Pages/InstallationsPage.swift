@@ -57,6 +57,7 @@ extension ConsoleCall {
         else {
             throw Problem(.installationNotFound, "No such installation is known in this app and environment.")
         }
+        let tokens = try await registry.explainTokens(of: record.installation, in: scope)
         let running = try await registry.findActivities([.installation(bytes)], limit: Self.pageSize, in: scope)
         var filter = EventFilter()
         filter.installation = record.installation
@@ -75,20 +76,18 @@ extension ConsoleCall {
                         ["aliasText": .text($0.description), "aliasHref": .text(link.alias($0))]
                     }
                 ),
-                "tokens": .list(record.tokens.map { row($0) }), "rows": .list(running.map { .row($0, link, now) }),
+                "tokens": .list(tokens.map { Self.row($0, link, now) }),
+                "rows": .list(running.map { .row($0, link, now) }),
                 "eventsFound": .list(events.items.map { Self.row($0, link, now) }),
                 "hasMoreEvents": .flag(events.next != nil),
             ]
         )
     }
 
-    private func row(_ token: InstallationRecord.Token) -> Fields {
-        let verdict = token.reason.flatMap(TokenVerdict.init(rawValue:)) ?? .handedOut
-        return [
-            "kind": .text(token.kind), "attributesType": .optional(token.attributesType),
-            "fingerprint": .text(Hexadecimal.encode(token.fingerprint)), "verdict": .text(verdict.label),
-            "tone": .text(verdict.tone), "why": .text(TokenFacts(verdict: verdict).sentence),
-            "confirmed": .row(.moment(token.confirmedAt, now)),
-        ]
+    /// A token of the installation that the page is about, which the row need not name.
+    private static func row(_ token: AliasExplanation.Token, _ link: ConsoleLink, _ now: Date) -> Fields {
+        var fields = Fields.row(token, link, now)
+        fields["installation"] = nil
+        return fields
     }
 }

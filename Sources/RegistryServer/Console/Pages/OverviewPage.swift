@@ -64,29 +64,40 @@ extension ConsoleCall {
 
     private func findChecks(of scope: Scope, _ statistics: RegistryStatistics) async throws -> [HealthCheck] {
         let link = ConsoleLink(scope)
-        let guards = try await registry.quarantineGuards(of: scope.app).filter { $0.environment == scope.environment }
-        let backlog = try await registry.sweepBacklog(in: scope)
+        let findings = try await registry.findings(in: scope, sweepInterval: console.sweepInterval)
         let channels = try await registry.channelCounts(in: scope).channels
         let stale = try await console.recent.staleCounts(in: scope, registry)
-        var checks = [
-            await readiness(), HealthCheck.unconfirmed(statistics, link), .drops(statistics, link),
-            .guards(guards), .cloned(stale, link), .backlog(backlog, link), .channels(channels, link),
-        ]
-        if Access.keyCalls.allows(principal) {
-            checks.append(.keys(try await registry.keys(of: scope.app), now, link))
-        }
+        let system = ("See the system", link.page("system"))
+        var checks = try await postgresChecks(system)
+        checks += [.unconfirmed(statistics, link), .drops(statistics, link)]
+        checks += HealthCheck.checks(findings, of: [.burstGuard], orElse: "The burst guard is off.")
+        checks.append(.cloned(stale, link))
+        checks += HealthCheck.checks(findings, of: [.sweepBehind], orElse: "The sweep keeps up.", more: system)
+        checks.append(.channels(channels, link))
+        if Access.keyCalls.allows(principal) { checks += try await keyChecks(of: scope) }
         return checks
     }
 
-    private func readiness() async -> HealthCheck {
-        do {
+    private func keyChecks(of scope: Scope) async throws -> [HealthCheck] {
+        let findings = try await registry.keys(of: scope.app).compactMap { Finding($0, now: now) }
+        return HealthCheck.checks(
+            findings,
+            of: [.keyExpiring],
+            orElse: "No key expires within two weeks.",
+            more: ("See the keys", ConsoleLink(scope).page("keys"))
+        )
+    }
+
+    private func postgresChecks(_ more: (String, String)) async throws -> [HealthCheck] {
+        do throws(any Error) {
             let readiness = try await registry.checkReadiness()
-            return HealthCheck(
-                true,
-                "Postgres \(readiness.serverVersion) takes writes, and its schema is the right one."
-            )
-        } catch {
-            return HealthCheck(false, (error as? Problem)?.detail ?? "Postgres could not be asked.")
+            let findings = try await registry.databaseCondition().findings
+            guard findings.isEmpty else { return findings.map { HealthCheck($0, more: more) } }
+            return [
+                HealthCheck(true, "Postgres \(readiness.serverVersion) takes writes, and its schema is the right one.")
+            ]
+        } catch let problem as Problem {
+            return [HealthCheck(false, problem.detail)]
         }
     }
 }

@@ -7,7 +7,7 @@ extension ConsoleCall {
     func showSystem() async throws -> Answer {
         let scope = try requireScope()
         let health = try await registry.health()
-        let backlog = try await registry.sweepBacklog(in: scope)
+        let overdue = try await registry.overdueExpiry(in: scope)
         return try page(
             "system",
             part: "System",
@@ -16,7 +16,8 @@ extension ConsoleCall {
                 "program": .rows(program(health)), "postgres": .rows(postgres(health)),
                 "tables": .list(isRoot ? health.tables.map { row($0) } : []),
                 "migrations": .list(health.migrations.map { row($0) }),
-                "settings": .list(console.settings.map { row($0) }), "sweep": .rows(sweep(backlog)),
+                "settings": .list(console.settings.map { row($0) }), "sweep": .rows(sweep(overdue)),
+                "findings": .list(health.condition.findings.map { ["finding": .text("\($0.detail) \($0.remedy)")] }),
                 "isRoot": .flag(isRoot),
             ]
         )
@@ -44,9 +45,12 @@ extension ConsoleCall {
     private func postgres(_ health: PostgresHealth) -> [Fields] {
         let reads = health.blocksHit + health.blocksRead
         var pairs = [
-            ("Version", health.serverVersion),
+            ("Version", health.condition.version),
             ("Running", "for \(Words.span(now.timeIntervalSince(health.startedAt)))"),
-            ("Connections", "\(Words.count(health.connections)) of \(Words.count(health.maximumConnections))"),
+            (
+                "Connections",
+                "\(Words.count(health.condition.connections)) of \(Words.count(health.condition.connectionLimit))"
+            ),
             ("Longest transaction now", health.longestTransaction.map(Words.span) ?? "none"),
             ("Waiting for locks", Words.count(health.waiting)),
             ("Found in memory", "\(Words.share(health.blocksHit, of: reads)) of block reads"),
@@ -58,7 +62,7 @@ extension ConsoleCall {
         return Self.rows(pairs)
     }
 
-    private func sweep(_ backlog: Int) -> [Fields] {
+    private func sweep(_ overdue: OverdueExpiry?) -> [Fields] {
         let last = console.sweeps.last
         let outcome = last.map { $0.isComplete ? "took \(Words.span($0.duration))" : "was given up; the log says why" }
         return Self.rows([
@@ -66,13 +70,14 @@ extension ConsoleCall {
                 "Last on this instance",
                 last.map { "\(Words.distance(of: $0.endedAt, from: now)), \(outcome ?? "")" } ?? "none yet"
             ),
-            (
-                "Left to write down here",
-                backlog == 0
-                    ? "nothing"
-                    : "\(Words.count(backlog, "expired activity", "expired activities"))\(backlog >= 10_000 ? " or more" : "")"
-            ),
+            ("Left to write down here", overdue.map(Self.words) ?? "nothing"),
         ])
+    }
+
+    private static func words(_ overdue: OverdueExpiry) -> String {
+        let count = Words.count(overdue.count, "expired activity", "expired activities")
+        let least = overdue.count < OverdueExpiry.countLimit ? "" : "at least "
+        return "\(least)\(count), the first since \(Words.span(overdue.age))"
     }
 
     private func row(_ table: PostgresHealth.Table) -> Fields {

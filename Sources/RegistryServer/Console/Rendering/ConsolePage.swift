@@ -20,8 +20,8 @@ extension Answer {
         """
 
     /// The page that tells what went wrong.
-    static func page(of error: any Error, requestID: String, _ logger: Logger) -> Answer {
-        let problem = Problem(error, logger: logger)
+    static func page(of error: any Error, requestID: String, logger: @autoclosure () -> Logger) -> Answer {
+        let problem = Problem(error, logger: logger())
         var page = Self.page(of: problem)
         // When to come again, and the like; but a browser must not ask for a password in its own way.
         let own: Set<HTTPField.Name> = [.contentType, .wwwAuthenticate]

@@ -60,15 +60,15 @@ extension ConsoleSession {
         init?(_ text: String) {
             let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
             guard parts.count == 6, parts[0] == ConsoleSession.version, let keyID = try? APIKeyID(parts[1]),
-                let signedInAt = Int64(parts[2]), let seenAt = Int64(parts[3])
+                let signedInAt = Self.time(parts[2]), let seenAt = Self.time(parts[3]), signedInAt <= seenAt
             else { return nil }
-            session = ConsoleSession(
-                keyID: keyID,
-                signedInAt: Date(timeIntervalSince1970: TimeInterval(signedInAt)),
-                seenAt: Date(timeIntervalSince1970: TimeInterval(seenAt)),
-                nonce: parts[4]
-            )
+            session = ConsoleSession(keyID: keyID, signedInAt: signedInAt, seenAt: seenAt, nonce: parts[4])
             code = parts[5]
+        }
+
+        /// Seconds as they are written; they fit, so that the greatest number, too, is a time that can be written again.
+        private static func time(_ text: String) -> Date? {
+            UInt32(text).map { Date(timeIntervalSince1970: TimeInterval($0)) }
         }
 
         /// Whether it was made with the key whose digest this is.

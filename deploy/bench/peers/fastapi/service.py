@@ -113,7 +113,8 @@ async def register(environment: str, activity_id: str, body: Registration, reque
     async with state["pool"].acquire() as connection, connection.transaction():
         for statement in state["statements"]["register"]:
             results.append(await connection.fetch(statement.sql, *statement.arguments(values)))
-    return answer(activity_id, tuple(results[0][0]), tuple(results[1][0]))
+    # The first one locks, the second merges, the third claims the token.
+    return answer(activity_id, tuple(results[1][0]), tuple(results[2][0]))
 
 
 def answer(activity_id, merged, value):

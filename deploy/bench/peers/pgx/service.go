@@ -179,6 +179,11 @@ func readRegistration(results pgx.BatchResults, id string, statements int) (int,
 	var endedAt, claimedAt, previousClaimedAt *time.Time
 	var serverTime time.Time
 	var running bool
+	// The first one locks, the second merges, the third claims the token.
+	if _, err := results.Exec(); err != nil {
+		log.Print(err)
+		return http.StatusServiceUnavailable, "unavailable", nil
+	}
 	err := results.QueryRow().Scan(&value.ActivityID, &value.Outcome, &digest, &reason, &endedAt, &value.ObservedAt,
 		&value.ConfirmedAt, &value.ExpiresAt, &value.Revision, &value.State, &serverTime, &running, &claimedAt,
 		&previousClaimedAt)
@@ -194,7 +199,7 @@ func readRegistration(results pgx.BatchResults, id string, statements int) (int,
 		log.Print(err)
 		return http.StatusServiceUnavailable, "unavailable", nil
 	}
-	for statement := 2; statement < statements; statement++ {
+	for statement := 3; statement < statements; statement++ {
 		if _, err := results.Exec(); err != nil {
 			return http.StatusServiceUnavailable, "unavailable", nil
 		}

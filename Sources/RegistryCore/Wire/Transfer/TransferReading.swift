@@ -1,0 +1,102 @@
+import Foundation
+
+extension TransferRecord {
+    /// Reads one line; nil and faults in the reader when it is not one. A line without `record` is an activity's.
+    ///
+    /// `observedAt` is required: what was observed long ago must not count as observed at the import. An installation is
+    /// named by its hash in `installation`, or by its `installationId`.
+    ///
+    /// - Parameter hash: the hash of an installation's id in the app that the line is about.
+    public static func read(
+        _ json: inout JSONReader,
+        hash: (InstallationID) -> InstallationHash
+    ) -> TransferRecord? {
+        let kind = json.optionalString("record") ?? "activity"
+        let installation = readInstallation(&json, hash)
+        let observedAt = json.timestamp("observedAt")
+        let record: TransferRecord? =
+            switch kind {
+            case "activity": readActivity(&json, installation)
+            case "end": readEnd(&json, installation, observedAt)
+            case "installation": readProfile(&json, installation)
+            case "log-out": observedAt.flatMap { at in installation.map { .logOut($0, at: at) } }
+            default: readToken(&json, kind, installation)
+            }
+        if record == nil, installation == nil, !["activity", "end"].contains(kind), json.faults.isEmpty {
+            json.fault("installation", "is required")
+        }
+        return json.faults.isEmpty ? record : nil
+    }
+
+    private static func readInstallation(
+        _ json: inout JSONReader,
+        _ hash: (InstallationID) -> InstallationHash
+    ) -> InstallationHash? {
+        let stated = json.optionalString("installation") { text throws(JSONFaultReason) in
+            guard let bytes = Hexadecimal.decode(text), bytes.count == 32 else {
+                throw JSONFaultReason("must be a SHA-256 in hex, 64 digits")
+            }
+            return InstallationHash(bytes: bytes)
+        }
+        return stated ?? json.optionalString("installationId", InstallationID.init).map(hash)
+    }
+
+    private static func readActivity(
+        _ json: inout JSONReader,
+        _ installation: InstallationHash?
+    ) -> TransferRecord? {
+        let id = json.optionalString("activityId", ActivityID.init)
+        let alias = json.optionalString("alias", Alias.value)
+        var registration = ActivityRegistration(from: &json, requiresToken: alias != nil)
+        registration.installation = installation
+        registration.subject = json.optionalString("subject", ActivityID.init)?.rawValue
+        if let id { return .activity(id, registration) }
+        if let alias { return .named(alias, registration) }
+        if json.faults.isEmpty { json.fault("activityId", "is required, or alias") }
+        return nil
+    }
+
+    private static func readEnd(
+        _ json: inout JSONReader,
+        _ installation: InstallationHash?,
+        _ observedAt: Date?
+    ) -> TransferRecord? {
+        let id = json.optionalString("activityId", ActivityID.init)
+        let alias = json.optionalString("alias", Alias.value)
+        let reason = json.optionalChoice("reason", EndReason.self)
+        let subject = json.optionalString("subject", ActivityID.init)?.rawValue
+        guard let observedAt else { return nil }
+        if let id { return .end(id, reason ?? .ended, at: observedAt) }
+        let owner = ActivityOwner(installation: installation, subject: subject)
+        if let alias { return .namedEnd(alias, owner, at: observedAt) }
+        if json.faults.isEmpty { json.fault("activityId", "is required, or alias") }
+        return nil
+    }
+
+    private static func readProfile(
+        _ json: inout JSONReader,
+        _ installation: InstallationHash?
+    ) -> TransferRecord? {
+        let profile = InstallationProfile(from: &json)
+        let subject = json.optionalString("subject", ActivityID.init)?.rawValue
+        return installation.map { .installation($0, profile, subject: subject) }
+    }
+
+    private static func readToken(
+        _ json: inout JSONReader,
+        _ kind: String,
+        _ installation: InstallationHash?
+    ) -> TransferRecord? {
+        guard let slot = slot(&json, kind) else { return nil }
+        let registration = TokenRegistration.read(&json)
+        guard let registration, let installation else { return nil }
+        return .token(slot, installation, registration)
+    }
+
+    private static func slot(_ json: inout JSONReader, _ kind: String) -> TokenSlot? {
+        if kind == "start-token" { return json.string("attributesType", AttributesType.init).map(TokenSlot.start) }
+        if let own = TokenKind.ofInstallations.first(where: { kind == $0.name + "-token" }) { return .only(own) }
+        json.fault("record", "is of no known kind")
+        return nil
+    }
+}

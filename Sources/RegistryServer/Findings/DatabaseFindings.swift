@@ -1,0 +1,95 @@
+import Foundation
+import RegistryCore
+import RegistryStore
+
+extension DatabaseCondition {
+    /// Beyond this the service's view of time and Postgres's differ by more than networks and NTP explain: keys expire
+    /// and activities begin by one clock and are compared with the other.
+    private static let greatestSkew = Duration.seconds(2)
+    /// The part of the connections above which a restart or another instance may find none.
+    private static let connectionShare = 0.8
+
+    /// What is wrong with Postgres itself.
+    public var findings: [Finding] {
+        [versionFinding, readOnlyFinding, clockFinding, connectionFinding].compactMap(\.self)
+            + unsafeSettings.map(Finding.init) + vacuumFindings
+    }
+
+    private var versionFinding: Finding? {
+        guard versionNumber < Self.leastVersion else { return nil }
+        return Finding(
+            .postgresVersion,
+            "Postgres is version \(version), and the service needs \(Self.leastVersion / 10_000) or later.",
+            remedy: "Upgrade it, with pg_upgrade or by way of a replica."
+        )
+    }
+
+    private var readOnlyFinding: Finding? {
+        guard isReadOnly else { return nil }
+        return Finding(
+            .postgresReadOnly,
+            "Postgres takes no writes: it is a standby, or default_transaction_read_only is on.",
+            remedy: "Name all hosts in the connection string, with target_session_attrs=read-write."
+        )
+    }
+
+    private var clockFinding: Finding? {
+        let distance = clockSkew < .zero ? .zero - clockSkew : clockSkew
+        guard distance - clockUncertainty > Self.greatestSkew else { return nil }
+        let seconds = Int((distance / .seconds(1)).rounded())
+        return Finding(
+            .clockSkew,
+            "Postgres's clock is \(seconds) seconds \(clockSkew < .zero ? "behind" : "ahead of") this machine's.",
+            remedy: "Let both follow NTP (timedatectl status says whether they do)."
+        )
+    }
+
+    private var connectionFinding: Finding? {
+        guard Double(connections) >= Self.connectionShare * Double(connectionLimit) else { return nil }
+        return Finding(
+            .connectionsNearLimit,
+            "\(connections) of the \(connectionLimit) connections that Postgres allows are taken.",
+            remedy: "Lower --max-connections of the instances, close what else is connected, or raise max_connections."
+        )
+    }
+
+    private var vacuumFindings: [Finding] {
+        var findings: [Finding] = []
+        if !isAutovacuumOn {
+            let detail = "Autovacuum is off, so tables grow and statements become slower."
+            findings.append(Finding(.autovacuumOff, detail, remedy: "Set autovacuum and track_counts to on."))
+        }
+        if !neglectedTables.isEmpty {
+            let tables = neglectedTables.map { "\($0.name) (\($0.deadRows))" }.joined(separator: ", ")
+            findings.append(
+                Finding(
+                    .autovacuumBehind,
+                    "Autovacuum is behind: dead rows lie in \(tables).",
+                    remedy: "Raise autovacuum_vacuum_cost_limit, and look for old transactions in pg_stat_activity."
+                )
+            )
+        }
+        return findings
+    }
+}
+
+extension Finding {
+    fileprivate init(_ unsafe: UnsafeDurability) {
+        self.init(
+            .unsafeDurability,
+            unsafe.detail,
+            remedy: "Set \(unsafe.setting) to on; the service refuses to work until then."
+        )
+    }
+
+    /// A schema that is not the program's.
+    public init(_ error: SchemaError) {
+        let code: Code =
+            switch error {
+            case .behind: .schemaBehind
+            case .ahead: .schemaAhead
+            case .changed: .schemaChanged
+            }
+        self.init(code, error.detail, remedy: error.remedy)
+    }
+}

@@ -1,0 +1,47 @@
+import RegistryCore
+
+/// Something that is wrong with an installation.
+public struct Finding: Sendable, Hashable {
+    /// The stable word that programs branch on.
+    public enum Code: String, Sendable, Hashable, CaseIterable {
+        case postgresUnavailable = "postgres-unavailable"
+        case postgresVersion = "postgres-version"
+        case postgresReadOnly = "postgres-read-only"
+        case unsafeDurability = "unsafe-durability"
+        case clockSkew = "clock-skew"
+        case connectionsNearLimit = "connections-near-limit"
+        case autovacuumOff = "autovacuum-off"
+        case autovacuumBehind = "autovacuum-behind"
+        case schemaBehind = "schema-behind"
+        case schemaAhead = "schema-ahead"
+        case schemaChanged = "schema-changed"
+        case sweepBehind = "sweep-behind"
+        case burstGuard = "burst-guard"
+        case keyExpiring = "key-expiring"
+        case noTLS = "no-tls"
+    }
+
+    public let code: Code
+    /// What is wrong, in a sentence without secrets.
+    public let detail: String
+    /// What to do about it, in a sentence.
+    public let remedy: String
+
+    /// Makes a finding of its word and its two sentences.
+    public init(_ code: Code, _ detail: String, remedy: String) {
+        self.code = code
+        self.detail = detail
+        self.remedy = remedy
+    }
+}
+
+extension Finding: JSONEncodable {
+    /// Writes `{code, detail, remedy}`.
+    public func encode(to json: inout JSONWriter) {
+        json.object { json in
+            json.member("code", code.rawValue)
+            json.member("detail", detail)
+            json.member("remedy", remedy)
+        }
+    }
+}

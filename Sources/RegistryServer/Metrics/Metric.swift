@@ -1,0 +1,71 @@
+/// Everything that the service measures, by its Prometheus name: the whole list.
+///
+/// Labels have few values, all of our own making: templates of routes, states, codes. Never a token, an alias, an
+/// id, a key or an app.
+enum Metric: String, Sendable, CaseIterable {
+    case build = "pushreg_build_info"
+    case requests = "pushreg_http_requests_total"
+    case requestSeconds = "pushreg_http_request_duration_seconds"
+    case registrations = "pushreg_registrations_total"
+    case feedback = "pushreg_feedback_total"
+    case guardTrips = "pushreg_quarantine_guard_trips_total"
+    case activeGuards = "pushreg_quarantine_guards_active"
+    case batchSizes = "pushreg_batch_size"
+    case batchWaits = "pushreg_batch_wait_seconds"
+    case statementSeconds = "pushreg_statement_duration_seconds"
+    case connectionWaits = "pushreg_pool_wait_seconds"
+    case connections = "pushreg_pool_connections"
+    case connectionLimit = "pushreg_pool_connections_max"
+    case connectionQueue = "pushreg_pool_waiting"
+    case connects = "pushreg_pool_connects_total"
+    case connectFailures = "pushreg_pool_connect_failures_total"
+    case retries = "pushreg_pool_retries_total"
+    case postgresUp = "pushreg_postgres_up"
+    case activities = "pushreg_activities"
+    case tokens = "pushreg_tokens"
+    case events = "pushreg_events_written_total"
+    case sweeps = "pushreg_sweeps_total"
+    case sweepFailures = "pushreg_sweep_failures_total"
+    case sweptRows = "pushreg_sweep_rows_total"
+    case sweepLag = "pushreg_sweep_lag_seconds"
+
+    /// One line for whoever meets the name.
+    var help: String {
+        switch self {
+        case .build: "1, with the version of the program and that of the schema it works with."
+        case .requests: "Requests answered, by route and class of status; those of no route have the route none."
+        case .requestSeconds: "From a request's head to its answer, which is written after that, by route."
+        case .registrations: "Registrations of tokens, by kind of token and outcome; refusals by their code."
+        case .feedback: "Reports of what APNs answered, by what was done and APNs's reason."
+        case .guardTrips: "Burst guards that reports made to this instance tripped."
+        case .activeGuards: "Burst guards that are on: so many tokens were reported that none is quarantined."
+        case .batchSizes: "Requests that shared statements and a commit."
+        case .batchWaits: "How long the first request of a batch waited for it."
+        case .statementSeconds: "How long the statements of a batch or call took on their connection."
+        case .connectionWaits: "How long work waited for a connection."
+        case .connections: "Open connections to Postgres, by whether they are at work."
+        case .connectionLimit: "How many connections to Postgres may be open."
+        case .connectionQueue: "Pieces of work that wait for a connection."
+        case .connects: "Connections to Postgres opened."
+        case .connectFailures: "Attempts to connect to Postgres that failed."
+        case .retries: "Pieces of work done again after an error of Postgres that left nothing behind."
+        case .postgresUp: "Whether Postgres answered when it was last asked for the counts below."
+        case .activities: "Activities of all apps by state, tombstones among them; estimated where there are many."
+        case .tokens: "Tokens of all apps by kind and whether they are handed out; estimated where there are many."
+        case .events: "Audit events ever written, by all instances; those of failed transactions count, too."
+        case .sweeps: "Sweeps that this instance finished."
+        case .sweepFailures: "Sweeps that this instance gave up."
+        case .sweptRows: "Rows that this instance's sweeps wrote down or deleted, by task."
+        case .sweepLag: "For how long the oldest expired activity has waited to be swept."
+        }
+    }
+
+    /// The type, as the exposition format has it.
+    var type: String {
+        switch self {
+        case .requestSeconds, .batchSizes, .batchWaits, .statementSeconds, .connectionWaits: "histogram"
+        case _ where rawValue.hasSuffix("_total"): "counter"
+        default: "gauge"
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import RegistryStore
+
+/// Writes measurements in Prometheus's text format, version 0.0.4.
+struct MetricsText {
+    /// The media type of the format.
+    static let mediaType = "text/plain; version=0.0.4; charset=utf-8"
+
+    /// Names and values of labels, as they stand between braces; empty where there are none.
+    typealias Labels = String
+
+    private(set) var text = ""
+
+    /// Writes one metric with all its series.
+    mutating func add(_ metric: Metric, _ series: [(labels: Labels, value: Double)]) {
+        guard begin(metric, if: !series.isEmpty) else { return }
+        for (labels, value) in series { line(metric.rawValue, labels, value) }
+    }
+
+    /// Writes one metric that has no labels.
+    mutating func add(_ metric: Metric, _ value: Double) { add(metric, [("", value)]) }
+
+    /// Writes one metric with all its series; those that counted nothing yet are left out, for there are many buckets.
+    mutating func add(_ metric: Metric, _ series: [(labels: Labels, value: Histogram.Snapshot)]) {
+        let series = series.filter { $0.value.count > 0 }
+        guard begin(metric, if: !series.isEmpty) else { return }
+        for (labels, value) in series { add(metric.rawValue, labels, value) }
+    }
+
+    private mutating func add(_ name: String, _ labels: Labels, _ histogram: Histogram.Snapshot) {
+        var total = 0
+        for (bound, count) in zip(histogram.bounds + [.infinity], histogram.counts) {
+            total += count
+            let limit = "le=\"\(bound.isInfinite ? "+Inf" : Self.format(bound))\""
+            line(name + "_bucket", labels.isEmpty ? limit : "\(labels),\(limit)", Double(total))
+        }
+        line(name + "_sum", labels, histogram.sum)
+        line(name + "_count", labels, Double(total))
+    }
+
+    private mutating func begin(_ metric: Metric, if isThere: Bool) -> Bool {
+        if isThere { text += "# HELP \(metric.rawValue) \(metric.help)\n# TYPE \(metric.rawValue) \(metric.type)\n" }
+        return isThere
+    }
+
+    private mutating func line(_ name: String, _ labels: Labels, _ value: Double) {
+        text += name
+        if !labels.isEmpty { text += "{\(labels)}" }
+        text += " \(Self.format(value))\n"
+    }
+
+    private static func format(_ value: Double) -> String {
+        Int(exactly: value).map(String.init) ?? "\(value)"
+    }
+
+    /// Labels from their names and values.
+    static func labels(_ dimensions: [(String, String)]) -> Labels {
+        dimensions.map { name, value in
+            let escaped = value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
+            return "\(name)=\"\(escaped)\""
+        }.joined(separator: ",")
+    }
+}

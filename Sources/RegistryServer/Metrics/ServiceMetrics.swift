@@ -1,0 +1,112 @@
+import HTTPTypes
+import RegistryCore
+import RegistryStore
+
+/// What one running service measures, and how it is told.
+final class ServiceMetrics: Sendable {
+    /// Where whatever counts makes its counters.
+    let factory = PrometheusMetrics()
+    let registrations: RegistrationMeters
+    /// Counts the requests that no route was found for.
+    let unmatched: RouteMeters
+
+    private let registry: Registry
+    private let census: CensusCache
+    private let build: MetricsText.Labels
+
+    init(registry: Registry, configuration: ServerConfiguration, clock: ServiceClock = .system) {
+        self.registry = registry
+        registrations = RegistrationMeters(factory)
+        unmatched = RouteMeters(method: "any", template: "none", factory)
+        census = CensusCache(registry: registry, lifetime: configuration.limits.censusLifetime, clock: clock)
+        build = MetricsText.labels([
+            ("version", configuration.version), ("schema", String(SchemaMigrator.currentVersion)),
+        ])
+    }
+
+    /// Routes that count their requests here.
+    func measured(_ routes: [Route]) -> [Route] {
+        routes.map { route in
+            var route = route
+            route.meters = RouteMeters(method: route.method.rawValue, template: route.template, factory)
+            return route
+        }
+    }
+
+    /// `GET /metrics`: all of it, in Prometheus's text format. Where Postgres is away, what only it knows is left out.
+    func answer() async -> Answer {
+        let census = await census.census()
+        var text = MetricsText()
+        for metric in Metric.allCases { write(metric, census, to: &text) }
+        return Answer(fields: [.contentType: MetricsText.mediaType], body: .bytes(Array(text.text.utf8)))
+    }
+
+    private func write(_ metric: Metric, _ census: Census?, to text: inout MetricsText) {
+        let (connections, measures) = (registry.connections, registry.measures)
+        switch metric {
+        case .requests, .requestSeconds, .registrations, .feedback, .guardTrips, .sweeps, .sweepFailures, .sweptRows:
+            factory.write(metric, to: &text)
+        case .build: text.add(metric, [(build, 1)])
+        case .batchSizes: text.add(metric, measures.batches.labelled("work") { $0.sizes.snapshot })
+        case .batchWaits: text.add(metric, measures.batches.labelled("work") { $0.waits.snapshot })
+        case .statementSeconds: text.add(metric, measures.statements.labelled("work", \.snapshot))
+        case .connectionWaits: text.add(metric, [("", measures.connectionWaits.snapshot)])
+        case .connections:
+            text.add(metric, ["idle": connections.idle, "busy": connections.busy].labelled("state", Double.init))
+        case .connectionLimit: text.add(metric, Double(connections.maximum))
+        case .connectionQueue: text.add(metric, Double(connections.waiting))
+        case .connects: text.add(metric, Double(connections.opened))
+        case .connectFailures: text.add(metric, Double(connections.failures))
+        case .retries: text.add(metric, Double(connections.retries))
+        case .postgresUp: text.add(metric, census == nil ? 0 : 1)
+        case .activeGuards, .activities, .tokens, .events, .sweepLag: census?.write(metric, to: &text)
+        }
+    }
+}
+
+extension Census {
+    fileprivate func write(_ metric: Metric, to text: inout MetricsText) {
+        switch metric {
+        case .activities: text.add(metric, Self.series(activities) { $0.labels })
+        case .tokens: text.add(metric, Self.series(tokens) { $0.labels })
+        case .activeGuards: text.add(metric, Double(activeGuards))
+        case .events: text.add(metric, Double(eventsWritten))
+        case .sweepLag: text.add(metric, sweepLag / .seconds(1))
+        default: break
+        }
+    }
+
+    private static func series<Group>(
+        _ counts: [Group: Int],
+        _ labels: (Group) -> [(String, String)]
+    ) -> [(labels: MetricsText.Labels, value: Double)] {
+        counts.map { (MetricsText.labels(labels($0)), Double($1)) }.sorted { $0.0 < $1.0 }
+    }
+}
+
+extension Census.ActivityGroup {
+    fileprivate var labels: [(String, String)] { [("environment", environment.rawValue), ("state", state.rawValue)] }
+}
+
+extension Census.TokenGroup {
+    fileprivate var labels: [(String, String)] {
+        [("environment", environment.rawValue), ("kind", kind), ("state", state.rawValue)]
+    }
+}
+
+extension Dictionary {
+    /// A series for each key, in the order of the keys' names.
+    fileprivate func labelled<Measured>(
+        _ name: String,
+        _ read: (Value) -> Measured
+    ) -> [(labels: MetricsText.Labels, value: Measured)] where Key: RawRepresentable<String> {
+        map { (MetricsText.labels([(name, $0.rawValue)]), read($1)) }.sorted { $0.0 < $1.0 }
+    }
+
+    fileprivate func labelled<Measured>(
+        _ name: String,
+        _ read: (Value) -> Measured
+    ) -> [(labels: MetricsText.Labels, value: Measured)] where Key == String {
+        map { (MetricsText.labels([(name, $0)]), read($1)) }.sorted { $0.0 < $1.0 }
+    }
+}

@@ -1,0 +1,53 @@
+import RegistryCore
+
+/// How much there is in the registry, of all apps together, as Postgres counted it at one moment.
+public struct Census: Sendable, Hashable {
+    /// Whether a token is handed out.
+    public enum TokenState: String, Sendable, Hashable, CaseIterable {
+        /// It is.
+        case current
+        /// APNs called it bad, and no client has claimed it since.
+        case quarantined
+        /// Dead, taken over, or of an installation that logged out.
+        case withheld
+    }
+
+    /// What activities are told apart by.
+    public struct ActivityGroup: Sendable, Hashable {
+        public let environment: APNSEnvironment
+        public let state: ActivityState
+    }
+
+    /// What tokens are told apart by. Those of activities that run are counted, and those of installations.
+    public struct TokenGroup: Sendable, Hashable {
+        public let environment: APNSEnvironment
+        /// The name of the kind, such as `update`.
+        public let kind: String
+        public let state: TokenState
+    }
+
+    /// Activities by environment and state, tombstones among them; estimated where there are many.
+    public internal(set) var activities: [ActivityGroup: Int] = [:]
+    /// Tokens by environment, kind and state; estimated where there are many.
+    public internal(set) var tokens: [TokenGroup: Int] = [:]
+    /// For how long the oldest activity has been expired that no sweep has written down yet; zero when there is none.
+    public internal(set) var sweepLag: Duration = .zero
+    /// How many burst guards are on.
+    public internal(set) var activeGuards = 0
+    /// How many audit events were ever written, by all instances; those of failed transactions count, too.
+    public internal(set) var eventsWritten = 0
+
+    /// Nothing, in every group that there is.
+    init() {
+        for environment in APNSEnvironment.allCases {
+            for state in ActivityState.allCases {
+                activities[ActivityGroup(environment: environment, state: state)] = 0
+            }
+            for kind in [.update, .start] + TokenKind.ofInstallations {
+                for state in TokenState.allCases {
+                    tokens[TokenGroup(environment: environment, kind: kind.name, state: state)] = 0
+                }
+            }
+        }
+    }
+}

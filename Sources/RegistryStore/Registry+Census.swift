@@ -1,0 +1,65 @@
+import PostgresDriver
+import RegistryCore
+
+extension Registry {
+    /// Counts what there is of all apps together; large tables are sampled.
+    ///
+    /// - Throws: `unavailable`.
+    public func census() async throws -> Census {
+        try await read { session in
+            let percents = try CensusStatements.tables.map { try Self.percent(of: $0, session) }
+            let results = try session.pipeline([
+                CensusStatements.activities(percent: percents[0]),
+                CensusStatements.tokens(in: CensusStatements.tables[1], percent: percents[1]),
+                CensusStatements.tokens(in: CensusStatements.tables[2], percent: percents[2]),
+                CensusStatements.rest,
+            ])
+            var census = Census()
+            try census.addActivities(results[0], scale: 100 / percents[0])
+            try census.addTokens(results[1], scale: 100 / percents[1])
+            try census.addTokens(results[2], scale: 100 / percents[2])
+            let (lag, guards, events) = try results[3][0].decode(Duration?.self, Int.self, Int.self)
+            census.sweepLag = lag ?? .zero
+            census.activeGuards = guards
+            census.eventsWritten = events
+            return census
+        }
+    }
+
+    /// How much of a table is counted. Twice the sample is counted whole: a sample has a price, too.
+    private static func percent(of table: String, _ session: borrowing PostgresSession) throws -> Double {
+        let sizes = try session.execute(StatisticsStatements.sizes(of: [table]))
+        let (_, rows) = try sizes[0].decode(String.self, Double.self)
+        let sample = Double(CensusStatements.sampleSize)
+        return rows <= 2 * sample ? 100 : 100 * sample / rows
+    }
+}
+
+extension Census {
+    fileprivate mutating func addActivities(_ result: PostgresResult, scale: Double) throws {
+        for row in result.rows {
+            let (place, word, token, count) = try row.decode(String.self, String.self, String?.self, Int.self)
+            guard let environment = APNSEnvironment(rawValue: place), let state = ActivityState(rawValue: word) else {
+                throw UnreadableRow(detail: "an unknown environment or state")
+            }
+            let all = Int((Double(count) * scale).rounded())
+            activities[ActivityGroup(environment: environment, state: state), default: 0] += all
+            if let token { try add(all, "update", token, environment) }
+        }
+    }
+
+    fileprivate mutating func addTokens(_ result: PostgresResult, scale: Double) throws {
+        for row in result.rows {
+            let (place, kind, state, count) = try row.decode(String.self, String.self, String.self, Int.self)
+            guard let environment = APNSEnvironment(rawValue: place) else {
+                throw UnreadableRow(detail: "an unknown environment")
+            }
+            try add(Int((Double(count) * scale).rounded()), kind, state, environment)
+        }
+    }
+
+    private mutating func add(_ count: Int, _ kind: String, _ word: String, _ environment: APNSEnvironment) throws {
+        guard let state = TokenState(rawValue: word) else { throw UnreadableRow(detail: "an unknown state") }
+        tokens[TokenGroup(environment: environment, kind: kind, state: state), default: 0] += count
+    }
+}

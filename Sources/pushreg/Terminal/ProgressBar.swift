@@ -1,0 +1,53 @@
+import Foundation
+
+/// A line on the terminal that says how far a command has come; where nobody reads along, nothing.
+struct ProgressBar {
+    private static let width = 24
+    /// Between two drawings.
+    private static let pause = Duration.milliseconds(100)
+
+    private let output: Output
+    private let isShown: Bool
+    private let start = ContinuousClock.now
+    private var lastDrawn: ContinuousClock.Instant?
+    /// How many there were at the start, which took this run no time.
+    private let countAtStart: Int
+
+    init(countAtStart: Int = 0, output: Output = .words) {
+        self.output = output
+        self.countAtStart = countAtStart
+        isShown = output.isTerminal
+    }
+
+    /// Draws it, if it was not drawn just now.
+    ///
+    /// - Parameters:
+    ///   - label: what is under way, in a word.
+    ///   - fraction: how much is done, 0 to 1; nil where nobody knows.
+    ///   - count: how many records are done.
+    mutating func show(_ label: String, _ fraction: Double?, count: Int) {
+        let now = ContinuousClock.now
+        guard isShown, lastDrawn.map({ now - $0 >= Self.pause }) ?? true else { return }
+        lastDrawn = now
+        let seconds = max((now - start) / .seconds(1), 0.001)
+        let rate = Int(Double(count - countAtStart) / seconds)
+        try? output.write("\r\(Self.bar(fraction)) \(label), \(count) records, \(rate)/s\u{1B}[K")
+    }
+
+    /// Takes the line away, so that words have it.
+    mutating func clear() {
+        guard lastDrawn != nil else { return }
+        try? output.write("\r\u{1B}[K")
+        lastDrawn = nil
+    }
+
+    /// `[######      ]  50 %`, or nothing.
+    static func bar(_ fraction: Double?) -> String {
+        guard let fraction else { return "" }
+        let share = min(max(fraction, 0), 1)
+        let done = Int(share * Double(width))
+        let percent = String(Int(share * 100))
+        let bar = String(repeating: "#", count: done) + String(repeating: " ", count: width - done)
+        return "[\(bar)] \(String(repeating: " ", count: 3 - percent.count))\(percent) %"
+    }
+}

@@ -1,0 +1,55 @@
+import RegistryCore
+
+/// What became of a line of an import.
+enum LineOutcome: Sendable {
+    case taken
+    /// It says what no longer holds, or what another has: the rules decided.
+    case refused(Problem)
+    /// It is not what a line must be.
+    case faulty(String)
+}
+
+/// What became of the lines of an import.
+struct ImportTally: Sendable {
+    private(set) var taken = 0
+    private(set) var refused: [String: Int] = [:]
+    private(set) var faulty = 0
+
+    var count: Int { taken + refusedCount + faulty }
+
+    private var refusedCount: Int { refused.values.reduce(0, +) }
+
+    /// Counts a line.
+    ///
+    /// - Returns: what there is to say of it, without a token; nil for what was taken.
+    mutating func add(_ outcome: LineOutcome, ofLine number: Int) -> String? {
+        switch outcome {
+        case .taken:
+            taken += 1
+            return nil
+        case .refused(let problem):
+            refused[problem.code.rawValue, default: 0] += 1
+            return "line \(number): \(problem.code.rawValue): \(problem.detail)"
+        case .faulty(let reason):
+            faulty += 1
+            return "line \(number): \(reason)"
+        }
+    }
+
+    var sentence: String {
+        "\(taken) taken, \(refusedCount) refused by the rules, \(faulty) faulty."
+    }
+}
+
+extension ImportTally: JSONEncodable {
+    /// Writes `{taken, refused: {code: count}, faulty}`.
+    func encode(to json: inout JSONWriter) {
+        json.object { json in
+            json.member("taken", taken)
+            json.object("refused") { json in
+                for (code, count) in refused.sorted(by: { $0.key < $1.key }) { json.member(code, count) }
+            }
+            json.member("faulty", faulty)
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import RegistryCore
+import RegistryServer
+import RegistryStore
+
+extension Registry {
+    /// Does what a line says, by the rules of the request that would say it.
+    ///
+    /// - Throws: ``Problem`` when it cannot be done now, and the import must stop.
+    func take(_ line: [UInt8]?, in scope: Scope) async throws -> LineOutcome {
+        guard let line else { return .faulty("It is longer than \(LineReader.maximumLine / 1024) KiB.") }
+        let record: TransferRecord
+        do {
+            record = try TransferRecord(line: line, scope.app.bundleID)
+        } catch {
+            return .faulty(error.detail)
+        }
+        do {
+            try await take(record, in: scope, by: Apps.who)
+            return .taken
+        } catch let problem as Problem {
+            switch problem.code.status {
+            case 403, 409, 410: return .refused(problem)
+            case 400, 422: return .faulty("\(problem.code.rawValue): \(problem.detail)")
+            default: throw problem
+            }
+        }
+    }
+
+    private func take(_ record: TransferRecord, in scope: Scope, by who: String) async throws {
+        switch record {
+        case .activity(let id, let registration):
+            _ = try await register(registration, as: id, in: scope, by: who)
+        case .named(let alias, let registration):
+            _ = try await register(registration, alias: alias, owner: registration.owner, in: scope, by: who)
+        case .end(let id, let reason, let time):
+            try await end(id, reason: reason, observedAt: time, in: scope, by: who)
+        case .namedEnd(let alias, let owner, let time):
+            try await end(alias: alias, owner: owner, reason: .ended, observedAt: time, in: scope, by: who)
+        case .installation(let installation, let profile, let subject):
+            let claimant = subject.map { Claimant.subject($0, installation) } ?? .any
+            _ = try await put(profile, for: installation, in: scope, by: who, claimant: claimant)
+        case .logOut(let installation, let time):
+            try await logOut(installation, observedAt: time, in: scope, by: who)
+        case .token(let slot, let installation, let registration):
+            _ = try await register(registration, in: slot, of: installation, in: scope, by: who)
+        }
+    }
+}
+
+extension TransferRecord {
+    /// Reads a line.
+    ///
+    /// - Throws: what is wrong with it, without repeating anything of it but the names of our own members.
+    fileprivate init(line: [UInt8], _ app: BundleID) throws(JSONFaultReason) {
+        let value: JSONValue
+        do {
+            value = try JSONParser.parse(line)
+        } catch {
+            throw JSONFaultReason("It is not JSON: \(error.description).")
+        }
+        var json = JSONReader(value)
+        let record = TransferRecord.read(&json) { InstallationHash(of: $0, in: app) }
+        guard let record else {
+            let fault = json.faults.first
+            // No further than the first member: what follows may be anything.
+            let member = fault?.pointer.split(separator: "/").first.map { "\"\($0)\"" } ?? "It"
+            throw JSONFaultReason("\(member) \(fault?.detail ?? "is not a record").")
+        }
+        self = record
+    }
+}

@@ -1,0 +1,69 @@
+import RegistryCore
+import RegistryStore
+
+/// A line of an export that is no record.
+enum TransferFrame: Sendable, Hashable {
+    /// The first line: what it is an export of.
+    case header(app: String, environment: String, version: Int)
+    /// All that lies before a position is in the lines above: so many records.
+    case checkpoint(ExportPosition, count: Int)
+    /// The last line: so many records. A file without it is incomplete.
+    case end(count: Int)
+
+    /// The version of the format that this program writes and reads.
+    static let version = 1
+
+    static func header(of scope: Scope) -> TransferFrame {
+        .header(app: scope.app.bundleID.rawValue, environment: scope.environment.rawValue, version: version)
+    }
+
+    /// Whether a line begins like a frame. Records are many: what does not is not worth parsing for it.
+    static func mayBegin(_ line: [UInt8]) -> Bool { beginnings.contains { line.starts(with: $0) } }
+
+    private static let beginnings = ["{\"export\"", "{\"checkpoint\"", "{\"end\""].map { Array($0.utf8) }
+
+    /// Reads a line; nil when it is a record, or nothing that this program knows.
+    init?(_ json: JSONValue) {
+        if case .object = json["export"], case .string(let app) = json["export"]?["app"],
+            case .string(let environment) = json["export"]?["environment"],
+            case .integer(let version) = json["export"]?["version"]
+        {
+            self = .header(app: app, environment: environment, version: Int(version))
+        } else if let checkpoint = json["checkpoint"], case .string(let part) = checkpoint["part"],
+            case .array(let after) = checkpoint["after"], case .integer(let count) = checkpoint["count"],
+            let part = ExportPart(rawValue: part)
+        {
+            let keys = after.compactMap { key in if case .string(let text) = key { text } else { nil } }
+            self = .checkpoint(ExportPosition(part: part, after: keys), count: Int(count))
+        } else if json["end"] == .bool(true), case .integer(let count) = json["count"] {
+            self = .end(count: Int(count))
+        } else {
+            return nil
+        }
+    }
+}
+
+extension TransferFrame: JSONEncodable {
+    /// Writes `{"export": {version, app, environment}}`, `{"checkpoint": {part, after, count}}` or `{"end": true, count}`.
+    func encode(to json: inout JSONWriter) {
+        json.object { json in
+            switch self {
+            case .header(let app, let environment, let version):
+                json.object("export") { json in
+                    json.member("version", version)
+                    json.member("app", app)
+                    json.member("environment", environment)
+                }
+            case .checkpoint(let position, let count):
+                json.object("checkpoint") { json in
+                    json.member("part", position.part.rawValue)
+                    json.member("after", position.after)
+                    json.member("count", count)
+                }
+            case .end(let count):
+                json.member("end", true)
+                json.member("count", count)
+            }
+        }
+    }
+}

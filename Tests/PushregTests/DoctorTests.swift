@@ -1,0 +1,264 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+/// Each thing that `pushreg doctor` finds, provoked; before that it finds none of it.
+@Suite(.timeLimit(.minutes(15))) struct DoctorTests {
+    /// What the doctor finds, by code.
+    private static func findings(
+        _ connectionString: String,
+        _ flags: [String] = []
+    ) async throws -> (status: Int32, all: [String: String]) {
+        let outcome = try await Program.run(["doctor", "--json", "--database-url", connectionString] + flags)
+        let pairs = try outcome.results.split(separator: "\n").map { line in
+            let json = try JSONParser.parse(String(line))
+            guard case .string(let code) = json["code"], case .string(let detail) = json["detail"],
+                case .string(let remedy) = json["remedy"], !remedy.isEmpty
+            else { throw ServiceFault(detail: "no finding: \(line)") }
+            return (code, detail)
+        }
+        #expect(outcome.status != 0 || pairs.isEmpty)
+        #expect(pairs.isEmpty || outcome.words.contains("wrong with this installation"), "\(outcome.words)")
+        return (outcome.status, Dictionary(pairs) { "\($0) \($1)" })
+    }
+
+    /// Asserts that the code is found after the change and not before.
+    private static func expect(
+        _ code: String,
+        _ detail: String,
+        on connectionString: String,
+        after change: () async throws -> Void
+    ) async throws {
+        #expect(try await findings(connectionString).all[code] == nil)
+        try await change()
+        let found = try await findings(connectionString)
+        #expect(found.status == 1)
+        #expect(found.all[code]?.contains(detail) == true, "\(found.all)")
+    }
+
+    @Test func nothingIsWrong() async throws {
+        let cluster = FaultCluster()
+        let connectionString = try await cluster.start()
+        let flags = ["--database-url", connectionString]
+        #expect(try await Program.run(["migrate"] + flags).status == 0)
+        #expect(try await Program.run(["apps", "create", "com.example.food"] + flags).status == 0)
+        let healthy = try await Program.run(["doctor"] + flags)
+        #expect(healthy.status == 0 && healthy.results == "", "\(healthy.results)")
+        #expect(healthy.words == "Nothing is wrong with this installation.\n")
+        await cluster.stop()
+        // The same, not running.
+        let stopped = try await Program.run(["doctor"] + flags)
+        #expect(stopped.status == 69)
+        #expect(stopped.results.hasPrefix("Postgres is not available: "), "\(stopped.results)")
+        #expect(stopped.results.contains("Start it"))
+        await cluster.remove()
+    }
+
+    @Test func refusedUserIsToldSo() async throws {
+        let database = try await TestDatabase.make()
+        let found = try await Self.findings(database.connectionString + " user=nobody_of_ours password=hunter2")
+        #expect(found.status == 77)
+        #expect(found.all["postgres-unavailable"]?.hasPrefix("Postgres refuses: ") == true, "\(found.all)")
+    }
+
+    @Test func unsafeSettings() async throws {
+        let cluster = FaultCluster(settings: [
+            "fsync": "off", "full_page_writes": "off", "synchronous_commit": "local",
+        ])
+        let found = try await Self.findings(cluster.start()).all["unsafe-durability"] ?? ""
+        for setting in ["fsync = off", "full_page_writes = off", "synchronous_commit = local"] {
+            #expect(found.contains(setting), "\(found)")
+        }
+        await cluster.remove()
+    }
+
+    @Test func autovacuumThatIsOffOrBehind() async throws {
+        let cluster = FaultCluster(settings: ["autovacuum": "off"])
+        let connectionString = try await cluster.start()
+        try await Self.expect("autovacuum-behind", "installations (11000)", on: connectionString) {
+            #expect(try await Program.run(["migrate", "--database-url", connectionString]).status == 0)
+            try await Self.run(
+                """
+                INSERT INTO installations (app_number, environment, installation_hash)
+                SELECT 1, 'sandbox', int8send(n) FROM generate_series(1::bigint, 11000) AS n;
+                UPDATE installations SET changed = true;
+                """,
+                on: connectionString
+            )
+        }
+        #expect(try await Self.findings(connectionString).all["autovacuum-off"] != nil)
+        await cluster.remove()
+    }
+
+    @Test func connectionsNearTheirLimit() async throws {
+        let cluster = FaultCluster(settings: ["max_connections": "13", "autovacuum": "off"])
+        let connectionString = try await cluster.start()
+        for (held, detail) in [(6, nil), (7, "8 of the 10 connections")] {
+            // The doctor's own comes on top.
+            try await Self.holding(held, on: connectionString) {
+                let found = try await Self.findings(connectionString).all["connections-near-limit"]
+                #expect(found?.prefix(23) == detail?.prefix(23))
+            }
+        }
+        await cluster.remove()
+    }
+
+    @Test func schemaBehindAheadOrChanged() async throws {
+        let database = try await TestDatabase.make()
+        let current = SchemaMigrator.currentVersion
+        try await Self.expect("schema-changed", "another text", on: database.connectionString) {
+            try await Self.run("UPDATE schema_migrations SET checksum = 'x' WHERE version = 1", in: database)
+        }
+        try await Self.expect("schema-ahead", "newer than this program's \(current)", on: database.connectionString) {
+            try await Self.run("UPDATE schema_migrations SET version = 99 WHERE version = 1", in: database)
+        }
+        try await Self.expect("schema-behind", "at version \(current - 1)", on: database.connectionString) {
+            try await Self.run("DELETE FROM schema_migrations WHERE version = \(current) OR version = 99", in: database)
+        }
+    }
+
+    /// Functions that stand before Postgres's own say what another server would.
+    @Test(arguments: [
+        (
+            "clock-skew", "40 seconds ahead",
+            "clock_timestamp() RETURNS timestamptz", "SELECT pg_catalog.clock_timestamp() + interval '40 seconds'"
+        ),
+        (
+            "clock-skew", "3 seconds behind",
+            "clock_timestamp() RETURNS timestamptz", "SELECT pg_catalog.clock_timestamp() - interval '3 seconds'"
+        ),
+        (
+            "postgres-version", "needs 15 or later", "current_setting(name text) RETURNS text",
+            "SELECT CASE name WHEN 'server_version_num' THEN '140017' ELSE pg_catalog.current_setting(name) END"
+        ),
+    ])
+    func anotherServer(_ code: String, _ detail: String, _ signature: String, _ body: String) async throws {
+        let database = try await TestDatabase.make()
+        let schema = try await database.pool.withSession {
+            try $0.execute("SELECT current_schema()::text")[0].column(0, as: String.self)
+        }
+        let path = database.connectionString + " options='-csearch_path=\(schema),pg_catalog'"
+        try await Self.expect(code, detail, on: path) {
+            try await Self.run("CREATE FUNCTION \(schema).\(signature) LANGUAGE sql AS $$\(body)$$", in: database)
+        }
+    }
+
+    @Test func standbyTakesNoWrites() async throws {
+        let database = try await TestDatabase.make()
+        #expect(try await Self.findings(database.connectionString).all["postgres-read-only"] == nil)
+        let schema = try await database.pool.withSession {
+            try $0.execute("SELECT current_schema()::text")[0].column(0, as: String.self)
+        }
+        let options = " options='-csearch_path=\(schema) -cdefault_transaction_read_only=on'"
+        #expect(try await Self.findings(database.connectionString + options).all["postgres-read-only"] != nil)
+    }
+
+    @Test func sweepThatIsBehind() async throws {
+        let database = try await TestDatabase.make()
+        let scope = try await database.scope()
+        let detail = "1 activity of com.example.food in sandbox expired up to PT"
+        try await Self.expect("sweep-behind", detail, on: database.connectionString) {
+            _ = try await database.registry.register(
+                .sample(token: .sample(1)),
+                as: .sample("a"),
+                in: scope,
+                by: "test"
+            )
+            try await Self.run(
+                """
+                UPDATE activities SET started_at = started_at - interval '8 hours 15 minutes',
+                    expires_at = expires_at - interval '8 hours 15 minutes'
+                """,
+                in: database
+            )
+        }
+        // Fifteen minutes are not late for whoever sweeps every two.
+        let patient = try await Self.findings(database.connectionString, ["--sweep-interval", "PT2M"])
+        #expect(patient.all["sweep-behind"] == nil)
+        _ = try await database.registry.sweep(.expiry, limit: 10, in: scope)
+        #expect(try await Self.findings(database.connectionString).all["sweep-behind"] == nil)
+    }
+
+    @Test func burstGuardThatIsOn() async throws {
+        let database = try await TestDatabase.make()
+        let scope = try await database.scope()
+        for number in 1...5 {
+            let registration = ActivityRegistration.sample(token: .sample(number), observedAt: .minutesAgo(5))
+            _ = try await database.registry.register(registration, as: .sample("a\(number)"), in: scope, by: "test")
+        }
+        let detail = "So many update tokens of com.example.food in sandbox"
+        try await Self.expect("burst-guard", detail, on: database.connectionString) {
+            let reports = (1...5).map { FeedbackReport(token: .sample($0), status: 400, reason: "BadDeviceToken") }
+            _ = try await database.registry.apply(reports, in: scope, by: "sender")
+        }
+    }
+
+    @Test func keysThatSoonExpire() async throws {
+        let database = try await TestDatabase.make()
+        _ = try await database.scope()
+        let flags = ["--database-url", database.connectionString, "--unsafe-durability"]
+        func make(_ role: String, _ time: String) async throws -> String {
+            let create = ["keys", "create", "--app", "com.example.food", "--role", role, "--expires-in", time]
+            return String(try await Program.run(create + flags).results.prefix(16))
+        }
+        let (later, revoked) = (try await make("auditor", "P15D"), try await make("admin", "P1D"))
+        _ = try await Program.run(["keys", "revoke", revoked] + flags)
+        var soon = ""
+        try await Self.expect("key-expiring", "sender key", on: database.connectionString) {
+            soon = try await make("sender", "P13D")
+        }
+        let found = try await Self.findings(database.connectionString).all["key-expiring"] ?? ""
+        #expect(found.contains(soon) && !found.contains(later) && !found.contains(revoked), "\(found)")
+    }
+
+    @Test(arguments: [
+        (["--host", "0.0.0.0"], true), (["--host", "192.0.2.1"], true), (["--host", "127.0.0.1"], false),
+        (["--host", "0.0.0.0", "--tls-cert", "/c.pem", "--tls-key", "/k.pem"], false),
+        (["--host", "0.0.0.0", "--trusted-proxies", "10.0.0.0/8"], false),
+    ])
+    func publicAddressWithoutTLS(_ flags: [String], _ isFound: Bool) async throws {
+        let found = try await Self.findings("host=/nowhere", flags)
+        #expect((found.all["no-tls"] != nil) == isFound)
+        // Found although Postgres is away.
+        #expect(found.status == 69 && found.all["postgres-unavailable"] != nil)
+    }
+
+    // MARK: Provoking
+
+    private static func run(_ script: String, in database: TestDatabase) async throws {
+        try await database.pool.withSession { try $0.simple(script) }
+    }
+
+    private static func run(_ script: String, on connectionString: String) async throws {
+        let pool = PostgresPool(configuration: PostgresConfiguration(connectionString: connectionString))
+        let outcome = await Result { try await pool.withSession { try $0.simple(script) } }
+        // What a session counted is known once it is over.
+        await pool.shutdown()
+        try outcome.get()
+    }
+
+    /// Runs the body while so many connections are open.
+    private static func holding(
+        _ count: Int,
+        on connectionString: String,
+        _ body: () async throws -> Void
+    ) async throws {
+        var pools: [PostgresPool] = []
+        for _ in 0..<count {
+            let pool = PostgresPool(configuration: PostgresConfiguration(connectionString: connectionString))
+            _ = try await pool.withSession { try $0.execute("SELECT 1").count }
+            pools.append(pool)
+        }
+        try await body()
+        for pool in pools { await pool.shutdown() }
+    }
+}
+
+extension Result where Failure == any Error {
+    fileprivate init(_ body: () async throws -> Success) async {
+        do { self = .success(try await body()) } catch { self = .failure(error) }
+    }
+}

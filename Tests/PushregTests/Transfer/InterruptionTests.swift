@@ -1,0 +1,224 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+/// An export and an import that are killed half way, and go on.
+@Suite(.serialized) struct InterruptionTests {
+    private static let count = TestScale.isLong ? 1_000_000 : 5000
+
+    @Test(.timeLimit(.minutes(60))) func nothingIsLostOrDoubled() async throws {
+        let (source, target) = (try await TestDatabase.make(), try await TestDatabase.make())
+        let (scope, _) = (try await source.scope(), try await target.scope())
+        try await Self.fill(source, scope)
+        let file = try TransferFile()
+        defer { file.remove() }
+        try await Self.interruptExport(of: source, to: file)
+        let half = file.records.count
+        #expect(half > 0 && half < Self.count)
+        let resumed = try await file.export(from: source, ["--resume"])
+        #expect(resumed.words.contains("Going on after "), "\(resumed.words)")
+        let records = file.records
+        #expect(records.count == Self.count)
+        #expect(Set(records).count == Self.count)
+
+        let done = try await Self.interruptImport(of: file, into: target)
+        #expect(done > 0 && done < Self.count)
+        let loaded = try await file.load(into: target)
+        #expect(loaded.status == 0 && loaded.words.contains("Going on after line \(done)."), "\(loaded.words)")
+        // It did what was missing, and no more than that.
+        let rest = try #require(loaded.words.firstMatch(of: /Imported (\d+) records/).flatMap { Int($0.1) })
+        #expect(rest < Self.count && rest >= Self.count - done)
+        #expect(!FileManager.default.fileExists(atPath: file.progress))
+        #expect(try await Self.state(source) == Self.state(target))
+        // One event each: none was registered twice.
+        let events = try await Self.number("SELECT count(*) FROM events WHERE activity_id IS NOT NULL", target)
+        #expect(events == Self.count)
+    }
+
+    /// Where an export breaks off does not matter: it goes on to the same file, to the byte.
+    @Test(.timeLimit(.minutes(15))) func exportGoesOnFromAnyByte() async throws {
+        let database = try await TestDatabase.make()
+        try await Self.fill(database, try await database.scope(), count: 2500)
+        let file = try TransferFile()
+        defer { file.remove() }
+        try await file.export(from: database)
+        let whole = Array(file.text.utf8)
+        let newlines = whole.indices.filter { whole[$0] == UInt8(ascii: "\n") }
+        // In the first line, after it, within a record, after a checkpoint, within the last line, and all of it.
+        let cuts = [
+            0, 5, newlines[0] + 1, whole.count / 2, newlines[1002] + 1, newlines[1002], whole.count - 3, whole.count,
+        ]
+        for cut in cuts {
+            try Data(whole[..<cut]).write(to: URL(fileURLWithPath: file.path))
+            // What is no whole first line is no export of ours.
+            guard cut == 0 || cut > newlines[0] else { continue }
+            try await file.export(from: database, ["--resume"])
+            // Not compared in the expectation, which would look for the differences of millions of bytes.
+            let isSame = Array(file.text.utf8) == whole
+            #expect(isSame, "cut at \(cut)")
+        }
+    }
+
+    /// What was imported elsewhere, or of a file that has changed since, says nothing about this one.
+    @Test(.timeLimit(.minutes(15))) func progressCountsForItsFileAndDatabaseAlone() async throws {
+        let (source, target, file) = try await Self.exported(3000)
+        defer { file.remove() }
+        _ = try await Self.interruptImport(of: file, into: target, count: 3000)
+        let progress = try Data(contentsOf: URL(fileURLWithPath: file.progress))
+        let elsewhere = try await file.load(into: source)
+        #expect(elsewhere.results.contains(#""taken":3000"#) && !elsewhere.words.contains("Going on"))
+        try progress.write(to: URL(fileURLWithPath: file.progress))
+        let anew = try await file.load(into: target, ["--restart"])
+        #expect(anew.results.contains(#""taken":3000"#) && !anew.words.contains("Going on"), "\(anew.words)")
+        try progress.write(to: URL(fileURLWithPath: file.progress))
+        try file.write(file.text + "\n")
+        let changed = try await file.load(into: target)
+        #expect(changed.results.contains(#""taken":3000"#) && !changed.words.contains("Going on"), "\(changed.words)")
+    }
+
+    /// What was faulty before the interruption is not forgotten after it.
+    @Test(.timeLimit(.minutes(15))) func faultsOfTheFirstPartCount() async throws {
+        let (_, target, file) = try await Self.exported(3000)
+        defer { file.remove() }
+        let newline = try #require(file.text.firstIndex(of: "\n"))
+        try file.write("\(file.text[...newline])a diary\(file.text[newline...])")
+        _ = try await Self.interruptImport(of: file, into: target, count: 3000)
+        let resumed = try await file.load(into: target)
+        #expect(resumed.words.contains("Going on") && resumed.results.contains(#""faulty":0"#), "\(resumed.words)")
+        #expect(resumed.status == 1 && resumed.words.contains("the import that was interrupted named them"))
+    }
+
+    // MARK: Interrupting
+
+    /// An export of so many activities, the database that it is of, and an empty one.
+    private static func exported(_ count: Int) async throws -> (TestDatabase, TestDatabase, TransferFile) {
+        let (source, target) = (try await TestDatabase.make(), try await TestDatabase.make())
+        let (scope, _) = (try await source.scope(), try await target.scope())
+        try await fill(source, scope, count: count)
+        let file = try TransferFile()
+        try await file.export(from: source)
+        return (source, target, file)
+    }
+
+    /// The disk is full half way: the limit on a file's size is in KiB.
+    private static func interruptExport(of database: TestDatabase, to file: TransferFile) async throws {
+        let clock = ContinuousClock()
+        let start = clock.now
+        try await file.export(from: database)
+        let size = file.text.utf8.count
+        let rate = Double(count) / ((clock.now - start) / .seconds(1))
+        print("figure: export of \(count) activities, \(size / count) bytes each: \(Int(rate)) records/s")
+        try FileManager.default.removeItem(atPath: file.path)
+        let flags = TransferFile.flags(database).map { "'\($0.replacingOccurrences(of: "'", with: #"'\''"#))'" }
+        let export = "export com.example.food sandbox --output \(file.path) " + flags.joined(separator: " ")
+        let script = "trap '' XFSZ; ulimit -f \(size / 2048); exec \(Program.executable.path) \(export)"
+        let outcome = try await Program.run(URL(fileURLWithPath: "/bin/bash"), ["-c", script], [:])
+        #expect(outcome.status == 1 && outcome.words.contains("File too large"), "\(outcome.words)")
+    }
+
+    /// Killed on the way: another transaction has one of the activities, so that it cannot come to its end.
+    ///
+    /// - Returns: how many lines were done, as the file beside it says.
+    private static func interruptImport(
+        of file: TransferFile,
+        into database: TestDatabase,
+        count: Int = count
+    ) async throws -> Int {
+        let app = try await Int64(number("SELECT app_number FROM apps", database))
+        let start = ContinuousClock.now
+        let middle = Int64(count * 3 / 5)
+        let holder = try await HeldTransaction(activities(of: app, middle...middle), in: database)
+        let flags = TransferFile.flags(database)
+        let program = try RunningProgram.start(["import"] + TransferFile.scope + [file.path] + flags)
+        let waiting: SQL = "SELECT count(*) FROM pg_stat_activity WHERE \(holder.backend) = ANY(pg_blocking_pids(pid))"
+        var isWaiting = false
+        while !isWaiting { isWaiting = try await number(waiting, database) > 0 }
+        let done = linesDone(file)
+        let rate = Double(done) / ((ContinuousClock.now - start) / .seconds(1))
+        program.send(SIGKILL)
+        #expect(await program.end() != 0)
+        try await holder.release()
+        print("figure: import, killed after \(done) of \(count) lines: \(Int(rate)) records/s")
+        return done
+    }
+
+    private static func linesDone(_ file: TransferFile) -> Int {
+        guard let text = try? String(contentsOfFile: file.progress, encoding: .utf8),
+            case .integer(let line)? = try? JSONParser.parse(text)["line"]
+        else { return 0 }
+        return Int(line)
+    }
+
+    // MARK: What there is
+
+    private static func number(_ sql: SQL, _ database: TestDatabase) async throws -> Int {
+        try await database.pool.withSession { try $0.execute(sql)[0].column(0, as: Int.self) }
+    }
+
+    /// A digest of all that an import carries over, whatever the order of the rows.
+    private static func state(_ database: TestDatabase) async throws -> [Int] {
+        try await [
+            """
+            SELECT bit_xor(hashtextextended(concat_ws('|', activity_id, encode(token, 'hex'), token_observed_at,
+                token_claimed_at, last_observed_at, started_at, expires_at, aliases, aliases_observed_at,
+                attributes_type, encode(installation_hash, 'hex'), installation_observed_at), 0)) FROM activities
+            """,
+            """
+            SELECT bit_xor(hashtextextended(concat_ws('|', kind, value, ended), count))
+            FROM (SELECT kind, value, ended, count(*) FROM activity_aliases GROUP BY 1, 2, 3) AS a
+            """,
+            "SELECT bit_xor(hashtextextended(concat_ws('|', token_digest, activity_id, observed_at), 0)) FROM token_values",
+            "SELECT count(*) FROM current_activities",
+        ].asyncMap { try await number($0, database) }
+    }
+
+    private static func activities(of app: Int64, _ numbers: ClosedRange<Int64>) -> SQL {
+        """
+        INSERT INTO activities (app_number, environment, activity_id, token, token_digest, token_observed_at,
+            token_claimed_at, last_observed_at, started_at, lifetime, expires_at, confirmed_at, aliases,
+            aliases_observed_at, attributes_type, attributes_type_observed_at, installation_hash,
+            installation_observed_at, outcome, created_at)
+        SELECT \(app), 'sandbox', 'a-' || n, t.token, sha256(t.token), t.at, t.at, t.at, t.at, '8 hours',
+            t.at + interval '8 hours', t.at,
+            jsonb_build_object('testId', jsonb_build_array('order-' || n)), t.at, 'Delivery', t.at,
+            sha256(int8send(n)), t.at, 'registered', t.at
+        FROM generate_series(\(numbers.lowerBound)::bigint, \(numbers.upperBound)::bigint) AS n
+        CROSS JOIN LATERAL (
+            SELECT int8send(n) || decode(repeat('ee', 72), 'hex') AS token,
+                now() - interval '1 hour' - n * interval '1 microsecond' AS at
+        ) AS t
+        """
+    }
+
+    /// Running activities, as many as an export and an import of all registrations would meet.
+    private static func fill(_ database: TestDatabase, _ scope: Scope, count: Int = count) async throws {
+        let app = scope.app.number
+        try await database.pool.withSession(.never, timeout: .seconds(600)) { session in
+            try session.simple("SET statement_timeout = 0")
+            _ = try session.pipeline([
+                activities(of: app, 1...Int64(count)),
+                """
+                INSERT INTO token_values (app_number, environment, token_digest, activity_id, observed_at)
+                SELECT app_number, environment, token_digest, activity_id, token_observed_at FROM activities
+                """,
+                """
+                INSERT INTO activity_aliases (app_number, environment, kind, value, ended, activity_number)
+                SELECT app_number, environment, 'testId', aliases -> 'testId' ->> 0, false, activity_number
+                FROM activities
+                """,
+            ])
+            try session.simple("ANALYZE activities, token_values, activity_aliases")
+        }
+    }
+}
+
+extension Array {
+    fileprivate func asyncMap<Value>(_ transform: (Element) async throws -> Value) async rethrows -> [Value] {
+        var values: [Value] = []
+        for element in self { values.append(try await transform(element)) }
+        return values
+    }
+}

@@ -1,0 +1,51 @@
+import Foundation
+import Testing
+
+@testable import pushreg
+
+/// Files of any lines, read as they would be split in memory.
+@Suite struct LineReaderTests {
+    /// Lines about as long as may be, about as long as a stretch that is read at once, and short ones.
+    private static func file(_ generator: inout SystemRandomNumberGenerator) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for _ in 0..<Int.random(in: 0...12, using: &generator) {
+            let lengths = [0...3, 65_530...65_540, 131_000...131_080, 262_100...262_200, 10...2000]
+            let length = Int.random(
+                in: lengths[Int.random(in: 0..<lengths.count, using: &generator)],
+                using: &generator
+            )
+            bytes += [UInt8](repeating: UInt8.random(in: 0x20...0xFF, using: &generator), count: length) + [0x0A]
+        }
+        // Half of them are cut off.
+        return Bool.random(using: &generator) ? bytes : Array(bytes.dropLast(Int.random(in: 0...40, using: &generator)))
+    }
+
+    @Test func anyFileIsReadAsItIs() throws {
+        var generator = SystemRandomNumberGenerator()
+        for _ in 0..<60 {
+            let bytes = Self.file(&generator)
+            let path = "/tmp/pushreg-lines-\(UUID())"
+            try Data(bytes).write(to: URL(fileURLWithPath: path))
+            let descriptor = open(path, O_RDONLY)
+            defer {
+                close(descriptor)
+                unlink(path)
+            }
+            var reader = LineReader(descriptor)
+            var expected = bytes.split(separator: 0x0A, omittingEmptySubsequences: false).map(Array.init)
+            let isCutOff = expected.last?.isEmpty == false
+            if !isCutOff { expected.removeLast() }
+            var offset = 0
+            for (index, line) in expected.enumerated() {
+                let read = try #require(try reader.next())
+                let isWhole = !(isCutOff && index == expected.count - 1)
+                offset += line.count + (isWhole ? 1 : 0)
+                // Not compared in the expectation, which would look for the differences of so many bytes.
+                let isSame = read.text == (line.count > LineReader.maximumLine ? nil : line)
+                #expect(isSame && read.isWhole == isWhole, "\(expected.map(\.count)), line \(index)")
+                #expect(reader.offset == offset && reader.number == index + 1)
+            }
+            #expect(try reader.next() == nil)
+        }
+    }
+}

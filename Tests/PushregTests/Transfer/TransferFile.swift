@@ -1,0 +1,45 @@
+import Foundation
+import RegistryCore
+import TestSupport
+import Testing
+
+/// A file that is exported to and imported from, in a directory of its own.
+struct TransferFile {
+    let directory: String
+    var path: String { directory + "/export.ndjson" }
+    var progress: String { path + ".imported" }
+
+    init() throws {
+        directory = "/tmp/pushreg-transfer-\(UUID())"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
+    }
+
+    func remove() { try? FileManager.default.removeItem(atPath: directory) }
+
+    var text: String { (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }
+
+    func write(_ text: String) throws { try Data(text.utf8).write(to: URL(fileURLWithPath: path)) }
+
+    /// The lines that are records, sorted: an import that does many at once numbers rows in another order.
+    var records: [Substring] { text.split(separator: "\n").filter { $0.hasPrefix("{\"record\":") }.sorted() }
+
+    static func flags(_ database: TestDatabase) -> [String] {
+        ["--database-url", database.connectionString, "--unsafe-durability"]
+    }
+
+    static let scope = ["com.example.food", "sandbox"]
+
+    /// Exports and asserts that all went well.
+    @discardableResult
+    func export(from database: TestDatabase, _ flags: [String] = []) async throws -> Program.Outcome {
+        let command = ["export"] + Self.scope + ["--output", path] + Self.flags(database) + flags
+        let outcome = try await Program.run(command)
+        #expect(outcome.status == 0, "\(outcome.words)")
+        return outcome
+    }
+
+    /// Imports and gives what it said.
+    func load(into database: TestDatabase, _ flags: [String] = []) async throws -> Program.Outcome {
+        try await Program.run(["import"] + Self.scope + [path, "--json"] + Self.flags(database) + flags)
+    }
+}

@@ -1,0 +1,309 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+/// What `pushreg export` writes, `pushreg import` takes in by the rules.
+@Suite(.timeLimit(.minutes(15))) struct TransferTests {
+    // MARK: What arrives
+
+    @Test func allThatIsKnownArrives() async throws {
+        let (source, target) = (try await TestDatabase.make(), try await TestDatabase.make())
+        let scope = try await source.scope()
+        _ = try await target.scope()
+        try await Life.live(in: source.registry, scope)
+        let (first, second) = (try TransferFile(), try TransferFile())
+        defer { for file in [first, second] { file.remove() } }
+        try await first.export(from: source)
+        #expect(first.records.count == 14, "\(first.text)")
+        let loaded = try await first.load(into: target)
+        #expect(loaded.status == 0 && loaded.words.contains("14 taken, 0 refused"), "\(loaded.words)")
+        // What another registry knows after it, it would say itself.
+        try await second.export(from: target)
+        #expect(second.records == first.records)
+        // Once more, it changes nothing and leaves no event.
+        let events = try await Self.count("SELECT count(*) FROM events", target)
+        #expect(try await first.load(into: target).status == 0)
+        #expect(try await Self.count("SELECT count(*) FROM events", target) == events)
+        try await second.export(from: target, ["--resume"])
+        #expect(second.records == first.records)
+        for alias in ["both", "rotated", "name", "phone", "start"] {
+            #expect(try await Self.tokens(alias, source) == Self.tokens(alias, target))
+        }
+        #expect(try await Self.tokens("both", target).count == 2)
+    }
+
+    @Test func tokensAreTheOwnersAlone() async throws {
+        let database = try await TestDatabase.make()
+        _ = try await database.scope()
+        let file = try TransferFile()
+        defer { file.remove() }
+        try file.write("")
+        chmod(file.path, 0o644)
+        // One that is there is never overwritten, but gone on with.
+        let refused = try await Program.run(
+            ["export"] + TransferFile.scope + ["-o", file.path] + TransferFile.flags(database)
+        )
+        #expect(refused.status == 64 && refused.words.contains("--resume"))
+        try await file.export(from: database, ["--resume"])
+        #expect(try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int == 0o600)
+        try FileManager.default.removeItem(atPath: file.path)
+        try await file.export(from: database)
+        #expect(try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int == 0o600)
+    }
+
+    @Test(arguments: [
+        "a diary\n", #"{"export":{"version":1,"app":"com.example.food","environment":"production"}}"# + "\n",
+    ])
+    func anotherFileIsLeftAlone(_ text: String) async throws {
+        let database = try await TestDatabase.make()
+        _ = try await database.scope()
+        let file = try TransferFile()
+        defer { file.remove() }
+        try file.write(text)
+        chmod(file.path, 0o644)
+        let flags = ["--output", file.path, "--resume"] + TransferFile.flags(database)
+        let outcome = try await Program.run(["export"] + TransferFile.scope + flags)
+        #expect(outcome.status == 64 && outcome.words.contains("is no export of com.example.food in sandbox"))
+        #expect(file.text == text)
+        #expect(try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int == 0o644)
+    }
+
+    // MARK: The rules
+
+    @Test func whatIsKnownBetterStays() async throws {
+        let (source, target) = (try await TestDatabase.make(), try await TestDatabase.make())
+        let (scope, theirs) = (try await source.scope(), try await target.scope())
+        for (id, number) in [("ended", 1), ("rotated", 2), ("fresh", 3)] {
+            let registration = ActivityRegistration.sample(token: .sample(number), observedAt: .minutesAgo(10))
+            _ = try await source.registry.register(registration, as: .sample(id), in: scope, by: "test")
+        }
+        let later = ActivityRegistration.sample(token: .sample(9), observedAt: .minutesAgo(5))
+        _ = try await target.registry.register(later, as: .sample("rotated"), in: theirs, by: "test")
+        try await target.registry.end(.sample("ended"), reason: .ended, observedAt: nil, in: theirs, by: "test")
+        let file = try TransferFile()
+        defer { file.remove() }
+        try await file.export(from: source)
+        let outcome = try await file.load(into: target)
+        #expect(outcome.status == 0)
+        #expect(
+            outcome.results == #"{"taken":1,"refused":{"activity-ended":1,"superseded":1},"faulty":0}"# + "\n"
+        )
+        #expect(outcome.words.contains("line 3: activity-ended: ") && outcome.words.contains("line 4: superseded: "))
+        let ended = try await target.registry.activity(.sample("ended"), in: theirs)
+        #expect(ended?.answer.state == .ended && ended?.token == nil)
+        #expect(try await target.registry.activity(.sample("rotated"), in: theirs)?.token == .sample(9))
+        #expect(try await target.registry.activity(.sample("fresh"), in: theirs)?.token == .sample(3))
+    }
+
+    @Test func environmentsAndAppsNeverMix() async throws {
+        let database = try await TestDatabase.make()
+        _ = try await database.scope()
+        let file = try TransferFile()
+        defer { file.remove() }
+        try await file.export(from: database)
+        let elsewhere = ["import", "com.example.food", "production", file.path] + TransferFile.flags(database)
+        let outcome = try await Program.run(elsewhere)
+        #expect(
+            outcome.status == 64 && outcome.words.contains("export of com.example.food in sandbox"),
+            "\(outcome.words)"
+        )
+    }
+
+    // MARK: Lines that are none
+
+    private static let secret = "00112233445566778899aabbccddeeff"
+
+    @Test func faultsAreNamedByLineWithoutTheirTokens() async throws {
+        let database = try await TestDatabase.make()
+        let scope = try await database.scope()
+        let (secret, at) = (Self.secret, RFC3339.format(.minutesAgo(5)))
+        let lines = [
+            #"{"activityId":"good","token":"\#(secret)","observedAt":"\#(at)"}"#,
+            #"{"activityId":"a","token":"\#(secret)","observedAt":"\#(at)""#,
+            #"{"activityId":"a","token":"\#(secret)"}"#,
+            #"{"activityId":"a","token":"\#(secret)x","observedAt":"\#(at)"}"#,
+            #"{"activityId":"a","observedAt":"\#(at)","aliases":{"a\#(secret)":5}}"#,
+            #"{"token":"\#(secret)","observedAt":"\#(at)"}"#,
+            #"{"record":"\#(secret)","observedAt":"\#(at)","installationId":"x"}"#,
+            #"{"record":"device-token","token":"\#(secret)","observedAt":"\#(at)"}"#,
+            #"{"activityId":"a","token":"\#(secret)","observedAt":"2999-01-01T00:00:00Z"}"#,
+            #"["\#(secret)"]"#,
+            String(repeating: secret, count: 3000),
+            "",
+            #"{"activityId":"last","token":"\#(secret)00","observedAt":"\#(at)","installationId":"x"}"#,
+        ]
+        let file = try TransferFile()
+        defer { file.remove() }
+        try file.write(lines.joined(separator: "\n"))
+        let outcome = try await file.load(into: database)
+        #expect(outcome.status == 1)
+        let reasons = [
+            2: "not JSON", 3: "\"observedAt\" is required", 4: "\"token\" must be", 5: "\"aliases\"",
+            6: "\"activityId\" is required, or alias", 7: "\"record\" is of no known kind",
+            8: "\"installation\" is required", 9: "clock-skew", 10: "must be an object", 11: "longer than 64 KiB",
+        ]
+        let said = outcome.words.split(separator: "\n")
+        #expect(said.filter { $0.hasPrefix("line ") }.count == reasons.count, "\(outcome.words)")
+        for (number, reason) in reasons {
+            #expect(
+                said.contains { $0.hasPrefix("line \(number): ") && $0.contains(reason) },
+                "\(number) \(outcome.words)"
+            )
+        }
+        #expect(!(outcome.words + outcome.results).contains(secret))
+        #expect(outcome.results.contains(#""taken":2"#) && outcome.results.contains(#""faulty":10"#))
+        // Those between them are there.
+        #expect(try await database.registry.activity(.sample("good"), in: scope)?.token != nil)
+        #expect(try await database.registry.activity(.sample("last"), in: scope)?.installation != nil)
+    }
+
+    @Test func exportThatLacksItsEndIsSaidTo() async throws {
+        let database = try await Self.databaseWithOneActivity()
+        let file = try TransferFile()
+        defer { file.remove() }
+        try await file.export(from: database)
+        #expect(try await file.load(into: database).status == 0)
+        try file.write(file.text.split(separator: "\n").dropLast().joined(separator: "\n"))
+        let outcome = try await file.load(into: database)
+        #expect(outcome.status == 1 && outcome.words.contains("incomplete") && outcome.results.contains(#""taken":1"#))
+    }
+
+    private static func databaseWithOneActivity() async throws -> TestDatabase {
+        let database = try await TestDatabase.make()
+        let registration = ActivityRegistration.sample(token: .sample(1), observedAt: .minutesAgo(5))
+        let scope = try await database.scope()
+        _ = try await database.registry.register(registration, as: .sample("a"), in: scope, by: "test")
+        return database
+    }
+
+    // MARK: The terminal
+
+    @Test func progressIsForTerminalsAlone() async throws {
+        let database = try await Self.databaseWithOneActivity()
+        let file = try TransferFile()
+        defer { file.remove() }
+        #expect(try await file.export(from: database).words == "Exported 1 record.\n")
+        let command =
+            "\(Program.executable.path) import com.example.food sandbox \(file.path) --unsafe-durability"
+            + " --database-url \"\(database.connectionString)\""
+        let terminal = URL(fileURLWithPath: "/usr/bin/script")
+        let shown = try await Program.run(terminal, ["-qec", command, "/dev/null"], [:]).results
+        #expect(shown.contains("[########################] 100 % line 7, 1 records"), "\(shown)")
+        #expect(shown.contains("Imported 1 record: 1 taken"), "\(shown)")
+    }
+
+    // MARK: Asking
+
+    private static func count(_ sql: SQL, _ database: TestDatabase) async throws -> Int {
+        try await database.pool.withSession { try $0.execute(sql)[0].column(0, as: Int.self) }
+    }
+
+    /// The tokens of all kinds under an alias of the kind `testId`, or a `liveactivityId`.
+    private static func tokens(_ value: String, _ database: TestDatabase) async throws -> Set<PushToken> {
+        let scope = try await database.scope()
+        var found: Set<PushToken> = []
+        for kind in ["testId", Alias.liveActivityKind] {
+            let alias = Alias.sample(kind, value)
+            let activities = try await database.registry.activities(under: alias, after: 0, limit: 10, in: scope)
+            found.formUnion(activities.map(\.token))
+            for tokenKind in [TokenKind.start, .device] {
+                let tokens = try await database.registry.tokens(under: alias, tokenKind, limit: 10, in: scope)
+                found.formUnion(tokens.map(\.token))
+            }
+        }
+        return found
+    }
+}
+
+/// All that an app may have come to: something of each kind that an export writes or leaves out.
+private enum Life {
+    static func live(in registry: Registry, _ scope: Scope) async throws {
+        try await activities(registry, scope)
+        try await names(registry, scope)
+        try await installations(registry, scope)
+    }
+
+    private static func activities(_ registry: Registry, _ scope: Scope) async throws {
+        func register(_ id: String, _ number: Int, minutesAgo: Double, alias: String? = nil) async throws {
+            var registration = ActivityRegistration.sample(
+                token: .sample(number),
+                observedAt: .minutesAgo(minutesAgo),
+                startedAt: .minutesAgo(90),
+                installation: .sample(number),
+                aliases: alias.map { [.sample("testId", $0)] },
+                attributesType: "Delivery"
+            )
+            registration.metadata = try Metadata(.object(["round": .integer(1)]))
+            _ = try await registry.register(registration, as: .sample(id), in: scope, by: "test")
+        }
+        try await register("plain", 1, minutesAgo: 30, alias: "both")
+        try await register("rotated", 2, minutesAgo: 30, alias: "rotated")
+        // The aliases stay those of before: two lines.
+        _ = try await registry.register(
+            .sample(token: .sample(3), observedAt: .minutesAgo(20)),
+            as: .sample("rotated"),
+            in: scope,
+            by: "test"
+        )
+        // Counted from its receipt, to the microsecond.
+        _ = try await registry.register(
+            .sample(token: .sample(4), aliases: [.sample("testId", "both")]),
+            as: .sample("received"),
+            in: scope,
+            by: "test"
+        )
+        try await register("ended", 5, minutesAgo: 30)
+        try await registry.end(.sample("ended"), reason: .dismissed, observedAt: .minutesAgo(5), in: scope, by: "test")
+        try await registry.end(.sample("unknown"), reason: .ended, observedAt: .minutesAgo(5), in: scope, by: "test")
+        // It runs, and waits for another token.
+        try await register("dead", 6, minutesAgo: 30, alias: "dead")
+        let death = FeedbackReport(token: .sample(6), status: 410, reason: "Unregistered")
+        _ = try await registry.apply([death], in: scope, by: "test")
+        // Left out.
+        _ = try? await registry.register(
+            .sample(token: .sample(7), observedAt: .minutesAgo(60), startedAt: .minutesAgo(500)),
+            as: .sample("expired"),
+            in: scope,
+            by: "test"
+        )
+    }
+
+    private static func names(_ registry: Registry, _ scope: Scope) async throws {
+        for (alias, number, owner) in [
+            ("name", 11, ActivityOwner.app), ("phone", 12, .installation(.sample(12))), ("over", 13, .app),
+        ] {
+            _ = try await registry.register(
+                .sample(token: .sample(number), observedAt: .minutesAgo(30)),
+                alias: alias,
+                owner: owner,
+                in: scope,
+                by: "test"
+            )
+        }
+        try await registry.end(
+            alias: "over",
+            owner: .app,
+            reason: .ended,
+            observedAt: .minutesAgo(10),
+            in: scope,
+            by: "test"
+        )
+    }
+
+    private static func installations(_ registry: Registry, _ scope: Scope) async throws {
+        let phone = InstallationHash.sample(21)
+        var profile = InstallationProfile(observedAt: .minutesAgo(30))
+        profile.aliases = try AliasSet([.sample("testId", "start")])
+        let claimant = Claimant.subject("anna", phone)
+        _ = try await registry.put(profile, for: phone, in: scope, by: "test", claimant: claimant)
+        let type = try AttributesType("Delivery")
+        for (slot, number) in [(TokenSlot.start(type), 22), (.only(.device), 23)] {
+            let registration = TokenRegistration(token: .sample(number), observedAt: .minutesAgo(25))
+            _ = try await registry.register(registration, in: slot, of: phone, in: scope, by: "test")
+        }
+        try await registry.logOut(.sample(24), observedAt: .minutesAgo(15), in: scope, by: "test")
+    }
+}

@@ -1,0 +1,56 @@
+import Foundation
+import Hummingbird
+import HummingbirdTesting
+import Logging
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+@testable import RegistryServer
+
+/// The port for those who run the service.
+@Suite(.timeLimit(.minutes(15))) struct AdminPortTests {
+    /// Runs the service with an admin port; the second server is that port.
+    private static func run(_ test: @Sendable (LiveServer, LiveServer) async throws -> Void) async throws {
+        let database = try await TestDatabase.make()
+        _ = try await database.scope()
+        var configuration = ServerConfiguration(port: 0)
+        configuration.adminPort = 0
+        configuration.version = "1.2.3"
+        let (ports, known) = AsyncStream.makeStream(of: Int.self)
+        let application = buildApplication(
+            registry: database.registry,
+            configuration: configuration,
+            logger: .silent,
+            onServingAdmin: { known.yield($0) }
+        )
+        try await application.test(.live) { client in
+            let main = LiveServer(port: try #require(client.port), registry: database.registry)
+            let admin = try #require(await ports.first { _ in true })
+            try await test(main, LiveServer(port: admin, registry: database.registry))
+        }
+    }
+
+    @Test func itTellsEverythingToEveryone() async throws {
+        try await Self.run { (main: LiveServer, admin: LiveServer) async throws in
+            #expect(try await main.call(.get, "/metrics").problem == "unauthenticated")
+            #expect(try await admin.call(.get, "/livez").status == 200)
+            let verbose = try await admin.call(.get, "/readyz?verbose")
+            #expect(verbose["checks"]["postgres"]?["status"] == "ok")
+            let told = try await admin.measurements()
+            #expect(told[#"pushreg_build_info{version="1.2.3",schema="\#(SchemaMigrator.currentVersion)"}"#] == 1)
+            // What is told is the same service, not the port alone.
+            let refused = #"pushreg_http_requests_total{method="GET",route="/metrics",status="4xx"}"#
+            #expect(told[refused] == 1)
+        }
+    }
+
+    @Test(arguments: ["/v1/apps", "/openapi.json", "/v1/apps/com.example.food/sandbox/stats"])
+    func itDoesNothingElse(_ path: String) async throws {
+        try await Self.run { (_: LiveServer, admin: LiveServer) async throws in
+            #expect(try await admin.call(.get, path).problem == "no-such-route")
+            #expect(try await admin.call(.post, "/metrics").problem == "method-not-allowed")
+        }
+    }
+}

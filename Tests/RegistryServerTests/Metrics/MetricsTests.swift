@@ -1,0 +1,198 @@
+import Foundation
+import HTTPTypes
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+@testable import RegistryServer
+
+/// What `/metrics` tells, and to whom.
+@Suite(.timeLimit(.minutes(15))) struct MetricsTests {
+    private static let registering = #"method="PUT",route="/v1/apps/{bundleId}/{environment}/activities/{activityId}""#
+    private static let resolving =
+        #"method="GET",route="/v1/apps/{bundleId}/{environment}/aliases/{kind}/{value}/activities""#
+
+    /// Runs the service with its sweeper, which sweeps when it is told to.
+    private static func run(_ test: @Sendable (LiveServer, Sweeper, TestDatabase) async throws -> Void) async throws {
+        let database = try await TestDatabase.make()
+        _ = try await database.scope()
+        var configuration = ServerConfiguration(port: 0, insecureNoAuth: true)
+        configuration.limits.censusLifetime = .zero
+        let metrics = ServiceMetrics(registry: database.registry, configuration: configuration)
+        let responder = RegistryResponder(
+            registry: database.registry,
+            configuration: configuration,
+            logger: .silent,
+            metrics: metrics
+        )
+        let application = makeApplication(
+            responder: responder,
+            direct: responder,
+            configuration: configuration,
+            logger: .silent
+        )
+        let sweeper = Sweeper(
+            registry: database.registry,
+            interval: .seconds(60),
+            logger: .silent,
+            metrics: metrics.factory
+        )
+        try await LiveServer.run(application, database.registry) { try await test($0, sweeper, database) }
+    }
+
+    /// Register, rotate, refresh, a late one, resolve, 410, end, too late; and another activity that expires.
+    private static func live(_ server: LiveServer) async throws {
+        func put(_ id: String, _ token: Int, minutesAgo: Double) async throws -> Int {
+            let body: JSONValue = [
+                "token": .token(token), "observedAt": .minutesAgo(minutesAgo),
+                "aliases": ["liveactivityId": "order-42"],
+            ]
+            return try await server.call(.put, "…/activities/\(id)", body).status
+        }
+        #expect(try await put("canary-1", 1, minutesAgo: 30) == 201)
+        #expect(try await put("canary-1", 2, minutesAgo: 20) == 200)
+        #expect(try await put("canary-1", 2, minutesAgo: 20) == 200)
+        #expect(try await put("canary-1", 1, minutesAgo: 30) == 409)
+        #expect(try await put("canary-2", 3, minutesAgo: 10) == 201)
+        #expect(try await server.call(.get, "…/aliases/liveactivityId/order-42/activities").status == 200)
+        let report: JSONValue = ["token": .token(2), "status": 410, "reason": "Unregistered"]
+        #expect(try await server.call(.post, "…/feedback", ["reports": [report]]).status == 200)
+        #expect(try await server.call(.delete, "…/activities/canary-1").status == 204)
+        #expect(try await put("canary-1", 4, minutesAgo: 1) == 410)
+        let device = try await server.call(.put, "…/installations/phone-1/device-token", ["token": .token(9)])
+        #expect(device.status == 201)
+        let running: JSONValue = [
+            "observedAt": .minutesAgo(1), "activities": [["activityId": "canary-3", "token": .token(5)]],
+        ]
+        #expect(try await server.call(.put, "…/installations/phone-1/activities", running).status == 200)
+        #expect(try await server.call(.get, "/nothing-here").status == 404)
+    }
+
+    @Test func countersMoveAsALifeSays() async throws {
+        try await Self.run { (server: LiveServer, sweeper: Sweeper, database: TestDatabase) async throws in
+            let before = try await server.measurements()
+            try await Self.live(server)
+            try await database.expireActivity("canary-2")
+            let unswept = try await server.measurements()
+            await sweeper.sweepOnce()
+            let after = try await server.measurements()
+            let expected: [String: Double] = [
+                #"pushreg_registrations_total{kind="update",outcome="registered"}"#: 3,
+                #"pushreg_registrations_total{kind="update",outcome="rotated"}"#: 1,
+                #"pushreg_registrations_total{kind="update",outcome="refreshed"}"#: 1,
+                #"pushreg_registrations_total{kind="update",outcome="superseded"}"#: 1,
+                #"pushreg_registrations_total{kind="update",outcome="activity-ended"}"#: 1,
+                #"pushreg_registrations_total{kind="device",outcome="registered"}"#: 1,
+                #"pushreg_registrations_total{kind="start",outcome="registered"}"#: 0,
+                "pushreg_http_requests_total{\(Self.registering),status=\"2xx\"}": 4,
+                "pushreg_http_requests_total{\(Self.registering),status=\"4xx\"}": 2,
+                "pushreg_http_request_duration_seconds_count{\(Self.registering)}": 6,
+                "pushreg_http_requests_total{\(Self.resolving),status=\"2xx\"}": 1,
+                #"pushreg_http_requests_total{method="any",route="none",status="4xx"}"#: 1,
+                #"pushreg_feedback_total{action="dropped",reason="Unregistered"}"#: 1,
+                #"pushreg_batch_size_count{work="registrations"}"#: 6,
+                #"pushreg_batch_size_sum{work="registrations"}"#: 6,
+                #"pushreg_batch_wait_seconds_count{work="resolutions"}"#: 1,
+                #"pushreg_statement_duration_seconds_count{work="registrations"}"#: 6,
+                #"pushreg_sweep_rows_total{task="expiry"}"#: 1,
+                "pushreg_sweeps_total": 1,
+                #"pushreg_activities{environment="sandbox",state="ended"}"#: 1,
+                #"pushreg_activities{environment="sandbox",state="expired"}"#: 1,
+                #"pushreg_activities{environment="sandbox",state="active"}"#: 1,
+                #"pushreg_tokens{environment="sandbox",kind="update",state="current"}"#: 1,
+                #"pushreg_tokens{environment="sandbox",kind="device",state="current"}"#: 1,
+            ]
+            for (series, difference) in expected {
+                #expect(after[series] - before[series] == difference, "\(series)")
+            }
+            let events = try await database.count("SELECT count(*) FROM events")
+            #expect(after["pushreg_events_written_total"] == Double(events))
+            #expect(unswept["pushreg_sweep_lag_seconds"] > 3600 && after["pushreg_sweep_lag_seconds"] == 0)
+            #expect(after["pushreg_postgres_up"] == 1)
+            #expect(after[#"pushreg_pool_connections{state="idle"}"#] >= 1)
+        }
+    }
+
+    /// Nothing that a caller says becomes part of a metric.
+    @Test func nothingPersonalIsTold() async throws {
+        try await Self.run { (server: LiveServer, _: Sweeper, _: TestDatabase) async throws in
+            try await Self.live(server)
+            let text = try await server.measurements().text
+            let tokens = (1...9).map { String("\(JSONValue.token($0))".dropFirst().prefix(16)) }
+            for secret in tokens + ["canary", "order-42", "phone-1", "nothing-here", "com.example"] {
+                #expect(!text.contains(secret), "\(secret)")
+            }
+        }
+    }
+
+    @Test func everyMetricIsTold() async throws {
+        try await Self.run { (server: LiveServer, _: Sweeper, _: TestDatabase) async throws in
+            try await Self.live(server)
+            let text = try await server.measurements().text
+            // No guard has tripped, and then there is no such series.
+            for metric in Metric.allCases where metric != .guardTrips {
+                #expect(text.contains("# TYPE \(metric.rawValue) \(metric.type)\n"), "\(metric)")
+            }
+        }
+    }
+
+    /// Without Postgres the rest is told, and that it is away.
+    @Test func withoutPostgresTheRestIsTold() async throws {
+        let pool = PostgresPool(
+            databaseURL: "host=/nonexistent dbname=none",
+            requestTimeout: .milliseconds(500),
+            allowsUnsafeDurability: true,
+            logger: .silent
+        )
+        try await LiveServer.run(on: Registry(pool: pool, logger: .silent)) { (server: LiveServer) async throws in
+            let measurements = try await server.measurements()
+            #expect(measurements.text.contains("\npushreg_postgres_up 0\n"))
+            #expect(!measurements.text.contains("pushreg_tokens") && !measurements.text.contains("pushreg_sweep_lag"))
+            #expect(measurements["pushreg_pool_connect_failures_total"] >= 1)
+        }
+    }
+
+    @Test func onlyThoseWhoRunTheServiceAreTold() async throws {
+        try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
+            #expect(try await server.call(.get, "/metrics").problem == "unauthenticated")
+            for (role, status) in [(Role.client, 403), (.sender, 403), (.auditor, 200), (.admin, 200), (.root, 200)] {
+                let reply = try await server.call(.get, "/metrics", nil, try await server.key(role).fields)
+                #expect(reply.status == status, "\(role)")
+                let mediaType = status == 200 ? "text/plain; version=0.0.4; charset=utf-8" : "application/problem+json"
+                #expect(reply.fields[.contentType] == mediaType)
+            }
+        }
+    }
+
+    /// Postgres is asked once for all who ask within the lifetime of a count.
+    @Test func countsAreBelievedForAWhile() async throws {
+        let (database, clock) = (try await TestDatabase.make(), ManualClock())
+        let cache = CensusCache(registry: database.registry, lifetime: .seconds(30), clock: clock.clock)
+        #expect(await cache.census()?.eventsWritten == 0)
+        _ = try await database.scope()
+        #expect(await cache.census()?.eventsWritten == 0)
+        clock.advance(by: .seconds(30))
+        #expect(await cache.census()?.eventsWritten == 1)
+    }
+}
+
+extension TestDatabase {
+    fileprivate func count(_ sql: SQL) async throws -> Int {
+        try await pool.withSession { try $0.execute(sql)[0].column(0, as: Int.self) }
+    }
+
+    /// Lets an activity be as old as one that expired an hour ago.
+    fileprivate func expireActivity(_ id: String) async throws {
+        try await pool.withSession { session in
+            _ = try session.execute(
+                """
+                UPDATE activities SET started_at = started_at - interval '9 hours',
+                    expires_at = expires_at - interval '9 hours'
+                WHERE activity_id = \(id)
+                """
+            )
+        }
+    }
+}

@@ -1,0 +1,134 @@
+import HTTPTypes
+import Logging
+import RegistryCore
+import RegistryStore
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import RegistryServer
+
+/// What the log says of a request, and that it costs nothing where nobody wants it.
+@Suite(.timeLimit(.minutes(15))) struct RequestLogTests {
+    private static let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+
+    private static func answered(_ traceparent: String?) -> RegistryResponder.AnsweredRequest {
+        var fields: HTTPFields = [:]
+        fields[TraceParent.field] = traceparent
+        return .init(method: .get, fields: fields, located: nil, meters: nil, requestID: "r-1", start: .now)
+    }
+
+    private static let refusal: Result<Answer, any Error> = .failure(Problem(.superseded, "A later one is current."))
+
+    @Test func aLineHasTheNamesOfRequestAndTrace() {
+        let log = RecordedLog()
+        #expect(Self.answered(Self.trace).answer(Self.refusal, log.logger).status.code == 409)
+        for word in ["r-1", "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7", #""status": 409"#, "GET"] {
+            #expect(log.text.contains(word), "\(word): \(log.text)")
+        }
+    }
+
+    @Test func withoutATraceNoneIsNamed() {
+        let log = RecordedLog()
+        _ = Self.answered(nil).answer(.success(.noContent), log.logger)
+        #expect(log.text.contains("r-1") && !log.text.contains("trace-id"))
+    }
+
+    /// A fault of the service is logged at every level, with the names of the request.
+    @Test func aFaultHasThemToo() {
+        let log = RecordedLog()
+        var logger = log.logger
+        logger.logLevel = .error
+        struct Fault: Error {}
+        #expect(Self.answered(Self.trace).answer(.failure(Fault()), logger).status.code == 500)
+        #expect(log.text.contains("Fault") && log.text.contains("4bf92f3577b34da6a3ce929d0e0e4736"))
+    }
+
+    /// Neither an answer nor a refusal makes anything for a log that does not want it.
+    @Test(arguments: [Result<Answer, any Error>.success(.noContent), refusal])
+    func whatNobodyWantsIsNotMade(_ result: Result<Answer, any Error>) {
+        let touches = Touches()
+        let logger = Logger(label: "test") { _ in TouchyHandler(touches: touches) }
+        _ = Self.answered(Self.trace).answer(result, logger)
+        #expect(touches.count == 0)
+    }
+
+    /// By the direct way as by the usual one.
+    @Test func liveRequestsAreLogged() async throws {
+        let database = try await TestDatabase.make()
+        _ = try await database.scope()
+        let (log, configuration) = (RecordedLog(), ServerConfiguration(port: 0, insecureNoAuth: true))
+        let responder = RegistryResponder(registry: database.registry, configuration: configuration, logger: log.logger)
+        let application = makeApplication(
+            responder: responder,
+            direct: responder,
+            configuration: configuration,
+            logger: log.logger
+        )
+        try await LiveServer.run(application, database.registry) { (server: LiveServer) async throws in
+            for number in 1...2 {
+                let trace = "00-\(String(repeating: "\(number)", count: 32))-00f067aa0ba902b7-01"
+                let fields: HTTPFields = [TraceParent.field: trace, RequestID.field: "r-\(number)"]
+                let path = "…/aliases/orderId/secret-42/activities"
+                #expect(try await server.call(.get, path, nil, fields).status == 200)
+                #expect(
+                    log.text.contains(String(repeating: "\(number)", count: 32)) && log.text.contains("r-\(number)")
+                )
+            }
+            #expect(!log.text.contains("secret-42"))
+        }
+    }
+}
+
+@Suite struct TraceParentTests {
+    @Test(arguments: [
+        "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+        "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-ff",
+        "01-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-what-the-future-will-be-like",
+        "cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+    ])
+    func isRead(_ text: String) {
+        #expect(TraceParent(text)?.traceID == "4bf92f3577b34da6a3ce929d0e0e4736")
+        #expect(TraceParent(text)?.parentID == "00f067aa0ba902b7")
+    }
+
+    @Test(arguments: [
+        "", "00", "ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+        "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
+        "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01",
+        "00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01",
+        "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-more",
+        "01-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01.more",
+        "00-4bf92f3577b34da6a3ce929d0e0e473-600f067aa0ba902b7-01",
+        "00-4bf92f3577b34da6a3ce929d0e0e473g-00f067aa0ba902b7-01",
+        "00_4bf92f3577b34da6a3ce929d0e0e4736_00f067aa0ba902b7_01",
+        "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01, 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+        "é0-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-0",
+    ])
+    func isNone(_ text: String) { #expect(TraceParent(text) == nil) }
+}
+
+/// How often a log was given something.
+private final class Touches: Sendable {
+    private let total = Mutex(0)
+
+    var count: Int { total.withLock(\.self) }
+
+    func add() { total.withLock { $0 += 1 } }
+}
+
+private struct TouchyHandler: LogHandler {
+    let touches: Touches
+    var logLevel = Logger.Level.info
+    var metadata: Logger.Metadata = [:]
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set {
+            touches.add()
+            metadata[key] = newValue
+        }
+    }
+
+    func log(event: LogEvent) { touches.add() }
+}

@@ -1,0 +1,102 @@
+import PostgresDriver
+import RegistryCore
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import RegistryStore
+
+/// What is timed is counted once, whatever became of it on the way.
+@Suite(.timeLimit(.minutes(15))) struct MeasuresTests {
+    private struct Fault: Error {}
+
+    /// A look-up begins on its caller's thread, which does not wait for the lock; it is gone on with on another one.
+    @Test func aLookupThatChangesThreadsIsCountedOnce() async throws {
+        let activity = try await TestActivity.make()
+        try await activity.register(1, at: .minutesAgo(5))
+        let database = activity.database
+        // Its pool has waited in vain for nobody yet, so it begins there.
+        let registry = database.anotherRegistry(maximumConnections: 1)
+        let page = Mutex<Result<AliasPage, Problem>?>(nil)
+        let holder = try await HeldTransaction("LOCK TABLE activities", in: database)
+        let answer = Task {
+            await withCheckedContinuation { continuation in
+                registry.firstPage(of: .sample("orderId", "1"), limit: 1, in: activity.scope, on: nil) { result in
+                    page.withLock { $0 = result }
+                    continuation.resume()
+                }
+            }
+        }
+        // Ten milliseconds of the server's clock are more than the one for which a thread is blocked.
+        try await database.until(
+            "SELECT EXISTS (\(sql: Self.locks("NOT granted AND waitstart < now() - interval '10 ms'")))"
+        )
+        try await holder.release()
+        await answer.value
+        #expect(try page.withLock(\.self)?.get().activities == [])
+        let measures = registry.measures
+        #expect(measures.statements[.resolutions]?.snapshot.count == 1)
+        // All of it, the time on the first thread as well.
+        #expect(try #require(measures.statements[.resolutions]).snapshot.sum > 0.01)
+        #expect(measures.connectionWaits.snapshot.count == 1)
+        #expect(measures.batches[.resolutions]?.sizes.snapshot.count == 1)
+        #expect(measures.batches[.resolutions]?.waits.snapshot.count == 1)
+        #expect(measures.statements.values.map(\.snapshot.count).reduce(0, +) == 1)
+    }
+
+    private static func locks(_ condition: String) -> SQL {
+        "SELECT FROM pg_locks WHERE relation = 'activities'::regclass AND \(unescaped: condition)"
+    }
+
+    @Test func aClosureThatIsRunAgainIsCountedOnce() throws {
+        let measures = StoreMeasures()
+        let watch = Stopwatch(measures, .reads)
+        #expect(throws: Fault.self) { try watch.timing { throw Fault() } }
+        #expect(measures.statements[.reads]?.snapshot.count == 0)
+        #expect(watch.timing { 7 } == 7)
+        #expect(measures.statements[.reads]?.snapshot.count == 1)
+        // The next batch of the same lane is another one.
+        #expect(watch.timing { 8 } == 8)
+        #expect(measures.statements[.reads]?.snapshot.count == 2)
+        #expect(measures.connectionWaits.snapshot.count == 1)
+    }
+
+    @Test func whatIsGivenUpIsCountedToo() throws {
+        let measures = StoreMeasures()
+        let watch = Stopwatch(measures, .writes)
+        #expect(throws: Fault.self) { try watch.timing { throw Fault() } }
+        watch.giveUp()
+        #expect(measures.statements[.writes]?.snapshot.count == 1 && measures.connectionWaits.snapshot.count == 1)
+        // What got no connection has waited, and done nothing.
+        Stopwatch(measures, .writes).giveUp()
+        #expect(measures.statements[.writes]?.snapshot.count == 1 && measures.connectionWaits.snapshot.count == 2)
+    }
+
+    @Test func aStatementThatFailsIsCounted() async throws {
+        let registry = try await TestDatabase.make().registry
+        await #expect(throws: Problem.self) {
+            try await registry.read { session in try session.execute("SELECT 1 / 0")[0].column(0, as: Int.self) }
+        }
+        #expect(registry.measures.statements[.reads]?.snapshot.count == 1)
+    }
+
+    /// Nobody waits for a lock, and nothing is lost.
+    @Test func manyThreadsRecordAtOnce() async {
+        let histogram = Histogram(bounds: [1, 2])
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 { group.addTask { for number in 0..<1000 { histogram.record(Double(number % 4)) } } }
+        }
+        #expect(histogram.snapshot.counts == [4000, 2000, 2000] && histogram.snapshot.sum == 12_000)
+    }
+}
+
+extension TestDatabase {
+    /// Waits until a query is true, giving way to other tasks meanwhile.
+    fileprivate func until(_ query: SQL) async throws {
+        while true {
+            let isTrue = try await pool.withSession { try $0.execute(query)[0].column(0, as: Bool.self) }
+            if isTrue { return }
+            await Task.yield()
+        }
+    }
+}
