@@ -95,8 +95,9 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             resources: [
-                .embedInCode("openapi.json"), .embedInCode("Pages/Assets"), .embedInCode("Docs/Assets"),
-                .embedInCode("Docs/Guides"), .embedInCode("Documentation.docc/Resources/register.svg"),
+                .embedInCode("openapi.json"), .embedInCode("Pages/Assets"), .embedInCode("Console/Assets"),
+                .embedInCode("Docs/Assets"), .embedInCode("Docs/Guides"),
+                .embedInCode("Documentation.docc/Resources/register.svg"),
                 .embedInCode("Documentation.docc/Resources/resolve.svg"),
             ],
             swiftSettings: strict

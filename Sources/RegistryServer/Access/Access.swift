@@ -31,6 +31,9 @@ struct Access: Sendable, Hashable {
     static let rootCalls = Access(roles: [.root])
     static let operatorReads = Access(roles: [.auditor, .admin, .root])
 
+    /// Whether somebody may make the call.
+    func allows(_ principal: Principal) -> Bool { (try? check(principal)) != nil }
+
     /// - Throws: `unauthenticated` for a request without credentials.
     func checkCredentials(of principal: Principal) throws(Problem) {
         guard roles == nil || principal.role != nil else {

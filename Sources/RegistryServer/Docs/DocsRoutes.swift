@@ -5,10 +5,10 @@ extension Route {
     /// The documentation: for browsers, and no part of the API that `openapi.json` describes.
     static var docs: [Route] {
         [
-            .plain(.get, "/docs", for: .everyone) { _ in try .docs("/docs") },
-            .plain(.get, "/docs/{page}", for: .everyone) { try .docs("/docs/\($0.parameter("page"))") },
+            .plain(.get, "/docs", for: .everyone) { _ in .docs("/docs") },
+            .plain(.get, "/docs/{page}", for: .everyone) { .docs("/docs/\($0.parameter("page"))") },
             .plain(.get, "/docs/reference/{page}", for: .everyone) {
-                try .docs("/docs/reference/\($0.parameter("page"))")
+                .docs("/docs/reference/\($0.parameter("page"))")
             },
             .plain(.get, "/docs/assets/{version}/{name}", for: .everyone) {
                 try DocsSite.assets.answer($0.parameter("name"), version: $0.parameter("version"))

@@ -60,6 +60,12 @@ struct Guide: Sendable {
             fragment: PackageResources.monitoring_html
         ),
         Guide(
+            name: "console",
+            title: "The console",
+            summary: "Sign-in, rights and pages of the audit for people with a browser.",
+            fragment: PackageResources.console_html
+        ),
+        Guide(
             name: "threats",
             title: "Threats",
             summary: "What is protected, from whom, and what is not covered.",
