@@ -4,7 +4,7 @@ import RegistryCore
 ///
 /// | access | who | calls |
 /// |---|---|---|
-/// | `everyone` | no credentials needed | `/livez`, `/readyz`, `/openapi.json` |
+/// | `everyone` | no credentials needed | `/livez`, `/readyz`, `/openapi.json`, `/docs` |
 /// | `clientCalls` | client, sender, admin, root | registering and ending; senders and admins do it for their users |
 /// | `senderCalls` | sender, admin, root | whatever hands out tokens, and ending all under an alias; never a client |
 /// | `adminCalls` | admin, root | what cleans up: release, purge, erasure |

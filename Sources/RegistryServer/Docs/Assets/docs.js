@@ -1,15 +1,12 @@
 // The pages work without this. With it every example has a button that copies it.
 "use strict";
 
-for (const example of document.querySelectorAll("pre")) {
-  const frame = document.createElement("div");
+for (const example of document.querySelectorAll("pre > code")) {
   const button = document.createElement("button");
-  frame.className = "example";
   button.className = "copy quiet";
   button.type = "button";
   button.textContent = "Copy";
-  example.replaceWith(frame);
-  frame.append(example, button);
+  example.before(button);
   button.addEventListener("click", async () => {
     // Without TLS a browser keeps its clipboard to itself: then the example is chosen, to be copied by hand.
     try {
