@@ -23,11 +23,13 @@ public func buildApplication(
     onServingAdmin: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
 ) -> some ApplicationProtocol {
     let metrics = ServiceMetrics(registry: registry, configuration: configuration)
+    let sweeps = SweepJournal()
     let responder = RegistryResponder(
         registry: registry,
         configuration: configuration,
         logger: logger,
-        metrics: metrics
+        metrics: metrics,
+        sweeps: sweeps
     )
     var application = makeApplication(
         responder: responder,
@@ -37,7 +39,13 @@ public func buildApplication(
         onServing: onServing
     )
     application.addServices(
-        Sweeper(registry: registry, interval: configuration.sweepInterval, logger: logger, metrics: metrics.factory)
+        Sweeper(
+            registry: registry,
+            interval: configuration.sweepInterval,
+            logger: logger,
+            metrics: metrics.factory,
+            journal: sweeps
+        )
     )
     if configuration.adminPort != nil {
         application.addServices(

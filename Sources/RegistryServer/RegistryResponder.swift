@@ -16,12 +16,14 @@ struct RegistryResponder: HTTPResponder {
     let addresses: ClientAddress
     let bodies: BodyReader
     let feedback: FeedbackRecorder
+    let console: Console
     let metrics: ServiceMetrics
     let shutdownNotice: ShutdownNotice
     let routes: RouteTable
 
     /// - Parameters:
     ///   - metrics: where requests and what comes of them are counted; nil for a place of its own.
+    ///   - sweeps: what the console tells of the sweep.
     ///   - routes: what there is to be called.
     init(
         registry: Registry,
@@ -29,7 +31,8 @@ struct RegistryResponder: HTTPResponder {
         clock: ServiceClock = .system,
         logger: Logger,
         metrics: ServiceMetrics? = nil,
-        routes: [Route] = Route.all
+        sweeps: SweepJournal = SweepJournal(),
+        routes: [Route] = Route.all + Route.console + Route.docs
     ) {
         self.registry = registry
         let metrics = metrics ?? ServiceMetrics(registry: registry, configuration: configuration, clock: clock)
@@ -41,6 +44,7 @@ struct RegistryResponder: HTTPResponder {
         addresses = ClientAddress(trustedProxies: configuration.trustedProxies)
         bodies = BodyReader(limits: configuration.limits)
         feedback = FeedbackRecorder(clock: clock, logger: logger, metrics: metrics.factory)
+        console = Console(configuration: configuration, sweeps: sweeps)
     }
 
     /// Answers a request, whatever is wrong with it.
@@ -63,6 +67,7 @@ struct RegistryResponder: HTTPResponder {
             method: request.method,
             fields: request.headers,
             located: place,
+            isPage: Console.owns(request.head.path),
             meters: place?.match.route.meters ?? metrics.unmatched,
             requestID: id,
             start: start
@@ -83,6 +88,9 @@ struct RegistryResponder: HTTPResponder {
     }
 
     private func perform(_ located: Located, _ request: Request, _ context: ConnectionContext) async throws -> Answer {
+        if case .page(let page) = located.match.route.action {
+            return try await perform(page, located, request, context)
+        }
         let (route, fields) = (located.match.route, request.headers)
         let principal = try await findPrincipal(for: located.match, fields)
         let place = try await findPlace(of: located.match, for: principal)
@@ -115,15 +123,21 @@ struct RegistryResponder: HTTPResponder {
         case (.app(let action), .app(let app)): return try await action(AppCall(call: call, app: app))
         case (.scoped(let action), .scope(let scope)): return try await action(ScopedCall(call: call, scope: scope))
         case (.hot(let action), .scope(let scope)): return try await action(ScopedCall(call: call, scope: scope)).answer
-        case (.app, _), (.scoped, _), (.hot, _): throw Problem.unknownApp
+        case (.app, _), (.scoped, _), (.hot, _), (.page, _): throw Problem.unknownApp
         }
     }
 
     /// What the path is about.
-    fileprivate enum Place {
+    enum Place {
         case none
         case app(App)
         case scope(Scope)
+
+        /// The app and environment, of those that are about one.
+        var scope: Scope? {
+            guard case .scope(let scope) = self else { return nil }
+            return scope
+        }
     }
 }
 
@@ -143,13 +157,13 @@ extension RegistryResponder {
     /// two cannot be told apart by the time that it takes either.
     ///
     /// - Throws: `unknown-app`.
-    private func findPlace(of match: RouteTable.Match, for principal: Principal) async throws -> Place {
+    func findPlace(of match: RouteTable.Match, for principal: Principal) async throws -> Place {
         guard let name = match.parameters["bundleId"] else { return .none }
         try Self.check(name, isAppOf: principal)
         switch match.route.action {
         case .plain: return .none
         case .app: return .app(try await findApp(name))
-        case .scoped, .hot:
+        case .scoped, .hot, .page:
             let environment = try Self.environment(of: match)
             return .scope(Scope(app: try await findApp(name), environment: environment))
         }
@@ -168,14 +182,14 @@ extension RegistryResponder {
         return environment
     }
 
-    /// Probes of load balancers and the like are not counted.
+    /// Probes of load balancers and the like are not counted; who signs in to the console is, by address.
     func countRequest(
         of principal: Principal,
         to route: Route,
         _ fields: HTTPFields,
         from remote: SocketAddress?
     ) throws -> RateLimiter.Standing? {
-        guard route.access != .everyone else { return nil }
+        guard route.access != .everyone || route.body == .form else { return nil }
         return try rateLimits.count(principal, from: addresses.find(IPAddress(remote), fields))
     }
 
@@ -193,6 +207,8 @@ extension RegistryResponder {
         let method: HTTPRequest.Method
         let fields: HTTPFields
         let located: Located?
+        /// Whether what is wrong is told by a page of the console.
+        var isPage = false
         let meters: RouteMeters?
         let requestID: String
         let start: ContinuousClock.Instant
@@ -210,7 +226,10 @@ extension RegistryResponder {
         private func answer(_ result: Result<Answer, any Error>, logger: Logger) -> Answer {
             switch result {
             case .success(let answer): answer
-            case .failure(let error): Answer(error, requestID: requestID, logger: named(logger))
+            case .failure(let error):
+                isPage
+                    ? .page(of: error, requestID: requestID, logger: named(logger))
+                    : Answer(error, requestID: requestID, logger: named(logger))
             }
         }
 

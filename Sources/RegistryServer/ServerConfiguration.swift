@@ -7,7 +7,7 @@ public struct ServerConfiguration: Sendable {
     /// The port for those who run the service, on the same host, over plain HTTP: metrics and probes, which it asks no
     /// credentials for. Nil for none; 0 lets the system choose.
     public var adminPort: Int?
-    /// The version of the program, as metrics tell it.
+    /// The version of the program, as metrics and the console tell it.
     public var version = "unknown"
     /// Given when the service is told to stop, so that `/readyz` says so.
     public var shutdownNotice = ShutdownNotice()
@@ -25,6 +25,8 @@ public struct ServerConfiguration: Sendable {
     public var tls: TLSIdentity?
     /// The sizes and times beyond which a request is refused or its connection closed.
     public var limits: Limits
+    /// The settings as far as the console may show them.
+    public var settingsInForce: [SettingInForce] = []
     /// How long it rests between two sweeps, on average.
     public var sweepInterval: Duration
 

@@ -1,3 +1,4 @@
+import Foundation
 import Logging
 import Metrics
 import RegistryCore
@@ -14,6 +15,8 @@ struct Sweeper: Service {
     /// From the end of a sweep to the begin of the next one, on average.
     let interval: Duration
     let logger: Logger
+    /// Told how each sweep went.
+    private let journal: SweepJournal
     private let meters: SweepMeters
 
     /// Rows a transaction: few, so that nobody who needs one of them waits long.
@@ -22,10 +25,17 @@ struct Sweeper: Service {
     /// have to do, the longer pages take.
     private static let rest = 2.0
 
-    init(registry: Registry, interval: Duration, logger: Logger, metrics: any MetricsFactory) {
+    init(
+        registry: Registry,
+        interval: Duration,
+        logger: Logger,
+        metrics: any MetricsFactory,
+        journal: SweepJournal = SweepJournal()
+    ) {
         self.registry = registry
         self.interval = interval
         self.logger = logger
+        self.journal = journal
         meters = SweepMeters(metrics)
     }
 
@@ -43,6 +53,7 @@ struct Sweeper: Service {
 
     /// Does all that is to be done now. What fails is logged, and left for the next time.
     func sweepOnce() async {
+        let start = ContinuousClock.now
         do {
             _ = try await registry.renewEventPartitions()
             for app in try await registry.apps() {
@@ -51,11 +62,13 @@ struct Sweeper: Service {
                 }
             }
             meters.finished.increment()
+            journal.note(SweepJournal.Entry(endedAt: Date(), duration: ContinuousClock.now - start, isComplete: true))
         } catch is CancellationError {
             // The rest is for whoever sweeps next.
         } catch {
             logger.warning("a sweep was given up", metadata: ["error": "\(error)"])
             meters.failed.increment()
+            journal.note(SweepJournal.Entry(endedAt: Date(), duration: ContinuousClock.now - start, isComplete: false))
         }
     }
 

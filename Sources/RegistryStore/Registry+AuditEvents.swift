@@ -7,7 +7,9 @@ struct SearchBudget: Sendable {
     /// How long it goes on beginning stretches.
     static let time = Duration.milliseconds(400)
 
-    private let deadline = ContinuousClock.now + time
+    private let deadline: ContinuousClock.Instant
+
+    init(_ time: Duration = time) { deadline = ContinuousClock.now + time }
 
     var isSpent: Bool { ContinuousClock.now >= deadline }
 }

@@ -44,6 +44,15 @@ extension Registry {
         }
     }
 
+    /// The start and device tokens of an installation, with why each is handed out or not.
+    public func explainTokens(
+        of installation: InstallationHash,
+        in scope: Scope
+    ) async throws -> [AliasExplanation.Token] {
+        let statement = ExplainStatements.tokens(of: installation, in: scope)
+        return try await read { try $0.execute(statement).rows.map { try AliasExplanation.Token($0) } }
+    }
+
     private static func notes(
         _ row: PostgresRow,
         _ environment: APNSEnvironment

@@ -25,14 +25,18 @@ extension Registry {
     private static let purgePageSize = 1000
 
     /// One page of the tokens that look dead, in the order of their kinds and immutable numbers.
+    ///
+    /// - Parameter patience: how long to look before the page goes out with what was found; nil for the usual.
     public func staleTokens(
         _ filter: StaleFilter = StaleFilter(),
         after position: StalePosition = .start,
         limit: Int,
+        patience: Duration? = nil,
         in scope: Scope
     ) async throws -> AuditPage<StaleToken, StalePosition> {
-        try await read { session in
-            var search = StaleSearch(filter: filter, scope: scope, position: position)
+        let patience = patience ?? SearchBudget.time
+        return try await read { session in
+            var search = StaleSearch(filter: filter, scope: scope, position: position, patience: patience)
             var found: [StaleToken] = []
             try search.run(session) { statements, start, end in
                 let page = statements.page(after: start, through: end, limit: limit + 1 - found.count)
@@ -47,9 +51,16 @@ extension Registry {
     }
 
     /// How many tokens a purge would drop, and some of them.
-    public func countStaleTokens(_ filter: StaleFilter = StaleFilter(), in scope: Scope) async throws -> StaleCounts {
+    ///
+    /// - Parameter patience: how long to count, and then to look for some of them; nil for the usual.
+    public func countStaleTokens(
+        _ filter: StaleFilter = StaleFilter(),
+        patience: Duration? = nil,
+        in scope: Scope
+    ) async throws -> StaleCounts {
+        let time = patience ?? SearchBudget.time
         var counts = try await read { session in
-            var search = StaleSearch(filter: filter, scope: scope, position: .start)
+            var search = StaleSearch(filter: filter, scope: scope, position: .start, patience: time)
             var counts = StaleCounts()
             try search.run(session) { statements, start, end in
                 for row in try session.execute(statements.counts(after: start, through: end)).rows {
@@ -61,7 +72,7 @@ extension Registry {
             counts.isComplete = search.next == nil
             return counts
         }
-        counts.sample = try await staleTokens(filter, limit: Self.sampleSize, in: scope).items
+        counts.sample = try await staleTokens(filter, limit: Self.sampleSize, patience: time, in: scope).items
         return counts
     }
 
@@ -110,9 +121,10 @@ private struct StaleSearch {
     var position: StalePosition
     /// Where the walk goes on; nil when it came to its end.
     private(set) var next: StalePosition?
-    private let budget = SearchBudget()
+    private let budget: SearchBudget
 
-    init(filter: StaleFilter, scope: Scope, position: StalePosition) {
+    init(filter: StaleFilter, scope: Scope, position: StalePosition, patience: Duration) {
+        budget = SearchBudget(patience)
         self.filter = filter
         self.scope = scope
         self.position = position

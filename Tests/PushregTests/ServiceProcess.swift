@@ -23,11 +23,18 @@ final class ServiceProcess: Sendable {
     }
 
     /// - Parameter database: the flags that say which database.
-    static func start(database: [String], arguments: [String] = []) async throws -> ServiceProcess {
+    /// - Parameter isInsecure: whether requests without credentials act as root.
+    static func start(
+        database: [String],
+        arguments: [String] = [],
+        isInsecure: Bool = true
+    ) async throws -> ServiceProcess {
         let process = Process()
         process.executableURL = Program.executable
         process.arguments =
-            ["serve", "--insecure-no-auth", "--port", "0", "--request-timeout", "PT2S"] + database + arguments
+            ["serve", "--port", "0"] + (isInsecure ? ["--insecure-no-auth", "--request-timeout", "PT2S"] : [])
+            + database
+            + arguments
         let errors = Pipe()
         process.standardError = errors
         process.standardOutput = FileHandle.nullDevice

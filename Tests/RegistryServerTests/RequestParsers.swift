@@ -6,7 +6,9 @@ import RegistryCore
 
 /// The parsers that read whole fields, queries and the bodies of the rarer calls.
 extension ParserFuzzTests {
-    static let requestParsers = [authorization, query, requestBodies, channelIDs, importLine]
+    static let requestParsers = [
+        authorization, query, requestBodies, channelIDs, importLine, consoleCookie, consoleSearch, consoleForm,
+    ]
 
     private static let authorization = Parser(
         name: "Authorization",
@@ -63,6 +65,75 @@ extension ParserFuzzTests {
         guard let channel = try? BroadcastChannel(id: text, storagePolicy: .none) else { return false }
         try same(channel.id, text, bytes)
         return true
+    }
+
+    // MARK: The console
+
+    /// What a browser says of who is signed in: what is read of it, and of the fields around it, is what stood there.
+    private static let consoleCookie = Parser(
+        name: "cookies of the console",
+        seeds: [
+            "pushreg-console=\(session); a=b", "a=b;pushreg-console=\(session)", "pushreg-console==;;= ;a",
+            "__Host-pushreg-console=1.pra_0aB1cD2eF3gH.1.2.x.00", "pushreg-sign-in=00; pushreg-console=.....",
+            "pushreg-console=1.pra_0aB1cD2eF3gH.9223372036854775807.9223372036854775807.x.00",
+        ]
+    ) { bytes in
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard let name = HTTPField.Name("Cookie") else { return false }
+        var fields = HTTPFields()
+        fields.append(HTTPField(name: name, value: text))
+        let values = ConsoleCookie(purpose: .session, isSecure: false).values(in: fields)
+        _ = ConsoleCookie(purpose: .signIn, isSecure: true).values(in: fields)
+        // Without the fields around it, too: a mutation hits those more often.
+        let claims = (values + [text]).compactMap { ConsoleSession.Claim($0) }
+        for claim in claims {
+            try same(claim.isProved(by: otherDigest), false, bytes)
+            let written = claim.session.sealed(by: digest)
+            try same(ConsoleSession.Claim(written)?.session, claim.session, bytes)
+            try same(ConsoleSession.Claim(written)?.isProved(by: digest), true, bytes)
+        }
+        return !claims.isEmpty
+    }
+
+    private static let digest = [UInt8](repeating: 1, count: 32)
+    private static let otherDigest = [UInt8](repeating: 2, count: 32)
+    private static let session: String = {
+        let now = Date(timeIntervalSince1970: 1_800_000_000)
+        return ConsoleSession(of: APIKey(random: .admin).id, at: now).sealed(by: digest)
+    }()
+
+    /// What people type is read apart, and no secret among it is shown again.
+    private static let consoleSearch = Parser(
+        name: "search of the console",
+        seeds: [
+            "order-42", "alias:userId:u-7 state:stale environment:sandbox", "subject:\"a b\" since:2h", "event: :x \"",
+            String(repeating: "0f", count: 32), APIKey(random: .root).text.revealed, "fingerprint:1a2b3c4d",
+        ]
+    ) { bytes in
+        let search = SearchText(String(decoding: bytes, as: UTF8.self))
+        if let shown = search.withoutSecrets {
+            // What is shown instead has nothing more to hide.
+            try same(SearchText(shown).withoutSecrets, nil, bytes)
+        }
+        for term in search.terms where !term.value.contains("\"") {
+            let again = SearchText((term.name.map { "\($0):" } ?? "") + SearchText.quoted(term.value))
+            // A bare word may look like a qualifier once its quotation marks are gone.
+            if term.name != nil { try same(again.terms, [term], bytes) }
+        }
+        return search.terms.contains { $0.name != nil }
+    }
+
+    /// The fields of a form and the times of a search.
+    private static let consoleForm = Parser(
+        name: "choices of the console",
+        seeds: [
+            "kind=update&reason=unconfirmed&unconfirmedFor=PT2H", "kind=start&attributesType=Match", "kind=device",
+            "unconfirmedFor=P30D", "next=%2Fconsole%2Fa%2Fb%3Fc", "next=//evil",
+        ]
+    ) { bytes in
+        guard let query = try? Query(Substring(String(decoding: bytes, as: UTF8.self))) else { return false }
+        if let next = query["next"].last, ConsoleLink.isOwn(next) { try same(next.hasPrefix("/console"), true, bytes) }
+        return (try? StaleQuestion { query[$0].last }) != nil
     }
 
     // MARK: Import

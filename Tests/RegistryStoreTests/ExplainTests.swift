@@ -104,9 +104,16 @@ import Testing
 
     // MARK: Start and device tokens
 
-    private static let ofTokens: [TokenVerdict] = [
-        .handedOut, .loggedOut, .deleted, .purged, .kindConflict, .takenOver, .unregistered, .quarantined,
-    ]
+    /// Whether there is such a way for a token of that kind: what runs and ends are activities, start tokens have no
+    /// owner, and a device token is of no other kind than itself.
+    private static func exists(_ verdict: TokenVerdict, for slot: TokenSlot) -> Bool {
+        switch verdict {
+        case .handedOut, .loggedOut, .deleted, .purged, .unregistered, .quarantined: true
+        case .takenOver: slot.kind == .device
+        case .kindConflict: slot.kind == .start
+        case .ended, .expired, .dismissed, .noToken: false
+        }
+    }
 
     private static func provoke(_ verdict: TokenVerdict, _ phone: TestInstallation, _ slot: TokenSlot) async throws {
         let registry = phone.database.registry
@@ -127,18 +134,14 @@ import Testing
         case .takenOver: try await phone.another(2).register(1, in: slot, at: .minutesAgo(5))
         case .unregistered: try await report(410, "Unregistered")
         case .quarantined: try await report(400, "BadDeviceToken")
-        default: break
+        case .handedOut, .ended, .expired, .dismissed, .noToken: break
         }
         try await phone.put([alias], at: .minutesAgo(1))
     }
 
-    @Test(arguments: ofTokens, [TestInstallation.delivery, TestInstallation.device])
+    @Test(arguments: TokenVerdict.allCases, [TestInstallation.delivery, TestInstallation.device])
     func everyVerdictOfTokens(verdict: TokenVerdict, slot: TokenSlot) async throws {
-        // Start tokens have no owner, and a device token is of no other kind than itself.
-        guard !(verdict == .takenOver && slot.kind == .start), !(verdict == .kindConflict && slot.kind == .device)
-        else {
-            return
-        }
+        guard Self.exists(verdict, for: slot) else { return }
         let phone = try await TestInstallation.make()
         try await Self.provoke(verdict, phone, slot)
         let explanation = try await phone.database.registry.explain(Self.alias, limit: 10, in: phone.scope)

@@ -4,7 +4,7 @@ import RegistryCore
 ///
 /// | access | who | calls |
 /// |---|---|---|
-/// | `everyone` | no credentials needed | `/livez`, `/readyz`, `/openapi.json` |
+/// | `everyone` | no credentials needed | `/livez`, `/readyz`, `/openapi.json`, `/docs` |
 /// | `clientCalls` | client, sender, admin, root | registering and ending; senders and admins do it for their users |
 /// | `senderCalls` | sender, admin, root | whatever hands out tokens, and ending all under an alias; never a client |
 /// | `adminCalls` | admin, root | what cleans up: release, purge, erasure |
@@ -30,6 +30,9 @@ struct Access: Sendable, Hashable {
     static let keyCalls = Access(roles: [.admin, .root])
     static let rootCalls = Access(roles: [.root])
     static let operatorReads = Access(roles: [.auditor, .admin, .root])
+
+    /// Whether somebody may make the call.
+    func allows(_ principal: Principal) -> Bool { (try? check(principal)) != nil }
 
     /// - Throws: `unauthenticated` for a request without credentials.
     func checkCredentials(of principal: Principal) throws(Problem) {

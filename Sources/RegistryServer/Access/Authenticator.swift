@@ -61,7 +61,7 @@ struct Authenticator: Sendable {
 
 extension Principal {
     /// The bearer of an API key.
-    fileprivate init(_ record: APIKeyRecord) {
+    init(_ record: APIKeyRecord) {
         self.init(role: record.id.role, who: record.id.rawValue, app: record.app)
     }
 }

@@ -45,6 +45,14 @@ final class KeyDirectory: Sendable {
         return findValid(digest, among: try await storedKeys(key.id))
     }
 
+    /// A key that is valid now and that a test accepts, found by its public name alone; nil for all others.
+    ///
+    /// - Throws: as ``validRecord(of:)``.
+    func validKey(_ id: APIKeyID, where accepts: (StoredKey) -> Bool) async throws -> StoredKey? {
+        guard let found = try await storedKeys(id).first(where: accepts) else { return nil }
+        return note(found)
+    }
+
     /// The record of a key that is valid now, if that is known without asking Postgres.
     func knownRecord(of key: RememberedKey) -> APIKeyRecord? {
         guard let stored = rememberedKeys(key.id, at: clock.uptime()) else { return nil }
@@ -53,9 +61,14 @@ final class KeyDirectory: Sendable {
 
     private func findValid(_ digest: [UInt8], among stored: [StoredKey]) -> APIKeyRecord? {
         guard let found = stored.first(where: { ConstantTime.areEqual($0.digest, digest) }) else { return nil }
-        guard found.record.isValid(at: clock.date()) else { return nil }
-        noteUse(of: found.record)
-        return found.record
+        return note(found)?.record
+    }
+
+    /// The key if it is valid now, whose use is noted then.
+    private func note(_ key: StoredKey) -> StoredKey? {
+        guard key.record.isValid(at: clock.date()) else { return nil }
+        noteUse(of: key.record)
+        return key
     }
 
     /// Forgets a key that was made or revoked here, so that this instance need not wait.

@@ -127,9 +127,10 @@ struct RateLimited: Error {
 }
 
 extension Principal {
-    /// Whose bucket it is: a key's, or a user's of an app. Without authentication there is nobody to be fair to.
+    /// Whose bucket it is: a key's, or a user's of an app. Without authentication there is nobody to be fair to, and
+    /// those who are nobody yet must not use up each other's.
     fileprivate var limitedAs: String? {
-        guard self != .insecure else { return nil }
+        guard self != .insecure, self != .anonymous else { return nil }
         return subject.map { "\(app?.rawValue ?? "")\0\($0)" } ?? who
     }
 }

@@ -15,6 +15,8 @@ struct Answer: Sendable {
     var status: HTTPResponse.Status = .ok
     var fields: HTTPFields = [:]
     var body: Body = .none
+    /// What a browser may load and do for the page that the answer is; nil for what is no page.
+    var contentPolicy: String?
 
     /// An answer without a body.
     static let noContent = Answer(status: .noContent)
@@ -48,6 +50,7 @@ struct Answer: Sendable {
         fields[RequestID.field] = requestID
         if fields[.cacheControl] == nil { fields[.cacheControl] = "no-store" }
         fields.append(contentsOf: Self.inABrowser)
+        if let contentPolicy { fields[.contentSecurityPolicy] = contentPolicy }
         return fields
     }
 

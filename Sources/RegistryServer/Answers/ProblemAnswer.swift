@@ -8,6 +8,11 @@ extension Answer {
     /// The answer to a request that failed: what the caller may know of it, in the format of RFC 9457.
     init(_ error: any Error, requestID: String, logger: @autoclosure () -> Logger) {
         self.init(Problem(error, logger: logger()), requestID: requestID)
+        addFields(of: error)
+    }
+
+    /// Adds what the problem of an error does not say itself.
+    mutating func addFields(of error: any Error) {
         if let error = error as? MethodNotAllowed {
             fields[.allow] = error.allowed.map(\.rawValue).joined(separator: ", ")
         }

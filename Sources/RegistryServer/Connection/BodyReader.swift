@@ -40,13 +40,13 @@ struct BodyReader: Sendable {
 
     private func limit(of body: Route.Body) -> Int? {
         switch body {
-        case .none: nil
+        case .none, .form: nil
         case .single: limits.singleBody
         case .batch, .batchOrLines: limits.batchBody
         }
     }
 
-    private func collect(_ request: Request, upTo limit: Int, from channel: any Channel) async throws -> ByteBuffer {
+    func collect(_ request: Request, upTo limit: Int, from channel: any Channel) async throws -> ByteBuffer {
         if let length = request.headers[.contentLength].flatMap(Int.init), length > limit { throw Self.tooLarge(limit) }
         acceptExpected(request, channel)
         var bytes = ByteBuffer()

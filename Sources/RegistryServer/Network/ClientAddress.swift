@@ -21,7 +21,8 @@ struct ClientAddress: Sendable {
         return last
     }
 
-    private func isTrusted(_ address: IPAddress) -> Bool { trustedProxies.contains { $0.contains(address) } }
+    /// Whether it is one of the proxies.
+    func isTrusted(_ address: IPAddress) -> Bool { trustedProxies.contains { $0.contains(address) } }
 
     /// An address, in brackets or with a port as some proxies write it.
     private static func address(_ hop: Substring) -> IPAddress? {

@@ -13,11 +13,11 @@ struct IPAddress: Sendable, Hashable, CustomStringConvertible {
 
     /// Reads `10.0.0.1` or `2001:db8::1`, nothing else: no zone, no brackets, no octal or short forms.
     init?(_ text: String) {
-        var (four, six) = (in_addr(), in6_addr())
+        var (four, six) = ([UInt8](repeating: 0, count: 4), [UInt8](repeating: 0, count: 16))
         if inet_pton(AF_INET, text, &four) == 1 {
-            self.init(bytes: withUnsafeBytes(of: &four) { Array($0) })
+            self.init(bytes: four)
         } else if inet_pton(AF_INET6, text, &six) == 1 {
-            self.init(bytes: withUnsafeBytes(of: &six) { Array($0) })
+            self.init(bytes: six)
         } else {
             return nil
         }

@@ -12,7 +12,12 @@ struct Route: Sendable {
         case batch
         /// JSON about many things; or a line of NDJSON about each, which the call itself reads, however many.
         case batchOrLines
+        /// A form of the console.
+        case form
     }
+
+    /// What answers a request for a page of the console.
+    typealias Page = @Sendable (ConsoleCall) async throws -> Answer
 
     /// What a route does, by what it needs to know first.
     enum Action: Sendable {
@@ -24,6 +29,8 @@ struct Route: Sendable {
         /// The same, for the calls that most requests make: it checks all that can be checked at once, and leaves the
         /// rest to be done for whoever waits for it.
         case hot(@Sendable (ScopedCall) throws -> DeferredAnswer)
+        /// A page of the console, whose callers show a cookie; below an app and an environment it is about those.
+        case page(Page)
     }
 
     let method: HTTPRequest.Method
@@ -77,6 +84,17 @@ struct Route: Sendable {
         _ action: @escaping @Sendable (ScopedCall) throws -> DeferredAnswer
     ) -> Route {
         Route(method: method, template: scope(template), access: access, body: body, action: .hot(action))
+    }
+
+    /// A page of the console.
+    static func page(
+        _ method: HTTPRequest.Method,
+        _ template: String,
+        for access: Access,
+        body: Body = .none,
+        _ page: @escaping Page
+    ) -> Route {
+        Route(method: method, template: template, access: access, body: body, action: .page(page))
     }
 
     private static func scope(_ template: String) -> String {

@@ -43,15 +43,25 @@ struct ExplainStatements {
         return "CASE \(unescaped: words) ELSE 'no-token' END, CASE \(unescaped: times) END::timestamptz"
     }
 
-    /// A page of those that bear the alias, in the order of the alias's index: those that are not over first. The
-    /// lookups are limited so that the planner joins no more than a page.
+    /// A page of those that bear the alias, in the order of the alias's index: those that are not over first.
     func activities(after position: ExplainPosition, limit: Int) -> SQL {
         """
-        SELECT al.activity_number, al.ended, a.activity_id, \(sql: Self.columns(Self.ofActivity)),
+        \(sql: Self.activities(among: "activity_aliases"))
+        WHERE \(sql: names("al", in: environment))
+            AND (al.ended, al.activity_number) > (\(position.isClosed), \(position.number))
+        ORDER BY al.ended, al.activity_number LIMIT \(limit)
+        """
+    }
+
+    /// What is said of each of some activities `al`, which have an app's number, an activity's number, and whether it
+    /// is over. The lookups are limited so that the planner joins no more than a page.
+    static func activities(among source: SQL) -> SQL {
+        """
+        SELECT al.activity_number, al.ended, a.activity_id, \(sql: columns(ofActivity)),
             a.end_reason::text, t.quarantine_reason, substr(a.token_digest, 1, 4), a.installation_hash,
             a.attributes_type, a.started_at, coalesce(a.token_observed_at, a.last_observed_at), a.confirmed_at,
             a.expires_at, t.delivered_at
-        FROM activity_aliases al
+        FROM \(sql: source) al
         CROSS JOIN LATERAL (SELECT * FROM activities bearer
             WHERE bearer.app_number = al.app_number AND bearer.activity_number = al.activity_number LIMIT 1) AS a
         LEFT JOIN LATERAL (SELECT true AS is_current FROM current_activities cur
@@ -60,9 +70,6 @@ struct ExplainStatements {
             AND of_it.environment = a.environment AND of_it.installation_hash = a.installation_hash LIMIT 1) AS i ON true
         LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = a.app_number
             AND its.environment = a.environment AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
-        WHERE \(sql: names("al", in: environment))
-            AND (al.ended, al.activity_number) > (\(position.isClosed), \(position.number))
-        ORDER BY al.ended, al.activity_number LIMIT \(limit)
         """
     }
 
@@ -89,12 +96,28 @@ struct ExplainStatements {
             (SELECT al.app_number, al.environment, al.installation_hash FROM installation_aliases al
             WHERE \(sql: names("al", in: environment)) ORDER BY al.installation_hash LIMIT \(limit)) AS named
             """
-        return """
-            \(sql: tokens(of: named, Self.startTokens, "current_start_tokens", "attributes_type", isShared: true))
-            UNION ALL
-            \(sql: tokens(of: named, Self.deviceTokens, "current_device_tokens", "kind", isShared: false))
-            ORDER BY 2, 1, 3
-            """
+        return Self.tokens(among: named)
+    }
+
+    /// The tokens of one installation.
+    static func tokens(of installation: InstallationHash, in scope: Scope) -> SQL {
+        tokens(
+            among: """
+                (SELECT \(scope.app.number)::bigint AS app_number,
+                    \(scope.environment.rawValue)::apns_environment AS environment,
+                    \(installation.bytes)::bytea AS installation_hash) AS named
+                """
+        )
+    }
+
+    /// The tokens of some installations `named`.
+    private static func tokens(among named: SQL) -> SQL {
+        """
+        \(sql: tokens(of: named, startTokens, "current_start_tokens", "attributes_type", isShared: true))
+        UNION ALL
+        \(sql: tokens(of: named, deviceTokens, "current_device_tokens", "kind", isShared: false))
+        ORDER BY 2, 1, 3
+        """
     }
 
     private static let startTokens = """
@@ -102,7 +125,7 @@ struct ExplainStatements {
         """
     private static let deviceTokens = "SELECT s.*, NULL::text AS type FROM device_tokens s"
 
-    private func tokens(
+    private static func tokens(
         of installations: SQL,
         _ table: String,
         _ view: String,
@@ -110,7 +133,7 @@ struct ExplainStatements {
         isShared: Bool
     ) -> SQL {
         """
-        SELECT r.kind, r.installation_hash, r.type, \(sql: Self.columns(Self.ofToken(isShared))), t.quarantine_reason,
+        SELECT r.kind, r.installation_hash, r.type, \(sql: columns(ofToken(isShared))), t.quarantine_reason,
             substr(r.token_digest, 1, 4), r.observed_at, r.confirmed_at
         FROM \(sql: installations) CROSS JOIN LATERAL (\(unescaped: table) WHERE s.app_number = named.app_number
             AND s.environment = named.environment AND s.installation_hash = named.installation_hash OFFSET 0) AS r
@@ -147,7 +170,7 @@ struct ExplainStatements {
 }
 
 extension AliasExplanation.Activity {
-    /// Reads the columns of ``ExplainStatements/activities(after:limit:)``.
+    /// Reads the columns of ``ExplainStatements/activities(among:)``.
     init(_ row: PostgresRow) throws {
         guard let verdict = TokenVerdict(rawValue: try row.column(3, as: String.self)),
             let id = try? ActivityID(row.column(2, as: String.self))

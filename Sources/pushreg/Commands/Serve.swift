@@ -20,6 +20,7 @@ struct Serve: AsyncParsableCommand {
         let sources = try SettingSources(flags: database.flags.merging(service.flags) { $1 })
         let settings = try ServiceSettings(sources)
         let database = try DatabaseSettings(sources)
-        try await RegistryService(database: database, settings: settings).runUntilSignal()
+        let inForce = try sources.inForce()
+        try await RegistryService(database: database, settings: settings, inForce: inForce).runUntilSignal()
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import RegistryCore
+import RegistryServer
 import RegistryStore
 
 /// `pushreg doctor`: what is wrong with this installation.
@@ -52,9 +53,12 @@ extension Doctor {
         var findings = try await database.registry.databaseCondition().findings
         if let schema { return findings + [schema] }
         for app in try await database.registry.apps() {
-            findings += try await database.registry.findings(about: app, settings)
+            for environment in APNSEnvironment.allCases {
+                let scope = Scope(app: app, environment: environment)
+                findings += try await database.registry.findings(in: scope, sweepInterval: settings.sweepInterval)
+            }
         }
-        return try await findings + database.registry.keyFindings()
+        return try await findings + database.registry.allKeys().compactMap { Finding($0) }
     }
 
     private static func schemaFinding(_ migrator: SchemaMigrator) async throws -> Finding? {

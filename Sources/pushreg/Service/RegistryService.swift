@@ -9,6 +9,8 @@ import UnixSignals
 struct RegistryService: Service {
     let database: DatabaseSettings
     let settings: ServiceSettings
+    /// What the console shows of the settings.
+    let inForce: [SettingInForce]
 
     /// How long requests in flight may go on after a signal.
     private static let gracePeriod = Duration.seconds(10)
@@ -69,6 +71,7 @@ struct RegistryService: Service {
         configuration.addressRate = settings.addressRate
         configuration.trustedProxies = settings.trustedProxies
         configuration.sweepInterval = settings.sweepInterval
+        configuration.settingsInForce = inForce
         configuration.limits.connections = OpenFiles.makeRoom(for: configuration.limits.connections)
         var serverLogger = logger
         // The server announces itself at level info; that line is ours, with the address.

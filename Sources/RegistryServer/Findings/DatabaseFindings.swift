@@ -10,7 +10,7 @@ extension DatabaseCondition {
     private static let connectionShare = 0.8
 
     /// What is wrong with Postgres itself.
-    var findings: [Finding] {
+    public var findings: [Finding] {
         [versionFinding, readOnlyFinding, clockFinding, connectionFinding].compactMap(\.self)
             + unsafeSettings.map(Finding.init) + vacuumFindings
     }
@@ -82,7 +82,8 @@ extension Finding {
         )
     }
 
-    init(_ error: SchemaError) {
+    /// A schema that is not the program's.
+    public init(_ error: SchemaError) {
         let code: Code =
             switch error {
             case .behind: .schemaBehind

@@ -1,9 +1,9 @@
 import RegistryCore
 
 /// Something that is wrong with an installation.
-struct Finding: Sendable, Hashable {
+public struct Finding: Sendable, Hashable {
     /// The stable word that programs branch on.
-    enum Code: String, Sendable, Hashable, CaseIterable {
+    public enum Code: String, Sendable, Hashable, CaseIterable {
         case postgresUnavailable = "postgres-unavailable"
         case postgresVersion = "postgres-version"
         case postgresReadOnly = "postgres-read-only"
@@ -21,13 +21,14 @@ struct Finding: Sendable, Hashable {
         case noTLS = "no-tls"
     }
 
-    let code: Code
+    public let code: Code
     /// What is wrong, in a sentence without secrets.
-    let detail: String
+    public let detail: String
     /// What to do about it, in a sentence.
-    let remedy: String
+    public let remedy: String
 
-    init(_ code: Code, _ detail: String, remedy: String) {
+    /// Makes a finding of its word and its two sentences.
+    public init(_ code: Code, _ detail: String, remedy: String) {
         self.code = code
         self.detail = detail
         self.remedy = remedy
@@ -36,7 +37,7 @@ struct Finding: Sendable, Hashable {
 
 extension Finding: JSONEncodable {
     /// Writes `{code, detail, remedy}`.
-    func encode(to json: inout JSONWriter) {
+    public func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("code", code.rawValue)
             json.member("detail", detail)

@@ -1,0 +1,100 @@
+import Foundation
+import RegistryCore
+import RegistryStore
+
+extension ConsoleCall {
+    /// How many of an activity's events its page has.
+    private static let eventCount = 200
+
+    /// `GET …/activities/{activityId}`: its whole life.
+    func showActivity() async throws -> Answer {
+        let scope = try requireScope()
+        let life = try await readLife(in: scope)
+        let (explanation, link) = (life.explanation, ConsoleLink(scope))
+        let id = explanation.activityID.rawValue
+        let path = link.activity(id)
+        var fields: Fields = [
+            "verdict": .text(explanation.facts.verdict.label), "tone": .text(explanation.facts.verdict.tone),
+            "why": .text(explanation.facts.sentence), "state": .text(explanation.state.rawValue),
+            "facts": .rows(facts(of: life, link)), "events": .list(LifeLine(life, link, now).rows),
+            "hasMoreEvents": .flag(life.hasMoreEvents), "eventCount": .text(String(Self.eventCount)),
+            "metadata": .optional(life.metadata.flatMap(Self.readable)),
+            "retired": .list(life.retired.map { Self.row($0, now) }),
+        ]
+        if explanation.facts.verdict == .quarantined, mayChange { fields["releasePath"] = .text(path + "/release") }
+        return try page("activity", part: "Search", title: id, fields)
+    }
+
+    private func readLife(in scope: Scope) async throws -> ActivityLife {
+        guard let id = try? ActivityID(call.parameter("activityId")),
+            let life = try await registry.life(of: id, events: Self.eventCount, in: scope)
+        else {
+            throw Problem(
+                .activityNotFound,
+                "No such activity is known in this app and environment, or it is past its retention."
+            )
+        }
+        return life
+    }
+
+    /// `POST …/activities/{activityId}/release`: lets senders have the token again.
+    func releaseActivity() async throws -> Answer {
+        let scope = try requireScope()
+        let id = call.parameter("activityId")
+        guard let activityID = try? ActivityID(id) else {
+            throw Problem(.activityNotFound, "There can be no such activity.")
+        }
+        _ = try await registry.release(activityID, in: scope, by: principal.who)
+        return .seeOther(ConsoleLink(scope).activity(id))
+    }
+
+    /// JSON with a line a member.
+    private static func readable(_ json: [UInt8]) -> String? {
+        guard case .object(let object)? = try? JSONParser.parse(json), !object.isEmpty else { return nil }
+        return object.map { "\($0.key): \($0.value)" }.joined(separator: "\n")
+    }
+
+    private static func row(_ token: ActivityLife.RetiredToken, _ now: Date) -> Fields {
+        [
+            "oldFingerprint": .text(Hexadecimal.encode(token.fingerprint)), "oldReason": .text(reason(token.reason)),
+            "observed": .row(.moment(token.observedAt, now)), "retiredOn": .row(.moment(token.retiredAt, now)),
+        ]
+    }
+
+    /// Why an activity has a token no more, in words.
+    private static func reason(_ word: String) -> String {
+        switch word {
+        case "rotated": "rotated: a newer one took its place"
+        case "unregistered": "unregistered: APNs said that it is dead"
+        case "taken-over": "taken over: another activity registered it later"
+        case "purged": "purged by an admin"
+        default: word
+        }
+    }
+
+    /// What is known of it, a name and a value each.
+    private func facts(of life: ActivityLife, _ link: ConsoleLink) -> [Fields] {
+        let explanation = life.explanation
+        var rows: [Fields] = []
+        func add(_ name: String, _ text: String?, _ path: String? = nil) {
+            guard let text else { return }
+            rows.append(["name": .text(name), "value": .text(text), "path": .optional(path)])
+        }
+        func add(_ name: String, _ time: Date?) {
+            if let moment = Fields.moment(time, now) { rows.append(["name": .text(name), "moment": .row(moment)]) }
+        }
+        for alias in Words.aliases(life.aliases) { add("Alias", alias.description, link.alias(alias)) }
+        add("Token", explanation.fingerprint.map(Hexadecimal.encode))
+        add("Started", explanation.startedAt)
+        add("Expires", explanation.expiresAt)
+        add("Last confirmed", explanation.confirmedAt)
+        add("Last observed", life.lastObservedAt)
+        add("Last push APNs took", explanation.deliveredAt)
+        add("Installation", explanation.installation.map(Words.short), explanation.installation.map(link.installation))
+        add("User", life.subject, life.subject.map { link.search("subject:\(SearchText.quoted($0))") })
+        add("Attributes type", explanation.attributesType)
+        add("Frequent pushes", life.frequentPushesEnabled.map { $0 ? "on" : "off" })
+        add("Revision", Words.count(Int(life.revision)))
+        return rows
+    }
+}

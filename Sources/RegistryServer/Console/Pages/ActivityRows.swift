@@ -1,0 +1,52 @@
+import Foundation
+import RegistryCore
+import RegistryStore
+
+extension TokenVerdict {
+    /// How it is shown at a glance: `good`, `over` or `bad`.
+    var tone: String {
+        switch self {
+        case .handedOut: "good"
+        case .ended, .loggedOut, .expired, .dismissed, .deleted: "over"
+        case .noToken, .takenOver, .kindConflict, .unregistered, .quarantined, .purged: "bad"
+        }
+    }
+
+    /// A word or two for people.
+    var label: String {
+        self == .handedOut ? "handed out" : rawValue.replacingOccurrences(of: "-", with: " ")
+    }
+}
+
+extension Fields {
+    /// An activity in a list, for the template `activity-rows`.
+    static func row(_ activity: AliasExplanation.Activity, _ link: ConsoleLink, _ now: Date) -> Fields {
+        [
+            "activityId": .text(activity.activityID.rawValue),
+            "activityPath": .text(link.activity(activity.activityID.rawValue)),
+            "verdict": .text(activity.facts.verdict.label), "tone": .text(activity.facts.verdict.tone),
+            "why": .text(activity.facts.sentence),
+            "fingerprint": .optional(activity.fingerprint.map(Hexadecimal.encode)),
+            "attributesType": .optional(activity.attributesType),
+            "installation": .optional(activity.installation.map(Words.short)),
+            "installationPath": .optional(activity.installation.map(link.installation)),
+            "started": .row(.moment(activity.startedAt, now)),
+            "confirmed": .optional(.moment(activity.confirmedAt, now)),
+            "expires": .row(.moment(activity.expiresAt, now)),
+            "delivered": .optional(.moment(activity.deliveredAt, now)),
+        ]
+    }
+
+    /// A start or device token in a list.
+    static func row(_ token: AliasExplanation.Token, _ link: ConsoleLink, _ now: Date) -> Fields {
+        [
+            "kind": .text(token.kind), "attributesType": .optional(token.attributesType),
+            "installation": .text(Words.short(token.installation)),
+            "installationPath": .text(link.installation(token.installation)),
+            "verdict": .text(token.facts.verdict.label), "tone": .text(token.facts.verdict.tone),
+            "why": .text(token.facts.sentence),
+            "fingerprint": .optional(token.fingerprint.map(Hexadecimal.encode)),
+            "confirmed": .optional(.moment(token.confirmedAt, now)),
+        ]
+    }
+}

@@ -1,0 +1,91 @@
+import RegistryCore
+import RegistryStore
+
+extension ConsoleCall {
+    /// How many rows a list of the console has.
+    static let pageSize = 50
+
+    /// `GET …/aliases/{kind}/{value}`: what a sender would get, and why each other one is left out.
+    func showAlias() async throws -> Answer {
+        let scope = try requireScope()
+        let alias = try readAlias()
+        let list = ["explain", alias.description]
+        let place = try position(of: list)
+        let start = place.map { ExplainPosition(isClosed: $0.part > 0, number: $0.number) } ?? .start
+        let found = try await registry.explain(alias, after: start, limit: Self.pageSize + 1, in: scope)
+        let channel = try await registry.channel(of: alias, in: scope)
+        let activities = found.activities.prefix(Self.pageSize)
+        let (handedOut, others) = (activities.filter(\.isHandedOut), activities.filter { !$0.isHandedOut })
+        let link = ConsoleLink(scope)
+        let next = found.activities.count > Self.pageSize ? activities.last : nil
+        let cursor = next.map { Cursor.encode(after: $0.number, part: $0.isClosed ? 1 : 0, of: list, in: scope) }
+        return try page(
+            "alias",
+            part: "Search",
+            title: alias.description,
+            [
+                "summary": .text(Self.summary(handedOut.count, others.count, isWhole: start == .start && next == nil)),
+                "isGood": .flag(!handedOut.isEmpty),
+                "notes": .list(found.notes.map { ["note": .text($0.sentence)] }),
+                "handedOut": rows(handedOut, link),
+                "others": rows(others, link),
+                "tokens": .list(found.tokens.map { .row($0, link, now) }),
+                "channel": .optional(channel?.id),
+                "channelPolicy": .optional(channel?.storagePolicy.sentence),
+                "topic": .text(TokenKind.update.topic(of: scope.app.bundleID)),
+                "nextPath": .optional(cursor.map { link.alias(alias, [("cursor", $0)]) }),
+                "eventsPath": .text(link.search("event:any alias:\(alias.description)")),
+            ]
+        )
+    }
+
+    private func rows(_ activities: [AliasExplanation.Activity], _ link: ConsoleLink) -> Fields.Content? {
+        activities.isEmpty ? nil : .row(["rows": .rows(activities.map { .row($0, link, now) })])
+    }
+
+    private func readAlias() throws(Problem) -> Alias {
+        do throws(JSONFaultReason) {
+            return try Alias(kind: call.parameter("kind"), value: call.parameter("value"))
+        } catch {
+            throw Problem(.noSuchRoute, "There is no such alias: it \(error.detail).")
+        }
+    }
+
+    private static func summary(_ handedOut: Int, _ others: Int, isWhole: Bool) -> String {
+        let tokens = Words.count(handedOut, "token")
+        guard isWhole else { return "Of these \(Words.count(handedOut + others)), a sender gets \(tokens)." }
+        if handedOut + others == 0 { return "A sender gets nothing: no activity bears this alias." }
+        if others == 0 { return "A sender gets \(tokens), one of each activity that bears this alias." }
+        let rest = others == 1 ? "1 other activity is left out" : "\(Words.count(others)) other activities are left out"
+        return "A sender gets \(handedOut == 0 ? "no token" : tokens); \(rest), as said below."
+    }
+}
+
+extension AliasExplanation.Activity {
+    var isHandedOut: Bool { facts.verdict == .handedOut }
+}
+
+extension BroadcastChannel.StoragePolicy {
+    /// What it does.
+    var sentence: String {
+        switch self {
+        case .none: "no message is stored"
+        case .mostRecent: "the most recent message is stored"
+        }
+    }
+}
+
+extension ConsoleCall {
+    /// Where a list goes on, if the query says so.
+    ///
+    /// - Throws: `invalid-cursor`.
+    func position(of list: [String]) throws(Problem) -> (part: Int, number: Int64)? {
+        guard let text = parameter("cursor") else { return nil }
+        let scope = try requireScope()
+        do throws(JSONFaultReason) {
+            return try Cursor.decode(text, of: list, in: scope)
+        } catch {
+            throw Problem(.invalidCursor, "The list cannot go on from there: begin it anew.")
+        }
+    }
+}

@@ -1,0 +1,31 @@
+import RegistryCore
+import RegistryStore
+
+extension ConsoleCall {
+    /// `GET /console`: the one app that the key belongs to, or all of them to choose from.
+    func showApps() async throws -> Answer {
+        if let own = principal.app {
+            guard let app = try await registry.app(own) else { throw Problem.unknownApp }
+            return .seeOther(try await entrance(to: app))
+        }
+        let apps = try await registry.apps()
+        if apps.count == 1 { return .seeOther(try await entrance(to: apps[0])) }
+        var fields = frame
+        fields.add(["pageTitle": "Apps", "heading": "Apps", "apps": .list(apps.map(Self.row))])
+        return .page("apps", fields)
+    }
+
+    static func row(_ app: App) -> Fields {
+        [
+            "appId": .text(app.bundleID.rawValue), "appName": .optional(app.settings.name),
+            "sandboxPath": .text(ConsoleLink(app.bundleID, .sandbox).base),
+            "productionPath": .text(ConsoleLink(app.bundleID, .production).base),
+        ]
+    }
+
+    /// Production, unless the app is still being tried out.
+    private func entrance(to app: App) async throws -> String {
+        let isLive = try await registry.isUsed(Scope(app: app, environment: .production))
+        return ConsoleLink(app.bundleID, isLive ? .production : .sandbox).base
+    }
+}

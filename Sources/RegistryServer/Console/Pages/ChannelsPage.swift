@@ -1,0 +1,45 @@
+import Foundation
+import RegistryCore
+import RegistryStore
+
+extension ConsoleCall {
+    /// `GET …/channels`: those that there are, against APNs's quota.
+    func showChannels() async throws -> Answer {
+        let scope = try requireScope()
+        let link = ConsoleLink(scope)
+        let after = parameter("after").flatMap { try? Alias(pair: $0) }
+        let counts = try await registry.channelCounts(in: scope)
+        let found = try await registry.channels(after: after, limit: Self.pageSize + 1, in: scope)
+        let shown = found.prefix(Self.pageSize)
+        let last = found.count > Self.pageSize ? shown.last : nil
+        let quota = Registry.channelQuota
+        return try page(
+            "channels",
+            part: "Channels",
+            title: "Channels",
+            [
+                "quotaUsed": .text(Words.count(counts.channels)), "quota": .text(Words.count(quota)),
+                "quotaShare": .text(Words.share(counts.channels, of: quota)),
+                "quotaWidth": .text(String(format: "%.2f", 100 * min(1, Double(counts.channels) / Double(quota)))),
+                "isFull": .flag(QuotaCheck.isNear(counts.channels)),
+                "aliasCount": .text(Words.count(counts.aliases, "alias", "aliases")),
+                "channels": .list(
+                    shown.map { listed in
+                        [
+                            "aliasText": .text(listed.alias.description), "aliasHref": .text(link.alias(listed.alias)),
+                            "channelId": .text(listed.channel.id),
+                            "policy": .text(listed.channel.storagePolicy.sentence),
+                            "updated": .row(.moment(listed.updatedAt, now)),
+                        ]
+                    }
+                ),
+                "nextPath": .optional(last.map { link.page("channels", [("after", $0.alias.description)]) }),
+            ]
+        )
+    }
+}
+
+/// When the channels of an app come near APNs's quota.
+enum QuotaCheck {
+    static func isNear(_ count: Int) -> Bool { count * 10 >= Registry.channelQuota * 8 }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import RegistryCore
+import RegistryStore
+
+/// Something that is well or is not, in one sentence that says what to do.
+struct HealthCheck: Sendable {
+    let isGood: Bool
+    let sentence: String
+    /// Where there is more, and what that is called.
+    var more: (name: String, path: String)?
+
+    init(_ isGood: Bool, _ sentence: String, more: (String, String)? = nil) {
+        self.isGood = isGood
+        self.sentence = sentence
+        self.more = more
+    }
+
+    /// What was found of certain kinds, a check each; or that nothing was.
+    static func checks(
+        _ findings: [Finding],
+        of codes: Set<Finding.Code>,
+        orElse sentence: String,
+        more: (String, String)? = nil
+    ) -> [HealthCheck] {
+        let found = findings.filter { codes.contains($0.code) }
+        guard !found.isEmpty else { return [HealthCheck(true, sentence)] }
+        return found.map { HealthCheck($0, more: more) }
+    }
+
+    init(_ finding: Finding, more: (String, String)? = nil) {
+        self.init(false, "\(finding.detail) \(finding.remedy)", more: more)
+    }
+
+    var fields: Fields {
+        [
+            "isGoodCheck": .flag(isGood), "checkText": .text(sentence),
+            "checkMore": .optional(isGood ? nil : more?.name), "checkPath": .optional(more?.path),
+        ]
+    }
+
+    static func summary(_ checks: [HealthCheck]) -> String {
+        let bad = checks.filter { !$0.isGood }.count
+        if bad == 0 { return "All is well." }
+        return bad == 1 ? "One thing wants looking at." : "\(bad) things want looking at."
+    }
+}
+
+extension HealthCheck {
+    /// Of fewer than so many, shares say little.
+    private static let fewest = 20
+
+    static func unconfirmed(_ statistics: RegistryStatistics, _ link: ConsoleLink) -> HealthCheck {
+        let tokens = statistics.tokens.first { $0.kind == .update }
+        let late = zip(RegistryStatistics.emptyAges, tokens?.ages ?? []).filter { group, _ in
+            group.upTo.map { $0 > .seconds(2 * 3600) } ?? true
+        }
+        let (count, total) = (late.map(\.1.count).reduce(0, +), tokens?.count ?? 0)
+        guard total >= fewest, count * 4 > total else {
+            return HealthCheck(true, "Clients have confirmed most activity tokens within 2 hours.")
+        }
+        return HealthCheck(
+            false,
+            "\(Words.share(count, of: total)) of the activity tokens have gone unconfirmed for 2 hours: are the apps'"
+                + " refreshes getting through?",
+            more: ("See them", link.page("stale", [("kind", "update"), ("reason", "unconfirmed")]))
+        )
+    }
+
+    static func drops(_ statistics: RegistryStatistics, _ link: ConsoleLink) -> HealthCheck {
+        func sum(_ types: [String]) -> Int {
+            statistics.steps.flatMap { step in types.map { step.counts[$0] ?? 0 } }.reduce(0, +)
+        }
+        let (drops, arrivals) = (sum(["dropped", "quarantined"]), sum(["registered", "rotated", "reactivated"]))
+        guard drops >= fewest, drops * 4 > arrivals else {
+            return HealthCheck(true, "APNs rejects few tokens.")
+        }
+        return HealthCheck(
+            false,
+            "APNs rejected \(Words.count(drops, "token")) while \(Words.count(arrivals)) came: check the sender's topic"
+                + " and environment.",
+            more: ("See them", link.search("event:dropped"))
+        )
+    }
+
+    static func cloned(_ counts: StaleCounts, _ link: ConsoleLink) -> HealthCheck {
+        let count = counts.entries.filter { $0.reason == .flapping }.map(\.count).reduce(0, +)
+        guard count > 0 else { return HealthCheck(true, "No installation seems to be cloned.") }
+        return HealthCheck(
+            false,
+            "\(Words.count(count, "token")) of installations went A, B, A: two devices share an id, as after a restored"
+                + " backup. The app should keep its id out of backups.",
+            more: ("See them", link.page("installations"))
+        )
+    }
+
+    static func channels(_ count: Int, _ link: ConsoleLink) -> HealthCheck {
+        let quota = Registry.channelQuota
+        guard QuotaCheck.isNear(count) else {
+            return HealthCheck(true, "\(Words.count(count, "channel")) of APNs's \(Words.count(quota)) are in use.")
+        }
+        return HealthCheck(
+            false,
+            "\(Words.count(count)) of APNs's \(Words.count(quota)) channels are in use: delete those that are done with.",
+            more: ("See them", link.page("channels"))
+        )
+    }
+}

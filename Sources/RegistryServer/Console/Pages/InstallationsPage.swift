@@ -1,0 +1,93 @@
+import Foundation
+import RegistryCore
+import RegistryStore
+
+extension ConsoleCall {
+    /// How long a page looks for cloned installations.
+    private static let patience = Duration.milliseconds(100)
+
+    /// `GET …/installations`: those heard of last, and those that seem to be cloned.
+    func showInstallations() async throws -> Answer {
+        let scope = try requireScope()
+        let link = ConsoleLink(scope)
+        let before = parameter("before").flatMap { try? ParameterReader.timestamp($0) }
+        let found = try await registry.installations(before: before, limit: Self.pageSize + 1, in: scope)
+        var filter = StaleFilter()
+        filter.reason = .flapping
+        let flapping = try await registry.staleTokens(filter, limit: Self.pageSize, patience: Self.patience, in: scope)
+        let cloned = Set(flapping.items.compactMap(\.installation))
+        let shown = found.prefix(Self.pageSize)
+        let last = found.count > Self.pageSize ? shown.last : nil
+        let next = last.map {
+            link.page("installations", [("before", RFC3339.format($0.touchedAt, precision: .microseconds))])
+        }
+        return try page(
+            "installations",
+            part: "Installations",
+            title: "Installations",
+            [
+                "cloned": .list(
+                    cloned.sorted { $0.description < $1.description }.map {
+                        ["installation": .text(Words.short($0)), "installationPath": .text(link.installation($0))]
+                    }
+                ),
+                "clonedCount": .text(Words.count(cloned.count, "installation")),
+                "isSearched": .flag(flapping.next == nil),
+                "morePath": .text(link.page("stale", [("reason", "flapping")])),
+                "installations": .list(shown.map { row($0, link) }), "nextPath": .optional(next),
+            ]
+        )
+    }
+
+    private func row(_ listed: ListedInstallation, _ link: ConsoleLink) -> Fields {
+        [
+            "installation": .text(Words.short(listed.installation)),
+            "installationPath": .text(link.installation(listed.installation)), "subject": .optional(listed.subject),
+            "heard": .row(.moment(listed.touchedAt, now)), "fullState": .optional(.moment(listed.fullStateAt, now)),
+            "loggedOut": .optional(.moment(listed.loggedOutAt, now)), "isCloned": .flag(listed.isFlapping),
+        ]
+    }
+
+    /// `GET …/installations/{hash}`: all that is held about one.
+    func showInstallation() async throws -> Answer {
+        let scope = try requireScope()
+        let link = ConsoleLink(scope)
+        guard let bytes = Hexadecimal.decode(call.parameter("hash")), bytes.count == 32,
+            let record = try await registry.installation(InstallationHash(bytes: bytes), in: scope)
+        else {
+            throw Problem(.installationNotFound, "No such installation is known in this app and environment.")
+        }
+        let tokens = try await registry.explainTokens(of: record.installation, in: scope)
+        let running = try await registry.findActivities([.installation(bytes)], limit: Self.pageSize, in: scope)
+        var filter = EventFilter()
+        filter.installation = record.installation
+        let events = try await registry.events(filter, limit: Self.pageSize, in: scope)
+        return try page(
+            "installation",
+            part: "Installations",
+            title: "Installation \(Words.short(record.installation))",
+            [
+                "hash": .text(record.installation.description), "isCloned": .flag(record.isFlapping),
+                "user": .optional(record.subject), "heard": .row(.moment(record.touchedAt, now)),
+                "fullState": .optional(.moment(record.fullStateAt, now)),
+                "loggedOut": .optional(.moment(record.loggedOutAt, now)),
+                "aliases": .list(
+                    Words.aliases(record.aliases).map {
+                        ["aliasText": .text($0.description), "aliasHref": .text(link.alias($0))]
+                    }
+                ),
+                "tokens": .list(tokens.map { Self.row($0, link, now) }),
+                "rows": .list(running.map { .row($0, link, now) }),
+                "eventsFound": .list(events.items.map { Self.row($0, link, now) }),
+                "hasMoreEvents": .flag(events.next != nil),
+            ]
+        )
+    }
+
+    /// A token of the installation that the page is about, which the row need not name.
+    private static func row(_ token: AliasExplanation.Token, _ link: ConsoleLink, _ now: Date) -> Fields {
+        var fields = Fields.row(token, link, now)
+        fields["installation"] = nil
+        return fields
+    }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import HTTPTypes
+import RegistryCore
+import RegistryStore
+
+extension ConsoleCall {
+    /// `GET …/keys`: the app's settings, its keys for those who may see them, and the other apps for root.
+    func showKeys() async throws -> Answer {
+        try await keysPage()
+    }
+
+    private func keysPage(fault: String? = nil) async throws -> Answer {
+        let scope = try requireScope()
+        let maySeeKeys = Access.keyCalls.allows(principal)
+        let keys = maySeeKeys ? try await registry.keys(of: scope.app) : []
+        let apps = isRoot ? try await registry.apps() : []
+        let link = ConsoleLink(scope)
+        return try page(
+            "keys",
+            part: "Keys and apps",
+            title: "Keys and apps",
+            status: fault == nil ? .ok : .unprocessableContent,
+            [
+                "maySeeKeys": .flag(maySeeKeys), "keys": .list(keys.map { row($0, link) }),
+                "hasKeys": .flag(!keys.isEmpty), "settings": .rows(Self.settings(of: scope.app)),
+                "rules": .list(
+                    scope.app.settings.aliasRules.sorted { $0.key < $1.key }.map {
+                        ["ruleKind": .text($0.key), "rule": .text($0.value.sentence)]
+                    }
+                ),
+                "apps": .list(apps.map(Self.row)), "isRoot": .flag(isRoot), "fault": .optional(fault),
+            ]
+        )
+    }
+
+    private func row(_ key: APIKeyRecord, _ link: ConsoleLink) -> Fields {
+        let isValid = key.isValid(at: now)
+        let isExpiring = key.expiresAt.map { $0.timeIntervalSince(now) < 14 * 86_400 } ?? false
+        return [
+            "keyId": .text(key.id.rawValue), "keyRole": .text(key.id.role.rawValue), "keyName": .optional(key.name),
+            "created": .row(.moment(key.createdAt, now)), "expires": .optional(.moment(key.expiresAt, now)),
+            "lastUsed": .optional(.moment(key.lastUsedAt, now)), "isValid": .flag(isValid),
+            "keyState": .text(
+                key.revokedAt != nil ? "revoked" : !isValid ? "expired" : isExpiring ? "expires soon" : "valid"
+            ),
+            "tone": .text(!isValid ? "over" : isExpiring ? "warn" : "good"),
+            "isOwn": .flag(key.id == visit.session?.keyID),
+            "revokePath": .text(link.page("keys/\(key.id.rawValue)/revoke")),
+        ]
+    }
+
+    private static func settings(of app: App) -> [Fields] {
+        let settings = app.settings
+        let issuer = settings.jwt.map { jwt in
+            if case .string(let issuer)? = jwt["issuer"] { "tokens of \(issuer)" } else { "set" }
+        }
+        return [
+            ("Bundle id", app.bundleID.rawValue), ("Name", settings.name ?? "none"),
+            ("An activity lives", Words.span(settings.activityLifetime)),
+            ("An ended one is remembered", Words.span(settings.tombstoneRetention)),
+            ("Audit events are kept", Words.span(settings.eventRetention)),
+            ("Signed-in users", issuer ?? "none: no JWT settings"),
+        ].map { ["settingName": .text($0), "settingValue": .text($1)] }
+    }
+
+    /// `POST …/keys/{keyId}/revoke`: for good, once its name is typed.
+    func revokeKey() async throws -> Answer {
+        let scope = try requireScope()
+        let name = call.parameter("keyId")
+        guard field("confirmation") == name else {
+            return try await keysPage(fault: "No key was revoked: what you typed is not “\(name)”.")
+        }
+        guard let id = try? APIKeyID(name),
+            try await registry.revokeKey(id, ofApp: scope.app.number, by: principal.who)
+        else { throw Problem(.keyNotFound, "The app has no key of this id.") }
+        call.access.keys.forget(id)
+        return .seeOther(ConsoleLink(scope).page("keys"))
+    }
+}
+
+extension AliasRule {
+    /// Who may set such an alias.
+    fileprivate var sentence: String {
+        switch self {
+        case .any: "any client may set it"
+        case .signedIn: "signed-in users may set it"
+        case .subject: "a signed-in user may set it to his own id"
+        case .backend: "sender and admin keys may set it"
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import Foundation
+import RegistryCore
+import RegistryStore
+
+/// An activity's life in the order in which it went: what the audit trail has, and what else is known.
+struct LifeLine {
+    private struct Entry {
+        let time: Date
+        let tone: String
+        let title: String
+        var detail: String?
+        var who: String?
+        var fingerprint: String?
+    }
+
+    /// For the template `timeline`, the oldest first.
+    let rows: [Fields]
+
+    init(_ life: ActivityLife, _ link: ConsoleLink, _ now: Date) {
+        let entries = Self.events(life) + Self.states(life, now)
+        rows = entries.sorted { $0.time < $1.time }.map { entry in
+            [
+                "entryTitle": .text(entry.title), "entryTone": .text(entry.tone),
+                "entryDetail": .optional(entry.detail),
+                "entryWho": .optional(entry.who), "entryFingerprint": .optional(entry.fingerprint),
+                "at": .row(.moment(entry.time, now)), "isToCome": .flag(entry.time > now),
+            ]
+        }
+    }
+
+    private static func events(_ life: ActivityLife) -> [Entry] {
+        life.events.map { event in
+            let words = EventWords(event.type)
+            return Entry(
+                time: event.recordedAt,
+                tone: words.tone,
+                title: words.title,
+                detail: detail(of: event, life) ?? words.detail,
+                who: EventWords.who(event.who),
+                fingerprint: event.fingerprint.map(Hexadecimal.encode)
+            )
+        }
+    }
+
+    /// Why, where more is known than the trail says.
+    private static func detail(of event: AuditEvent, _ life: ActivityLife) -> String? {
+        switch event.type {
+        case "quarantined": life.quarantineReason.map { "A sender reported \($0) from APNs." }
+        case "dropped": life.deadAt.map { "APNs said that the token is dead as of \(Words.clock($0)) UTC." }
+        case "ended" where life.explanation.facts.endReason == "dismissed": "The user dismissed it."
+        default: nil
+        }
+    }
+
+    /// What no event tells, or not at its own time.
+    private static func states(_ life: ActivityLife, _ now: Date) -> [Entry] {
+        let explanation = life.explanation
+        var entries = [
+            Entry(
+                time: explanation.startedAt,
+                tone: "plain",
+                title: "Started",
+                detail: "The earliest time that anybody named for it."
+            )
+        ]
+        func add(_ time: Date?, _ tone: String, _ title: String, _ detail: String) {
+            if let time { entries.append(Entry(time: time, tone: tone, title: title, detail: detail)) }
+        }
+        if let confirmedAt = explanation.confirmedAt, confirmedAt.timeIntervalSince(life.createdAt) > 1 {
+            add(confirmedAt, "plain", "Last confirmed", "A client registered or refreshed its token.")
+        }
+        add(explanation.deliveredAt, "good", "Last push delivered", "APNs took a push to its token.")
+        if let fullStateAt = life.fullStateAt, let observedAt = life.lastObservedAt, fullStateAt > observedAt {
+            add(fullStateAt, "over", "Missing from a full state", "Its installation listed what runs, and not this.")
+        }
+        if let loggedOutAt = life.loggedOutAt, loggedOutAt >= explanation.startedAt {
+            add(loggedOutAt, "over", "Installation logged out", "What it had until then counts no more.")
+        }
+        if life.endedAt == nil {
+            let title = explanation.expiresAt > now ? "Will expire" : "Expired"
+            add(explanation.expiresAt, "over", title, "Its lifetime is over then, whether or not anybody says so.")
+        }
+        return entries
+    }
+}
+
+/// The words for a type of event of the audit trail.
+struct EventWords {
+    let title: String
+    let tone: String
+    let detail: String?
+
+    init(_ type: String) {
+        let known = Self.known[type]
+        title = known?.title ?? type.replacingOccurrences(of: "-", with: " ").capitalizedFirst
+        tone = known?.tone ?? "plain"
+        detail = known?.detail
+    }
+
+    private static let known: [String: (title: String, tone: String, detail: String)] = [
+        "registered": ("Registered", "good", "Its first token came."),
+        "rotated": ("Rotated", "good", "A new token took the place of the one before."),
+        "reactivated": ("Reactivated", "good", "A client claimed the token later than what had been held against it."),
+        "released": ("Released", "good", "An admin ended the quarantine."),
+        "dismissed": ("Dismissed", "over", "A full state of its installation did not list it."),
+        "ended": ("Ended", "over", "It was ended; that is final."),
+        "expired": ("Expiry written down", "over", "A sweep found its lifetime over."),
+        "dropped": ("Dropped", "bad", "APNs said that the token is dead."),
+        "quarantined": ("Quarantined", "bad", "A sender reported the token; it is not handed out meanwhile."),
+        "taken-over": ("Taken over", "bad", "Another activity registered the same token later."),
+        "purged": ("Purged", "bad", "An admin dropped the token as stale."),
+        "erased": ("Erased", "bad", "What was known of a person was erased."),
+    ]
+
+    /// Who it was, in words where there are any.
+    static func who(_ who: String) -> String {
+        switch who {
+        case "sweep": "the sweep"
+        case "command-line": "the command line"
+        case "insecure": "somebody without credentials"
+        default: who
+        }
+    }
+}
+
+extension String {
+    fileprivate var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import RegistryCore
+import RegistryStore
+
+extension ConsoleCall {
+    private static let windows = [
+        ("PT1H", "1 h"), ("PT6H", "6 h"), ("PT24H", "24 h"), ("P7D", "7 d"), ("P30D", "30 d"),
+    ]
+
+    /// `GET …`: whether all is well, and what went on.
+    func showOverview() async throws -> Answer {
+        let scope = try requireScope()
+        let link = ConsoleLink(scope)
+        let chosen = Self.windows.first { $0.0 == parameter("window") } ?? Self.windows[2]
+        let window = ISO8601Duration.parse(chosen.0) ?? .seconds(86_400)
+        let counted = try await console.recent.statistics(over: window, in: scope, registry)
+        let checks = try await findChecks(of: scope, counted)
+        return try page(
+            "overview",
+            part: "Overview",
+            title: "Overview",
+            [
+                "checks": .rows(checks.map(\.fields)), "summary": .text(HealthCheck.summary(checks)),
+                "isWell": .flag(checks.allSatisfy(\.isGood)), "kinds": .rows(kinds(counted)),
+                "states": .list(Self.states(counted)), "charts": .rows(charts(counted)),
+                "windows": .rows(
+                    Self.windows.map { value, label in
+                        [
+                            "windowText": .text(label), "windowPath": .text(link.overview([("window", value)])),
+                            "isChosenWindow": .flag(value == chosen.0),
+                        ]
+                    }
+                ),
+                "computed": .row(.moment(counted.computedAt, now)), "isEstimated": .flag(counted.isEstimated),
+                "windowName": .text(Words.span(window)),
+            ]
+        )
+    }
+
+    private func charts(_ statistics: RegistryStatistics) -> [Fields] {
+        ColumnChart.subjects.map { ColumnChart($0, statistics).fields }
+    }
+
+    /// Live tokens by kind, with the share that clients confirmed lately.
+    private func kinds(_ statistics: RegistryStatistics) -> [Fields] {
+        let most = max(1, statistics.tokens.map(\.count).max() ?? 0)
+        return statistics.tokens.map { tokens in
+            [
+                "liveKind": .text(tokens.kind.name), "liveName": .text(tokens.kind.sentence),
+                "liveCount": .text(Words.count(tokens.count)),
+                "liveWidth": .text(String(format: "%.2f", 100 * Double(tokens.count) / Double(most))),
+            ]
+        }
+    }
+
+    private static func states(_ statistics: RegistryStatistics) -> [Fields] {
+        ActivityState.allCases.map { state in
+            [
+                "stateName": .text(state.rawValue),
+                "stateCount": .text(Words.count(statistics.activities[state.rawValue] ?? 0)),
+            ]
+        }
+    }
+
+    private func findChecks(of scope: Scope, _ statistics: RegistryStatistics) async throws -> [HealthCheck] {
+        let link = ConsoleLink(scope)
+        let findings = try await registry.findings(in: scope, sweepInterval: console.sweepInterval)
+        let channels = try await registry.channelCounts(in: scope).channels
+        let stale = try await console.recent.staleCounts(in: scope, registry)
+        let system = ("See the system", link.page("system"))
+        var checks = try await postgresChecks(system)
+        checks += [.unconfirmed(statistics, link), .drops(statistics, link)]
+        checks += HealthCheck.checks(findings, of: [.burstGuard], orElse: "The burst guard is off.")
+        checks.append(.cloned(stale, link))
+        checks += HealthCheck.checks(findings, of: [.sweepBehind], orElse: "The sweep keeps up.", more: system)
+        checks.append(.channels(channels, link))
+        if Access.keyCalls.allows(principal) { checks += try await keyChecks(of: scope) }
+        return checks
+    }
+
+    private func keyChecks(of scope: Scope) async throws -> [HealthCheck] {
+        let findings = try await registry.keys(of: scope.app).compactMap { Finding($0, now: now) }
+        return HealthCheck.checks(
+            findings,
+            of: [.keyExpiring],
+            orElse: "No key expires within two weeks.",
+            more: ("See the keys", ConsoleLink(scope).page("keys"))
+        )
+    }
+
+    private func postgresChecks(_ more: (String, String)) async throws -> [HealthCheck] {
+        do throws(any Error) {
+            let readiness = try await registry.checkReadiness()
+            let findings = try await registry.databaseCondition().findings
+            guard findings.isEmpty else { return findings.map { HealthCheck($0, more: more) } }
+            return [
+                HealthCheck(true, "Postgres \(readiness.serverVersion) takes writes, and its schema is the right one.")
+            ]
+        } catch let problem as Problem {
+            return [HealthCheck(false, problem.detail)]
+        }
+    }
+}
+
+extension TokenKind {
+    /// What it is for.
+    fileprivate var sentence: String {
+        switch holder {
+        case .activity: "running activities"
+        case .attributesType: "push to start"
+        case .installation: "ordinary notifications"
+        }
+    }
+}

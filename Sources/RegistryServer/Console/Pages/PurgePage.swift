@@ -1,0 +1,67 @@
+import Foundation
+import HTTPTypes
+import RegistryCore
+import RegistryStore
+
+extension ConsoleCall {
+    /// `GET …/stale/purge`: what a purge would drop, and the form that has it done.
+    func showPurge() async throws -> Answer {
+        try await purgePage(try StaleQuestion(parameter))
+    }
+
+    /// What must be typed for a purge: where it happens, so that nobody purges the wrong place.
+    static func confirmation(of scope: Scope) -> String {
+        "\(scope.app.bundleID.rawValue) \(scope.environment.rawValue)"
+    }
+
+    private func purgePage(_ question: StaleQuestion, fault: String? = nil) async throws -> Answer {
+        let scope = try requireScope()
+        let link = ConsoleLink(scope)
+        let counts = try await registry.countStaleTokens(question.filter, patience: .milliseconds(150), in: scope)
+        return try page(
+            "purge",
+            part: "Stale",
+            title: "Purge stale tokens",
+            status: fault == nil ? .ok : .unprocessableContent,
+            [
+                "asked": .text(question.words), "matched": .text(Words.count(counts.total, "token")),
+                "isCounted": .flag(counts.isComplete), "isAny": .flag(counts.total > 0),
+                "reasons": .list(
+                    counts.entries.map { entry in
+                        [
+                            "kind": .text(entry.kind.name), "reason": .text(entry.reason.rawValue),
+                            "meaning": .text(entry.reason.sentence), "tally": .text(Words.count(entry.count)),
+                        ]
+                    }
+                ),
+                "tokens": .list(counts.sample.map { Self.row($0, link) }), "hidden": .list(question.hidden),
+                "mayPurge": .flag(mayChange && counts.total > 0), "isReader": .flag(!mayChange),
+                "confirmation": .text(Self.confirmation(of: scope)), "fault": .optional(fault),
+                "backPath": .text(link.page("stale", question.parameters)),
+                "purgeAction": .text(link.page("stale/purge")),
+            ]
+        )
+    }
+
+    /// `POST …/stale/purge`: drops them, once it is typed where.
+    func purge() async throws -> Answer {
+        let scope = try requireScope()
+        let question = try StaleQuestion(field)
+        guard field("confirmation") == Self.confirmation(of: scope) else {
+            let fault = "Nothing was purged: what you typed is not “\(Self.confirmation(of: scope))”."
+            return try await purgePage(question, fault: fault)
+        }
+        let purged = try await registry.purgeStaleTokens(question.filter, in: scope, by: principal.who)
+        console.recent.forget(scope)
+        let link = ConsoleLink(scope)
+        return try page(
+            "purge",
+            part: "Stale",
+            title: "Purged",
+            [
+                "done": .text("\(Words.count(purged, "token was", "tokens were")) purged: \(question.words)."),
+                "backPath": .text(link.page("stale")), "trailPath": .text(link.search("event:purged")),
+            ]
+        )
+    }
+}

@@ -1,0 +1,135 @@
+import Foundation
+import RegistryCore
+import RegistryStore
+
+extension ConsoleCall {
+    /// How many rows each way of searching looks at.
+    private static let searchLimit = 100
+
+    /// Activities and installations by what is known of them.
+    func findRecords(_ search: SearchText, in scope: Scope) async throws -> SearchResults {
+        var results = SearchResults()
+        let state = search["state"]?.lowercased()
+        if let state, !Self.states.contains(state) {
+            results.sentence = "There is no state “\(state)”: it is stale, \(Self.states.joined(separator: ", "))."
+            return results
+        }
+        let ways = Self.ways(search)
+        guard !ways.isEmpty else {
+            results.sentence = "An installation and a fingerprint are looked for by hex digits, two for each byte."
+            return results
+        }
+        let found = try await registry.findActivities(ways, limit: Self.searchLimit, in: scope)
+        results.activities = found.filter { Self.isAsked($0, state) }
+        for prefix in Self.prefixes(search) {
+            results.installations += try await registry.findInstallations(
+                beginningWith: prefix,
+                limit: Self.searchLimit,
+                in: scope
+            )
+        }
+        results.alias = search["alias"].flatMap { try? Alias(pair: $0) }
+        if let alias = results.alias {
+            results.installations += try await registry.findInstallations(
+                under: alias,
+                limit: Self.searchLimit,
+                in: scope
+            )
+        }
+        if found.count >= Self.searchLimit {
+            results.sentence = "There may be more: a search looks at the first \(Self.searchLimit) that fit."
+        }
+        return results
+    }
+
+    private static let states = ["active", "ended", "expired", "dismissed", "quarantined"]
+
+    private static func isAsked(_ activity: AliasExplanation.Activity, _ state: String?) -> Bool {
+        guard let state else { return true }
+        return state == "quarantined"
+            ? activity.facts.verdict == .quarantined : activity.state.rawValue == state
+    }
+
+    /// How each term finds activities. A state alone looks through the latest.
+    private static func ways(_ search: SearchText) -> [ActivitySearch] {
+        let ways = search.terms.flatMap { term -> [ActivitySearch] in
+            switch term.name {
+            case "activity": [.id(term.value)]
+            case "alias": aliases(term.value)
+            case "fingerprint": Hexadecimal.decode(term.value).map { [.fingerprint($0)] } ?? []
+            case "installation": Hexadecimal.decode(term.value).map { [.installation($0)] } ?? []
+            case nil: [.id(term.value)] + aliases(term.value) + hexadecimal(term.value)
+            default: []
+            }
+        }
+        let isAboutStateAlone = search.terms.allSatisfy { $0.name == "state" || $0.name == "environment" }
+        guard isAboutStateAlone else { return ways }
+        return search["state"] == "ended" || search["state"] == "expired" ? [.over, .running] : [.running]
+    }
+
+    /// `order-42`, or `liveactivityId:order-42`.
+    private static func aliases(_ text: String) -> [ActivitySearch] {
+        let named = (try? Alias(pair: text)).map { [ActivitySearch.alias(kind: $0.kind, value: $0.value)] } ?? []
+        return [.alias(kind: nil, value: text)] + named
+    }
+
+    /// Eight digits are a fingerprint; more, or fewer, may begin a hash.
+    private static func hexadecimal(_ text: String) -> [ActivitySearch] {
+        guard text.utf8.count >= 8, let bytes = Hexadecimal.decode(text) else { return [] }
+        return bytes.count == 4 ? [.fingerprint(bytes), .installation(bytes)] : [.installation(bytes)]
+    }
+
+    private static func prefixes(_ search: SearchText) -> [[UInt8]] {
+        search.terms.compactMap { term in
+            switch term.name {
+            case "installation", "fingerprint": Hexadecimal.decode(term.value)
+            case nil: term.value.utf8.count >= 8 ? Hexadecimal.decode(term.value) : nil
+            default: nil
+            }
+        }
+    }
+
+    /// The audit trail, by what qualifiers say.
+    func findEvents(_ search: SearchText, in scope: Scope) async throws -> SearchResults {
+        var (filter, results) = (EventFilter(), SearchResults())
+        filter.type = search["event"].flatMap { $0.lowercased() == "any" ? nil : $0.lowercased() }
+        filter.subject = search["subject"]
+        filter.activityID = search["activity"].flatMap { try? ActivityID($0) }
+        filter.alias = search["alias"].flatMap { try? Alias(pair: $0) }
+        if let hash = search["installation"].flatMap(Hexadecimal.decode), hash.count == 32 {
+            filter.installation = InstallationHash(bytes: hash)
+        }
+        if let since = search["since"] {
+            guard let time = Self.time(since, now) else {
+                results.sentence = "since: takes 30min, 2h, 7d or a time such as 2026-01-31T12:00:00Z."
+                return results
+            }
+            filter.since = time
+        }
+        let list = ["console-events", parameter("q") ?? ""]
+        let page = try await registry.events(
+            filter,
+            before: try position(of: list)?.number,
+            limit: Self.pageSize,
+            in: scope
+        )
+        results.events = page.items
+        results.cursor = page.next.map { Cursor.encode(after: $0, of: list, in: scope) }
+        if page.items.isEmpty, page.next != nil {
+            results.sentence = "None so far, and there is more of the trail to look through."
+        }
+        return results
+    }
+
+    private static func time(_ text: String, _ now: Date) -> Date? {
+        if let time = try? ParameterReader.timestamp(text) { return time }
+        let digits = text.prefix { $0.isASCII && $0.isNumber }
+        guard let count = Double(digits), count <= 100_000 else { return nil }
+        switch text.dropFirst(digits.count).lowercased() {
+        case "min", "m": return now.addingTimeInterval(-count * 60)
+        case "h": return now.addingTimeInterval(-count * 3600)
+        case "d": return now.addingTimeInterval(-count * 86_400)
+        default: return nil
+        }
+    }
+}

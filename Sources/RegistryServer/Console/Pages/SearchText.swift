@@ -1,0 +1,94 @@
+import Crypto
+import Foundation
+import RegistryCore
+
+/// What somebody typed to search for: words, and qualifiers such as `alias:order-42`.
+struct SearchText: Sendable, Hashable {
+    /// A word, or a name with its value.
+    struct Term: Sendable, Hashable {
+        /// Nil for a bare word.
+        let name: String?
+        let value: String
+    }
+
+    let terms: [Term]
+
+    /// The qualifiers that there are, with what each finds.
+    static let qualifiers = [
+        ("alias:order-42", "activities under an alias of any kind; alias:userId:u-7 names the kind"),
+        ("activity:ID", "one activity"), ("installation:HASH", "an installation, by the beginning of its hash"),
+        ("fingerprint:1a2b3c4d", "whatever has or last had a token"), ("subject:u-7", "what was done as a user"),
+        ("state:stale", "tokens that look dead; also active, ended, expired, dismissed and quarantined"),
+        ("event:dropped", "the audit trail by a type of event; event:any is all of it"),
+        ("since:2h", "with events: the last two hours; also 30min, 7d, or a time"),
+        ("environment:sandbox", "the environment, if it is not the one that you are in"),
+    ]
+
+    static let names: Set<String> = [
+        "alias", "activity", "installation", "fingerprint", "subject", "state", "event", "since", "environment",
+    ]
+
+    /// Reads words apart at spaces; quotation marks hold a value together.
+    init(_ text: String) {
+        terms = Self.words(text).map { word in
+            let halves = word.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            guard halves.count == 2, Self.names.contains(halves[0].lowercased()), !halves[1].isEmpty else {
+                return Term(name: nil, value: word)
+            }
+            return Term(name: halves[0].lowercased(), value: halves[1])
+        }
+    }
+
+    /// The last value given for a qualifier.
+    subscript(name: String) -> String? { terms.last { $0.name == name }?.value }
+
+    /// Those without a qualifier.
+    var bareWords: [String] { terms.filter { $0.name == nil }.map(\.value) }
+
+    private static func words(_ text: String) -> [String] {
+        var (words, word, isQuoted, isBegun) = ([String](), "", false, false)
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"":
+                isQuoted.toggle()
+                isBegun = true
+            case _ where scalar.properties.isWhitespace && !isQuoted:
+                if isBegun { words.append(word) }
+                (word, isBegun) = ("", false)
+            default:
+                word.unicodeScalars.append(scalar)
+                isBegun = true
+            }
+        }
+        return (isBegun ? words + [word] : words).filter { !$0.isEmpty }
+    }
+
+    /// A value as it must be typed.
+    static func quoted(_ value: String) -> String {
+        value.unicodeScalars.contains { $0.properties.isWhitespace } ? "\"\(value)\"" : value
+    }
+
+    /// The text without the secrets that somebody pasted, a fingerprint in place of a token and the name of a key in
+    /// place of the key; nil when there are none. So a token is found by pasting it, and goes into no page.
+    var withoutSecrets: String? {
+        var hasSecret = false
+        let words = terms.map { term in
+            guard let name = Self.publicName(of: term) else {
+                return (term.name.map { "\($0):" } ?? "") + Self.quoted(term.value)
+            }
+            hasSecret = true
+            return name
+        }
+        return hasSecret ? words.joined(separator: " ") : nil
+    }
+
+    /// Fingerprints have 8 hex digits, and what is named as an alias or an id is no token.
+    private static func publicName(of term: Term) -> String? {
+        let text = term.value
+        if let key = APIKey(Secret(text)) { return key.id.rawValue }
+        guard term.name == nil || term.name == "fingerprint", text.utf8.count >= 32,
+            let bytes = Hexadecimal.decode(text)
+        else { return nil }
+        return "fingerprint:\(Hexadecimal.encode(Array(SHA256.hash(data: bytes).prefix(4))))"
+    }
+}

@@ -1,0 +1,83 @@
+import Foundation
+import HTTPTypes
+import RegistryCore
+import RegistryStore
+
+extension ConsoleCall {
+    /// The roles that the console is for.
+    private static let access = Access.auditReads
+
+    private var signInCookie: ConsoleCookie { ConsoleCookie(purpose: .signIn, isSecure: visit.isSecure) }
+
+    /// How long the form of the sign-in page may lie, in seconds.
+    private static let formTime = 3600
+
+    /// `GET /console/sign-in`.
+    func showSignIn() -> Answer {
+        guard visit.principal.role == nil else { return .seeOther(ConsoleLink.home) }
+        return signInPage(next: parameter("next"))
+    }
+
+    /// The page is tied to the browser by a cookie, for it has no session yet: so another site cannot sign somebody in
+    /// to an account of its own.
+    private func signInPage(next: String?, fault: String? = nil, status: HTTPResponse.Status = .ok) -> Answer {
+        let nonce = ConsoleSession.makeNonce()
+        var answer = Answer.page(
+            "sign-in",
+            [
+                "pageTitle": "Sign in", "heading": "Sign in", "formToken": .text(FormToken.make(from: nonce)),
+                "next": .optional(next.flatMap { ConsoleLink.isOwn($0) ? $0 : nil }), "fault": .optional(fault),
+            ],
+            status: status
+        )
+        answer.fields.append(signInCookie.setting(nonce, seconds: Self.formTime))
+        return answer
+    }
+
+    /// `POST /console/sign-in`: a key for a session.
+    func signIn() async throws -> Answer {
+        let next = field("next")
+        guard hasSignInCookie else {
+            let fault = "The page had lain too long, or cookies are off. Please try once more."
+            return signInPage(next: next, fault: fault, status: .forbidden)
+        }
+        guard let key = APIKey(Secret((field("key") ?? "").trimmingCharacters(in: .whitespacesAndNewlines))) else {
+            let fault = "That is no whole key: keys have 47 characters and begin with pra_, pru_ or prr_."
+            return signInPage(next: next, fault: fault, status: .unauthorized)
+        }
+        let digest = key.secretDigest
+        guard let record = try await call.access.keys.validRecord(of: key) else {
+            let fault = "The key is not valid: it is unknown, was revoked, or has expired."
+            return signInPage(next: next, fault: fault, status: .unauthorized)
+        }
+        guard Self.access.allows(Principal(record)) else {
+            let fault = "This is a \(record.id.role.rawValue) key. The console takes an auditor's or an admin's."
+            return signInPage(next: next, fault: fault, status: .forbidden)
+        }
+        let session = ConsoleSession(of: record.id, at: now)
+        let path = next.flatMap { ConsoleLink.isOwn($0) ? $0 : nil } ?? ConsoleLink.home
+        var answer = Answer.seeOther(path).with(session, digest: digest, isSecure: visit.isSecure)
+        answer.fields.append(signInCookie.removal)
+        return answer
+    }
+
+    private var hasSignInCookie: Bool {
+        guard let given = field(FormToken.field) else { return false }
+        return signInCookie.values(in: call.fields).contains {
+            ConstantTime.areEqual(given, FormToken.make(from: $0))
+        }
+    }
+
+    /// `POST /console/sign-out`: the browser forgets the session.
+    func signOut() throws -> Answer {
+        if visit.session != nil { try visit.check(form) }
+        var answer = Answer.seeOther(ConsoleLink.signIn)
+        answer.fields.append(ConsoleCookie(purpose: .session, isSecure: visit.isSecure).removal)
+        return answer
+    }
+
+    /// `GET /console/assets/{version}/{name}`: what pages load.
+    func showAsset() throws -> Answer {
+        try ConsoleTemplates.assets.answer(call.parameter("name"), version: call.parameter("version"))
+    }
+}

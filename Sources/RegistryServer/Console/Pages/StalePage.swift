@@ -1,0 +1,169 @@
+import Foundation
+import RegistryCore
+import RegistryStore
+
+/// Which stale tokens a page is about, as its address says.
+struct StaleQuestion: Sendable {
+    private(set) var filter = StaleFilter()
+    /// As they stand in the address.
+    private(set) var parameters: [(String, String?)] = []
+
+    static let names = ["kind", "reason", "attributesType", "unconfirmedFor"]
+
+    /// - Throws: `invalid-request` with a sentence.
+    init(_ value: (String) -> String?) throws(Problem) {
+        do throws(JSONFaultReason) {
+            filter.kind = try value("kind").map(StaleFilter.kind)
+            filter.reason = try value("reason").map { (text) throws(JSONFaultReason) in try ParameterReader.choice(text)
+            }
+            filter.attributesType = try value("attributesType").map(AttributesType.init)
+            filter.unconfirmedFor = try value("unconfirmedFor").map(StaleFilter.duration)
+        } catch {
+            throw Problem(.invalidRequest, "The choice of stale tokens cannot be read: one part \(error.detail).")
+        }
+        parameters = Self.names.map { ($0, value($0)) }
+    }
+
+    /// What it asks for, in words that go on after “tokens”.
+    var words: String {
+        let kinds = filter.kind.map { "\($0.name) tokens" } ?? "tokens of every kind"
+        let types = filter.attributesType.map { " of \($0.rawValue)" } ?? ""
+        let reasons = filter.reason.map { " that are \($0.rawValue)" } ?? " that look dead for any reason"
+        let times = filter.unconfirmedFor.map { ", unconfirmed for \(ISO8601Duration.format($0))" } ?? ""
+        return kinds + types + reasons + times
+    }
+
+    /// The fields of a form that asks the same again.
+    var hidden: [Fields] {
+        parameters.compactMap { name, value in value.map { ["hiddenName": .text(name), "hiddenValue": .text($0)] } }
+    }
+}
+
+extension ConsoleCall {
+    /// How long a page looks for stale tokens before it shows what it has.
+    private static let patience = Duration.milliseconds(150)
+
+    /// `GET …/stale`: what looks dead, why, and for how long.
+    func showStale() async throws -> Answer {
+        let scope = try requireScope()
+        let (question, link) = (try StaleQuestion(parameter), ConsoleLink(scope))
+        let list = ["console-stale"] + question.parameters.map { "\($0)=\($1 ?? "")" }
+        let place = try position(of: list).map { StalePosition(part: $0.part, number: $0.number) }
+        let page = try await registry.staleTokens(
+            question.filter,
+            after: place ?? .start,
+            limit: Self.pageSize,
+            patience: Self.patience,
+            in: scope
+        )
+        let counts = try await console.recent.staleCounts(in: scope, registry)
+        let statistics = try await console.recent.statistics(over: .seconds(86_400), in: scope, registry)
+        let next = page.next.map { Cursor.encode(after: $0.number, part: $0.part, of: list, in: scope) }
+        var fields: Fields = [
+            "reasons": .list(reasons(counts, link)), "isCounted": .flag(counts.isComplete),
+            "hasCounts": .flag(!counts.entries.isEmpty),
+            "heat": .rows(statistics.tokens.map { ["heatKind": .text($0.kind.name)] }),
+            "heatRows": .rows(HeatMap.rows(statistics.tokens)),
+            "tokens": .list(page.items.map { Self.row($0, link) }), "asked": .text(question.words),
+            "goesOn": .flag(next != nil && page.items.isEmpty),
+            "nextPath": .optional(next.map { link.page("stale", question.parameters + [("cursor", $0)]) }),
+            "purgePath": .text(link.page("stale/purge", question.parameters)), "stalePath": .text(link.page("stale")),
+            "attributesTypeValue": .optional(question.filter.attributesType?.rawValue),
+        ]
+        fields.add(choices(question))
+        return try self.page("stale", part: "Stale", title: "Stale tokens", fields)
+    }
+
+    private func reasons(_ counts: StaleCounts, _ link: ConsoleLink) -> [Fields] {
+        counts.entries.map { entry in
+            let query = [("kind", entry.kind.name), ("reason", entry.reason.rawValue)]
+            return [
+                "kind": .text(entry.kind.name), "reason": .text(entry.reason.rawValue),
+                "meaning": .text(entry.reason.sentence), "tally": .text(Words.count(entry.count)),
+                "reasonPath": .text(link.page("stale", query)),
+            ]
+        }
+    }
+
+    static func row(_ token: StaleToken, _ link: ConsoleLink) -> Fields {
+        [
+            "kind": .text(token.kind.name), "fingerprint": .text(Hexadecimal.encode(token.fingerprint)),
+            "why": .text(token.reasons.map { Self.why($0, token) }.joined(separator: " ")),
+            "reasonNames": .text(token.reasons.map(\.rawValue).joined(separator: ", ")),
+            "activityId": .optional(token.activityID), "activityPath": .optional(token.activityID.map(link.activity)),
+            "installation": .optional(token.installation.map(Words.short)),
+            "installationPath": .optional(token.installation.map(link.installation)),
+            "attributesType": .optional(token.attributesType), "confirmed": .row(.moment(token.confirmedAt, token.now)),
+        ]
+    }
+
+    /// One sentence.
+    private static func why(_ reason: StaleReason, _ token: StaleToken) -> String {
+        switch reason {
+        case .unconfirmed:
+            "No client has confirmed it for \(Words.span(token.now.timeIntervalSince(token.confirmedAt)))."
+        case .expired: "Its activity's lifetime is over."
+        case .quarantined: "A sender reported \(token.quarantineReason ?? "it") and nobody has cleared it."
+        case .flapping: "Its installation's tokens went A, B, A: two devices seem to share one id."
+        }
+    }
+
+    /// The choices of the form that asks for stale tokens.
+    private func choices(_ question: StaleQuestion) -> Fields {
+        func options(_ words: [(String, String)], _ chosen: String?) -> Fields.Content {
+            .rows(
+                ([("", "any")] + words).map { value, text in
+                    ["option": .text(value), "optionText": .text(text), "isSelected": .flag(value == chosen ?? "")]
+                }
+            )
+        }
+        let spans = [
+            ("PT2H", "2 hours"), ("PT8H", "8 hours"), ("P1D", "1 day"), ("P3D", "3 days"), ("P30D", "30 days"),
+        ]
+        let value = { (name: String) in question.parameters.first { $0.0 == name }?.1 }
+        return [
+            "kindOptions": options(StaleFilter.kinds.map { ($0.name, $0.name) }, value("kind")),
+            "reasonOptions": options(StaleReason.allCases.map { ($0.rawValue, $0.rawValue) }, value("reason")),
+            "spanOptions": options(spans, value("unconfirmedFor")),
+        ]
+    }
+}
+
+extension StaleReason {
+    /// What it means, in one sentence.
+    var sentence: String {
+        switch self {
+        case .unconfirmed: "No client has registered or refreshed it for long: 2 hours, or 3 days for other kinds."
+        case .expired: "The activity's lifetime is over, and no sweep has written that down yet."
+        case .quarantined: "A sender reported it, and neither a client nor an admin has cleared it since."
+        case .flapping: "The installation's tokens went A, B, A: a cloned installation id."
+        }
+    }
+}
+
+/// How many tokens were last confirmed how long ago, as a table whose cells are the warmer the more there are.
+enum HeatMap {
+    /// A row an age, a column a kind of token.
+    static func rows(_ tokens: [RegistryStatistics.Tokens]) -> [Fields] {
+        RegistryStatistics.emptyAges.enumerated().map { index, group in
+            [
+                "age": .text(group.upTo.map { "up to \(Words.span($0))" } ?? "longer"),
+                "cells": .rows(
+                    tokens.map { kind in
+                        let count = kind.ages.indices.contains(index) ? kind.ages[index].count : 0
+                        return [
+                            "heatCount": .text(Words.count(count)),
+                            "heatLevel": .text(String(level(count, of: kind.count))),
+                        ]
+                    }
+                ),
+            ]
+        }
+    }
+
+    /// 0 for none to 5 for nearly all.
+    private static func level(_ count: Int, of total: Int) -> Int {
+        guard count > 0, total > 0 else { return 0 }
+        return 1 + min(4, count * 5 / total)
+    }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import RegistryCore
+import RegistryStore
+
+extension ConsoleCall {
+    /// `GET …/system`: the program, its schema, its settings, Postgres and the sweep.
+    func showSystem() async throws -> Answer {
+        let scope = try requireScope()
+        let health = try await registry.health()
+        let overdue = try await registry.overdueExpiry(in: scope)
+        return try page(
+            "system",
+            part: "System",
+            title: "System",
+            [
+                "program": .rows(program(health)), "postgres": .rows(postgres(health)),
+                "tables": .list(isRoot ? health.tables.map { row($0) } : []),
+                "migrations": .list(health.migrations.map { row($0) }),
+                "settings": .list(console.settings.map { row($0) }), "sweep": .rows(sweep(overdue)),
+                "findings": .list(health.condition.findings.map { ["finding": .text("\($0.detail) \($0.remedy)")] }),
+                "isRoot": .flag(isRoot),
+            ]
+        )
+    }
+
+    private static func rows(_ pairs: [(String, String)]) -> [Fields] {
+        pairs.map { ["factName": .text($0), "factValue": .text($1)] }
+    }
+
+    private func program(_ health: PostgresHealth) -> [Fields] {
+        let applied = health.migrations.last?.version ?? 0
+        let needed = SchemaMigrator.currentVersion
+        return Self.rows([
+            ("Version", console.version),
+            ("This instance runs", "for \(Words.span(now.timeIntervalSince(console.startedAt)))"),
+            (
+                "Schema",
+                applied == needed
+                    ? "version \(applied), as this program needs it"
+                    : "version \(applied); this program needs \(needed)"
+            ),
+        ])
+    }
+
+    private func postgres(_ health: PostgresHealth) -> [Fields] {
+        let reads = health.blocksHit + health.blocksRead
+        var pairs = [
+            ("Version", health.condition.version),
+            ("Running", "for \(Words.span(now.timeIntervalSince(health.startedAt)))"),
+            (
+                "Connections",
+                "\(Words.count(health.condition.connections)) of \(Words.count(health.condition.connectionLimit))"
+            ),
+            ("Longest transaction now", health.longestTransaction.map(Words.span) ?? "none"),
+            ("Waiting for locks", Words.count(health.waiting)),
+            ("Found in memory", "\(Words.share(health.blocksHit, of: reads)) of block reads"),
+            ("Deadlocks", Words.count(health.deadlocks)),
+            ("Rolled back", "\(Words.share(health.rollbacks, of: health.commits + health.rollbacks)) of transactions"),
+            ("A commit waits for", health.commitWaits),
+        ]
+        if isRoot { pairs.insert(("Size", Words.bytes(health.size)), at: 2) }
+        return Self.rows(pairs)
+    }
+
+    private func sweep(_ overdue: OverdueExpiry?) -> [Fields] {
+        let last = console.sweeps.last
+        let outcome = last.map { $0.isComplete ? "took \(Words.span($0.duration))" : "was given up; the log says why" }
+        return Self.rows([
+            (
+                "Last on this instance",
+                last.map { "\(Words.distance(of: $0.endedAt, from: now)), \(outcome ?? "")" } ?? "none yet"
+            ),
+            ("Left to write down here", overdue.map(Self.words) ?? "nothing"),
+        ])
+    }
+
+    private static func words(_ overdue: OverdueExpiry) -> String {
+        let count = Words.count(overdue.count, "expired activity", "expired activities")
+        let least = overdue.count < OverdueExpiry.countLimit ? "" : "at least "
+        return "\(least)\(count), the first since \(Words.span(overdue.age))"
+    }
+
+    private func row(_ table: PostgresHealth.Table) -> Fields {
+        [
+            "table": .text(table.name), "tableRows": .text(Words.count(table.rows)),
+            "dead": .text(Words.share(table.deadRows, of: table.rows + table.deadRows)),
+            "size": .text(Words.bytes(table.size)), "vacuumed": .optional(.moment(table.vacuumedAt, now)),
+            "analyzed": .optional(.moment(table.analyzedAt, now)),
+        ]
+    }
+
+    private func row(_ migration: AppliedMigration) -> Fields {
+        ["migration": .text(migration.name), "applied": .row(.moment(migration.appliedAt, now))]
+    }
+
+    /// Where the database is, is for root alone to see.
+    private func row(_ setting: SettingInForce) -> Fields {
+        let isHidden = setting.isAboutDatabase && !isRoot
+        return [
+            "settingName": .text(setting.name), "settingOrigin": .text(setting.origin),
+            "settingValue": .text(isHidden ? "for root's eyes" : setting.value ?? "not set"),
+        ]
+    }
+}
+
+extension PostgresHealth {
+    fileprivate var commitWaits: String {
+        synchronousStandbys.isEmpty
+            ? "its own disk" : "its own disk and \(synchronousStandbys) (\(Words.count(standbys)) connected)"
+    }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import RegistryCore
+
+/// Events over time as columns, drawn as SVG, with the same figures in words and in a table.
+struct ColumnChart {
+    /// What is counted, and the types of events that it is made of, from the bottom of a column to its top.
+    struct Subject: Sendable {
+        let title: String
+        let types: [String]
+    }
+
+    static let subjects = [
+        Subject(title: "Registrations", types: ["registered", "reactivated"]),
+        Subject(title: "Rotations", types: ["rotated"]),
+        Subject(title: "Ends", types: ["ended", "expired", "dismissed"]),
+        Subject(title: "Drops", types: ["dropped", "quarantined", "taken-over", "purged", "erased"]),
+    ]
+
+    private let subject: Subject
+    private let statistics: RegistryStatistics
+    /// When each column begins.
+    private let starts: [Date]
+    /// The counts of each type, by column.
+    private let series: [[Int]]
+
+    /// The width and the height of the drawing, in its own units.
+    private static let width = 600.0
+    private static let height = 100.0
+
+    init(_ subject: Subject, _ statistics: RegistryStatistics) {
+        self.subject = subject
+        self.statistics = statistics
+        let step = Double(statistics.step.components.seconds)
+        let end = statistics.computedAt.timeIntervalSince1970
+        let first = ((end - Double(statistics.window.components.seconds)) / step).rounded(.down)
+        let last = (end / step).rounded(.down)
+        let starts = (Int(first)...Int(last)).map { Date(timeIntervalSince1970: Double($0) * step) }
+        let steps = Dictionary(
+            statistics.steps.map { (Int(($0.start.timeIntervalSince1970 / step).rounded()), $0.counts) }
+        ) { first, _ in first }
+        self.starts = starts
+        series = subject.types.map { type in (Int(first)...Int(last)).map { steps[$0]?[type] ?? 0 } }
+    }
+
+    private var totals: [Int] { starts.indices.map { index in series.map { $0[index] }.reduce(0, +) } }
+    private var span: String { Words.span(statistics.window) }
+    private var step: String { Words.span(statistics.step) }
+
+    /// For the template `chart`.
+    var fields: Fields {
+        let (totals, peak) = (totals, totals.max() ?? 0)
+        return [
+            "chartTitle": .text(subject.title), "chartTotal": .text(Words.count(totals.reduce(0, +))),
+            "sentence": .text(sentence), "peak": .text(peak == 0 ? "none" : "\(Words.count(peak)) in \(step)"),
+            "layers": .list(layers(peak: max(1, peak))), "legend": .list(subject.types.count > 1 ? legend : []),
+            "from": .text(time(starts.first)), "until": .text(time(starts.last)),
+            "columns": .list(heads), "figures": .list(figures), "hasFigures": .flag(peak > 0),
+            "columnCount": .text(String(starts.count)),
+        ]
+    }
+
+    /// The drawing in one sentence.
+    private var sentence: String {
+        let total = totals.reduce(0, +)
+        guard let peak = totals.max(), peak > 0, let index = totals.firstIndex(of: peak) else {
+            return "\(subject.title) in the last \(span): none."
+        }
+        return "\(subject.title) in the last \(span): \(Words.count(total)) in total, most at \(time(starts[index])): "
+            + "\(Words.count(peak)) in \(step)."
+    }
+
+    /// A path a type: all of its parts of the columns.
+    private func layers(peak: Int) -> [Fields] {
+        let slot = Self.width / Double(starts.count)
+        var below = [Int](repeating: 0, count: starts.count)
+        return series.enumerated().compactMap { number, counts in
+            var path = ""
+            for (index, count) in counts.enumerated() where count > 0 {
+                let (low, high) = (Double(below[index]), Double(below[index] + count))
+                let scale = Self.height / Double(peak)
+                let x = Double(index) * slot
+                path += Self.path(x + slot * 0.1, Self.height - high * scale, slot * 0.8, (high - low) * scale)
+                below[index] += count
+            }
+            return path.isEmpty ? nil : ["layer": .text(path), "layerNumber": .text(String(number + 1))]
+        }
+    }
+
+    /// A rectangle from its upper left corner on.
+    private static func path(_ x: Double, _ y: Double, _ width: Double, _ height: Double) -> String {
+        String(format: "M%.1f %.1fh%.1fv%.1fh-%.1fz", x, y, width, height, width)
+    }
+
+    private var legend: [Fields] {
+        zip(subject.types.indices, subject.types).map { index, type in
+            [
+                "legendNumber": .text(String(index + 1)), "legendText": .text(type),
+                "legendTotal": .text(Words.count(series[index].reduce(0, +))),
+            ]
+        }
+    }
+
+    private var heads: [Fields] { subject.types.map { ["head": .text($0)] } }
+
+    /// A row a column in which there was anything.
+    private var figures: [Fields] {
+        starts.indices.filter { totals[$0] > 0 }.map { index in
+            [
+                "figureTime": .text(time(starts[index])), "figureIndex": .text(String(index)),
+                "figureCounts": .rows(series.map { ["figure": .text(Words.count($0[index]))] }),
+            ]
+        }
+    }
+
+    /// `22:45`, with its day where the window has several.
+    private func time(_ date: Date?) -> String {
+        guard let date else { return "" }
+        let text = Words.clock(date)
+        return statistics.window >= .seconds(86_400)
+            ? String(text.dropFirst(5).prefix(11)) : String(text.suffix(8).prefix(5))
+    }
+}

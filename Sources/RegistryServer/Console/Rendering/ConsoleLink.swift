@@ -1,0 +1,59 @@
+import RegistryCore
+import RegistryStore
+
+/// The addresses of the console's pages.
+struct ConsoleLink: Sendable {
+    /// Of the pages about one app in one environment.
+    let base: String
+
+    static let home = "/console"
+    static let signIn = "/console/sign-in"
+    static let signOut = "/console/sign-out"
+
+    init(_ scope: Scope) { self.init(scope.app.bundleID, scope.environment) }
+
+    init(_ bundleID: BundleID, _ environment: APNSEnvironment) {
+        base = "/console/\(Self.encoded(bundleID.rawValue))/\(environment.rawValue)"
+    }
+
+    func page(_ name: String, _ query: [(String, String?)] = []) -> String { "\(base)/\(name)" + Self.query(query) }
+
+    func overview(_ query: [(String, String?)] = []) -> String { base + Self.query(query) }
+
+    func activity(_ id: String) -> String { "\(base)/activities/\(Self.encoded(id))" }
+
+    func alias(_ alias: Alias, _ query: [(String, String?)] = []) -> String {
+        "\(base)/aliases/\(Self.encoded(alias.kind))/\(Self.encoded(alias.value))" + Self.query(query)
+    }
+
+    func installation(_ hash: InstallationHash) -> String { "\(base)/installations/\(hash)" }
+
+    func search(_ text: String) -> String { page("search", [("q", text)]) }
+
+    /// `?a=b&c=d` of those that have a value.
+    static func query(_ parameters: [(String, String?)]) -> String {
+        let pairs = parameters.compactMap { name, value in value.map { "\(name)=\(encoded($0))" } }
+        return pairs.isEmpty ? "" : "?" + pairs.joined(separator: "&")
+    }
+
+    /// Percent-encodes all but RFC 3986's unreserved characters.
+    static func encoded(_ text: String) -> String {
+        var encoded: [UInt8] = []
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"):
+                encoded.append(byte)
+            default: encoded += "%\(Hexadecimal.encode([byte]).uppercased())".utf8
+            }
+        }
+        return String(decoding: encoded, as: UTF8.self)
+    }
+
+    /// Whether a text, as a browser sends it back, leads to a page of the console and nowhere else.
+    static func isOwn(_ path: String) -> Bool {
+        let isBelow = path == home || path.hasPrefix(home + "/") || path.hasPrefix(home + "?")
+        return isBelow && path.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\\") }
+    }
+}

@@ -1,0 +1,126 @@
+import HTTPTypes
+import Logging
+import RegistryCore
+import RegistryStore
+
+extension Answer {
+    /// A page of HTML, which may load the console's own files and send forms to the console, and nothing else.
+    static func page(_ template: String, _ fields: Fields, status: HTTPResponse.Status = .ok) -> Answer {
+        var all: Fields = ["assets": .text(ConsoleTemplates.assets.address)]
+        all.add(fields)
+        var answer = Answer(status: status, fields: [.contentType: "text/html; charset=utf-8"])
+        answer.contentPolicy = contentPolicy
+        answer.body = .bytes(Array(ConsoleTemplates.render(template, all).utf8))
+        return answer
+    }
+
+    private static let contentPolicy = """
+        default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; \
+        frame-ancestors 'none'; base-uri 'none'
+        """
+
+    /// The page that tells what went wrong.
+    static func page(of error: any Error, requestID: String, logger: @autoclosure () -> Logger) -> Answer {
+        let problem = Problem(error, logger: logger())
+        var page = Self.page(of: problem)
+        // When to come again, and the like; but a browser must not ask for a password in its own way.
+        let own: Set<HTTPField.Name> = [.contentType, .wwwAuthenticate]
+        page.fields.append(contentsOf: Answer(problem, requestID: requestID).fields.filter { !own.contains($0.name) })
+        page.addFields(of: error)
+        return page
+    }
+
+    /// The page that tells of a problem.
+    static func page(of problem: Problem) -> Answer {
+        let status = HTTPResponse.Status(code: problem.code.status)
+        return page(
+            "problem",
+            [
+                "pageTitle": .text(problem.code.heading), "status": .text(String(status.code)),
+                "sentence": .text(problem.code == .noSuchRoute ? "The console has no such page." : problem.detail),
+                "code": .text(problem.code.rawValue),
+                "faults": .list(problem.errors.map { ["fault": .text("\($0.pointer.dropFirst()): \($0.detail)")] }),
+            ],
+            status: status
+        )
+    }
+}
+
+extension Problem.Code {
+    /// What the page that tells of it is headed.
+    fileprivate var heading: String {
+        switch status {
+        case 401, 403: "Not allowed"
+        case 404: "Not found"
+        case 422: "Not understood"
+        case 429: "Too many requests"
+        case 503: "Not available now"
+        default: "That did not work"
+        }
+    }
+}
+
+extension ConsoleCall {
+    /// The parts of the console, in the order of its navigation, each with its last part of the path.
+    private static let parts = [
+        ("Overview", ""), ("Search", "search"), ("Stale", "stale"), ("Installations", "installations"),
+        ("Channels", "channels"), ("Keys and apps", "keys"), ("System", "system"),
+    ]
+
+    /// A page about the app and environment of the call.
+    ///
+    /// - Parameters:
+    ///   - part: the part of the console that it belongs to, as the navigation has it.
+    ///   - title: what its heading says.
+    func page(
+        _ template: String,
+        part: String,
+        title: String,
+        status: HTTPResponse.Status = .ok,
+        _ fields: Fields
+    ) throws -> Answer {
+        let scope = try requireScope()
+        var all = frame
+        all.add([
+            "pageTitle": .text("\(title) · \(scope.app.bundleID)"), "heading": .text(title),
+            "scopeName": .text(scope.app.settings.name ?? scope.app.bundleID.rawValue),
+            "bundleId": .text(scope.app.bundleID.rawValue), "environment": .text(scope.environment.rawValue),
+            "searchPath": .text(ConsoleLink(scope).page("search")), "hasScope": true,
+            "environments": .rows(environments(of: scope, part)), "nav": .rows(navigation(of: scope, part)),
+        ])
+        all.add(fields)
+        return .page(template, all, status: status)
+    }
+
+    /// What every page has for those who are signed in.
+    var frame: Fields {
+        [
+            "who": .text(principal.who), "role": .optional(principal.role?.rawValue),
+            "formToken": .optional(visit.formToken), "isSignedIn": .flag(visit.session != nil),
+            "isInsecure": .flag(principal == .insecure),
+        ]
+    }
+
+    private func navigation(of scope: Scope, _ part: String) -> [Fields] {
+        let link = ConsoleLink(scope)
+        return Self.parts.map { label, path in
+            [
+                "label": .text(label), "href": .text(path.isEmpty ? link.overview() : link.page(path)),
+                "isHere": .flag(label == part),
+            ]
+        }
+    }
+
+    /// The same part of the console in each environment.
+    private func environments(of scope: Scope, _ part: String) -> [Fields] {
+        let path = Self.parts.first { $0.0 == part }?.1 ?? ""
+        return APNSEnvironment.allCases.map { environment in
+            let link = ConsoleLink(scope.app.bundleID, environment)
+            return [
+                "environmentName": .text(environment.rawValue),
+                "environmentHref": .text(path.isEmpty ? link.overview() : link.page(path)),
+                "isChosen": .flag(environment == scope.environment),
+            ]
+        }
+    }
+}

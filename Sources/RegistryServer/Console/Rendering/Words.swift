@@ -1,0 +1,88 @@
+import Foundation
+import RegistryCore
+
+/// How the console says numbers and times.
+enum Words {
+    /// `1,234,567`
+    static func count(_ number: Int) -> String {
+        var text = String(number.magnitude)
+        var index = text.endIndex
+        while let next = text.index(index, offsetBy: -3, limitedBy: text.startIndex), next > text.startIndex {
+            text.insert(",", at: next)
+            index = next
+        }
+        return (number < 0 ? "-" : "") + text
+    }
+
+    /// `1 token`, `2 tokens`
+    static func count(_ number: Int, _ noun: String, _ plural: String? = nil) -> String {
+        "\(count(number)) \(number == 1 ? noun : plural ?? noun + "s")"
+    }
+
+    /// `12.3 MB`
+    static func bytes(_ count: Int) -> String {
+        let units = ["bytes", "kB", "MB", "GB", "TB"]
+        var (size, unit) = (Double(count), 0)
+        while size >= 1000, unit < units.count - 1 { (size, unit) = (size / 1000, unit + 1) }
+        return unit == 0 ? "\(count) bytes" : String(format: size < 10 ? "%.1f %@" : "%.0f %@", size, units[unit])
+    }
+
+    /// `3 min`, `2 h`, `5 d`: the largest unit that is not zero.
+    static func span(_ duration: Duration) -> String { span(duration / .seconds(1)) }
+
+    static func span(_ seconds: TimeInterval) -> String {
+        switch seconds {
+        case ..<1: "under 1 s"
+        case ..<60: "\(Int(seconds)) s"
+        case ..<3600: "\(Int(seconds / 60)) min"
+        case ..<(48 * 3600): "\(Int(seconds / 3600)) h"
+        default: "\(Int(seconds / 86_400)) d"
+        }
+    }
+
+    /// `3 min ago`, `in 2 h`
+    static func distance(of time: Date, from now: Date) -> String {
+        let seconds = now.timeIntervalSince(time)
+        return seconds >= 0 ? "\(span(seconds)) ago" : "in \(span(-seconds))"
+    }
+
+    /// `2026-11-21 22:46:03`, in UTC.
+    static func clock(_ time: Date) -> String {
+        String(RFC3339.format(time).prefix(19)).replacingOccurrences(of: "T", with: " ")
+    }
+
+    /// `50 %`
+    static func share(_ part: Int, of whole: Int) -> String {
+        guard whole > 0 else { return "0 %" }
+        let percent = 100 * Double(part) / Double(whole)
+        return percent > 0 && percent < 1 ? "under 1 %" : "\(Int(percent.rounded())) %"
+    }
+
+    /// The first digits of a hash by which people tell installations apart.
+    static func short(_ hash: InstallationHash) -> String { String(hash.description.prefix(12)) }
+
+    /// `liveactivityId:order-42` for each of `{"liveactivityId": ["order-42"]}`.
+    static func aliases(_ json: [UInt8]?) -> [Alias] {
+        guard let json, case .object(let kinds)? = try? JSONParser.parse(json) else { return [] }
+        return kinds.flatMap { member -> [Alias] in
+            guard case .array(let values) = member.value else { return [] }
+            return values.compactMap { value in
+                guard case .string(let text) = value else { return nil }
+                return try? Alias(kind: member.key, value: text)
+            }
+        }
+    }
+}
+
+extension Fields {
+    /// A moment, for the template of that name.
+    static func moment(_ time: Date, _ now: Date) -> Fields {
+        [
+            "iso": .text(RFC3339.format(time)), "utc": .text(Words.clock(time) + " UTC"),
+            "ago": .text(Words.distance(of: time, from: now)),
+        ]
+    }
+
+    /// A moment, where there is one.
+    static func moment(_ time: Date?, _ now: Date) -> Fields? { time.map { moment($0, now) } }
+}

@@ -1,0 +1,115 @@
+import Crypto
+import Foundation
+import RegistryCore
+
+/// Who is signed in to the console, as his cookie says it.
+///
+/// The cookie names the key and never holds its secret: a message authentication code over the rest, keyed by what is
+/// stored of the secret, proves that it is ours. So every instance can check it, none keeps anything, and it is worth
+/// nothing once the key is revoked or expired.
+struct ConsoleSession: Sendable, Hashable {
+    let keyID: APIKeyID
+    let signedInAt: Date
+    /// When the last page was asked for, to the minute or so.
+    let seenAt: Date
+    /// Random, known to the browser alone; what forms carry is made of it.
+    let nonce: String
+
+    /// How long it lasts without a request.
+    static let idleTime: TimeInterval = 30 * 60
+    /// How long it lasts at most.
+    static let longestTime: TimeInterval = 8 * 3600
+    /// How old `seenAt` may become before the cookie is written anew.
+    static let renewalInterval: TimeInterval = 60
+
+    /// Begins a session.
+    init(of keyID: APIKeyID, at now: Date, nonce: String = makeNonce()) {
+        self.init(keyID: keyID, signedInAt: now, seenAt: now, nonce: nonce)
+    }
+
+    private init(keyID: APIKeyID, signedInAt: Date, seenAt: Date, nonce: String) {
+        self.keyID = keyID
+        self.signedInAt = Date(timeIntervalSince1970: signedInAt.timeIntervalSince1970.rounded(.down))
+        self.seenAt = Date(timeIntervalSince1970: seenAt.timeIntervalSince1970.rounded(.down))
+        self.nonce = nonce
+    }
+
+    /// What forms must carry. Another site's page cannot read it, and the cookie does not give it away.
+    var formToken: String { FormToken.make(from: nonce) }
+
+    func isValid(at now: Date) -> Bool {
+        // A minute for clocks of instances that differ.
+        seenAt.timeIntervalSince(now) < 60 && now.timeIntervalSince(seenAt) < Self.idleTime
+            && now.timeIntervalSince(signedInAt) < Self.longestTime
+    }
+
+    /// The session with the time of this request; nil when it is too early to write it anew.
+    func renewed(at now: Date) -> ConsoleSession? {
+        guard now.timeIntervalSince(seenAt) >= Self.renewalInterval else { return nil }
+        return ConsoleSession(keyID: keyID, signedInAt: signedInAt, seenAt: now, nonce: nonce)
+    }
+}
+
+extension ConsoleSession {
+    /// A cookie's text that says something, and has yet to prove it.
+    struct Claim: Sendable {
+        let session: ConsoleSession
+        fileprivate let code: String
+
+        /// Nil for what is no such text.
+        init?(_ text: String) {
+            let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+            guard parts.count == 6, parts[0] == ConsoleSession.version, let keyID = try? APIKeyID(parts[1]),
+                let signedInAt = Self.time(parts[2]), let seenAt = Self.time(parts[3]), signedInAt <= seenAt
+            else { return nil }
+            session = ConsoleSession(keyID: keyID, signedInAt: signedInAt, seenAt: seenAt, nonce: parts[4])
+            code = parts[5]
+        }
+
+        /// Seconds as they are written; they fit, so that the greatest number, too, is a time that can be written again.
+        private static func time(_ text: String) -> Date? {
+            UInt32(text).map { Date(timeIntervalSince1970: TimeInterval($0)) }
+        }
+
+        /// Whether it was made with the key whose digest this is.
+        func isProved(by digest: [UInt8]) -> Bool { ConstantTime.areEqual(code, session.code(digest)) }
+    }
+
+    private static let version = "1"
+
+    private var claim: String {
+        [
+            Self.version, keyID.rawValue, String(Int64(signedInAt.timeIntervalSince1970)),
+            String(Int64(seenAt.timeIntervalSince1970)), nonce,
+        ].joined(separator: ".")
+    }
+
+    /// The cookie's text.
+    ///
+    /// - Parameter digest: the SHA-256 of the key's secret, as it is stored.
+    func sealed(by digest: [UInt8]) -> String { "\(claim).\(code(digest))" }
+
+    private func code(_ digest: [UInt8]) -> String {
+        let message = Data("pushreg console session\n\(claim)".utf8)
+        let code = HMAC<SHA256>.authenticationCode(for: message, using: SymmetricKey(data: digest))
+        return Hexadecimal.encode(Array(code))
+    }
+}
+
+/// What a form of the console carries to show that a page of the console sent it.
+enum FormToken {
+    /// The name of the hidden field.
+    static let field = "form"
+
+    static func make(from nonce: String) -> String {
+        Hexadecimal.encode(Array(SHA256.hash(data: Data("pushreg console form\n\(nonce)".utf8))))
+    }
+}
+
+extension ConsoleSession {
+    /// 128 random bits, in hex.
+    static func makeNonce() -> String {
+        var source = SystemRandomNumberGenerator()
+        return Hexadecimal.encode((0..<16).map { _ in UInt8.random(in: .min ... .max, using: &source) })
+    }
+}

@@ -1,0 +1,75 @@
+/// The documentation, whole: made when the first of its pages is asked for, and kept.
+enum DocsSite {
+    /// Pages of HTML by path.
+    static let pages: [String: [UInt8]] = {
+        var pages = ["/docs": render("docs-index", at: "/docs", title: "Documentation", index)]
+        for guide in Guide.all {
+            let text = String(decoding: guide.fragment, as: UTF8.self)
+            pages[guide.path] = render("docs-guide", at: guide.path, title: guide.title, ["fragment": .text(text)])
+        }
+        for page in ReferencePage.all {
+            pages[page.path] = render(page.template, at: page.path, title: page.title, page.fields)
+        }
+        return pages
+    }()
+
+    /// What is shown where there is no page.
+    static let missing = render("docs-missing", at: "", title: "No such page", [:])
+
+    static let assets = PageAssets(
+        below: "/docs/assets",
+        [
+            "base.css": PackageResources.base_css, "docs.css": PackageResources.docs_css,
+            "docs.js": PackageResources.docs_js, "icon.svg": PackageResources.icon_svg,
+        ]
+    )
+
+    /// The drawings of guides.
+    static let images = [
+        "register.svg": PackageResources.register_svg, "resolve.svg": PackageResources.resolve_svg,
+    ]
+
+    private static let templates = PageTemplates([
+        "docs-layout": PackageResources.docs_layout_mustache, "docs-index": PackageResources.docs_index_mustache,
+        "docs-guide": PackageResources.docs_guide_mustache, "docs-missing": PackageResources.docs_missing_mustache,
+        "docs-reference": PackageResources.docs_reference_mustache,
+        "docs-operations": PackageResources.docs_operations_mustache,
+        "docs-members": PackageResources.docs_members_mustache, "docs-schemas": PackageResources.docs_schemas_mustache,
+        "docs-contents": PackageResources.docs_contents_mustache,
+    ])
+
+    private static func render(_ template: String, at path: String, title: String, _ fields: Fields) -> [UInt8] {
+        var all: Fields = ["pageTitle": .text(title), "assets": .text(assets.address), "parts": .rows(parts(at: path))]
+        all.add(fields)
+        return Array(templates.render(template, all).utf8)
+    }
+
+    /// The navigation: every page, that of the path marked.
+    private static func parts(at path: String) -> [Fields] {
+        let reference = ReferencePage.all.map { ($0.label, $0.path) } + [("openapi.json", "/openapi.json")]
+        let parts = [
+            ("Guides", Guide.byReader.map { ($0.title, $0.path) }),
+            ("Reference", reference + [(Guide.errorCodes.title, Guide.errorCodes.path)]),
+            ("In depth", Guide.inDepth.map { ($0.title, $0.path) }),
+        ]
+        return parts.map { name, pages in
+            let links: [Fields] = pages.map { label, target in
+                ["label": .text(label), "target": .text(target), "isHere": .flag(target == path)]
+            }
+            return ["part": .text(name), "pages": .rows(links)]
+        }
+    }
+
+    private static var index: Fields {
+        let summaries: (Guide) -> Fields = {
+            ["guideTitle": .text($0.title), "guidePath": .text($0.path), "summary": .text($0.summary)]
+        }
+        let groups: [Fields] = ReferencePage.all.map {
+            ["guideTitle": .text($0.title), "guidePath": .text($0.path), "summary": .text($0.summary)]
+        }
+        return [
+            "readers": .rows(Guide.byReader.map(summaries)), "depth": .rows(Guide.inDepth.map(summaries)),
+            "groups": .rows(groups + [summaries(.errorCodes)]),
+        ]
+    }
+}

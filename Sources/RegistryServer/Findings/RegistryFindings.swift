@@ -1,0 +1,61 @@
+import Foundation
+import RegistryCore
+import RegistryStore
+
+extension Registry {
+    /// What is wrong with the records of an app in an environment.
+    ///
+    /// - Parameter sweepInterval: how long the service rests between two sweeps.
+    /// - Throws: `unavailable`.
+    public func findings(in scope: Scope, sweepInterval: Duration) async throws -> [Finding] {
+        let guards = try await quarantineGuards(of: scope.app).filter { $0.environment == scope.environment }
+        let sweep = try await overdueExpiry(in: scope).flatMap { Finding($0, in: scope, sweepInterval) }
+        return guards.map { Finding($0, in: scope) } + [sweep].compactMap(\.self)
+    }
+}
+
+extension Finding {
+    /// After so many intervals without its being swept, something that expired is overdue: a sweep itself takes time.
+    private static let toleratedIntervals = 10
+    /// How long before its end a key is to be replaced.
+    private static let keyNotice = 14.0 * 86_400
+
+    /// A key that works now and soon will not.
+    public init?(_ key: APIKeyRecord, now: Date = Date()) {
+        guard let end = key.expiresAt, key.isValid(at: now), end.timeIntervalSince(now) <= Self.keyNotice else {
+            return nil
+        }
+        let owner = key.app.map { " of \($0)" } ?? ""
+        self.init(
+            .keyExpiring,
+            "The \(key.id.role.rawValue) key \(key.id)\(owner) expires at \(RFC3339.format(end)).",
+            remedy: "Make its successor with pushreg keys create, and let its bearer have it before."
+        )
+    }
+
+    fileprivate init(_ tripped: QuarantineGuard, in scope: Scope) {
+        self.init(
+            .burstGuard,
+            """
+            So many \(tripped.kind) tokens of \(scope.app.bundleID) in \(scope.environment.rawValue) were reported as bad \
+            since \(RFC3339.format(tripped.trippedAt)) that none is quarantined for now.
+            """,
+            remedy: "Check the topic, the key and the environment of the sender."
+        )
+    }
+
+    fileprivate init?(_ overdue: OverdueExpiry, in scope: Scope, _ sweepInterval: Duration) {
+        guard overdue.age > sweepInterval * Self.toleratedIntervals else { return nil }
+        let least = overdue.count < OverdueExpiry.countLimit ? "" : "at least "
+        let activities = overdue.count == 1 ? "1 activity" : "\(overdue.count) activities"
+        let age = ISO8601Duration.format(.seconds(overdue.age.components.seconds))
+        self.init(
+            .sweepBehind,
+            """
+            The sweep is behind: \(least)\(activities) of \(scope.app.bundleID) in \(scope.environment.rawValue) expired \
+            up to \(age) ago, which nobody wrote down.
+            """,
+            remedy: "See that pushreg serve runs, and that its log has no \"a sweep was given up\"."
+        )
+    }
+}

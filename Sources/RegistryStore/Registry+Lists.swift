@@ -1,0 +1,96 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+
+/// An installation in a list.
+public struct ListedInstallation: Sendable, Hashable {
+    public let installation: InstallationHash
+    public let subject: String?
+    /// When anything was last heard of it, on the server's clock.
+    public let touchedAt: Date
+    public let fullStateAt: Date?
+    public let loggedOutAt: Date?
+    /// Two devices seem to share its id.
+    public let isFlapping: Bool
+}
+
+/// The channel of an alias in a list.
+public struct ListedChannel: Sendable, Hashable {
+    public let alias: Alias
+    public let channel: BroadcastChannel
+    public let updatedAt: Date
+}
+
+/// How many channels there are.
+public struct ChannelCounts: Sendable, Hashable {
+    /// Aliases that have one.
+    public let aliases: Int
+    /// Distinct ones, which APNs counts.
+    public let channels: Int
+}
+
+extension Registry {
+    /// Whether anything was ever registered there.
+    public func isUsed(_ scope: Scope) async throws -> Bool {
+        try await read { try $0.execute(OverviewStatements(scope: scope).isUsed)[0].column(0, as: Bool.self) }
+    }
+
+    /// Installations, those heard of last first.
+    ///
+    /// - Parameter time: when the last one of the page before was heard of; nil for the first page.
+    public func installations(
+        before time: Date? = nil,
+        limit: Int,
+        in scope: Scope
+    ) async throws -> [ListedInstallation] {
+        let statement = OverviewStatements(scope: scope).installations(before: time ?? .distantFuture, limit: limit)
+        return try await read { try $0.execute(statement).rows.map { try ListedInstallation($0) } }
+    }
+
+    /// Channels in the order of their aliases.
+    ///
+    /// - Parameter alias: the last one of the page before; nil for the first page.
+    public func channels(after alias: Alias? = nil, limit: Int, in scope: Scope) async throws -> [ListedChannel] {
+        let position = (alias?.kind ?? "", alias?.value ?? "")
+        let statement = OverviewStatements(scope: scope).channels(after: position, limit: limit)
+        return try await read { try $0.execute(statement).rows.map { try ListedChannel($0) } }
+    }
+
+    /// How many channels count against Apple's quota.
+    public func channelCounts(in scope: Scope) async throws -> ChannelCounts {
+        try await read { session in
+            let (aliases, channels) = try session.execute(OverviewStatements(scope: scope).channelCounts)[0]
+                .decode(Int.self, Int.self)
+            return ChannelCounts(aliases: aliases, channels: channels)
+        }
+    }
+}
+
+extension ListedInstallation {
+    /// Reads the columns of ``OverviewStatements/installations(before:limit:)``.
+    fileprivate init(_ row: PostgresRow) throws {
+        self.init(
+            installation: InstallationHash(bytes: try row.column(0, as: [UInt8].self)),
+            subject: try row.column(1, as: String?.self),
+            touchedAt: try row.column(2, as: Date.self),
+            fullStateAt: try row.column(3, as: Date?.self),
+            loggedOutAt: try row.column(4, as: Date?.self),
+            isFlapping: try row.column(5, as: Bool.self)
+        )
+    }
+}
+
+extension ListedChannel {
+    /// Reads the columns of ``OverviewStatements/channels(after:limit:)``.
+    fileprivate init(_ row: PostgresRow) throws {
+        let (kind, value) = try (row.column(0, as: String.self), row.column(1, as: String.self))
+        guard let alias = try? Alias(kind: kind, value: value) else {
+            throw UnreadableRow(detail: "a channel's alias is not one of ours")
+        }
+        self.init(
+            alias: alias,
+            channel: try BroadcastChannel(row, from: 2),
+            updatedAt: try row.column(4, as: Date.self)
+        )
+    }
+}

@@ -1,0 +1,41 @@
+import PostgresDriver
+import RegistryCore
+
+/// The statements that tell one activity's whole life, beside its audit trail.
+struct ActivityLifeStatements {
+    let id: ActivityID
+    let scope: Scope
+
+    /// How many of its earlier tokens are shown.
+    static let mostRetired = 100
+
+    private func isIt(_ row: String) -> SQL {
+        """
+        \(unescaped: row).activity_id = \(id.rawValue) AND \(unescaped: row).app_number = \(scope.app.number) \
+        AND \(unescaped: row).environment = \(scope.environment.rawValue)::apns_environment
+        """
+    }
+
+    /// What is said of it beside its explanation.
+    var facts: SQL {
+        """
+        SELECT a.subject, a.aliases, a.metadata, a.frequent_pushes_enabled, a.revision, a.created_at, a.touched_at,
+            a.last_observed_at, a.ended_at, a.expiry_recorded_at, t.dead_at, t.quarantined_at, t.quarantine_reason,
+            i.full_state_at, i.removed_at, t.purged_at
+        FROM activities a
+        LEFT JOIN token_values t ON t.app_number = a.app_number AND t.environment = a.environment
+            AND t.token_digest = a.token_digest
+        LEFT JOIN installations i ON i.app_number = a.app_number AND i.environment = a.environment
+            AND i.installation_hash = a.installation_hash
+        WHERE \(sql: isIt("a"))
+        """
+    }
+
+    /// The tokens that it had, the latest first.
+    var retired: SQL {
+        """
+        SELECT substr(r.token_digest, 1, 4), r.observed_at, r.reason::text, r.retired_at FROM retired_tokens r
+        WHERE \(sql: isIt("r")) ORDER BY r.observed_at DESC LIMIT \(Self.mostRetired)
+        """
+    }
+}

@@ -1,0 +1,55 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+
+/// The statements behind lists and checks that people look at: few rows of a table, found by an index.
+struct OverviewStatements {
+    let scope: Scope
+
+    private func inScope(_ row: String) -> SQL {
+        """
+        \(unescaped: row).app_number = \(scope.app.number) \
+        AND \(unescaped: row).environment = \(scope.environment.rawValue)::apns_environment
+        """
+    }
+
+    /// Whether there is any activity or installation. The orders are those of indexes, which else the planner would think
+    /// the dearer way to a first row.
+    var isUsed: SQL {
+        """
+        SELECT EXISTS (SELECT FROM (SELECT FROM activities a WHERE \(sql: inScope("a")) AND a.ended_at IS NULL
+                AND a.expiry_recorded_at IS NULL ORDER BY a.expires_at LIMIT 1) AS running)
+            OR EXISTS (SELECT FROM (SELECT FROM activities a WHERE \(sql: inScope("a"))
+                AND (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL) ORDER BY a.expires_at LIMIT 1) AS over)
+            OR EXISTS (SELECT FROM (SELECT FROM installations i WHERE \(sql: inScope("i"))
+                ORDER BY i.touched_at LIMIT 1) AS heard)
+        """
+    }
+
+    /// Installations, those heard of last first, before a moment.
+    func installations(before time: Date?, limit: Int) -> SQL {
+        """
+        SELECT i.installation_hash, i.subject, i.touched_at, i.full_state_at, i.removed_at,
+            \(unescaped: InstallationStatements.isFlapping("i"))
+        FROM (
+            SELECT * FROM installations heard WHERE \(sql: inScope("heard"))
+                AND heard.touched_at < \(time) ORDER BY heard.touched_at DESC LIMIT \(limit)
+        ) AS i
+        ORDER BY i.touched_at DESC
+        """
+    }
+
+    /// Channels in the order of their aliases.
+    func channels(after alias: (kind: String, value: String), limit: Int) -> SQL {
+        """
+        SELECT c.kind, c.value, c.channel_id, c.message_storage_policy, c.updated_at FROM channels c
+        WHERE \(sql: inScope("c")) AND (c.kind, c.value) > (\(alias.kind), \(alias.value))
+        ORDER BY c.kind, c.value LIMIT \(limit)
+        """
+    }
+
+    /// How many aliases have a channel, and how many distinct channels those are; the quota bounds both.
+    var channelCounts: SQL {
+        "SELECT count(*), count(DISTINCT c.channel_id) FROM channels c WHERE \(sql: inScope("c"))"
+    }
+}

@@ -1,0 +1,178 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import NIOHTTP1
+import RegistryCore
+
+/// A headless Chromium that is driven by the W3C's WebDriver protocol, through `chromedriver`.
+final class WebDriver: Sendable {
+    private let driver: RunningProgram
+    private let address: String
+
+    /// Where Debian puts the two programs; nil when either is not installed.
+    static var programs: (driver: String, browser: String)? {
+        let (driver, browser) = ("/usr/bin/chromedriver", "/usr/bin/chromium")
+        let areThere = [driver, browser].allSatisfy(FileManager.default.isExecutableFile)
+        return areThere ? (driver, browser) : nil
+    }
+
+    private init(driver: RunningProgram, address: String) {
+        self.driver = driver
+        self.address = address
+    }
+
+    struct Fault: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// Starts a browser that writes down what its pages log.
+    static func start() async throws -> WebDriver {
+        guard let programs else { throw Fault(description: "chromium and chromium-driver are not installed") }
+        let driver = try RunningProgram.start(URL(fileURLWithPath: programs.driver), ["--port=0"])
+        guard let line = await driver.line(with: "started successfully on port"),
+            let port = line.firstMatch(of: /on port (\d+)/).map({ String($0.1) })
+        else { throw Fault(description: "chromedriver did not start: \(driver.text)") }
+        let arguments: [JSONValue] =
+            ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--hide-scrollbars"]
+        let options: JSONValue = ["binary": .string(programs.browser), "args": .array(arguments)]
+        let wishes: JSONValue = [
+            "browserName": "chrome", "goog:chromeOptions": options,
+            "goog:loggingPrefs": ["browser": "ALL", "performance": "OFF"],
+        ]
+        let base = "http://127.0.0.1:\(port)/session"
+        let answer = try await call("POST", base, ["capabilities": ["alwaysMatch": wishes]])
+        guard case .string(let session)? = answer["sessionId"] else {
+            throw Fault(description: "no session: \(answer)")
+        }
+        return WebDriver(driver: driver, address: "\(base)/\(session)")
+    }
+
+    /// Closes the browser.
+    func stop() async {
+        _ = try? await Self.call("DELETE", address, nil)
+        // It has no session left, and does not listen to SIGTERM.
+        driver.send(SIGKILL)
+        _ = await driver.end()
+    }
+
+    // MARK: Pages
+
+    func open(_ url: String) async throws { try await post("url", ["url": .string(url)]) }
+
+    func address() async throws -> String { Self.text(try await get("url")) }
+
+    /// Gives the page a width and a height, as a device of that size would.
+    func resize(width: Int, height: Int, isPhone: Bool) async throws {
+        try await command(
+            "Emulation.setDeviceMetricsOverride",
+            [
+                "width": .integer(Int64(width)), "height": .integer(Int64(height)), "deviceScaleFactor": 1,
+                "mobile": .bool(isPhone),
+            ]
+        )
+    }
+
+    /// Makes the reader of the pages like dark ones, or light ones.
+    func prefer(dark isDark: Bool) async throws {
+        let wish: JSONValue = ["name": "prefers-color-scheme", "value": isDark ? "dark" : "light"]
+        try await command("Emulation.setEmulatedMedia", ["features": [wish]])
+    }
+
+    /// The whole page as a PNG, however long it is.
+    func screenshot() async throws -> [UInt8] {
+        let size = try await run(
+            "const page = document.documentElement; return [page.clientWidth, Math.min(page.scrollHeight, 6000)]"
+        )
+        guard case .array(let sides) = size, sides.count == 2 else { throw Fault(description: "no size: \(size)") }
+        let clip: JSONValue = ["x": 0, "y": 0, "width": sides[0], "height": sides[1], "scale": 1]
+        let answer = try await command(
+            "Page.captureScreenshot",
+            ["format": "png", "captureBeyondViewport": true, "clip": clip]
+        )
+        guard case .string(let text)? = answer["data"], let image = Data(base64Encoded: text) else {
+            throw Fault(description: "no screenshot: \(answer)")
+        }
+        return Array(image)
+    }
+
+    /// What a script returns.
+    @discardableResult
+    func run(_ script: String) async throws -> JSONValue {
+        try await post("execute/sync", ["script": .string(script), "args": []])
+    }
+
+    /// What a script gives to its last argument, a function.
+    func runAsynchronously(_ script: String) async throws -> JSONValue {
+        try await post("execute/async", ["script": .string(script), "args": []])
+    }
+
+    /// What the browser has to say of its pages since it was asked last, from warnings on.
+    func complaints() async throws -> [String] {
+        guard case .array(let entries) = try await post("se/log", ["type": "browser"]) else { return [] }
+        return entries.compactMap { entry in
+            guard let level = entry["level"], level == "SEVERE" || level == "WARNING" else { return nil }
+            return entry["message"].map(Self.text)
+        }
+    }
+
+    /// Types a text into an element.
+    func type(_ text: String, into selector: String) async throws {
+        let element = try await find(selector)
+        try await post("element/\(element)/value", ["text": .string(text)])
+    }
+
+    /// Presses an element that leads to another page, and waits until that is there.
+    func press(_ selector: String) async throws {
+        let element = try await find(selector)
+        try await run("window.isLeft = true")
+        try await post("element/\(element)/click", [:])
+        let deadline = ContinuousClock.now + .seconds(60)
+        while ContinuousClock.now < deadline {
+            // A page that is being left may answer with an error.
+            let isThere = try? await run("return !window.isLeft && document.readyState === 'complete'")
+            if isThere == true { return }
+        }
+        throw Fault(description: "nothing came of pressing \(selector)")
+    }
+
+    private func find(_ selector: String) async throws -> String {
+        let found = try await post("element", ["using": "css selector", "value": .string(selector)])
+        guard case .object(let members) = found, case .string(let id)? = members.first?.value else {
+            throw Fault(description: "no element \(selector)")
+        }
+        return id
+    }
+
+    static func text(_ value: JSONValue) -> String {
+        guard case .string(let text) = value else { return value.description }
+        return text
+    }
+
+    // MARK: The protocol
+
+    @discardableResult
+    private func command(_ name: String, _ parameters: JSONValue) async throws -> JSONValue {
+        try await post("goog/cdp/execute", ["cmd": .string(name), "params": parameters])
+    }
+
+    private func get(_ path: String) async throws -> JSONValue { try await Self.call("GET", "\(address)/\(path)", nil) }
+
+    @discardableResult
+    private func post(_ path: String, _ body: JSONValue) async throws -> JSONValue {
+        try await Self.call("POST", "\(address)/\(path)", body)
+    }
+
+    private static func call(_ method: String, _ url: String, _ body: JSONValue?) async throws -> JSONValue {
+        var request = HTTPClientRequest(url: url)
+        request.method = .RAW(value: method)
+        if let body {
+            request.headers.add(name: "Content-Type", value: "application/json")
+            request.body = .bytes(ByteBuffer(string: body.description))
+        }
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(120))
+        let bytes = try await response.body.collect(upTo: 1 << 27)
+        let value = try JSONParser.parse(bytes.readableBytesView)["value"] ?? .null
+        guard response.status == .ok else { throw Fault(description: "\(url): \(value)") }
+        return value
+    }
+}

@@ -1,0 +1,127 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+@testable import RegistryServer
+
+/// A real browser at every page of the console, on a screen and on a phone, of a registry that is full.
+@Suite(.serialized, .timeLimit(.minutes(30))) struct ConsoleBrowserTests {
+    private static let canRun = WebDriver.programs != nil
+
+    /// How many activities there are.
+    private static let count = TestScale.isLong ? 1_000_000 : 2000
+
+    private static let sizes = [("desktop", 1280, 900, false), ("phone", 390, 844, true)]
+
+    @Test(.enabled(if: canRun, "chromium and chromium-driver are not installed: deploy/prerequisites does that"))
+    func everyPageIsSoundInABrowser() async throws {
+        let place = try await ConsolePlace.make(count: Self.count)
+        let browser = try await WebDriver.start()
+        do {
+            try await Self.visit(browser, place)
+        } catch {
+            await browser.stop()
+            throw error
+        }
+        await browser.stop()
+        #expect(await place.service.stop() == 0)
+    }
+
+    private static func visit(_ browser: WebDriver, _ place: ConsolePlace) async throws {
+        try await signIn(browser, place)
+        for page in place.pages { try await look(at: page, browser, place) }
+        try await browser.prefer(dark: true)
+        for page in place.pages { try await look(at: page, browser, place, "-dark") }
+        try await browser.prefer(dark: false)
+        try await purge(browser, place)
+    }
+
+    private static func signIn(_ browser: WebDriver, _ place: ConsolePlace) async throws {
+        try await browser.resize(width: 1280, height: 900, isPhone: false)
+        try await browser.open(place.url("/console/com.example.food/sandbox"))
+        try await check(browser, "sign-in", place)
+        try await browser.type(place.key, into: "#key")
+        try await browser.press("button[type=submit]")
+        #expect(try await browser.address() == place.url("/console/com.example.food/sandbox"))
+        #expect(try await browser.complaints() == [])
+    }
+
+    /// Opens a page in each size, takes its picture, and checks what can be checked.
+    private static func look(
+        at page: ConsolePlace.Page,
+        _ browser: WebDriver,
+        _ place: ConsolePlace,
+        _ suffix: String = ""
+    ) async throws {
+        for (name, width, height, isPhone) in sizes {
+            try await browser.resize(width: width, height: height, isPhone: isPhone)
+            try await browser.open(place.url(page.path))
+            try await check(browser, "\(page.name)-\(name)\(suffix)", place)
+            let text = WebDriver.text(try await browser.run("return document.body.innerText"))
+            #expect(text.contains(page.words), "\(page.name): \(text.prefix(600))")
+        }
+    }
+
+    private static func check(_ browser: WebDriver, _ name: String, _ place: ConsolePlace) async throws {
+        // That a page is not there is what the page of that name is about.
+        let complaints = try await browser.complaints()
+        #expect(complaints.filter { !name.hasPrefix("problem") || !$0.contains("404 (Not Found)") } == [], "\(name)")
+        let faults = try await AccessibilityCheck.faults(browser)
+        #expect(faults == [], "\(name)")
+        #expect(try await browser.complaints() == [], "\(name)")
+        try place.keep(try await browser.screenshot(), as: name)
+    }
+
+    /// Through the wizard as an admin goes: the button wakes when the right words stand there.
+    private static func purge(_ browser: WebDriver, _ place: ConsolePlace) async throws {
+        try await browser.resize(width: 1280, height: 900, isPhone: false)
+        try await browser.open(place.url("/console/com.example.food/sandbox/stale?kind=update&reason=quarantined"))
+        try await browser.press("a[href*='stale/purge']")
+        let isOff = "return document.querySelector('button.danger').disabled"
+        #expect(try await browser.run(isOff) == true)
+        try await browser.type("com.example.food sandbox", into: "#confirmation")
+        #expect(try await browser.run(isOff) == false)
+        try await browser.press("button.danger")
+        let text = WebDriver.text(try await browser.run("return document.body.innerText"))
+        #expect(text.contains("purged: update tokens that are quarantined"), "\(text.prefix(600))")
+        try await check(browser, "purged", place)
+    }
+
+    /// The first byte of every page comes within 300 ms at the median, an answer of the audit within a second.
+    @Test func answersComeSoon() async throws {
+        let place = try await ConsolePlace.make(count: Self.count)
+        let cookie = try await place.cookie()
+        for page in place.pages {
+            try await Self.expectMedian(.milliseconds(300), "console, \(page.name): first byte") {
+                try await place.firstByte(page.path, cookie)
+            }
+        }
+        for call in place.auditCalls {
+            try await Self.expectMedian(
+                .seconds(1),
+                "GET \(call.split(separator: "/").suffix(2).joined(separator: "/"))"
+            ) {
+                try await place.answer(call)
+            }
+        }
+        #expect(await place.service.stop() == 0)
+    }
+
+    private static func expectMedian(
+        _ limit: Duration,
+        _ subject: String,
+        _ measure: () async throws -> Duration
+    ) async throws {
+        var times: [Duration] = []
+        for _ in 0..<(TestScale.isLong ? 11 : 3) { times.append(try await measure()) }
+        let median = times.sorted()[times.count / 2]
+        print("figure: \(subject), \(count) activities, after \(median / .milliseconds(1)) ms")
+        // A machine that does other things besides is slow for reasons of its own.
+        #expect(median < (TestScale.isLong ? limit : .seconds(20)), "\(subject): \(median)")
+    }
+}

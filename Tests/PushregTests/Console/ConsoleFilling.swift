@@ -1,0 +1,148 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+
+/// Fills a registry: very many activities at once, and some lives that were truly lived.
+struct ConsoleFilling {
+    let database: TestDatabase
+    let scope: Scope
+    let count: Int
+
+    private static let phone = InstallationHash.sample(7)
+    /// The hash of the installation whose device token goes A, B, A.
+    static let cloned = phone.description
+
+    func fill() async throws {
+        try await fillInBulk()
+        try await live()
+        try await database.pool.withSession { session in try session.simple("ANALYZE") }
+    }
+
+    /// Rows as registrations would have left them; a few hundred thousand a second.
+    private func fillInBulk() async throws {
+        let (app, count) = (scope.app.number, count)
+        try await database.pool.withSession(.never, timeout: .seconds(900)) { session in
+            try session.simple("SET statement_timeout = 0")
+            for statement in Self.bulk(app, count) { _ = try session.execute(statement).count }
+        }
+    }
+
+    /// A token for each activity; a third is older than two hours, one in fifty ended, one in five hundred quarantined.
+    private static func bulk(_ app: Int64, _ count: Int) -> [SQL] {
+        [
+            """
+            INSERT INTO installations (app_number, environment, installation_hash, touched_at)
+            SELECT \(app), 'sandbox', sha256(convert_to('phone ' || n, 'UTF8')), now() - n * interval '1 second'
+            FROM generate_series(1, \(count / 4)) AS n
+            """,
+            """
+            INSERT INTO activities (app_number, environment, activity_id, token, token_digest, token_observed_at,
+                token_claimed_at, last_observed_at, started_at, lifetime, expires_at, confirmed_at, ended_at, end_reason,
+                installation_hash, attributes_type, aliases, aliases_observed_at, outcome, created_at,
+                token_is_doubted)
+            SELECT \(app), 'sandbox', 'activity-' || n, CASE WHEN n % 50 <> 0 THEN t.token END, sha256(t.token), m.at,
+                m.at, m.at, m.at, '8 hours', m.at + interval '8 hours', m.at,
+                CASE WHEN n % 50 = 0 THEN now() END, CASE WHEN n % 50 = 0 THEN 'ended'::end_reason END,
+                sha256(convert_to('phone ' || (n % \(max(1, count / 4)) + 1), 'UTF8')), 'DeliveryAttributes',
+                jsonb_build_object('orderId', jsonb_build_array('o-' || n / 3)), m.at, 'registered', m.at,
+                n % 500 = 1
+            FROM generate_series(1, \(count)) AS n
+            CROSS JOIN LATERAL (SELECT convert_to('token ' || n, 'UTF8') AS token) AS t
+            CROSS JOIN LATERAL (SELECT now() - (n % 181) * interval '1 minute' AS at) AS m
+            """,
+            """
+            INSERT INTO token_values (app_number, environment, token_digest, activity_id, observed_at, quarantined_at,
+                quarantined_kind, quarantine_reason)
+            SELECT a.app_number, a.environment, a.token_digest, a.activity_id, a.token_observed_at,
+                CASE WHEN a.activity_number % 500 = 1 THEN now() END,
+                CASE WHEN a.activity_number % 500 = 1 THEN 'update' END,
+                CASE WHEN a.activity_number % 500 = 1 THEN 'BadDeviceToken' END
+            FROM activities a
+            """,
+            """
+            INSERT INTO activity_aliases (app_number, environment, kind, value, ended, activity_number)
+            SELECT a.app_number, a.environment, 'orderId', a.aliases #>> '{orderId,0}', a.ended_at IS NOT NULL,
+                a.activity_number
+            FROM activities a
+            """,
+            """
+            INSERT INTO start_tokens (app_number, environment, installation_hash, attributes_type, token, token_digest,
+                observed_at, claimed_at, confirmed_at, outcome)
+            SELECT \(app), 'sandbox', sha256(convert_to('phone ' || n, 'UTF8')), 'DeliveryAttributes', t.token,
+                sha256(t.token), m.at, m.at, m.at, 'registered'
+            FROM generate_series(1, \(count / 4)) AS n
+            CROSS JOIN LATERAL (SELECT convert_to('start ' || n, 'UTF8') AS token) AS t
+            CROSS JOIN LATERAL (SELECT now() - (n % 96) * interval '1 hour' AS at) AS m
+            """,
+            """
+            INSERT INTO events (app_number, drop_on, recorded_at, environment, type, who, activity_id,
+                installation_hash, aliases, token_fingerprint)
+            SELECT a.app_number, current_date + 90,
+                now() - (a.activity_number % 9973) * interval '4 minutes' * (1 + sin(a.activity_number % 211) / 2),
+                a.environment,
+                CASE WHEN a.activity_number % 37 = 0 THEN 'dropped' WHEN a.activity_number % 53 = 0 THEN 'taken-over'
+                    WHEN a.activity_number % 3 = 0 THEN 'rotated' WHEN a.activity_number % 7 = 0 THEN 'ended'
+                    WHEN a.activity_number % 11 = 0 THEN 'expired' ELSE 'registered' END,
+                'prc_0aB1cD2eF3gH', a.activity_id, a.installation_hash, a.aliases, substr(a.token_digest, 1, 4)
+            FROM activities a
+            """,
+            """
+            INSERT INTO channels (app_number, environment, kind, value, channel_id, message_storage_policy)
+            SELECT \(app), 'sandbox', 'matchId', 'm-' || n, encode(convert_to('channel ' || n, 'UTF8'), 'base64'), n % 2
+            FROM generate_series(1, 60) AS n
+            """,
+        ]
+    }
+
+    /// A life with all that may happen, and others under the same alias.
+    private func live() async throws {
+        let (registry, alias) = (database.registry, Alias.sample("liveactivityId", "order-42"))
+        func register(_ id: String, _ token: Int, _ minutes: Double, on phone: InstallationHash = Self.phone)
+            async throws
+        {
+            var registration = ActivityRegistration.sample(
+                token: .sample(token),
+                observedAt: .minutesAgo(minutes),
+                startedAt: .minutesAgo(100),
+                installation: phone,
+                aliases: [alias, .sample("userId", "u-7")],
+                attributesType: "DeliveryAttributes"
+            )
+            registration.subject = "u-7"
+            _ = try await registry.register(registration, as: .sample(id), in: scope, by: "prc_0aB1cD2eF3gH")
+        }
+        func report(_ token: Int, _ status: Int, _ reason: String) async throws {
+            let report = FeedbackReport(token: .sample(token), status: status, reason: reason)
+            _ = try await registry.apply([report], in: scope, by: "prs_0aB1cD2eF3gH")
+        }
+        try await register("life", 1, 90)
+        try await register("life", 2, 60)
+        try await report(2, 410, "Unregistered")
+        try await register("life", 3, -1)
+        try await report(3, 200, "")
+        for (index, name) in ["ended", "dropped", "stolen", "thief"].enumerated() {
+            try await register(name, 10 + index, 50, on: .sample(20 + index))
+        }
+        try await registry.end(.sample("ended"), reason: .dismissed, observedAt: nil, in: scope, by: "prc_0aB1cD2eF3gH")
+        try await report(11, 410, "Unregistered")
+        try await register("thief", 12, 2, on: .sample(23))
+        try await clone()
+    }
+
+    /// Two devices that share an id register in turn.
+    private func clone() async throws {
+        for (token, minutes) in [(31, 9.0), (32, 8), (31, 7)] {
+            var registration = TokenRegistration(token: .sample(token))
+            registration.observedAt = .minutesAgo(minutes)
+            _ = try await database.registry.register(
+                registration,
+                in: .only(.device),
+                of: Self.phone,
+                in: scope,
+                by: "prc_0aB1cD2eF3gH"
+            )
+        }
+    }
+}

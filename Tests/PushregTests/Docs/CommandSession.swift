@@ -1,0 +1,175 @@
+import EmbeddedPostgres
+import Foundation
+import Logging
+import RegistryCore
+import RegistryServer
+
+/// A machine for the documentation's commands to be run on: a Postgres, directories and ports of its own.
+///
+/// Commands are run as they stand there, in one shell, but for the addresses of things that belong to the whole machine.
+struct CommandSession {
+    let directory: String
+    private let postgres: EmbeddedPostgres
+    private let ports: (service: Int, admin: Int)
+
+    /// Makes the machine, with the programs that a new user has and the tests must not let loose.
+    static func make() async throws -> CommandSession {
+        let directory = "/tmp/pushreg-commands-\(getpid())-\(UInt32.random(in: 0 ..< .max))"
+        let logger = Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }
+        let postgres = try await EmbeddedPostgres.open(directory + "/postgres", settings: [:], logger: logger)
+        let session = CommandSession(directory: directory, postgres: postgres, ports: (try freePort(), try freePort()))
+        try session.furnish()
+        return session
+    }
+
+    func remove() async {
+        await postgres.close()
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+
+    private var socketDirectory: String {
+        postgres.connectionString.firstMatch(of: /host='([^']+)'/).map { String($0.1) } ?? ""
+    }
+
+    private func furnish() throws {
+        for place in [
+            "bin", "home/.config/fish/completions", "project", "run", "etc/bash_completion.d",
+            "etc/systemd/system", "usr/local/bin", "usr/local/share/zsh/site-functions", "usr/local/share/man/man1",
+        ] {
+            let path = "\(directory)/\(place)"
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        }
+        let project = DocumentedCommand.project.path
+        try FileManager.default.createSymbolicLink(
+            atPath: path("project/deploy"),
+            withDestinationPath: project + "/deploy"
+        )
+        try FileManager.default.createSymbolicLink(
+            atPath: path("bin/pushreg"),
+            withDestinationPath: Program.executable.path
+        )
+        // The program is built already, by whoever runs the tests.
+        try program(
+            "swift",
+            """
+            case "$*" in
+                --version) echo 'Swift version 6.3' ;;
+                *--show-bin-path*) echo '\(Program.executable.deletingLastPathComponent().path)' ;;
+                build*) ;;
+                *) exit 64 ;;
+            esac
+            """
+        )
+        try program("sudo", "[ \"$1\" = -u ] && shift 2\nexec \"$@\"")
+        try "def push(token, topic, push_type, payload):\n    return 200, None, None\n"
+            .write(toFile: path("project/apns.py"), atomically: true, encoding: .utf8)
+    }
+
+    func path(_ place: String) -> String { "\(directory)/\(place)" }
+
+    private func program(_ name: String, _ text: String) throws {
+        try "#!/bin/sh\n\(text)\n".write(toFile: path("bin/\(name)"), atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path("bin/\(name)"))
+    }
+
+    /// What a command is run as: with the ports, the directories and the Postgres of this machine.
+    func here(_ text: String) -> String {
+        let places = [
+            (":8080", ":\(ports.service)"), ("9090", "\(ports.admin)"), ("/etc/", path("etc/")),
+            ("/usr/local/", path("usr/local/")),
+            ("@localhost/pushreg", "@/pushreg?host=\(socketDirectory)"),
+            ("deploy/run", "deploy/run --port \(ports.service) --dir \(path("demo"))"),
+        ]
+        return places.reduce(text) { $0.replacingOccurrences(of: $1.0, with: $1.1) }
+    }
+
+    /// The environment of the shell. It finds the machine's Postgres as the system's own would be found.
+    private var environment: [String: String] {
+        [
+            "PATH": "\(path("bin")):\(path("usr/local/bin")):/usr/bin:/bin", "HOME": path("home"),
+            "PGHOST": socketDirectory, "PGUSER": "registry", "PGDATABASE": "registry",
+            "DATABASE_URL": postgres.connectionString, "PUSHREG_PORT": "\(ports.service)",
+        ]
+    }
+
+    private static func freePort() throws -> Int {
+        let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(socket) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let port = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address -> in_port_t? in
+                guard bind(socket, address, length) == 0, getsockname(socket, address, &length) == 0 else { return nil }
+                return pointer.pointee.sin_port
+            }
+        }
+        guard let port else { throw ServiceFault(detail: "no port is free") }
+        return Int(UInt16(bigEndian: port))
+    }
+}
+
+extension CommandSession {
+    struct Outcome {
+        let status: Int?
+        let results: String
+        let words: String
+    }
+
+    /// Runs commands in one shell, each with files of its own for what it prints.
+    ///
+    /// - Parameter preparation: what the shell does first.
+    func run(_ commands: [String], after preparation: String = "") async throws -> [Outcome] {
+        let steps = commands.enumerated().map { index, text in step(index, here(text)) }
+        let script = (["cd '\(path("project"))'", Self.functions, preparation] + steps + ["stopService"])
+            .joined(separator: "\n")
+        try script.write(toFile: path("run/script"), atomically: true, encoding: .utf8)
+        _ = try await Program.run(
+            URL(fileURLWithPath: "/bin/bash"),
+            [path("run/script"), path("run"), path("demo.demo-keys")],
+            environment
+        )
+        return commands.indices.map { index in
+            let file = { (kind: String) in
+                (try? String(contentsOfFile: path("run/\(index).\(kind)"), encoding: .utf8)) ?? ""
+            }
+            let status = Int(file("status").trimmingCharacters(in: .whitespacesAndNewlines))
+            return Outcome(status: status, results: file("out"), words: file("err"))
+        }
+    }
+
+    private func step(_ index: Int, _ text: String) -> String {
+        let isService = text.hasPrefix("deploy/run") || text.hasPrefix("pushreg serve")
+        let command = isService ? "startService \"$run/\(index).err\" \(text.split(separator: "#")[0])" : text
+        return """
+            exec >"$run/\(index).out" 2>"$run/\(index).err"
+            \(command)
+            echo $? >"$run/\(index).status"
+            """
+    }
+
+    /// A service is what a user starts in a terminal of its own, after he has stopped the one before; he goes on when it says
+    /// that it accepts requests. That of `deploy/run` prints keys, which he pastes.
+    private static let functions = #"""
+        set -o pipefail
+        run=$1 keys=$2 service=''
+        stopService() {
+            [[ -n $service ]] || return 0
+            kill -TERM "$service"
+            wait "$service"
+            local status=$?
+            service=''
+            return $status
+        }
+        startService() {
+            local log=$1
+            shift
+            stopService || return
+            "$@" &
+            service=$!
+            tail -n +1 -f --pid=$service "$log" 2>/dev/null | grep -m1 -q '"addresses"' || return
+            [[ $1 != deploy/run ]] || source "$keys"
+        }
+        """#
+}

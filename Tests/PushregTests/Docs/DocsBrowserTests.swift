@@ -1,0 +1,90 @@
+import Foundation
+import RegistryCore
+import TestSupport
+import Testing
+
+@testable import RegistryServer
+
+/// A real browser at every page of the documentation, on a screen and on a phone, in light and in dark.
+@Suite(.serialized, .timeLimit(.minutes(30))) struct DocsBrowserTests {
+    private static let sizes = [("desktop", 1280, 900, false), ("phone", 390, 844, true)]
+
+    private static let canRun = WebDriver.programs != nil
+
+    @Test(.enabled(if: canRun, "chromium and chromium-driver are not installed: deploy/prerequisites does that"))
+    func everyPageIsSoundInABrowser() async throws {
+        let database = try await TestDatabase.make()
+        let service = try await ServiceProcess.start(
+            databaseURL: database.connectionString,
+            arguments: ["--unsafe-durability"]
+        )
+        let browser = try await WebDriver.start()
+        do {
+            for isDark in [false, true] {
+                try await browser.prefer(dark: isDark)
+                for path in DocsSite.pages.keys.sorted() + ["/docs/none"] {
+                    try await Self.look(at: path, isDark: isDark, browser, service)
+                }
+            }
+            try await Self.copy(browser, service)
+        } catch {
+            await browser.stop()
+            throw error
+        }
+        await browser.stop()
+        #expect(await service.stop() == 0)
+    }
+
+    private static func look(
+        at path: String,
+        isDark: Bool,
+        _ browser: WebDriver,
+        _ service: ServiceProcess
+    ) async throws {
+        let name = path.split(separator: "/").joined(separator: "-") + (isDark ? "-dark" : "")
+        for (size, width, height, isPhone) in sizes {
+            try await browser.resize(width: width, height: height, isPhone: isPhone)
+            try await browser.open("http://127.0.0.1:\(service.port)\(path)")
+            // That a page is not there is what that page is about.
+            let complaints = try await browser.complaints().filter { !$0.contains("404 (Not Found)") }
+            #expect(complaints == [], "\(name)-\(size)")
+            #expect(try await AccessibilityCheck.faults(browser) == [], "\(name)-\(size)")
+            // Nothing but the page's own files was asked for.
+            let loaded = try await browser.run(
+                "return performance.getEntriesByType('resource').map((one) => new URL(one.name).host)"
+                    + ".filter((host) => host !== location.host)"
+            )
+            #expect(loaded == .array([]), "\(name)-\(size)")
+            try keep(try await browser.screenshot(), as: "\(name)-\(size)")
+        }
+    }
+
+    /// A button beside each example copies it, or, where the browser keeps its clipboard to itself, chooses it.
+    private static func copy(_ browser: WebDriver, _ service: ServiceProcess) async throws {
+        try await browser.open("http://127.0.0.1:\(service.port)/docs/for-senders")
+        let chosen = try await browser.runAsynchronously(
+            """
+            const done = arguments[arguments.length - 1];
+            navigator.clipboard.writeText = () => Promise.reject(new Error("refused"));
+            const button = document.querySelector("pre button.copy");
+            new MutationObserver(() => done([button.textContent, String(getSelection())]))
+                .observe(button, {childList: true});
+            button.click();
+            """
+        )
+        guard case .array(let words) = chosen, words.count == 2 else {
+            Issue.record("nothing was chosen: \(chosen)")
+            return
+        }
+        #expect(words[0] == "Chosen")
+        #expect(WebDriver.text(words[1]).hasPrefix("api=http://127.0.0.1:8080"))
+    }
+
+    /// Keeps a picture where whoever ran the tests finds it.
+    private static func keep(_ image: [UInt8], as name: String) throws {
+        try FileManager.default.createDirectory(at: pictures, withIntermediateDirectories: true)
+        try Data(image).write(to: pictures.appendingPathComponent("\(name).png"))
+    }
+
+    private static let pictures = DocumentedCommand.project.appendingPathComponent(".build/docs-screenshots")
+}

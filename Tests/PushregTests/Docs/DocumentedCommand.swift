@@ -1,0 +1,111 @@
+import Foundation
+
+/// A command of the documentation, from a fenced block of `sh`.
+struct DocumentedCommand: Sendable {
+    let document: String
+    let line: Int
+    let text: String
+    /// What stands below it as comments; empty where it may print anything.
+    let printed: [String]
+    /// The lines above its block, which say whether it is untested.
+    let introduction: String
+
+    var place: String { "\(document):\(line): \(text)" }
+}
+
+/// A fenced block of a page of Markdown.
+struct FencedBlock: Sendable {
+    let language: String
+    let line: Int
+    let lines: [String]
+    let introduction: String
+
+    /// The blocks of a page, those within lists among them.
+    static func all(in text: String) -> [FencedBlock] {
+        var blocks: [FencedBlock] = []
+        var begun: (language: String, indent: Int, line: Int, lines: [String])?
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        for (index, line) in lines.enumerated() {
+            let indent = line.prefix { $0 == " " }.count
+            if line.dropFirst(indent).hasPrefix("```") {
+                if let block = begun {
+                    let above = lines[max(0, block.line - 5)..<(block.line - 1)].joined(separator: "\n")
+                    blocks.append(
+                        FencedBlock(language: block.language, line: block.line, lines: block.lines, introduction: above)
+                    )
+                    begun = nil
+                } else {
+                    begun = (String(line.dropFirst(indent + 3)), indent, index + 1, [])
+                }
+            } else if let block = begun {
+                begun?.lines.append(String(line.dropFirst(min(indent, block.indent))))
+            }
+        }
+        return blocks
+    }
+}
+
+extension DocumentedCommand {
+    /// The project, as it was checked out.
+    static let project = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .appendingPathComponent("../../..").standardizedFileURL
+
+    private static let catalog = "Sources/RegistryServer/Documentation.docc/"
+
+    /// Every page that people read, the README first.
+    static var documents: [String] {
+        get throws {
+            let guides = try FileManager.default.contentsOfDirectory(atPath: project.path + "/" + catalog)
+            let deployed = try FileManager.default.subpathsOfDirectory(atPath: project.path + "/deploy")
+            return ["README.md"] + guides.filter { $0.hasSuffix(".md") }.sorted().map { catalog + $0 }
+                + deployed.filter { $0.hasSuffix(".md") }.sorted().map { "deploy/" + $0 }
+        }
+    }
+
+    static func blocks(of document: String) throws -> [FencedBlock] {
+        let text = try String(contentsOf: project.appendingPathComponent(document), encoding: .utf8)
+        return FencedBlock.all(in: text)
+    }
+
+    /// The commands of a page, in their order.
+    static func all(of document: String) async throws -> [DocumentedCommand] {
+        var commands: [DocumentedCommand] = []
+        for block in try blocks(of: document) where block.language == "sh" {
+            commands += try await all(of: block, in: document)
+        }
+        return commands
+    }
+
+    private static func all(of block: FencedBlock, in document: String) async throws -> [DocumentedCommand] {
+        var commands: [DocumentedCommand] = []
+        var begun: [String] = []
+        var start = 0
+        for (offset, line) in (block.lines + [""]).enumerated() {
+            if begun.isEmpty {
+                guard !line.isEmpty, !line.hasPrefix("#") else { continue }
+                start = block.line + 1 + offset
+            }
+            begun.append(line)
+            guard try await isWhole(begun) else { continue }
+            let rest = block.lines.dropFirst(offset + 1).prefix { $0.hasPrefix("# ") }.map { String($0.dropFirst(2)) }
+            commands.append(
+                DocumentedCommand(
+                    document: document,
+                    line: start,
+                    text: begun.joined(separator: "\n"),
+                    printed: rest,
+                    introduction: block.introduction
+                )
+            )
+            begun = []
+        }
+        return commands
+    }
+
+    /// Whether lines are a command that bash would not wait for the rest of.
+    private static func isWhole(_ lines: [String]) async throws -> Bool {
+        guard let last = lines.last, !last.hasSuffix("\\"), !last.hasSuffix("|") else { return false }
+        let text = lines.joined(separator: "\n")
+        return try await Program.run(URL(fileURLWithPath: "/bin/bash"), ["-n", "-c", text], [:]).status == 0
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import RegistryCore
+import Testing
+
+@testable import RegistryServer
+
+/// Every command of the documentation does what stands there, tried in its order as a new user would.
+@Suite(.serialized, .timeLimit(.minutes(30))) struct DocumentedCommandTests {
+    @Test func everyFenceSaysWhatIsInIt() throws {
+        let known: Set<String> = ["sh", "swift", "python", "json", "yaml", "text", "mermaid"]
+        for document in try DocumentedCommand.documents {
+            for block in try DocumentedCommand.blocks(of: document) {
+                #expect(known.contains(block.language), "\(document):\(block.line)")
+                let isShell = block.lines.contains { $0.contains(#/^(sudo |curl |pushreg |deploy/)/#) }
+                #expect(!isShell || block.language == "sh", "\(document):\(block.line)")
+            }
+        }
+    }
+
+    @Test func whatIsNotRunIsSaidToBeUntested() async throws {
+        var matched: Set<String> = []
+        for document in try DocumentedCommand.documents {
+            for command in try await DocumentedCommand.all(of: document) {
+                guard let untried = UntriedCommand.matching(command) else { continue }
+                matched.insert(untried.beginning)
+                #expect(untried.runsElsewhere || command.introduction.contains("untested"), "\(command.place)")
+            }
+        }
+        #expect(matched == Set(UntriedCommand.all.map(\.beginning)), "each is on a page")
+    }
+
+    /// The pages whose commands begin with a service that runs already, as they say.
+    private static let withService = ["ForAppDevelopers.md", "ForSenders.md"]
+    /// Those that are read where an app is in use.
+    private static let withApp = ["README.md", "RunningInProduction.md"]
+
+    @Test(arguments: try DocumentedCommand.documents)
+    func commandsDoWhatStandsThere(_ document: String) async throws {
+        let commands = try await DocumentedCommand.all(of: document).filter { UntriedCommand.matching($0) == nil }
+        guard !commands.isEmpty else { return }
+        let session = try await CommandSession.make()
+        var before: [String] = []
+        if Self.withService.contains(where: document.hasSuffix) { before.append("deploy/run") }
+        if Self.withApp.contains(where: document.hasSuffix) {
+            before += ["pushreg migrate", "pushreg apps create com.example.food"]
+        }
+        try Self.savePrograms(of: document, in: session)
+        let outcomes = try await session.run(before + commands.map(\.text))
+        for (text, outcome) in zip(before, outcomes) { #expect(outcome.status == 0, "\(text): \(outcome.words)") }
+        for (command, outcome) in zip(commands, outcomes.dropFirst(before.count)) {
+            #expect(outcome.status == 0, "\(command.place)\n\(outcome.results)\(outcome.words)")
+            guard !command.printed.isEmpty else { continue }
+            let printed = outcome.results.split(separator: "\n").map(String.init)
+            #expect(printed == command.printed, "\(command.place)\n\(outcome.words)")
+        }
+        await session.remove()
+    }
+
+    /// Programs of other languages are saved under the names that the page gives them.
+    private static func savePrograms(of document: String, in session: CommandSession) throws {
+        for block in try DocumentedCommand.blocks(of: document) where block.language == "python" {
+            guard let name = block.introduction.firstMatch(of: #/This is `([\w.]+)`/#)?.1 else { continue }
+            let text = block.lines.joined(separator: "\n") + "\n"
+            try text.write(toFile: session.path("project/\(name)"), atomically: true, encoding: .utf8)
+        }
+    }
+
+    /// The examples of the API reference are calls that the service understands.
+    @Test func examplesOfTheReferenceAreUnderstood() async throws {
+        let session = try await CommandSession.make()
+        let tags = ["Everyone", "Clients", "Senders", "Admins"]
+        // Without the app no other call would get far.
+        let operations = tags.flatMap(APIDocument.embedded.operations).filter { $0.id != "deleteApp" }
+        let keys = ["client", "sender", "auditor", "admin"].map { role in
+            "\(role.uppercased())_KEY=$(pushreg keys create --app com.example.food --role \(role))"
+        }
+        let before =
+            ["pushreg migrate", "pushreg apps create com.example.food"] + keys + [
+                "ROOT_KEY=$(pushreg keys create --role root)", "pushreg serve", "service=http://127.0.0.1:8080",
+            ]
+        let calls = operations.map { operation in
+            "curl -sS -w '\\n%{http_code}'" + CurlExample(operation: operation).text.dropFirst(4)
+        }
+        let outcomes = try await session.run(before + calls)
+        for (text, outcome) in zip(before, outcomes) { #expect(outcome.status == 0, "\(text): \(outcome.words)") }
+        for (operation, outcome) in zip(operations, outcomes.dropFirst(before.count)) {
+            let status = Int(outcome.results.suffix(3)) ?? 0
+            // What the examples are about may be over, or not there; its times may lie ahead of the machine's clock.
+            let isUnderstood = (200..<300).contains(status) || [404, 409, 410].contains(status)
+            let isSkewed = outcome.results.contains("\"clock-skew\"")
+            let isNoRoute = outcome.results.contains("\"no-such-route\"") || outcome.results.contains("\"unknown-app\"")
+            #expect((isUnderstood || isSkewed) && !isNoRoute, "\(operation.id): \(outcome.results)\(outcome.words)")
+        }
+        await session.remove()
+    }
+}

@@ -1,0 +1,29 @@
+/// A command of the documentation that the tests do not run.
+struct UntriedCommand {
+    /// How the command begins.
+    let beginning: String
+    let reason: String
+    /// Whether something else runs it; otherwise the page says that it is untested.
+    var runsElsewhere = false
+
+    /// All of them. A command that is neither here nor run makes a test fail, and so does one here that no page has.
+    static let all = [
+        UntriedCommand(beginning: "deploy/test", reason: "it runs this test", runsElsewhere: true),
+        UntriedCommand(beginning: "deploy/fuzz", reason: "deploy/test --long runs it", runsElsewhere: true),
+        UntriedCommand(beginning: "deploy/race", reason: "half an hour, by hand", runsElsewhere: true),
+        UntriedCommand(beginning: "deploy/bench/run", reason: "a quarter of an hour, by hand", runsElsewhere: true),
+        UntriedCommand(
+            beginning: "export DATABASE_URL='postgresql://registry@db1,db2",
+            reason:
+                "two servers of Postgres with certificates of their own; TLSTests and HostTests of the driver try each"
+        ),
+        UntriedCommand(beginning: "DATABASE_URL+='&sslmode=verify-full", reason: "the same"),
+        UntriedCommand(beginning: "docker ", reason: "there is no container engine where the tests run"),
+        UntriedCommand(beginning: "kubectl ", reason: "there is no cluster where the tests run"),
+        UntriedCommand(beginning: "sudo systemctl ", reason: "systemd is not what runs the tests"),
+    ]
+
+    static func matching(_ command: DocumentedCommand) -> UntriedCommand? {
+        all.first { command.text.hasPrefix($0.beginning) }
+    }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import HTTPTypes
+import RegistryCore
+
+@testable import RegistryServer
+
+/// A browser without a screen: it keeps cookies, says where its forms come from, and follows no redirect by itself.
+final class ConsoleBrowser {
+    let server: LiveServer
+    private(set) var cookies: [String: String] = [:]
+    /// What it says of where a form comes from; nil for nothing.
+    var fetchSite: String? = "same-origin"
+    var origin: String?
+    /// Sent with every request.
+    var fields: HTTPFields = [:]
+
+    init(_ server: LiveServer) { self.server = server }
+
+    static let scope = "/console/com.example.food/sandbox"
+
+    /// A browser that is signed in with a key of a role.
+    static func signedIn(_ server: LiveServer, as role: Role, of app: String = "com.example.food") async throws
+        -> ConsoleBrowser
+    {
+        let browser = ConsoleBrowser(server)
+        let reply = try await browser.signIn(with: server.key(role, of: app))
+        guard reply.status == 303 else { throw SignInFailed(text: reply.text) }
+        return browser
+    }
+
+    struct SignInFailed: Error {
+        let text: String
+    }
+
+    @discardableResult
+    func signIn(with key: TestKey, next: String? = nil) async throws -> Reply {
+        let page = try await get("/console/sign-in" + (next.map { "?next=\($0)" } ?? ""))
+        var fields = ["key": key.key.text.revealed, "form": page.formToken]
+        fields["next"] = next
+        return try await post("/console/sign-in", fields)
+    }
+
+    /// `…` stands for the pages of the app and environment.
+    func get(_ path: String, _ method: HTTPRequest.Method = .get) async throws -> Reply {
+        try await send(method, path, nil, fields)
+    }
+
+    func post(_ path: String, _ form: [String: String]) async throws -> Reply {
+        var all = fields
+        all[.contentType] = "application/x-www-form-urlencoded"
+        if let fetchSite { all[HTTPField.Name("Sec-Fetch-Site")!] = fetchSite }
+        if let origin { all[.origin] = origin }
+        let text = form.map { "\(ConsoleLink.encoded($0))=\(ConsoleLink.encoded($1))" }.joined(separator: "&")
+        return try await send(.post, path, Array(text.utf8), all)
+    }
+
+    private func send(_ method: HTTPRequest.Method, _ path: String, _ body: [UInt8]?, _ fields: HTTPFields) async throws
+        -> Reply
+    {
+        var all = fields
+        if !cookies.isEmpty { all[.cookie] = cookies.map { "\($0)=\($1)" }.joined(separator: "; ") }
+        let whole = path.replacingOccurrences(of: "…", with: Self.scope)
+        let reply = try await server.send(method, whole, body, all)
+        for cookie in reply.fields[values: .setCookie] { take(cookie) }
+        return reply
+    }
+
+    private func take(_ cookie: String) {
+        let pair = cookie.prefix { $0 != ";" }.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        let isGone = cookie.contains("Max-Age=0")
+        cookies[String(pair[0])] = isGone ? nil : String(pair[1])
+    }
+
+    func setCookie(_ name: String, _ value: String?) { cookies[name] = value }
+}
+
+extension Reply {
+    var text: String { String(decoding: bytes, as: UTF8.self) }
+
+    /// What the page's forms carry.
+    var formToken: String { text.firstMatch(of: /name="form" value="([0-9a-f]+)"/).map { String($0.1) } ?? "" }
+
+    /// The page's words, without its markup.
+    var words: String {
+        text.replacing(/<[^>]*>/, with: " ").replacing(/\s+/, with: " ")
+            .replacingOccurrences(of: "&#39;", with: "'").replacingOccurrences(of: "&quot;", with: "\"")
+            .replacingOccurrences(of: "&amp;", with: "&")
+    }
+}

@@ -1,0 +1,135 @@
+import Foundation
+import HTTPTypes
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+@testable import RegistryServer
+
+/// What callers named goes into pages as text, whatever it is; and of tokens no more than their fingerprints.
+@Suite(.timeLimit(.minutes(2))) struct ConsoleEscapingTests {
+    /// The last has an accent upon its quotation mark: another character, and the end of an attribute all the same.
+    private static let nasty = [
+        "<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "' onmouseover='alert(1)", "{{formToken}}",
+        "{{{bundleId}}}", "a&b;&lt;", "\u{202E}gnp", "\"\u{301} autofocus onfocus=alert(1) x=\"\u{301}",
+        "%2F..%2F", "javascript:alert(1)", "?a=b#c", "ünï/çødé",
+    ]
+
+    @Test func hostileNamesAreText() async throws {
+        try await LiveServer.run { server in
+            for (number, name) in Self.nasty.enumerated() {
+                let body: JSONValue = [
+                    "token": .token(number), "installationId": .string("phone-\(number)"),
+                    "attributesType": .string(name), "aliases": ["liveactivityId": .string(name)],
+                    "metadata": ["note": .string(name)],
+                ]
+                let path = "…/activities/\(ConsoleLink.encoded(name))"
+                #expect(try await server.call(.put, path, body).status == 201)
+                _ = try await server.call(.put, "/v1/apps/com.example.food", ["name": .string(name)])
+                let channel: JSONValue = ["channelId": "dGVzdA==", "messageStoragePolicy": 1]
+                _ = try await server.call(
+                    .put,
+                    "…/aliases/liveactivityId/\(ConsoleLink.encoded(name))/channel",
+                    channel
+                )
+            }
+            let browser = ConsoleBrowser(server)
+            var pages = [
+                "…", "…/stale", "…/installations", "…/channels", "…/keys", "…/search?q=event:any",
+                "…/search?q=state:active",
+            ]
+            for name in Self.nasty {
+                let encoded = ConsoleLink.encoded(name)
+                pages += [
+                    "…/activities/\(encoded)", "…/aliases/liveactivityId/\(encoded)", "…/search?q=\(encoded)",
+                    "…/search?q=state:\(encoded)", "…/stale?attributesType=\(encoded)", "…/stale?kind=\(encoded)",
+                    "/console/sign-in?next=\(encoded)", "/console/\(encoded)/sandbox", "…/nothing/\(encoded)",
+                ]
+            }
+            for path in pages {
+                let reply = try await browser.get(path)
+                Self.checkMarkup(reply, path)
+                Self.checkTokens(reply, path)
+            }
+        }
+    }
+
+    /// Whatever stands in the page as markup is ours: every tag, and every attribute of it, is one that we write.
+    private static func checkMarkup(_ reply: Reply, _ path: String) {
+        let allowed: Set<String> = [
+            "a", "body", "button", "caption", "code", "dd", "details", "div", "dl", "dt", "figcaption", "figure",
+            "form",
+            "h1", "h2", "h3", "head", "header", "html", "input", "label", "li", "link", "main", "meta", "nav", "ol",
+            "option", "p", "path", "pre", "rect", "script", "section", "select", "span", "strong", "summary", "svg",
+            "table", "tbody", "td", "th", "thead", "time", "title", "tr", "ul",
+        ]
+        #expect(reply.status < 500, "\(path)")
+        for tag in tags(of: reply.text) {
+            let name = tag.drop { "!/".unicodeScalars.contains($0) }.prefix {
+                $0.properties.isAlphabetic || ("0"..."9").contains($0)
+            }
+            #expect(name.isEmpty || String(name) == "doctype" || allowed.contains(String(name)), "\(path): <\(tag)")
+            let attributes = Substring(tag).split(separator: " ").dropFirst()
+            #expect(!attributes.contains { $0.hasPrefix("on") || $0.hasPrefix("style") }, "\(path): <\(tag)")
+        }
+        #expect(reply.text.components(separatedBy: "<script").count <= 2, "\(path)")
+    }
+
+    /// What stands between `<` and `>`, scalar by scalar as browsers read it, with nothing in place of quoted values.
+    private static func tags(of text: String) -> [Substring.UnicodeScalarView] {
+        var (tags, tag, isTag, isQuoted) = ([Substring.UnicodeScalarView](), "".unicodeScalars, false, false)
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "<" where !isTag: isTag = true
+            case ">" where isTag && !isQuoted:
+                tags.append(tag[...])
+                (tag, isTag) = ("".unicodeScalars, false)
+            case "\"" where isTag: isQuoted.toggle()
+            default: if isTag, !isQuoted { tag.append(scalar) }
+            }
+        }
+        return tags
+    }
+
+    private static func checkTokens(_ reply: Reply, _ path: String) {
+        for number in nasty.indices {
+            let token = Hexadecimal.encode(PushToken.sample(number).bytes)
+            #expect(!reply.text.contains(token), "\(path)")
+        }
+        #expect(!reply.text.contains("phone-1"), "\(path)")
+    }
+
+    @Test func searchTextIsReadApart() {
+        let search = SearchText("alias:order-42  state:stale \"two words\" subject:\"u 7\" https://x note:y")
+        #expect(
+            search.terms == [
+                .init(name: "alias", value: "order-42"), .init(name: "state", value: "stale"),
+                .init(name: nil, value: "two words"), .init(name: "subject", value: "u 7"),
+                .init(name: nil, value: "https://x"), .init(name: nil, value: "note:y"),
+            ]
+        )
+        #expect(SearchText("").terms.isEmpty && SearchText("  \"\" ").terms.isEmpty)
+        #expect(SearchText("alias:a ALIAS:b")["alias"] == "b")
+        #expect(SearchText("0123456789abcdef0123456789abcde").withoutSecrets == nil)
+        #expect(SearchText("x 0123456789abcdef0123456789abcdef").withoutSecrets?.hasPrefix("x fingerprint:") == true)
+    }
+
+    @Test func wordsOfNumbersAndTimes() {
+        #expect(
+            [0, 7, 999, 1000, 1_234_567, -12_345].map { Words.count($0) } == [
+                "0", "7", "999", "1,000", "1,234,567", "-12,345",
+            ]
+        )
+        #expect(Words.count(1, "token") == "1 token" && Words.count(2, "alias", "aliases") == "2 aliases")
+        #expect(Words.bytes(12) == "12 bytes" && Words.bytes(1_500) == "1.5 kB" && Words.bytes(25_000_000) == "25 MB")
+        #expect(
+            [0.2, 59, 60, 3599, 7200, 200_000].map { Words.span($0) } == [
+                "under 1 s", "59 s", "1 min", "59 min", "2 h", "2 d",
+            ]
+        )
+        #expect(
+            Words.share(1, of: 3) == "33 %" && Words.share(1, of: 1000) == "under 1 %" && Words.share(0, of: 0) == "0 %"
+        )
+    }
+}

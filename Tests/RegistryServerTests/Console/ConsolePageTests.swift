@@ -1,0 +1,237 @@
+import Crypto
+import Foundation
+import HTTPTypes
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+@testable import RegistryServer
+
+/// What the pages say of lives that were played.
+@Suite(.timeLimit(.minutes(2))) struct ConsolePageTests {
+    /// Plays lives through the API and looks at them.
+    private static func play(_ test: @Sendable (Life, ConsoleBrowser) async throws -> Void) async throws {
+        try await Life.play { life in try await test(life, ConsoleBrowser(life.server)) }
+    }
+
+    @Test func activityTellsItsWholeLife() async throws {
+        try await Self.play { life, browser in
+            try await life.register(1, observed: 30, started: 40)
+            try await life.register(2, observed: 20)
+            #expect(try await life.unregistered(2, since: 5) == "dropped")
+            try await life.register(3, observed: 2)
+            try await life.end(observed: 1)
+            let page = try await browser.get("…/activities/a-1")
+            let order = ["Started", "Registered", "Rotated", "Dropped", "Rotated", "Ended"]
+            var rest = page.words[...]
+            for word in order {
+                let place = try #require(rest.range(of: word), "\(word) in \(page.words)")
+                rest = rest[place.upperBound...]
+            }
+            #expect(page.words.contains("by somebody without credentials"))
+            #expect(page.words.contains("APNs said that the token is dead."))
+            #expect(page.words.contains("The activity was ended at"))
+            #expect(page.words.contains("liveactivityId:order-42"))
+            #expect(page.text.contains("/console/com.example.food/sandbox/aliases/liveactivityId/order-42"))
+        }
+    }
+
+    @Test func wizardPurgesOnlyWhatWasTyped() async throws {
+        let database = try await TestDatabase.make()
+        _ = try await database.scope()
+        try await LiveServer.run(on: database.registry, insecureNoAuth: false) { server in
+            let phone = try await server.key(.sender).fields
+            for number in 0..<3 {
+                let body: JSONValue = ["token": .token(number), "observedAt": .minutesAgo(200)]
+                #expect(try await server.call(.put, "…/activities/a-\(number)", body, phone).status == 201)
+            }
+            try await Self.makeStale(database)
+            let (auditor, admin) = (
+                try await ConsoleBrowser.signedIn(server, as: .auditor),
+                try await ConsoleBrowser.signedIn(server, as: .admin)
+            )
+            let list = try await auditor.get("…/stale")
+            #expect(list.words.contains("No client has confirmed it for 3 h.") && list.words.contains("a-2"))
+            let look = try await auditor.get("…/stale/purge?kind=update&reason=unconfirmed")
+            #expect(look.words.contains("3 tokens") && look.words.contains("Your key may look and not purge"))
+            #expect(!look.text.contains("name=\"confirmation\""))
+            let question = ["kind": "update", "reason": "unconfirmed", "confirmation": "com.example.food sandbox"]
+            let own = try await auditor.get("…/keys").formToken
+            #expect(try await auditor.post("…/stale/purge", question.merging(["form": own]) { $1 }).status == 403)
+            let form = try await admin.get("…/stale/purge?kind=update&reason=unconfirmed")
+            #expect(form.text.contains("name=\"reason\" value=\"unconfirmed\""))
+            let token = ["form": form.formToken]
+            let typo = ["confirmation": "com.example.food production"]
+            let refused = try await admin.post("…/stale/purge", question.merging(token) { $1 }.merging(typo) { $1 })
+            #expect(refused.status == 422 && refused.words.contains("Nothing was purged"))
+            #expect(try await admin.get("…/stale").words.contains("a-2"))
+            let done = try await admin.post("…/stale/purge", question.merging(token) { $1 })
+            #expect(done.status == 200 && done.words.contains("3 tokens were purged"))
+            #expect(try await admin.get("…/stale?kind=update").words.contains("There are no update tokens"))
+            let trail = try await auditor.get("…/search?q=event:purged")
+            #expect(trail.words.contains("Purged") && trail.words.contains("a-2"))
+            #expect(try await auditor.get("…/activities/a-1").words.contains("An admin purged what was claimed up to"))
+        }
+    }
+
+    private static func makeStale(_ database: TestDatabase) async throws {
+        _ = try await database.pool.withSession { session in
+            try session.execute("UPDATE activities SET confirmed_at = now() - interval '200 minutes'").count
+        }
+    }
+
+    @Test func quarantineIsReleased() async throws {
+        try await Self.play { life, browser in
+            try await life.register(1, observed: 5)
+            _ = try await life.report(["token": .token(1), "status": 400, "reason": "BadDeviceToken"])
+            let page = try await browser.get("…/activities/a-1")
+            #expect(page.words.contains("A sender reported BadDeviceToken") && page.words.contains("Release"))
+            let reply = try await browser.post("…/activities/a-1/release", ["form": page.formToken])
+            #expect(reply.status == 303)
+            let after = try await browser.get("…/activities/a-1")
+            #expect(after.words.contains("It is handed out.") && after.words.contains("Released"))
+            #expect(!after.text.contains("/release\""))
+        }
+    }
+
+    @Test func searchFindsByWhatPeopleKnow() async throws {
+        try await Self.play { life, browser in
+            try await life.register(1, observed: 5)
+            try await life.register(2, of: "a-2", on: "phone-2", observed: 5)
+            try await life.end("a-2", observed: 1)
+            let fingerprint = Hexadecimal.encode(Array(SHA256.hash(data: PushToken.sample(1).bytes).prefix(4)))
+            let hash = InstallationHash(of: try InstallationID("phone-1"), in: try BundleID("com.example.food"))
+            for query in [
+                "a-1", "order-42", "alias:order-42", "alias:liveactivityId:order-42", "activity:a-1", fingerprint,
+                "fingerprint:\(fingerprint)", "installation:\(hash.description.prefix(10))",
+                "alias:order-42 state:active environment:sandbox", "state:active", "event:registered",
+                "event:any activity:a-1", "event:any since:10min", "order-42 state:active",
+            ] {
+                let page = try await browser.get("…/search?q=\(ConsoleLink.encoded(query))")
+                #expect(page.status == 200 && page.words.contains(" a-1 "), "\(query): \(page.words)")
+                if query.contains("state:active") { #expect(!page.words.contains(" a-2 "), "\(query)") }
+            }
+            for query in ["nothing-like-it", "alias:order-43", "a-1 state:ended", "00000000"] {
+                let page = try await browser.get("…/search?q=\(ConsoleLink.encoded(query))")
+                #expect(page.words.contains("Nothing was found."), "\(query): \(page.words)")
+            }
+            let away = try await browser.get("…/search?q=order-42%20environment:production")
+            #expect(away.fields[.location]?.hasPrefix("/console/com.example.food/production/search?q=order-42") == true)
+            #expect(try await browser.get("…/search?q=state:stale").fields[.location]?.hasSuffix("/stale") == true)
+            #expect(try await browser.get("…/search?q=state:odd").words.contains("There is no state"))
+            #expect(try await browser.get("…/search?q=since:soon").words.contains("since: takes"))
+        }
+    }
+
+    /// Whoever pastes a token finds it, and no page repeats it; the same of a key.
+    @Test func pastedSecretsGoIntoNoPage() async throws {
+        try await Self.play { life, browser in
+            try await life.register(1, observed: 5)
+            let token = Hexadecimal.encode(PushToken.sample(1).bytes)
+            let reply = try await browser.get("…/search?q=\(token.uppercased())")
+            let location = try #require(reply.fields[.location])
+            #expect(reply.status == 303 && !location.lowercased().contains(token) && reply.bytes.isEmpty)
+            #expect(try await browser.get(location).words.contains(" a-1 "))
+            let key = APIKey(random: .admin)
+            let other = try await browser.get("…/search?q=\(key.text.revealed)")
+            #expect(other.fields[.location]?.contains(key.secret.revealed) == false)
+        }
+    }
+
+    @Test func overviewSaysWhatIsWrong() async throws {
+        try await Self.play { life, browser in
+            try await life.register(1, observed: 5)
+            let page = try await browser.get("…")
+            #expect(page.words.contains("All is well.") && page.words.contains("takes writes"))
+            #expect(page.text.contains("Registrations in the last 24 h: 1 in total"))
+            #expect(page.text.contains("aria-label=\"Drops in the last 24 h: none.\""))
+            for window in ["PT1H", "PT6H", "P7D", "P30D", "nonsense"] {
+                #expect(try await browser.get("…?window=\(window)").status == 200)
+            }
+        }
+        try await Self.play { life, browser in
+            for number in 0..<12 { try await life.register(number, of: "a-\(number)", observed: 5) }
+            for number in 0..<12 {
+                _ = try await life.report(["token": .token(number), "status": 400, "reason": "BadDeviceToken"])
+            }
+            let page = try await browser.get("…")
+            #expect(page.words.contains("The burst guard is on for update tokens since"))
+            #expect(page.words.contains("One thing wants looking at."))
+        }
+    }
+
+    @Test func installationsAndChannelsAreListed() async throws {
+        try await Self.play { life, browser in
+            let server = life.server
+            for (number, minutes) in [(1, 9.0), (2, 8), (1, 7)] {
+                let body: JSONValue = ["token": .token(number), "observedAt": .minutesAgo(minutes)]
+                _ = try await server.call(.put, "…/installations/phone-1/device-token", body)
+            }
+            _ = try await server.call(.put, "…/installations/phone-2", ["aliases": ["userId": "u-7"]])
+            let hash = InstallationHash(of: try InstallationID("phone-1"), in: try BundleID("com.example.food"))
+            let page = try await browser.get("…/installations")
+            #expect(page.words.contains("1 installation had a token go A, B, A"), "\(page.words)")
+            #expect(
+                page.text.contains("…/installations/\(hash)".replacingOccurrences(of: "…", with: ConsoleBrowser.scope))
+            )
+            let own = try await browser.get("…/installations/\(hash)")
+            #expect(own.words.contains("two devices share its id") && own.words.contains("device"))
+            #expect(!own.text.contains("phone-1") && !page.text.contains("phone-1"))
+            let channel: JSONValue = ["channelId": "dGVzdA==", "messageStoragePolicy": 1]
+            _ = try await server.call(.put, "…/aliases/matchId/m-7/channel", channel)
+            let channels = try await browser.get("…/channels")
+            #expect(channels.words.contains("1 of 10,000") && channels.words.contains("matchId:m-7"))
+            #expect(channels.words.contains("dGVzdA=="))
+            #expect(try await browser.get("…/aliases/matchId/m-7").words.contains("dGVzdA=="))
+        }
+    }
+
+    @Test func keysAreRevokedByTheirName() async throws {
+        let database = try await TestDatabase.make()
+        _ = try await database.scope()
+        try await LiveServer.run(on: database.registry, insecureNoAuth: false) { server in
+            let admin = try await ConsoleBrowser.signedIn(server, as: .admin)
+            let auditor = try await ConsoleBrowser.signedIn(server, as: .auditor)
+            let sender = try await server.key(.sender)
+            let (id, secret) = (sender.key.id.rawValue, sender.key.secret.revealed)
+            let page = try await admin.get("…/keys")
+            #expect(page.words.contains(id) && !page.text.contains(secret))
+            let seen = try await auditor.get("…/keys")
+            #expect(!seen.text.contains(id) && seen.words.contains("Keys are for admins to see."))
+            let path = "…/keys/\(id)/revoke"
+            let refused = try await admin.post(path, ["form": page.formToken, "confirmation": "yes"])
+            #expect(refused.status == 422 && refused.words.contains("No key was revoked"))
+            let reply = try await admin.post(path, ["form": page.formToken, "confirmation": id])
+            #expect(reply.status == 303)
+            #expect(try await admin.get("…/keys").words.contains("revoked"))
+            #expect(try await server.call(.get, "…/activities/a", nil, sender.fields).status == 401)
+        }
+    }
+
+    @Test func systemShowsWhatIsInForce() async throws {
+        var configuration = ServerConfiguration(port: 0)
+        configuration.version = "1.2.3"
+        configuration.settingsInForce = [
+            SettingInForce(
+                name: "databaseUrl",
+                value: "postgres://u:***@db.internal/r",
+                origin: "flag",
+                isAboutDatabase: true
+            ),
+            SettingInForce(name: "keyRate", value: "5000", origin: "default"),
+        ]
+        let database = try await TestDatabase.make()
+        _ = try await database.scope()
+        try await LiveServer.run(on: database.registry, configuration) { server in
+            let root = try await ConsoleBrowser.signedIn(server, as: .root).get("…/system")
+            for words in ["1.2.3", "db.internal", "keyRate", "5000", "token_values", "0001_registry.sql", "The sweep"] {
+                #expect(root.words.contains(words), "\(words)")
+            }
+            let auditor = try await ConsoleBrowser.signedIn(server, as: .auditor).get("…/system")
+            #expect(auditor.words.contains("for root's eyes") && !auditor.text.contains("db.internal"))
+            #expect(!auditor.text.contains("token_values"))
+        }
+    }
+}

@@ -1,0 +1,216 @@
+import Crypto
+import Foundation
+import HTTPTypes
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+@testable import RegistryServer
+
+/// For each way in which a token is not handed out, `audit/explain` and the console say so in one sentence.
+@Suite(.timeLimit(.minutes(15))) struct VerdictTests {
+    /// What a token is kept for, of `phone-1`.
+    enum Keeping: String, Sendable, CaseIterable {
+        case activity, start, device
+    }
+
+    private static let bearers = "…/audit/explain?kind=liveactivityId&value=\(Life.alias)"
+    private static let page = "…/aliases/liveactivityId/\(Life.alias)"
+
+    /// How the sentence of a verdict begins; nil where there is no such way.
+    private static func words(_ verdict: TokenVerdict, _ keeping: Keeping) -> String? {
+        switch verdict {
+        case .handedOut: "It is handed out."
+        // What runs and ends are activities.
+        case .ended: keeping == .activity ? "The activity was ended at" : nil
+        case .expired: keeping == .activity ? "The activity's lifetime was over at" : nil
+        case .dismissed: keeping == .activity ? "The full state of its installation at" : nil
+        case .noToken: keeping == .activity ? "No token of it came yet" : nil
+        case .loggedOut: "Its installation logged out at"
+        // A start token may be many installations'.
+        case .takenOver: keeping == .start ? nil : "Another one registered the same token later at"
+        // A device token wins over every other kind.
+        case .kindConflict: keeping == .device ? nil : "The value is known as a token of another kind at"
+        case .unregistered: "APNs said at"
+        case .quarantined: "A sender reported BadDeviceToken at"
+        case .purged: "An admin purged what was claimed up to"
+        // An activity's token goes by the activity's end.
+        case .deleted: keeping == .activity ? nil : "The app deleted it at"
+        }
+    }
+
+    @Test(arguments: TokenVerdict.allCases, Keeping.allCases)
+    func everyVerdictIsSaidInOneSentence(verdict: TokenVerdict, keeping: Keeping) async throws {
+        guard let words = Self.words(verdict, keeping) else { return }
+        let database = try await TestDatabase.make()
+        _ = try await database.scope()
+        try await LiveServer.run(on: database.registry) { server in
+            let (life, browser) = (Life(server: server), ConsoleBrowser(server))
+            try await Provocation(life: life, database: database, keeping: keeping).provoke(verdict)
+            let explained = try await server.call(.get, Self.bearers)
+            let found = explained[keeping == .activity ? "activities" : "tokens"][0]
+            #expect(found["reason"] == .string(verdict.rawValue))
+            #expect(found["handedOut"] == .bool(verdict == .handedOut))
+            guard case .string(let sentence)? = found["detail"] else {
+                Issue.record("no sentence: \(explained.json)")
+                return
+            }
+            #expect(sentence.hasPrefix(words) && sentence.hasSuffix("."), "\(sentence)")
+            #expect(!sentence.dropLast().contains(". "), "more than one sentence: \(sentence)")
+            #expect(try await Self.tokens(server, keeping).isEmpty == (verdict != .handedOut))
+            let page = try await browser.get(Self.page)
+            #expect(page.words.contains(sentence), "\(sentence) in \(page.words)")
+            let own = try await browser.get(keeping == .activity ? "…/activities/a-1" : Self.installation())
+            #expect(own.words.contains(sentence), "\(sentence) in \(own.words)")
+        }
+    }
+
+    /// What a sender gets.
+    private static func tokens(_ server: LiveServer, _ keeping: Keeping) async throws -> [JSONValue] {
+        let alias = "…/aliases/liveactivityId/\(Life.alias)"
+        switch keeping {
+        case .activity: return try await server.call(.get, "\(alias)/activities")["activities"].all("token")
+        case .start: return try await server.call(.get, "\(alias)/start-tokens")["tokens"].all("token")
+        case .device: return try await server.call(.get, "\(alias)/device-tokens")["tokens"].all("token")
+        }
+    }
+
+    private static func installation() throws -> String {
+        let hash = InstallationHash(of: try InstallationID("phone-1"), in: try BundleID("com.example.food"))
+        return "…/installations/\(hash)"
+    }
+
+    // MARK: Names that find nothing
+
+    /// How the sentence of a note begins; each note there is has its words.
+    private static func words(_ note: AliasExplanation.Note) -> String {
+        switch note {
+        case .erased: "All that was said of the alias until"
+        case .unknown: "Nothing bears the alias in this app and environment"
+        case .knownElsewhere: "Nothing bears the alias here, but something does in production"
+        }
+    }
+
+    @Test(arguments: [AliasExplanation.Note.unknown, .knownElsewhere(.production), .erased(.distantPast)])
+    func everyNoteIsSaidInOneSentence(note: AliasExplanation.Note) async throws {
+        try await Life.play { life in
+            switch note {
+            case .unknown: break
+            case .knownElsewhere: try await life.register(1, observed: 5, in: .production)
+            case .erased:
+                try await life.register(1, observed: 5)
+                let alias: JSONValue = ["kind": "liveactivityId", "value": .string(Life.alias)]
+                #expect(try await life.server.call(.post, "…/erasures", ["alias": alias]).status == 200)
+            }
+            let notes = try await life.server.call(.get, Self.bearers)["notes"]
+            #expect(notes.all("code").contains(.string(note.code)))
+            guard case .array(let all) = notes else { return }
+            let page = try await ConsoleBrowser(life.server).get(Self.page)
+            for case .string(let sentence)? in all.map({ $0["detail"] }) {
+                #expect(sentence.hasSuffix(".") && page.words.contains(sentence), "\(sentence) in \(page.words)")
+            }
+            #expect(page.words.contains(Self.words(note)) && page.words.contains("A sender gets nothing"))
+        }
+    }
+
+    /// A token that was replaced is found by what is known of it, and its activity's page says what became of it.
+    @Test func replacedTokensAreSaidToBe() async throws {
+        try await Life.play { life in
+            try await life.register(1, observed: 5)
+            try await life.register(2, observed: 3)
+            // It comes late, and changes nothing.
+            #expect(try await life.register(1, observed: 4).problem == "superseded")
+            let browser = ConsoleBrowser(life.server)
+            let old = Hexadecimal.encode(Array(SHA256.hash(data: PushToken.sample(1).bytes).prefix(4)))
+            #expect(try await browser.get("…/search?q=fingerprint:\(old)").words.contains(" a-1 "))
+            let page = try await browser.get("…/activities/a-1")
+            #expect(page.words.contains(old) && page.words.contains("a newer one took its place"), "\(page.words)")
+        }
+    }
+}
+
+/// Brings the token of `phone-1` that the alias finds into the state of which a verdict is.
+private struct Provocation {
+    let life: Life
+    let database: TestDatabase
+    let keeping: VerdictTests.Keeping
+
+    private var server: LiveServer { life.server }
+
+    func provoke(_ verdict: TokenVerdict) async throws {
+        switch verdict {
+        case .handedOut: try await register()
+        case .ended:
+            try await register()
+            try await life.end(observed: 1)
+        case .expired: try await life.register(1, observed: 5, started: 490)
+        case .dismissed:
+            try await register()
+            try await life.relaunch(at: 1, running: [:])
+        case .noToken:
+            let item: JSONValue = ["activityId": "a-1", "aliases": ["liveactivityId": .string(Life.alias)]]
+            let state: JSONValue = ["observedAt": .minutesAgo(1), "activities": [item]]
+            _ = try await server.call(.put, "…/installations/phone-1/activities", state)
+        case .loggedOut:
+            // An activity becomes known after the log-out, so nobody wrote down that it ended.
+            if keeping != .activity { try await register() }
+            let time = RFC3339.format(.minutesAgo(4))
+            _ = try await server.call(.delete, "…/installations/phone-1?observedAt=\(time)")
+            if keeping == .activity { try await register() }
+        case .takenOver:
+            try await register()
+            try await takeOver()
+        case .kindConflict:
+            try await register()
+            try await put("…/installations/phone-2/device-token", minutes: 1)
+        case .unregistered:
+            try await register()
+            #expect(try await life.unregistered(1, since: 1) == "dropped")
+        case .quarantined:
+            try await register()
+            _ = try await life.report(["token": .token(1), "status": 400, "reason": "BadDeviceToken"])
+        case .purged:
+            try await register()
+            try await purge()
+        case .deleted:
+            try await register()
+            _ = try await server.call(.delete, "\(place)?observedAt=\(RFC3339.format(.minutesAgo(1)))")
+        }
+        guard keeping != .activity else { return }
+        let profile: JSONValue = [
+            "aliases": ["liveactivityId": .string(Life.alias)], "observedAt": .minutesAgo(0),
+        ]
+        _ = try await server.call(.put, "…/installations/phone-1", profile)
+    }
+
+    private var place: String {
+        "…/installations/phone-1/" + (keeping == .start ? "start-tokens/Delivery" : "device-token")
+    }
+
+    private func register() async throws {
+        if keeping == .activity { try await life.register(1, observed: 5) } else { try await put(place, minutes: 5) }
+    }
+
+    private func put(_ path: String, minutes: Double) async throws {
+        let reply = try await server.call(.put, path, ["token": .token(1), "observedAt": .minutesAgo(minutes)])
+        #expect(reply.status < 300, "\(reply.json)")
+    }
+
+    private func takeOver() async throws {
+        if keeping == .activity { try await life.register(1, of: "a-2", on: "phone-2", observed: 1) }
+        if keeping == .device { try await put("…/installations/phone-2/device-token", minutes: 1) }
+        // The other one bears the alias, too, and comes after.
+        if keeping == .activity { try await life.end("a-2", observed: 0.5) }
+    }
+
+    private func purge() async throws {
+        for table in ["activities", "start_tokens", "device_tokens"] {
+            try await database.pool.withSession { session in
+                _ = try session.execute("UPDATE \(unescaped: table) SET confirmed_at = now() - interval '9 days'").count
+            }
+        }
+        #expect(try await server.call(.post, "…/audit/stale/purge", ["dryRun": false])["purged"] == 1)
+    }
+}

@@ -1,0 +1,153 @@
+import Foundation
+import HTTPTypes
+import RegistryCore
+import Testing
+
+@testable import RegistryServer
+
+/// The documentation at `/docs`: its pages are whole, lead somewhere, load nothing from elsewhere and leave nothing out.
+@Suite(.timeLimit(.minutes(15))) struct DocsTests {
+    /// All pages, as callers without a key get them.
+    private static func pages(_ server: LiveServer) async throws -> [String: Reply] {
+        var pages: [String: Reply] = [:]
+        for path in DocsSite.pages.keys { pages[path] = try await server.call(.get, path, nil, [:]) }
+        return pages
+    }
+
+    @Test func everyPageIsWholeAndMayLoadItsOwnFilesAlone() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            let pages = try await Self.pages(server)
+            #expect(pages.count == 7 + Guide.all.count)
+            for (path, page) in pages {
+                #expect(page.status == 200, "\(path)")
+                #expect(page.fields[.contentType] == "text/html; charset=utf-8")
+                #expect(page.fields[.cacheControl] == "public, max-age=300")
+                #expect(page.fields[.xContentTypeOptions] == "nosniff")
+                let policy = page.fields[.contentSecurityPolicy] ?? ""
+                #expect(policy.hasPrefix("default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'"))
+                #expect(!policy.contains("unsafe") && !policy.contains("http"))
+                let scan = PageScan(page.text)
+                #expect(scan.faults == [], "\(path)")
+                #expect(scan.elements.allSatisfy { $0.attributes["style"] == nil && $0.attributes["onclick"] == nil })
+                #expect(scan.elements.filter { $0.name == "script" }.allSatisfy { $0.attributes["src"] != nil })
+                #expect(scan.elements.count { $0.name == "h1" } == 1, "\(path)")
+            }
+        }
+    }
+
+    @Test func everyLinkLeadsSomewhere() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            let pages = try await Self.pages(server).mapValues { PageScan($0.text) }
+            var asked: Set<String> = []
+            for (path, scan) in pages {
+                for address in scan.addresses {
+                    if address.hasPrefix("http") {
+                        // Nothing is loaded from there; it is only led to.
+                        let loads = scan.elements.filter { $0.name != "a" }.flatMap(\.attributes.values)
+                        #expect(!loads.contains(address), "\(path) loads \(address)")
+                        continue
+                    }
+                    let parts = address.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+                    let target = parts[0].isEmpty ? path : String(parts[0])
+                    if parts.count > 1 {
+                        let page = try #require(pages[target], "\(path): \(address)")
+                        #expect(page.ids.contains(String(parts[1])), "\(path): \(address)")
+                    }
+                    guard pages[target] == nil, asked.insert(target).inserted else { continue }
+                    let reply = try await server.call(.get, target, nil, [:])
+                    #expect(reply.status == 200 || (target == "/console" && reply.status == 303), "\(path): \(address)")
+                }
+            }
+            #expect(asked.contains("/openapi.json") && asked.contains("/docs/images/resolve.svg"))
+        }
+    }
+
+    @Test func everyOperationIsThereWithItsRolesAndAnswers() throws {
+        for tag in ["Clients", "Senders", "Admins", "Everyone"] {
+            let bytes = try #require(DocsSite.pages["/docs/reference/\(tag.lowercased())"])
+            let page = String(decoding: bytes, as: UTF8.self)
+            let sections = page.components(separatedBy: "<section class=\"operation\"").dropFirst()
+            let operations = APIDocument.embedded.operations(of: tag)
+            #expect(sections.count == operations.count && !operations.isEmpty)
+            for (section, operation) in zip(sections, operations) {
+                #expect(
+                    section.contains("id=\"\(operation.id)\"") && section.contains("<code>\(operation.path)</code>")
+                )
+                for role in operation.roles { #expect(section.contains("<span class=\"badge\">\(role)</span>")) }
+                for name in operation.parameters.compactMap({ $0["name"]?.string }) {
+                    #expect(section.contains("<dt><code>\(name)</code>"), "\(operation.id): \(name)")
+                }
+                for (status, _) in operation.responses { #expect(section.contains(">\(status)<"), "\(operation.id)") }
+                #expect(section.contains("curl"))
+            }
+        }
+        let documented = ["Clients", "Senders", "Admins", "Everyone"].flatMap(APIDocument.embedded.operations)
+        #expect(documented.count == Route.all.count)
+    }
+
+    @Test func everySchemaHasASection() throws {
+        let page = PageScan(String(decoding: try #require(DocsSite.pages["/docs/reference/schemas"]), as: UTF8.self))
+        #expect(APIDocument.embedded.schemas.count > 50)
+        for (name, _) in APIDocument.embedded.schemas { #expect(page.ids.contains(name)) }
+    }
+
+    /// The entries are those of the service's own list, with their statuses and titles.
+    @Test func everyCodeHasAnEntryAndNoOtherHas() {
+        let text = String(decoding: Guide.errorCodes.fragment, as: UTF8.self)
+        let entries = text.components(separatedBy: "<h3 id=\"").dropFirst()
+        let names = entries.map { String($0.prefix { $0 != "\"" }) }
+        #expect(names.sorted() == Problem.Code.allCases.map(\.rawValue).sorted())
+        for entry in entries {
+            guard let code = Problem.Code(rawValue: String(entry.prefix { $0 != "\"" })) else { continue }
+            let words = entry.components(separatedBy: "</h3>").last?.trimmingCharacters(in: .newlines) ?? ""
+            #expect(words.hasPrefix("<p>\(code.status), &quot;\(code.title)&quot;. "), "\(code)")
+            // What it is, and what to do.
+            #expect(words.count > 120, "\(code)")
+        }
+    }
+
+    @Test func everyGuideIsTheOneItSays() throws {
+        let catalog = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../../Sources/RegistryServer/Documentation.docc").standardizedFileURL
+        let files = try FileManager.default.contentsOfDirectory(atPath: catalog.path).filter { $0.hasSuffix(".md") }
+        let titles = try files.filter { $0 != "RegistryServer.md" }.map { file in
+            let text = try String(contentsOf: catalog.appendingPathComponent(file), encoding: .utf8)
+            return String(text.prefix { $0 != "\n" }.dropFirst(2))
+        }
+        #expect(Guide.all.map(\.title).sorted() == titles.sorted())
+        for guide in Guide.all {
+            let text = String(decoding: guide.fragment, as: UTF8.self)
+            #expect(text.contains(">\(guide.title)</h1>"), "\(guide.name)")
+            // No mark of Markdown or DocC is left over.
+            #expect(!text.contains("doc:") && !text.contains("``") && !text.contains("```"), "\(guide.name)")
+        }
+    }
+
+    @Test func nothingOfMarkdownIsLeftInTheReference() {
+        for page in ReferencePage.all {
+            let text = String(decoding: DocsSite.pages[page.path] ?? [], as: UTF8.self)
+                .replacing(/<pre>.*?<\/pre>/.dotMatchesNewlines(), with: "")
+            #expect(!text.contains("**") && !text.contains("`"), "\(page.path)")
+        }
+    }
+
+    @Test func filesOfPagesAreKeptForEverAndPagesThatAreNotSaySo() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            let style = try await server.call(.get, DocsSite.assets.address + "/docs.css", nil, [:])
+            #expect(style.status == 200 && style.fields[.contentType] == "text/css; charset=utf-8")
+            #expect(style.fields[.cacheControl] == "public, max-age=31536000, immutable")
+            let old = try await server.call(.get, "/docs/assets/0/docs.css", nil, [:])
+            #expect(old.status == 200 && old.fields[.cacheControl] == "no-store")
+            #expect(try await server.call(.get, "/docs/assets/0/none.css", nil, [:])["code"] == "no-such-route")
+            #expect(try await server.call(.get, "/docs/images/none.svg", nil, [:])["code"] == "no-such-route")
+            for path in ["/docs/none", "/docs/reference/none"] {
+                let missing = try await server.call(.get, path, nil, [:])
+                #expect(missing.status == 404 && missing.text.contains("No such page"))
+                #expect(missing.fields[.cacheControl] == "no-store")
+            }
+            let head = try await server.call(.head, "/docs", nil, [:])
+            #expect(head.status == 200 && head.bytes.isEmpty)
+            #expect(try await server.call(.post, "/docs", nil, [:]).status == 405)
+        }
+    }
+}

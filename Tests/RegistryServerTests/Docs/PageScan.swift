@@ -1,0 +1,64 @@
+/// The elements of a page of HTML, read strictly: whoever writes pages by hand closes what he opens.
+struct PageScan {
+    struct Element {
+        let name: String
+        let attributes: [String: String]
+    }
+
+    private(set) var elements: [Element] = []
+    /// What is wrong with the page, a line each.
+    private(set) var faults: [String] = []
+    private var open: [String] = []
+
+    private static let void: Set<String> = ["meta", "link", "img", "hr", "br", "input", "wbr"]
+
+    init(_ text: String) {
+        var rest = Substring(text)
+        while let start = rest.firstIndex(of: "<") {
+            check(text: rest[..<start])
+            rest = rest[start...].dropFirst()
+            guard let end = rest.firstIndex(of: ">") else {
+                faults.append("a tag has no end: \(rest.prefix(40))")
+                return
+            }
+            take(tag: rest[..<end])
+            rest = rest[rest.index(after: end)...]
+        }
+        faults += open.map { "<\($0)> is not closed" }
+        let ids = elements.compactMap { $0.attributes["id"] }
+        faults += Dictionary(grouping: ids) { $0 }.filter { $1.count > 1 }.map { "the id \($0.key) is there twice" }
+    }
+
+    private mutating func check(text: Substring) {
+        if text.contains(">") { faults.append("a > stands alone: \(text.suffix(40))") }
+        for match in text.matches(of: /&(?!(?:amp|lt|gt|quot|#39);)/) {
+            faults.append("an & stands alone: \(text[match.range.lowerBound...].prefix(20))")
+        }
+    }
+
+    private mutating func take(tag: Substring) {
+        if tag.hasPrefix("!") { return }
+        if tag.hasPrefix("/") {
+            let name = String(tag.dropFirst())
+            if open.last == name {
+                open.removeLast()
+            } else {
+                faults.append("</\(name)> closes \(open.last ?? "nothing")")
+            }
+            return
+        }
+        guard let match = tag.wholeMatch(of: /([a-z][a-z0-9]*)((?:\s+[a-zA-Z-]+(?:="[^"<]*")?)*)\s*(\/?)/) else {
+            faults.append("this is no tag: <\(tag.prefix(60))>")
+            return
+        }
+        let name = String(match.1)
+        let pairs = match.2.matches(of: /([a-zA-Z-]+)(?:="([^"]*)")?/).map { (String($0.1), String($0.2 ?? "")) }
+        elements.append(Element(name: name, attributes: Dictionary(pairs) { first, _ in first }))
+        if !Self.void.contains(name), match.3.isEmpty { open.append(name) }
+    }
+
+    /// Where links and files that are loaded lead to.
+    var addresses: [String] { elements.flatMap { [$0.attributes["href"], $0.attributes["src"]] }.compactMap(\.self) }
+
+    var ids: Set<String> { Set(elements.compactMap { $0.attributes["id"] }) }
+}

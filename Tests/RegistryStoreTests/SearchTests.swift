@@ -1,0 +1,123 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import TestSupport
+import Testing
+
+@testable import RegistryStore
+
+/// What people look for is found by what they know of it, and by an index.
+@Suite(.timeLimit(.minutes(5))) struct SearchTests {
+    @Test func findsByEachWay() async throws {
+        let activity = try await TestActivity.make("a-1")
+        let alias = Alias.sample("liveactivityId", "order-42")
+        try await activity.register(1, at: .minutesAgo(5), installation: .sample(7), aliases: [alias])
+        try await activity.another("a-2").register(2, at: .minutesAgo(4), installation: .sample(8))
+        try await activity.another("a-2").end(at: .minutesAgo(1))
+        let digest = try await activity.database.bytes("SELECT token_digest FROM activities WHERE activity_id = 'a-1'")
+        let hash = InstallationHash.sample(7).bytes
+        func find(_ search: ActivitySearch) async throws -> [String] {
+            try await activity.database.registry.findActivities([search], limit: 10, in: activity.scope)
+                .map(\.activityID.rawValue)
+        }
+        for search in [
+            ActivitySearch.id("a-1"), .alias(kind: nil, value: "order-42"),
+            .alias(kind: "liveactivityId", value: "order-42"), .fingerprint(Array(digest.prefix(4))),
+            .fingerprint(digest), .installation(Array(hash.prefix(1))), .installation(hash), .running,
+        ] {
+            #expect(try await find(search) == ["a-1"], "\(search)")
+        }
+        #expect(try await find(.over) == ["a-2"])
+        for search in [
+            ActivitySearch.id("a-3"), .alias(kind: "userId", value: "order-42"), .alias(kind: nil, value: "order"),
+            .fingerprint([0, 0, 0, 0]), .installation([0xFE]),
+        ] {
+            #expect(try await find(search) == [], "\(search)")
+        }
+        let other = Scope(app: activity.scope.app, environment: .production)
+        let elsewhere = try await activity.database.registry.findActivities(
+            [.id("a-1"), .running],
+            limit: 10,
+            in: other
+        )
+        #expect(elsewhere == [])
+        // One that two ways find is there once.
+        let both = try await activity.database.registry.findActivities(
+            [.id("a-1"), .running],
+            limit: 9,
+            in: activity.scope
+        )
+        #expect(both.count == 1)
+    }
+
+    @Test func lifeTellsWhatIsHeld() async throws {
+        let activity = try await TestActivity.make("a-1")
+        try await activity.register(1, at: .minutesAgo(5), aliases: [.sample("userId", "u-7")])
+        try await activity.register(2, at: .minutesAgo(4))
+        let found = try await activity.database.registry.life(of: activity.id, events: 1, in: activity.scope)
+        let life = try #require(found)
+        #expect(life.explanation.facts.verdict == .handedOut && life.retired.map(\.reason) == ["rotated"])
+        #expect(life.events.map(\.type) == ["rotated"] && life.hasMoreEvents)
+        #expect(String(decoding: life.aliases ?? [], as: UTF8.self).contains("u-7"))
+        #expect(try await activity.database.registry.life(of: .sample("b"), events: 1, in: activity.scope) == nil)
+    }
+
+    @Test func listsGoOnWhereTheyEnded() async throws {
+        let activity = try await TestActivity.make()
+        let (registry, scope) = (activity.database.registry, activity.scope)
+        for number in 1...5 {
+            let profile = InstallationProfile(aliases: nil, observedAt: nil)
+            _ = try await registry.put(profile, for: .sample(number), in: scope, by: "test")
+            let channel = try BroadcastChannel(id: number < 3 ? "AAAA" : "BBBB", storagePolicy: .none)
+            _ = try await registry.put(channel, for: .sample("k", "v-\(number)"), in: scope, by: "test")
+        }
+        var (before, seen): (Date?, [InstallationHash]) = (nil, [])
+        while true {
+            let page = try await registry.installations(before: before, limit: 2, in: scope)
+            seen += page.map(\.installation)
+            guard let last = page.last else { break }
+            before = last.touchedAt
+        }
+        #expect(seen == (1...5).reversed().map { .sample($0) })
+        let first = try await registry.channels(limit: 3, in: scope)
+        let rest = try await registry.channels(after: first.last?.alias, limit: 3, in: scope)
+        #expect((first + rest).map(\.alias.value) == (1...5).map { "v-\($0)" })
+        #expect(try await registry.channelCounts(in: scope) == ChannelCounts(aliases: 5, channels: 2))
+        #expect(try await registry.isUsed(scope))
+        #expect(try await !registry.isUsed(Scope(app: scope.app, environment: .production)))
+        let health = try await registry.health()
+        #expect(health.tables.contains { $0.name == "activities" } && health.condition.connectionLimit > 0)
+        #expect(health.migrations.last?.version == SchemaMigrator.currentVersion)
+    }
+
+    @Test func plansUseIndexes() async throws {
+        let database = try await TestDatabase.make(requestTimeout: .seconds(300))
+        let scope = try await database.scope()
+        try await PlanTests.fill(database, scope)
+        let search = SearchStatements(scope: scope, limit: 100)
+        let lists = OverviewStatements(scope: scope)
+        let life = ActivityLifeStatements(id: .sample("activity-77"), scope: scope)
+        let ways: [ActivitySearch] = [
+            .id("activity-77"), .alias(kind: nil, value: "77"), .alias(kind: "orderId", value: "77"),
+            .fingerprint([1, 2, 3, 4]), .installation([1, 2, 3]), .running, .over,
+        ]
+        let lookups = [
+            search.installations([1, 2, 3, 4]), search.installations(under: .sample("orderId", "77")), life.facts,
+            life.retired, lists.isUsed, lists.installations(before: .now, limit: 50),
+            lists.channels(after: ("a", "b"), limit: 50), SweepStatements(scope: scope).overdue(limit: 1000),
+        ]
+        let statements: [SQL] = ways.map(search.activities) + lookups
+        for statement in statements {
+            let plan = try await PlanTests.plan(of: statement, in: database)
+            let small = ["apps", "token_kinds", "channels"]
+            let scans = plan.matches(of: /Seq Scan on (\w+)/).map { String($0.1) }.filter { !small.contains($0) }
+            #expect(scans == [], "\(statement.text)\n\(plan)")
+        }
+    }
+}
+
+extension TestDatabase {
+    fileprivate func bytes(_ sql: SQL) async throws -> [UInt8] {
+        try await pool.withSession { try $0.execute(sql)[0].column(0, as: [UInt8].self) }
+    }
+}
