@@ -17,7 +17,11 @@ struct ConsoleFilling {
     func fill() async throws {
         try await fillInBulk()
         try await live()
-        try await database.pool.withSession { session in try session.simple("ANALYZE") }
+        try await database.pool.withSession(.never, timeout: .seconds(900)) { session in
+            try session.simple("SET statement_timeout = 0")
+            try session.simple("ANALYZE activities, token_values, activity_aliases, installations, start_tokens")
+            try session.simple("ANALYZE events")
+        }
     }
 
     /// Rows as registrations would have left them; a few hundred thousand a second.

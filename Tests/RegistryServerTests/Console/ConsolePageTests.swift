@@ -91,7 +91,7 @@ import Testing
             let reply = try await browser.post("…/activities/a-1/release", ["form": page.formToken])
             #expect(reply.status == 303)
             let after = try await browser.get("…/activities/a-1")
-            #expect(after.words.contains("It is handed out.") && after.words.contains("Released"))
+            #expect(after.words.contains("Senders get it.") && after.words.contains("Released"))
             #expect(!after.text.contains("/release\""))
         }
     }
