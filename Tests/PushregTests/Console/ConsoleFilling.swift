@@ -81,6 +81,13 @@ struct ConsoleFilling {
             CROSS JOIN LATERAL (SELECT now() - (n % 96) * interval '1 hour' AS at) AS m
             """,
             """
+            INSERT INTO installation_token_claims (app_number, environment, installation_hash, kind, attributes_type,
+                token_digest, first_observed_at, last_observed_at)
+            SELECT s.app_number, s.environment, s.installation_hash, 'start', s.attributes_type, s.token_digest,
+                s.observed_at, s.observed_at
+            FROM start_tokens s
+            """,
+            """
             INSERT INTO events (app_number, drop_on, recorded_at, environment, type, who, activity_id,
                 installation_hash, aliases, token_fingerprint)
             SELECT a.app_number, current_date + 90,
