@@ -47,6 +47,14 @@ extension Registry {
         return try await read { try $0.execute(statement).rows.map { try ListedInstallation($0) } }
     }
 
+    /// Installations that seem to be cloned (A, B, A), among those that were heard of lately.
+    public func clonedInstallations(limit: Int, in scope: Scope) async throws -> [InstallationHash] {
+        let statement = OverviewStatements(scope: scope).cloned(limit: limit)
+        return try await read { session in
+            try session.execute(statement).rows.map { InstallationHash(bytes: try $0.column(0, as: [UInt8].self)) }
+        }
+    }
+
     /// Channels in the order of their aliases.
     ///
     /// - Parameter alias: the last one of the page before; nil for the first page.

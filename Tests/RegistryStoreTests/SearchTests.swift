@@ -90,6 +90,28 @@ import Testing
         #expect(health.migrations.last?.version == SchemaMigrator.currentVersion)
     }
 
+    @Test func clonesAreThoseWhoseTokensReturn() async throws {
+        let phone = try await TestInstallation.make(1)
+        let other = phone.another(2)
+        for (token, minutes) in [(1, 9.0), (2, 8)] {
+            for (number, installation) in [phone, other].enumerated() {
+                try await installation.register(
+                    10 * number + token,
+                    in: TestInstallation.device,
+                    at: .minutesAgo(minutes)
+                )
+            }
+        }
+        let registry = phone.database.registry
+        #expect(try await registry.clonedInstallations(limit: 10, in: phone.scope) == [])
+        try await phone.register(1, in: TestInstallation.device, at: .minutesAgo(7))
+        #expect(try await registry.clonedInstallations(limit: 10, in: phone.scope) == [phone.hash])
+        let elsewhere = Scope(app: phone.scope.app, environment: .production)
+        #expect(try await registry.clonedInstallations(limit: 10, in: elsewhere) == [])
+        try await phone.logOut(at: .minutesAgo(1))
+        #expect(try await registry.clonedInstallations(limit: 10, in: phone.scope) == [])
+    }
+
     @Test func plansUseIndexes() async throws {
         let database = try await TestDatabase.make(requestTimeout: .seconds(300))
         let scope = try await database.scope()
@@ -103,10 +125,15 @@ import Testing
         ]
         let lookups = [
             search.installations([1, 2, 3, 4]), search.installations(under: .sample("orderId", "77")), life.facts,
-            life.retired, lists.isUsed, lists.installations(before: .now, limit: 50),
+            life.retired, lists.isUsed, lists.cloned(limit: 50), lists.installations(before: .now, limit: 50),
             lists.channels(after: ("a", "b"), limit: 50), SweepStatements(scope: scope).overdue(limit: 1000),
         ]
-        let statements: [SQL] = ways.map(search.activities) + lookups
+        var quarantined = StaleFilter()
+        quarantined.reason = .quarantined
+        let stale = StaleFilter.kinds.map { StaleStatements(kind: $0, filter: quarantined, scope: scope) }
+        let statements: [SQL] =
+            ways.map(search.activities) + lookups
+            + stale.flatMap { [$0.page(after: 0, through: .max, limit: 100), $0.counts(after: 0, through: .max)] }
         for statement in statements {
             let plan = try await PlanTests.plan(of: statement, in: database)
             let small = ["apps", "token_kinds", "channels"]

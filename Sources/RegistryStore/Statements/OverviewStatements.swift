@@ -39,6 +39,34 @@ struct OverviewStatements {
         """
     }
 
+    /// How many of the latest claims are looked at for clones, at two lookups each.
+    static let claimsSearched = 3000
+
+    /// Installations that seem to be cloned, among those whose start and device tokens were claimed last: clones go on
+    /// claiming. To look through all claims would take as long as there are installations.
+    func cloned(limit: Int) -> SQL {
+        """
+        WITH several AS MATERIALIZED (
+            SELECT DISTINCT lately.installation_hash
+            FROM (
+                SELECT * FROM installation_token_claims c WHERE \(sql: inScope("c"))
+                ORDER BY c.last_observed_at DESC LIMIT \(Self.claimsSearched)
+            ) AS lately
+            CROSS JOIN LATERAL (
+                SELECT FROM installation_token_claims o
+                WHERE \(sql: inScope("o")) AND o.installation_hash = lately.installation_hash
+                    AND o.kind = lately.kind AND o.attributes_type = lately.attributes_type
+                    AND o.token_digest <> lately.token_digest LIMIT 1
+            ) AS other
+        )
+        SELECT i.installation_hash FROM several CROSS JOIN LATERAL (
+            SELECT * FROM installations of_it
+            WHERE \(sql: inScope("of_it")) AND of_it.installation_hash = several.installation_hash LIMIT 1
+        ) AS i
+        WHERE \(unescaped: InstallationStatements.isFlapping("i")) LIMIT \(limit)
+        """
+    }
+
     /// Channels in the order of their aliases.
     func channels(after alias: (kind: String, value: String), limit: Int) -> SQL {
         """

@@ -50,7 +50,7 @@ struct StaleStatements {
     /// The stale ones of a stretch, in the order of their numbers.
     func page(after position: Int64, through last: Int64, limit: Int) -> SQL {
         """
-        SELECT \(sql: columns) FROM \(sql: source)
+        SELECT \(sql: columns) FROM \(sql: searched)
         WHERE \(sql: isStale) AND r.number > \(position) AND r.number <= \(last)
         ORDER BY r.number LIMIT \(limit)
         """
@@ -59,7 +59,7 @@ struct StaleStatements {
     /// How many of a stretch are stale, by their reasons.
     func counts(after position: Int64, through last: Int64) -> SQL {
         """
-        SELECT \(sql: reasonList) AS reasons, count(*) FROM \(sql: source)
+        SELECT \(sql: reasonList) AS reasons, count(*) FROM \(sql: searched)
         WHERE \(sql: isStale) AND r.number > \(position) AND r.number <= \(last)
         GROUP BY 1
         """
@@ -77,41 +77,56 @@ struct StaleStatements {
         """
     }
 
-    /// Tokens `r` that there are, with their value `t` and installation `i`. Where the value leads the way, its index of
-    /// quarantines is asked first.
+    /// Tokens `r` that there are, with their installation `i` and value `t`.
     private var source: SQL {
-        let value: SQL =
-            isIndexed
-            ? "JOIN token_values t ON \(sql: isItsValue)"
-            : "LEFT JOIN LATERAL (SELECT * FROM token_values t WHERE \(sql: isItsValue) LIMIT 1) AS t ON true"
-        return isOfActivities ? "\(sql: activities) \(sql: value)" : "\(sql: tokens) \(sql: installation) \(sql: value)"
-    }
-
-    private var activities: SQL {
         """
-        (SELECT a.app_number, a.environment, a.activity_number AS number, a.activity_id, a.installation_hash,
-            a.attributes_type, a.token_digest, a.token_observed_at AS observed_at, a.token_claimed_at AS claimed_at,
-            a.confirmed_at, a.expires_at
-        FROM activities a WHERE a.ended_at IS NULL AND a.token IS NOT NULL) AS r
+        (\(sql: rows)) AS r \(sql: installation)
+        LEFT JOIN LATERAL (SELECT * FROM token_values t WHERE \(sql: isItsValue) LIMIT 1) AS t ON true
         """
     }
 
-    private var tokens: SQL {
+    /// The same; where the index of quarantines is asked, values lead the way. Tokens are then looked up by what their
+    /// values say (`OFFSET` has the planner do so), for all tokens are many times as many as those.
+    private var searched: SQL {
+        guard isIndexed else { return source }
+        let holder: SQL =
+            isOfActivities
+            ? "s.activity_id = t.activity_id" : isStart ? "true" : "s.installation_hash = t.installation_hash"
+        return """
+            (SELECT * FROM token_values q
+                WHERE \(sql: inScope("q")) AND q.quarantined_kind = \(kind.name) AND q.quarantined_at IS NOT NULL) AS t
+            CROSS JOIN LATERAL (
+                \(sql: rows) AND s.app_number = t.app_number AND s.environment = t.environment AND \(sql: holder)
+                    AND s.token_digest = t.token_digest OFFSET 0
+            ) AS r \(sql: installation)
+            """
+    }
+
+    private var rows: SQL {
+        guard !isOfActivities else {
+            return """
+                SELECT s.app_number, s.environment, s.activity_number AS number, s.activity_id, s.installation_hash,
+                    s.attributes_type, s.token_digest, s.token_observed_at AS observed_at,
+                    s.token_claimed_at AS claimed_at, s.confirmed_at, s.expires_at
+                FROM activities s WHERE s.ended_at IS NULL AND s.token IS NOT NULL
+                """
+        }
         let type = isStart ? "s.attributes_type" : "NULL::text"
         return """
-            (SELECT s.app_number, s.environment, s.token_number AS number, NULL::text AS activity_id,
+            SELECT s.app_number, s.environment, s.token_number AS number, NULL::text AS activity_id,
                 s.installation_hash, \(unescaped: type) AS attributes_type, s.token_digest, s.observed_at, s.claimed_at,
                 s.confirmed_at, NULL::timestamptz AS expires_at, s.deleted_at
             FROM \(unescaped: table) s
-            WHERE s.token IS NOT NULL AND \(sql: isStart ? "true" : "s.kind = \(kind.name)")) AS r
+            WHERE s.token IS NOT NULL AND \(sql: isStart ? "true" : "s.kind = \(kind.name)")
             """
     }
 
     private var installation: SQL {
-        """
-        LEFT JOIN LATERAL (SELECT * FROM installations of_it WHERE of_it.app_number = r.app_number
-            AND of_it.environment = r.environment AND of_it.installation_hash = r.installation_hash LIMIT 1) AS i ON true
-        """
+        guard !isOfActivities else { return "" }
+        return """
+            LEFT JOIN LATERAL (SELECT * FROM installations of_it WHERE of_it.app_number = r.app_number
+                AND of_it.environment = r.environment AND of_it.installation_hash = r.installation_hash LIMIT 1) AS i ON true
+            """
     }
 
     private let isItsValue: SQL = """

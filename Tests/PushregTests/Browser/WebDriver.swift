@@ -124,7 +124,7 @@ final class WebDriver: Sendable {
     /// Presses an element that leads to another page, and waits until that is there.
     func press(_ selector: String) async throws {
         let element = try await find(selector)
-        try await run("window.isLeft = true")
+        try await run("window.isLeft = true; document.querySelector(`\(selector)`).scrollIntoView({block: 'center'})")
         try await post("element/\(element)/click", [:])
         let deadline = ContinuousClock.now + .seconds(60)
         while ContinuousClock.now < deadline {

@@ -71,10 +71,11 @@ import Testing
         // That a page is not there is what the page of that name is about.
         let complaints = try await browser.complaints()
         #expect(complaints.filter { !name.hasPrefix("problem") || !$0.contains("404 (Not Found)") } == [], "\(name)")
+        // Before the check, which moves the focus about.
+        try place.keep(try await browser.screenshot(), as: name)
         let faults = try await AccessibilityCheck.faults(browser)
         #expect(faults == [], "\(name)")
         #expect(try await browser.complaints() == [], "\(name)")
-        try place.keep(try await browser.screenshot(), as: name)
     }
 
     /// Through the wizard as an admin goes: the button wakes when the right words stand there.

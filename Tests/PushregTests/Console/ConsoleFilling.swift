@@ -17,7 +17,11 @@ struct ConsoleFilling {
     func fill() async throws {
         try await fillInBulk()
         try await live()
-        try await database.pool.withSession { session in try session.simple("ANALYZE") }
+        try await database.pool.withSession(.never, timeout: .seconds(900)) { session in
+            try session.simple("SET statement_timeout = 0")
+            try session.simple("ANALYZE activities, token_values, activity_aliases, installations, start_tokens")
+            try session.simple("ANALYZE events")
+        }
     }
 
     /// Rows as registrations would have left them; a few hundred thousand a second.
@@ -75,6 +79,13 @@ struct ConsoleFilling {
             FROM generate_series(1, \(count / 4)) AS n
             CROSS JOIN LATERAL (SELECT convert_to('start ' || n, 'UTF8') AS token) AS t
             CROSS JOIN LATERAL (SELECT now() - (n % 96) * interval '1 hour' AS at) AS m
+            """,
+            """
+            INSERT INTO installation_token_claims (app_number, environment, installation_hash, kind, attributes_type,
+                token_digest, first_observed_at, last_observed_at)
+            SELECT s.app_number, s.environment, s.installation_hash, 'start', s.attributes_type, s.token_digest,
+                s.observed_at, s.observed_at
+            FROM start_tokens s
             """,
             """
             INSERT INTO events (app_number, drop_on, recorded_at, environment, type, who, activity_id,

@@ -189,8 +189,8 @@ import Testing
             let (thief, admin) = (ConsoleBrowser(server), ConsoleBrowser(server))
             thief.fields[HTTPField.Name("X-Forwarded-For")!] = "9.9.9.9"
             admin.fields[HTTPField.Name("X-Forwarded-For")!] = "9.9.9.8"
-            let form = try await thief.get("/console/sign-in").formToken
             func guess() async throws -> Reply {
+                let form = try await thief.get("/console/sign-in").formToken
                 let key = APIKey(random: .admin).text.revealed
                 return try await thief.post("/console/sign-in", ["key": key, "form": form])
             }

@@ -15,7 +15,7 @@ extension ConsoleCall {
         let path = link.activity(id)
         var fields: Fields = [
             "verdict": .text(explanation.facts.verdict.label), "tone": .text(explanation.facts.verdict.tone),
-            "why": .text(explanation.facts.sentence), "state": .text(explanation.state.rawValue),
+            "why": .text(explanation.facts.explanation), "state": .text(explanation.state.rawValue),
             "facts": .rows(facts(of: life, link)), "events": .list(LifeLine(life, link, now).rows),
             "hasMoreEvents": .flag(life.hasMoreEvents), "eventCount": .text(String(Self.eventCount)),
             "metadata": .optional(life.metadata.flatMap(Self.readable)),

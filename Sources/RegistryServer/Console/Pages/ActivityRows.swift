@@ -18,6 +18,11 @@ extension TokenVerdict {
     }
 }
 
+extension TokenFacts {
+    /// The sentence beside the badge that has the verdict.
+    var explanation: String { verdict == .handedOut ? "Senders get it." : sentence }
+}
+
 extension Fields {
     /// An activity in a list, for the template `activity-rows`.
     static func row(_ activity: AliasExplanation.Activity, _ link: ConsoleLink, _ now: Date) -> Fields {
@@ -25,7 +30,7 @@ extension Fields {
             "activityId": .text(activity.activityID.rawValue),
             "activityPath": .text(link.activity(activity.activityID.rawValue)),
             "verdict": .text(activity.facts.verdict.label), "tone": .text(activity.facts.verdict.tone),
-            "why": .text(activity.facts.sentence),
+            "why": .text(activity.facts.explanation),
             "fingerprint": .optional(activity.fingerprint.map(Hexadecimal.encode)),
             "attributesType": .optional(activity.attributesType),
             "installation": .optional(activity.installation.map(Words.short)),
@@ -44,7 +49,7 @@ extension Fields {
             "installation": .text(Words.short(token.installation)),
             "installationPath": .text(link.installation(token.installation)),
             "verdict": .text(token.facts.verdict.label), "tone": .text(token.facts.verdict.tone),
-            "why": .text(token.facts.sentence),
+            "why": .text(token.facts.explanation),
             "fingerprint": .optional(token.fingerprint.map(Hexadecimal.encode)),
             "confirmed": .optional(.moment(token.confirmedAt, now)),
         ]

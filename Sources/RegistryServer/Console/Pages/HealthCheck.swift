@@ -82,12 +82,11 @@ extension HealthCheck {
         )
     }
 
-    static func cloned(_ counts: StaleCounts, _ link: ConsoleLink) -> HealthCheck {
-        let count = counts.entries.filter { $0.reason == .flapping }.map(\.count).reduce(0, +)
-        guard count > 0 else { return HealthCheck(true, "No installation seems to be cloned.") }
+    static func cloned(_ count: Int, _ link: ConsoleLink) -> HealthCheck {
+        guard count > 0 else { return HealthCheck(true, "No installation heard of lately seems to be cloned.") }
         return HealthCheck(
             false,
-            "\(Words.count(count, "token")) of installations went A, B, A: two devices share an id, as after a restored"
+            "\(Words.count(count, "installation")) had tokens go A, B, A: two devices share an id, as after a restored"
                 + " backup. The app should keep its id out of backups.",
             more: ("See them", link.page("installations"))
         )

@@ -3,19 +3,13 @@ import RegistryCore
 import RegistryStore
 
 extension ConsoleCall {
-    /// How long a page looks for cloned installations.
-    private static let patience = Duration.milliseconds(100)
-
     /// `GET …/installations`: those heard of last, and those that seem to be cloned.
     func showInstallations() async throws -> Answer {
         let scope = try requireScope()
         let link = ConsoleLink(scope)
         let before = parameter("before").flatMap { try? ParameterReader.timestamp($0) }
         let found = try await registry.installations(before: before, limit: Self.pageSize + 1, in: scope)
-        var filter = StaleFilter()
-        filter.reason = .flapping
-        let flapping = try await registry.staleTokens(filter, limit: Self.pageSize, patience: Self.patience, in: scope)
-        let cloned = Set(flapping.items.compactMap(\.installation))
+        let cloned = try await registry.clonedInstallations(limit: Self.pageSize, in: scope)
         let shown = found.prefix(Self.pageSize)
         let last = found.count > Self.pageSize ? shown.last : nil
         let next = last.map {
@@ -32,7 +26,6 @@ extension ConsoleCall {
                     }
                 ),
                 "clonedCount": .text(Words.count(cloned.count, "installation")),
-                "isSearched": .flag(flapping.next == nil),
                 "morePath": .text(link.page("stale", [("reason", "flapping")])),
                 "installations": .list(shown.map { row($0, link) }), "nextPath": .optional(next),
             ]

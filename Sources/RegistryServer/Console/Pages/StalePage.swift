@@ -89,6 +89,8 @@ extension ConsoleCall {
         [
             "kind": .text(token.kind.name), "fingerprint": .text(Hexadecimal.encode(token.fingerprint)),
             "why": .text(token.reasons.map { Self.why($0, token) }.joined(separator: " ")),
+            // Most go silent and no more; what somebody reported wants looking at.
+            "tone": .text(token.reasons == [.unconfirmed] || token.reasons == [.expired] ? "over" : "bad"),
             "reasonNames": .text(token.reasons.map(\.rawValue).joined(separator: ", ")),
             "activityId": .optional(token.activityID), "activityPath": .optional(token.activityID.map(link.activity)),
             "installation": .optional(token.installation.map(Words.short)),

@@ -83,7 +83,7 @@ extension ConsoleCall {
     private func row(_ table: PostgresHealth.Table) -> Fields {
         [
             "table": .text(table.name), "tableRows": .text(Words.count(table.rows)),
-            "dead": .text(Words.share(table.deadRows, of: table.rows + table.deadRows)),
+            "dead": .text(Words.count(table.deadRows)),
             "size": .text(Words.bytes(table.size)), "vacuumed": .optional(.moment(table.vacuumedAt, now)),
             "analyzed": .optional(.moment(table.analyzedAt, now)),
         ]
@@ -97,7 +97,7 @@ extension ConsoleCall {
     private func row(_ setting: SettingInForce) -> Fields {
         let isHidden = setting.isAboutDatabase && !isRoot
         return [
-            "settingName": .text(setting.name), "settingOrigin": .text(setting.origin),
+            "settingName": .text(setting.name), "settingOrigin": .optional(setting.value == nil ? nil : setting.origin),
             "settingValue": .text(isHidden ? "for root's eyes" : setting.value ?? "not set"),
         ]
     }

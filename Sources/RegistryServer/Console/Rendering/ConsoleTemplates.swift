@@ -6,6 +6,7 @@ enum ConsoleTemplates {
         "sign-in": PackageResources.sign_in_mustache, "problem": PackageResources.problem_mustache,
         "apps": PackageResources.apps_mustache, "overview": PackageResources.overview_mustache,
         "chart": PackageResources.chart_mustache, "search": PackageResources.search_mustache,
+        "search-guide": PackageResources.search_guide_mustache,
         "activity": PackageResources.activity_mustache, "alias": PackageResources.alias_mustache,
         "activity-rows": PackageResources.activity_rows_mustache,
         "token-rows": PackageResources.token_rows_mustache, "event-rows": PackageResources.event_rows_mustache,
