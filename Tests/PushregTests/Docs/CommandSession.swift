@@ -15,6 +15,9 @@ struct CommandSession {
     /// Makes the machine, with the programs that a new user has and the tests must not let loose.
     static func make() async throws -> CommandSession {
         let directory = "/tmp/pushreg-commands-\(getpid())-\(UInt32.random(in: 0 ..< .max))"
+        // Open to all, for Postgres may run as another user.
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: directory)
         let logger = Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }
         let postgres = try await EmbeddedPostgres.open(directory + "/postgres", settings: [:], logger: logger)
         let session = CommandSession(directory: directory, postgres: postgres, ports: (try freePort(), try freePort()))
@@ -122,7 +125,7 @@ extension CommandSession {
     /// - Parameter preparation: what the shell does first.
     func run(_ commands: [String], after preparation: String = "") async throws -> [Outcome] {
         let steps = commands.enumerated().map { index, text in step(index, here(text)) }
-        let script = (["cd '\(path("project"))'", Self.functions, preparation] + steps + ["stopService"])
+        let script = (["cd '\(path("project"))'", Self.functions, preparation] + steps)
             .joined(separator: "\n")
         try script.write(toFile: path("run/script"), atomically: true, encoding: .utf8)
         _ = try await Program.run(
@@ -141,11 +144,11 @@ extension CommandSession {
 
     private func step(_ index: Int, _ text: String) -> String {
         let isService = text.hasPrefix("deploy/run") || text.hasPrefix("pushreg serve")
-        let command = isService ? "startService \"$run/\(index).err\" \(text.split(separator: "#")[0])" : text
+        let command = isService ? "startService \"$session_files/\(index).err\" \(text.split(separator: "#")[0])" : text
         return """
-            exec >"$run/\(index).out" 2>"$run/\(index).err"
+            exec >"$session_files/\(index).out" 2>"$session_files/\(index).err"
             \(command)
-            echo $? >"$run/\(index).status"
+            echo $? >"$session_files/\(index).status"
             """
     }
 
@@ -153,13 +156,14 @@ extension CommandSession {
     /// that it accepts requests. That of `deploy/run` prints keys, which he pastes.
     private static let functions = #"""
         set -o pipefail
-        run=$1 keys=$2 service=''
+        session_files=$1 session_keys=$2 session_service=''
+        trap stopService EXIT
         stopService() {
-            [[ -n $service ]] || return 0
-            kill -TERM "$service"
-            wait "$service"
+            [[ -n $session_service ]] || return 0
+            kill -TERM "$session_service"
+            wait "$session_service"
             local status=$?
-            service=''
+            session_service=''
             return $status
         }
         startService() {
@@ -167,9 +171,9 @@ extension CommandSession {
             shift
             stopService || return
             "$@" &
-            service=$!
-            tail -n +1 -f --pid=$service "$log" 2>/dev/null | grep -m1 -q '"addresses"' || return
-            [[ $1 != deploy/run ]] || source "$keys"
+            session_service=$!
+            grep -m1 -q '"addresses"' < <(tail -n +1 -f --pid=$session_service "$log" 2>/dev/null) || return
+            [[ $1 != deploy/run ]] || source "$session_keys"
         }
         """#
 }
