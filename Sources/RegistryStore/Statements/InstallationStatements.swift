@@ -126,15 +126,19 @@ struct InstallationStatements {
 
     /// The installation called `row` has had two values of a token whose times interleave (A, B, A): two devices share
     /// its id. What ended before its last log-out does not count.
+    ///
+    /// The other claim is looked up by its key whatever is known of the table (`OFFSET` has the planner do so): by its
+    /// times, it would be looked for among all claims.
     static func isFlapping(_ row: String) -> String {
         """
-        EXISTS (SELECT FROM installation_token_claims a JOIN installation_token_claims b \
-        ON b.app_number = a.app_number AND b.environment = a.environment \
-        AND b.installation_hash = a.installation_hash AND b.kind = a.kind \
-        AND b.attributes_type = a.attributes_type AND b.token_digest > a.token_digest \
-        AND b.first_observed_at < a.last_observed_at AND a.first_observed_at < b.last_observed_at \
+        EXISTS (SELECT FROM installation_token_claims a CROSS JOIN LATERAL ( \
+        SELECT * FROM installation_token_claims c \
+        WHERE c.app_number = a.app_number AND c.environment = a.environment \
+        AND c.installation_hash = a.installation_hash AND c.kind = a.kind \
+        AND c.attributes_type = a.attributes_type AND c.token_digest > a.token_digest OFFSET 0) AS b \
         WHERE a.app_number = \(row).app_number AND a.environment = \(row).environment \
         AND a.installation_hash = \(row).installation_hash \
+        AND b.first_observed_at < a.last_observed_at AND a.first_observed_at < b.last_observed_at \
         AND least(a.last_observed_at, b.last_observed_at) > coalesce(\(row).removed_at, '-infinity'))
         """
     }
