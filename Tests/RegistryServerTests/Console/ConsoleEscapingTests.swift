@@ -59,7 +59,7 @@ import Testing
     private static func checkMarkup(_ reply: Reply, _ path: String) {
         let allowed: Set<String> = [
             "a", "body", "button", "caption", "code", "dd", "details", "div", "dl", "dt", "figcaption", "figure",
-            "form",
+            "footer", "form",
             "h1", "h2", "h3", "head", "header", "html", "input", "label", "li", "link", "main", "meta", "nav", "ol",
             "option", "p", "path", "pre", "rect", "script", "section", "select", "span", "strong", "summary", "svg",
             "table", "tbody", "td", "th", "thead", "time", "title", "tr", "ul",

@@ -120,7 +120,7 @@ import Testing
             let browser = ConsoleBrowser(server)
             let page = try await browser.get("/console/sign-in").text
             let paths = page.matches(of: /(?:href|src)="(\/console\/assets\/[^"]+)"/).map { String($0.1) }
-            #expect(paths.count == 3)
+            #expect(paths.count == 4)
             for path in paths {
                 let reply = try await browser.get(path)
                 #expect(reply.status == 200 && reply.fields[.cacheControl]?.contains("immutable") == true, "\(path)")
