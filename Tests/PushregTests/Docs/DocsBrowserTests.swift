@@ -48,7 +48,8 @@ import Testing
             // That a page is not there is what that page is about.
             let complaints = try await browser.complaints().filter { !$0.contains("404 (Not Found)") }
             #expect(complaints == [], "\(name)-\(size)")
-            #expect(try await AccessibilityCheck.faults(browser) == [], "\(name)-\(size)")
+            let faults = try await AccessibilityCheck.faults(browser)
+            #expect(faults == [], "\(name)-\(size)")
             // Nothing but the page's own files was asked for.
             let loaded = try await browser.run(
                 "return performance.getEntriesByType('resource').map((one) => new URL(one.name).host)"
