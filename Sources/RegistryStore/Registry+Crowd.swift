@@ -15,7 +15,7 @@ extension Registry {
         of alias: Alias,
         after number: Int64,
         in scope: Scope,
-        rangeSize: Int = 2000,
+        rangeSize: Int = 1000,
         prepare: @escaping @Sendable ([ResolvedActivity]) -> Range,
         receive: (Range) async throws -> Void
     ) async throws {
@@ -57,7 +57,7 @@ private struct Crowd: Sendable {
     let scope: Scope
     let rangeSize: Int
 
-    /// One is received while two connections look for the next.
+    /// One is received while two connections look for the next. For a reader who stops, they are what he costs.
     static let rangesAtOnce = 3
     /// Up to how many numbers a row all of a range's activities are read in their order, whosesoever they are; where they lie
     /// further apart, each is looked up. Reading one more costs about a quarter of looking one up.

@@ -17,7 +17,9 @@ struct ActivityStream: AnswerStream {
     let firstPage: [ResolvedActivity]
 
     /// How many activities are read before the head is sent. When they are fewer, they are all.
-    static let firstPageSize = 2000
+    static let firstPageSize = 500
+    /// How many rows of the alias are looked at together; a reader who stops costs three times their lines.
+    private static let rangeSize = 500
     /// How many bytes are sent at a time. A reader must take this much before its deadline.
     private static let chunkSize = 32 * 1024
 
@@ -25,17 +27,23 @@ struct ActivityStream: AnswerStream {
         var json = JSONWriter(reservingCapacity: Self.chunkSize)
         writeHead(to: &json)
         for activity in firstPage { json.line(activity) }
-        try await Self.send(json.bytes, to: &writer)
+        try await Self.send(ByteBuffer(bytes: json.bytes), to: &writer)
+        json = JSONWriter()
         var count = firstPage.count
         if let last = firstPage.last, count == Self.firstPageSize {
-            try await registry.forEachRange(of: alias, after: last.number, in: scope, prepare: Lines.init) { lines in
+            try await registry.forEachRange(
+                of: alias,
+                after: last.number,
+                in: scope,
+                rangeSize: Self.rangeSize,
+                prepare: Lines.init
+            ) { lines in
                 count += lines.count
                 try await Self.send(lines.bytes, to: &writer)
             }
         }
-        json.removeAll()
         json.writeEnd(count: count)
-        try await Self.send(json.bytes, to: &writer)
+        try await Self.send(ByteBuffer(bytes: json.bytes), to: &writer)
         try await writer.finish(nil)
     }
 
@@ -47,8 +55,8 @@ struct ActivityStream: AnswerStream {
         json.newline()
     }
 
-    private static func send(_ bytes: [UInt8], to writer: inout any ResponseBodyWriter) async throws {
-        var rest = ByteBuffer(bytes: bytes)
+    private static func send(_ bytes: ByteBuffer, to writer: inout any ResponseBodyWriter) async throws {
+        var rest = bytes
         while let chunk = rest.readSlice(length: min(chunkSize, rest.readableBytes)), chunk.readableBytes > 0 {
             try await writer.write(chunk)
         }
@@ -57,13 +65,13 @@ struct ActivityStream: AnswerStream {
     /// Activities as they are sent, a line each.
     private struct Lines: Sendable {
         let count: Int
-        let bytes: [UInt8]
+        let bytes: ByteBuffer
 
         init(_ activities: [ResolvedActivity]) {
             // A line without aliases has some 300 bytes.
             var json = JSONWriter(reservingCapacity: activities.count * 384)
             for activity in activities { json.line(activity) }
-            (count, bytes) = (activities.count, json.bytes)
+            (count, bytes) = (activities.count, ByteBuffer(bytes: json.bytes))
         }
     }
 }
