@@ -9,7 +9,7 @@ let strict: [SwiftSetting] = [
 ]
 
 let serverTestDependencies: [Target.Dependency] = [
-    "RegistryCore", "RegistryServer", "RegistryStore", "PostgresDriver", "EmbeddedPostgres", "TestSupport",
+    "RegistryCore", "RegistryServer", "RegistryStore", "PostgresDriver", "EmbeddedPostgres", "TestSupport", "WebAssets",
     .product(name: "AsyncHTTPClient", package: "async-http-client"),
     .product(name: "Crypto", package: "swift-crypto"),
     .product(name: "CryptoExtras", package: "swift-crypto"),
@@ -73,9 +73,18 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "WebAssets",
+            resources: [
+                .embedInCode("openapi.json"), .embedInCode("Shared"), .embedInCode("Console"), .embedInCode("Docs"),
+                .embedInCode("Guides"), .embedInCode("Documentation.docc/Resources/register.svg"),
+                .embedInCode("Documentation.docc/Resources/resolve.svg"),
+            ],
+            swiftSettings: strict
+        ),
+        .target(
             name: "RegistryServer",
             dependencies: [
-                "RegistryCore", "RegistryStore",
+                "RegistryCore", "RegistryStore", "WebAssets",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -93,12 +102,6 @@ let package = Package(
                 .product(name: "NIOHTTPTypesHTTP2", package: "swift-nio-extras"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ],
-            resources: [
-                .embedInCode("openapi.json"), .embedInCode("Pages/Assets"), .embedInCode("Console/Assets"),
-                .embedInCode("Docs/Assets"), .embedInCode("Docs/Guides"),
-                .embedInCode("Documentation.docc/Resources/register.svg"),
-                .embedInCode("Documentation.docc/Resources/resolve.svg"),
             ],
             swiftSettings: strict
         ),

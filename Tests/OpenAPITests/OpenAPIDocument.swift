@@ -1,4 +1,5 @@
 import RegistryCore
+import WebAssets
 
 @testable import RegistryServer
 
@@ -10,7 +11,7 @@ struct OpenAPIDocument: Sendable {
     /// The document of this build; it is read once.
     static let embedded: OpenAPIDocument = {
         do {
-            return OpenAPIDocument(try JSONParser.parse(PackageResources.openapi_json))
+            return OpenAPIDocument(try JSONParser.parse(WebAssets.openAPI))
         } catch {
             fatalError("openapi.json is no JSON: \(error)")
         }

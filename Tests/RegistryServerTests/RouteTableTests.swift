@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import RegistryCore
 import Testing
+import WebAssets
 
 @testable import RegistryServer
 
@@ -64,7 +65,7 @@ import Testing
 
     /// The description that is served and the routes that are answered must not drift apart.
     @Test func isWhatOpenAPIDescribes() throws {
-        let paths = try #require(JSONParser.parse(PackageResources.openapi_json)["paths"])
+        let paths = try #require(JSONParser.parse(WebAssets.openAPI)["paths"])
         var described: [String: Set<String>] = [:]
         for (path, item) in try JSONObject.read(paths) {
             for (method, operation) in try JSONObject.read(item) where method != "parameters" {

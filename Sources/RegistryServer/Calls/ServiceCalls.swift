@@ -1,6 +1,7 @@
 import HTTPTypes
 import RegistryCore
 import RegistryStore
+import WebAssets
 
 extension Answer {
     /// `GET /livez`: the service runs. It asks nobody else, for to restart it would not mend Postgres.
@@ -10,7 +11,7 @@ extension Answer {
     static var openAPI: Answer {
         Answer(
             fields: [.contentType: MediaType.json, .cacheControl: "public, max-age=300"],
-            body: .bytes(PackageResources.openapi_json)
+            body: .bytes(WebAssets.openAPI)
         )
     }
 }

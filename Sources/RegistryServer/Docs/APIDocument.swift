@@ -1,4 +1,5 @@
 import RegistryCore
+import WebAssets
 
 /// `openapi.json`, as the reference reads it.
 struct APIDocument: Sendable {
@@ -6,7 +7,7 @@ struct APIDocument: Sendable {
 
     /// The document that is part of the program.
     static let embedded: APIDocument = {
-        guard let json = try? JSONParser.parse(PackageResources.openapi_json) else {
+        guard let json = try? JSONParser.parse(WebAssets.openAPI) else {
             preconditionFailure("openapi.json is not JSON")
         }
         return APIDocument(json: json)

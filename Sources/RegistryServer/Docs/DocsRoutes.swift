@@ -1,5 +1,6 @@
 import HTTPTypes
 import RegistryCore
+import WebAssets
 
 extension Route {
     /// The documentation: for browsers, and no part of the API that `openapi.json` describes.
@@ -38,7 +39,7 @@ extension Answer {
 
     /// A drawing of a guide.
     static func docsImage(_ name: String) throws(Problem) -> Answer {
-        guard let bytes = DocsSite.images[name] else {
+        guard let bytes = WebAssets.images[name] else {
             throw Problem(.noSuchRoute, "The documentation has no such image.")
         }
         return Answer(

@@ -1,3 +1,5 @@
+import WebAssets
+
 /// The documentation, whole: made when the first of its pages is asked for, and kept.
 enum DocsSite {
     /// Pages of HTML by path.
@@ -16,27 +18,9 @@ enum DocsSite {
     /// What is shown where there is no page.
     static let missing = render("docs-missing", at: "", title: "No such page", [:])
 
-    static let assets = PageAssets(
-        below: "/docs/assets",
-        [
-            "base.css": PackageResources.base_css, "docs.css": PackageResources.docs_css,
-            "docs.js": PackageResources.docs_js, "icon.svg": PackageResources.icon_svg,
-        ]
-    )
+    static let assets = PageAssets(below: "/docs/assets", WebAssets.docsFiles)
 
-    /// The drawings of guides.
-    static let images = [
-        "register.svg": PackageResources.register_svg, "resolve.svg": PackageResources.resolve_svg,
-    ]
-
-    private static let templates = PageTemplates([
-        "docs-layout": PackageResources.docs_layout_mustache, "docs-index": PackageResources.docs_index_mustache,
-        "docs-guide": PackageResources.docs_guide_mustache, "docs-missing": PackageResources.docs_missing_mustache,
-        "docs-reference": PackageResources.docs_reference_mustache,
-        "docs-operations": PackageResources.docs_operations_mustache,
-        "docs-members": PackageResources.docs_members_mustache, "docs-schemas": PackageResources.docs_schemas_mustache,
-        "docs-contents": PackageResources.docs_contents_mustache,
-    ])
+    private static let templates = PageTemplates(WebAssets.docsTemplates)
 
     private static func render(_ template: String, at path: String, title: String, _ fields: Fields) -> [UInt8] {
         var all: Fields = ["pageTitle": .text(title), "assets": .text(assets.address), "parts": .rows(parts(at: path))]

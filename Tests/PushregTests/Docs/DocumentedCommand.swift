@@ -50,7 +50,7 @@ extension DocumentedCommand {
     static let project = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../../..").standardizedFileURL
 
-    private static let catalog = "Sources/RegistryServer/Documentation.docc/"
+    private static let catalog = "Sources/WebAssets/Documentation.docc/"
 
     /// Every page that people read, the README first.
     static var documents: [String] {

@@ -28,7 +28,7 @@ import Testing
         try FileManager.default.removeItem(atPath: directory)
     }
 
-    private static let guide = "Sources/RegistryServer/Documentation.docc/ForAppDevelopers.md"
+    private static let guide = "Sources/WebAssets/Documentation.docc/ForAppDevelopers.md"
 
     private static func compile(_ arguments: [String]) async throws -> Program.Outcome {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? ""

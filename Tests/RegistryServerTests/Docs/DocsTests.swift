@@ -108,9 +108,9 @@ import Testing
 
     @Test func everyGuideIsTheOneItSays() throws {
         let catalog = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("../../../Sources/RegistryServer/Documentation.docc").standardizedFileURL
+            .appendingPathComponent("../../../Sources/WebAssets/Documentation.docc").standardizedFileURL
         let files = try FileManager.default.contentsOfDirectory(atPath: catalog.path).filter { $0.hasSuffix(".md") }
-        let titles = try files.filter { $0 != "RegistryServer.md" }.map { file in
+        let titles = try files.filter { $0 != "WebAssets.md" }.map { file in
             let text = try String(contentsOf: catalog.appendingPathComponent(file), encoding: .utf8)
             return String(text.prefix { $0 != "\n" }.dropFirst(2))
         }

@@ -12,10 +12,10 @@ import Testing
     }
 
     private static let alerts = "deploy/prometheus/alerts.yml"
-    private static let runbook = "Sources/RegistryServer/Documentation.docc/Monitoring.md"
+    private static let runbook = "Sources/WebAssets/Documentation.docc/Monitoring.md"
     private static let files = [
         alerts, "deploy/prometheus/alerts.test.yml", "deploy/grafana/dashboard.json", runbook,
-        "Sources/RegistryServer/Documentation.docc/StatesOfAnActivity.md",
+        "Sources/WebAssets/Documentation.docc/StatesOfAnActivity.md",
     ]
 
     /// The names of metrics that a text speaks of, without what histograms add to theirs.
