@@ -6,5 +6,6 @@ public enum Migrations {
         ("0002_keys.sql", PackageResources._002_keys_sql),
         ("0003_owners.sql", PackageResources._003_owners_sql),
         ("0004_audit.sql", PackageResources._004_audit_sql),
+        ("0005_token_counts.sql", PackageResources._005_token_counts_sql),
     ]
 }

@@ -7,7 +7,8 @@ extension Registry {
     /// - Throws: `unavailable`.
     public func census() async throws -> Census {
         try await read { session in
-            let percents = try CensusStatements.tables.map { try Self.percent(of: $0, session) }
+            let sampleSize = CensusStatements.sampleSize
+            let percents = try StatisticsStatements.percents(of: CensusStatements.tables, sampling: sampleSize, session)
             let results = try session.pipeline([
                 CensusStatements.activities(percent: percents[0]),
                 CensusStatements.tokens(in: CensusStatements.tables[1], percent: percents[1]),
@@ -24,14 +25,6 @@ extension Registry {
             census.eventsWritten = events
             return census
         }
-    }
-
-    /// How much of a table is counted. Twice the sample is counted whole: a sample has a price, too.
-    private static func percent(of table: String, _ session: borrowing PostgresSession) throws -> Double {
-        let sizes = try session.execute(StatisticsStatements.sizes(of: [table]))
-        let (_, rows) = try sizes[0].decode(String.self, Double.self)
-        let sample = Double(CensusStatements.sampleSize)
-        return rows <= 2 * sample ? 100 : 100 * sample / rows
     }
 }
 

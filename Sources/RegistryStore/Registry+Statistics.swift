@@ -12,6 +12,7 @@ extension Registry {
             try counting.countActivities(session)
             for table in ["start_tokens", "device_tokens"] { try counting.countTokens(in: table, session) }
             try counting.countEvents(session)
+            try counting.readTokenCounts(session)
             return counting.statistics
         }
     }
@@ -27,20 +28,14 @@ private struct Counting {
 
     init(window: Duration, scope: Scope, _ session: borrowing PostgresSession) throws {
         statements = StatisticsStatements(scope: scope)
-        let results = try session.pipeline(["SELECT now()", StatisticsStatements.sizes(of: Self.tables)])
         statistics = RegistryStatistics(
-            computedAt: try results[0][0].column(0, as: Date.self),
+            computedAt: try session.execute("SELECT now()")[0].column(0, as: Date.self),
             window: window,
             step: RegistryStatistics.step(for: window)
         )
-        let sizes = try results[1].rows.map { try $0.decode(String.self, Double.self) }
-        percents = Dictionary(
-            uniqueKeysWithValues: sizes.map { name, rows in
-                // Twice the sample is counted whole: a sample has a price, too.
-                let isSmall = rows <= Double(2 * StatisticsStatements.sampleSize)
-                return (name, isSmall ? 100 : 100 * Double(StatisticsStatements.sampleSize) / rows)
-            }
-        )
+        let sampleSize = StatisticsStatements.sampleSize
+        let shares = try StatisticsStatements.percents(of: Self.tables, sampling: sampleSize, session)
+        percents = Dictionary(uniqueKeysWithValues: zip(Self.tables, shares))
         statistics.activityAges = RegistryStatistics.emptyAges
         statistics.tokens = StaleFilter.kinds.map {
             RegistryStatistics.Tokens(kind: $0, ages: RegistryStatistics.emptyAges)
@@ -109,6 +104,19 @@ private struct Counting {
         }
         statistics.steps = steps.sorted { $0.key < $1.key }.map {
             RegistryStatistics.Step(start: $0.key, counts: $0.value)
+        }
+    }
+
+    mutating func readTokenCounts(_ session: borrowing PostgresSession) throws {
+        // A column of a chart may begin before its window, and shows what was counted shortly before it.
+        let start = statistics.computedAt.addingTimeInterval(
+            -Double((statistics.window + statistics.step + RegistryStatistics.tokenCountValidity).components.seconds)
+        )
+        for row in try session.execute(statements.tokenCounts(since: start)).rows {
+            let (time, kind, count) = try row.decode(Date.self, String?.self, Int?.self)
+            if statistics.tokenCounts.last?.start != time { statistics.tokenCounts.append(.init(start: time)) }
+            guard let kind, let count else { continue }
+            statistics.tokenCounts[statistics.tokenCounts.count - 1].counts[kind] = count
         }
     }
 }

@@ -72,7 +72,7 @@ struct TestActivity {
         try await column("SELECT touched_at::text FROM activities WHERE activity_id = \(id.rawValue)")[0]
     }
 
-    private func column(_ sql: SQL) async throws -> [String] {
+    func column(_ sql: SQL) async throws -> [String] {
         try await database.pool.withSession { try $0.execute(sql).rows.map { try $0.column(0, as: String.self) } }
     }
 }

@@ -50,7 +50,7 @@ enum AppStatements {
     static let dependents = [
         "activity_aliases", "token_values", "retired_tokens", "activities", "alias_registrations", "alias_identities",
         "start_tokens", "device_tokens", "installation_token_claims", "installation_aliases", "installations",
-        "channels", "channel_quotas", "quarantine_guards", "erasures", "events", "api_keys",
+        "channels", "channel_quotas", "quarantine_guards", "erasures", "events", "token_counts", "api_keys",
     ]
 
     /// Deletes up to 10,000 rows of an app that is gone already.

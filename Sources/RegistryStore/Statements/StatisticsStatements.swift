@@ -32,12 +32,24 @@ struct StatisticsStatements {
                     ELSE 1 / 300.0 END)::float8
             FROM pg_class c WHERE c.relkind = 'r' AND (c.oid = q.name::regclass
                 OR c.oid IN (SELECT p.relid FROM pg_partition_tree(q.name::regclass) p))), 0)
-        FROM unnest(\(tables)) AS q (name)
+        FROM unnest(\(tables)) WITH ORDINALITY AS q (name, position) ORDER BY q.position
         """
     }
 
+    /// How much of each table is counted, in their order. Twice the sample is counted whole: a sample has a price, too.
+    static func percents(
+        of tables: [String],
+        sampling sample: Int,
+        _ session: borrowing PostgresSession
+    ) throws -> [Double] {
+        try session.execute(sizes(of: tables)).rows.map { row in
+            let (_, rows) = try row.decode(String.self, Double.self)
+            return rows <= Double(2 * sample) ? 100 : 100 * Double(sample) / rows
+        }
+    }
+
     /// Pages of a table; the same ones each time, so that charts do not flicker.
-    private func sampled(_ table: String, _ percent: Double) -> SQL {
+    static func sampled(_ table: String, _ percent: Double) -> SQL {
         percent >= 100
             ? "\(unescaped: table)"
             : "\(unescaped: table) TABLESAMPLE SYSTEM (\(percent)) REPEATABLE (7)"
@@ -59,7 +71,7 @@ struct StatisticsStatements {
                 CASE WHEN a.ended_at IS NOT NULL OR i.removed_at >= a.started_at THEN 'ended'
                     WHEN a.expires_at <= now() THEN 'expired'
                     WHEN i.full_state_at > a.last_observed_at THEN 'dismissed' ELSE 'active' END AS state
-            FROM \(sql: sampled("activities AS a", percent))
+            FROM \(sql: Self.sampled("activities AS a", percent))
             LEFT JOIN LATERAL (
                 SELECT of_it.removed_at, of_it.full_state_at FROM installations of_it
                 WHERE a.ended_at IS NULL AND a.expires_at > now() AND of_it.app_number = a.app_number
@@ -76,7 +88,7 @@ struct StatisticsStatements {
         let kind = table == "start_tokens" ? "'start'" : "r.kind"
         return """
             SELECT \(unescaped: kind), \(unescaped: Self.group("now() - r.confirmed_at")), count(*)
-            FROM \(sql: sampled("\(table) AS r", percent))
+            FROM \(sql: Self.sampled("\(table) AS r", percent))
             WHERE \(sql: inScope("r")) AND r.token IS NOT NULL
             GROUP BY 1, 2
             """
@@ -90,7 +102,7 @@ struct StatisticsStatements {
     func commonEvents(since start: Date, step: Duration, percent: Double) -> SQL {
         """
         SELECT \(sql: Self.step(step)), e.type, count(*)
-        FROM \(sql: sampled("events AS e", percent))
+        FROM \(sql: Self.sampled("events AS e", percent))
         WHERE \(sql: inScope("e")) AND e.recorded_at >= \(start) AND e.type = ANY(\(Self.common))
         GROUP BY 1, 2
         """
@@ -110,6 +122,16 @@ struct StatisticsStatements {
             ) AS e
             GROUP BY 1, 2
             """
+    }
+
+    /// What ``Registry/recordTokenCounts()`` has remembered: a row a kind, with nulls where there was no token at all.
+    func tokenCounts(since start: Date) -> SQL {
+        """
+        SELECT c.counted_at, k.kind, k.count::bigint
+        FROM token_counts c LEFT JOIN LATERAL jsonb_each_text(c.counts) AS k (kind, count) ON true
+        WHERE \(sql: inScope("c")) AND c.counted_at >= \(start)
+        ORDER BY c.counted_at
+        """
     }
 
     private static func step(_ step: Duration) -> SQL {

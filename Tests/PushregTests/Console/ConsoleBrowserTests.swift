@@ -40,6 +40,8 @@ import Testing
         for page in place.pages { try await look(at: page, browser, place, "-dark") }
         try await browser.prefer(dark: false)
         try await purge(browser, place)
+        // For the log: without axe there is our own check alone.
+        print("figure: axe-core \(AccessibilityCheck.hasAxe ? "looked at every page of the console" : "was not there")")
     }
 
     private static func signIn(_ browser: WebDriver, _ place: ConsolePlace) async throws {

@@ -101,6 +101,16 @@ struct ConsoleFilling {
             FROM activities a
             """,
             """
+            INSERT INTO token_counts (app_number, environment, counted_at, counts)
+            SELECT \(app), 'sandbox', t.at, jsonb_build_object('update', a.share::bigint, 'start', \(count / 4),
+                'device', (a.share / 3)::bigint)
+            FROM (
+                SELECT date_bin('5 minutes', now(), '2020-01-01') - n * interval '5 minutes' AS at
+                FROM generate_series(1, 31 * 288) AS n WHERE n < 300 OR n % 12 = 0
+            ) AS t
+            CROSS JOIN LATERAL (SELECT \(Double(count)) * (0.6 + 0.4 * sin(extract(epoch FROM t.at) / 14000)) AS share) AS a
+            """,
+            """
             INSERT INTO channels (app_number, environment, kind, value, channel_id, message_storage_policy)
             SELECT \(app), 'sandbox', 'matchId', 'm-' || n, encode(convert_to('channel ' || n, 'UTF8'), 'base64'), n % 2
             FROM generate_series(1, 60) AS n

@@ -113,6 +113,9 @@ import Testing
                 others[place] = text
                 forged.append(others.joined(separator: "."))
             }
+            for time in ["9223372036854775807", "4294967295", "4294967296", "18446744073709551615"] {
+                forged.append([parts[0], parts[1], time, time, parts[4], parts[5]].joined(separator: "."))
+            }
             // Signed by a key's bearer for another key.
             let session = ConsoleSession(of: admin.key.id, at: Date())
             forged.append(session.sealed(by: try await server.key(.auditor).key.secretDigest))

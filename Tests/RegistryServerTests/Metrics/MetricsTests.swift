@@ -77,6 +77,8 @@ import Testing
             try await database.expireActivity("canary-2")
             let unswept = try await server.measurements()
             await sweeper.sweepOnce()
+            let counted = try await server.call(.get, "…/stats")["tokenCounts"].all("counts")
+            #expect(counted == [["update": 1, "device": 1]])
             let after = try await server.measurements()
             let expected: [String: Double] = [
                 #"pushreg_registrations_total{kind="update",outcome="registered"}"#: 3,

@@ -48,6 +48,8 @@ public struct RegistryStatistics: Sendable, Hashable {
     public let window: Duration
     public let step: Duration
     public var steps: [Step] = []
+    /// How many tokens of each kind there were at times within the window, in their order.
+    public var tokenCounts: [Step] = []
 
     public init(computedAt: Date, window: Duration, step: Duration) {
         self.computedAt = computedAt
@@ -60,6 +62,9 @@ public struct RegistryStatistics: Sendable, Hashable {
         .seconds(900), .seconds(3600), .seconds(2 * 3600), .seconds(4 * 3600), .seconds(8 * 3600), .seconds(86_400),
         .seconds(7 * 86_400), .seconds(30 * 86_400),
     ]
+
+    /// For how long after a count of tokens it may be taken for the present one: twice the time between two.
+    public static let tokenCountValidity = Duration.seconds(600)
 
     /// Groups without anything in them.
     public static var emptyAges: [AgeGroup] { ageLimits.map { AgeGroup(upTo: $0) } + [AgeGroup(upTo: nil)] }
@@ -103,19 +108,25 @@ extension RegistryStatistics: JSONEncodable {
             }
             json.member("window", window)
             json.member("step", step)
-            json.array("events") { json in
-                for step in steps {
-                    json.object { json in
-                        json.member("at", step.start)
-                        json.counts("counts", step.counts)
-                    }
-                }
-            }
+            json.steps("events", steps)
+            json.steps("tokenCounts", tokenCounts)
         }
     }
 }
 
 extension JSONWriter {
+    /// Writes a member that is an array of `{at, counts}`.
+    fileprivate mutating func steps(_ name: String, _ steps: [RegistryStatistics.Step]) {
+        array(name) { json in
+            for step in steps {
+                json.object { json in
+                    json.member("at", step.start)
+                    json.counts("counts", step.counts)
+                }
+            }
+        }
+    }
+
     /// Writes a member that is an object of counts, in the order of their names.
     fileprivate mutating func counts(_ name: String, _ counts: [String: Int]) {
         object(name) { json in

@@ -1,15 +1,18 @@
 import Foundation
 import RegistryCore
 
-/// Events over time as columns, drawn as SVG, with the same figures in words and in a table.
+/// Events, or how many tokens there were, over time as columns: drawn as SVG, with the same figures in words and a table.
 struct ColumnChart {
-    /// What is counted, and the types of events that it is made of, from the bottom of a column to its top.
+    /// What is counted, and what it is made of, from the bottom of a column to its top: types of events or kinds of tokens.
     struct Subject: Sendable {
         let title: String
         let types: [String]
+        /// A column is what there was at its end, and not what happened in it.
+        var isLevel = false
     }
 
     static let subjects = [
+        Subject(title: "Live tokens", types: StaleFilter.kinds.map(\.name), isLevel: true),
         Subject(title: "Registrations", types: ["registered", "reactivated"]),
         Subject(title: "Rotations", types: ["rotated"]),
         Subject(title: "Ends", types: ["ended", "expired", "dismissed"]),
@@ -35,11 +38,30 @@ struct ColumnChart {
         let first = ((end - Double(statistics.window.components.seconds)) / step).rounded(.down)
         let last = (end / step).rounded(.down)
         let starts = (Int(first)...Int(last)).map { Date(timeIntervalSince1970: Double($0) * step) }
-        let steps = Dictionary(
-            statistics.steps.map { (Int(($0.start.timeIntervalSince1970 / step).rounded()), $0.counts) }
-        ) { first, _ in first }
         self.starts = starts
-        series = subject.types.map { type in (Int(first)...Int(last)).map { steps[$0]?[type] ?? 0 } }
+        let columns = subject.isLevel ? Self.levels(statistics, starts, step) : Self.sums(statistics, starts, step)
+        series = subject.types.map { type in columns.map { $0[type] ?? 0 } }
+    }
+
+    private static func sums(_ statistics: RegistryStatistics, _ starts: [Date], _ step: Double) -> [[String: Int]] {
+        func number(_ start: Date) -> Int { Int((start.timeIntervalSince1970 / step).rounded()) }
+        let steps = Dictionary(statistics.steps.map { (number($0.start), $0.counts) }) { first, _ in first }
+        return starts.map { steps[number($0)] ?? [:] }
+    }
+
+    /// The last count before the end of each column, unless it is so old that there should have been a later one.
+    private static func levels(_ statistics: RegistryStatistics, _ starts: [Date], _ step: Double) -> [[String: Int]] {
+        var counts = statistics.tokenCounts[...]
+        var last: RegistryStatistics.Step?
+        let validity = Double(RegistryStatistics.tokenCountValidity.components.seconds)
+        return starts.map { start in
+            while let next = counts.first, next.start < start.addingTimeInterval(step) {
+                last = next
+                counts.removeFirst()
+            }
+            guard let last, last.start > start.addingTimeInterval(-validity) else { return [:] }
+            return last.counts
+        }
     }
 
     private var totals: [Int] { starts.indices.map { index in series.map { $0[index] }.reduce(0, +) } }
@@ -50,8 +72,8 @@ struct ColumnChart {
     var fields: Fields {
         let (totals, peak) = (totals, totals.max() ?? 0)
         return [
-            "chartTitle": .text(subject.title), "chartTotal": .text(Words.count(totals.reduce(0, +))),
-            "sentence": .text(sentence), "peak": .text(peak == 0 ? "none" : "\(Words.count(peak)) in \(step)"),
+            "chartTitle": .text(subject.title), "chartTotal": .text(Words.count(sum(totals))),
+            "sentence": .text(sentence), "peak": .text(peak == 0 ? "none" : Words.count(peak) + per),
             "layers": .list(layers(peak: max(1, peak))), "legend": .list(subject.types.count > 1 ? legend : []),
             "from": .text(time(starts.first)), "until": .text(time(starts.last)),
             "columns": .list(heads), "figures": .list(figures), "hasFigures": .flag(peak > 0),
@@ -59,14 +81,20 @@ struct ColumnChart {
         ]
     }
 
+    /// What columns come to: all events, or the tokens that there are at the end.
+    private func sum(_ columns: [Int]) -> Int { subject.isLevel ? columns.last ?? 0 : columns.reduce(0, +) }
+
+    /// What the height of a column is of.
+    private var per: String { subject.isLevel ? "" : " in \(step)" }
+
     /// The drawing in one sentence.
     private var sentence: String {
-        let total = totals.reduce(0, +)
         guard let peak = totals.max(), peak > 0, let index = totals.firstIndex(of: peak) else {
             return "\(subject.title) in the last \(span): none."
         }
-        return "\(subject.title) in the last \(span): \(Words.count(total)) in total, most at \(time(starts[index])): "
-            + "\(Words.count(peak)) in \(step)."
+        let total = Words.count(sum(totals)) + (subject.isLevel ? " now" : " in total")
+        let most = Words.count(peak) + per
+        return "\(subject.title) in the last \(span): \(total), most at \(time(starts[index])): \(most)."
     }
 
     /// A path a type: all of its parts of the columns.
@@ -95,7 +123,7 @@ struct ColumnChart {
         zip(subject.types.indices, subject.types).map { index, type in
             [
                 "legendNumber": .text(String(index + 1)), "legendText": .text(type),
-                "legendTotal": .text(Words.count(series[index].reduce(0, +))),
+                "legendTotal": .text(Words.count(sum(series[index]))),
             ]
         }
     }

@@ -1,0 +1,75 @@
+import Foundation
+import RegistryCore
+import Testing
+
+@testable import RegistryServer
+
+/// What the charts of the overview say.
+@Suite struct ColumnChartTests {
+    private struct NoLegend: Error {}
+
+    /// The end of an hour's window, on a whole minute.
+    private static let end = Date(timeIntervalSince1970: 1_700_000_040)
+
+    private static func statistics(_ change: (inout RegistryStatistics) -> Void) -> RegistryStatistics {
+        var statistics = RegistryStatistics(computedAt: end, window: .seconds(3600), step: .seconds(60))
+        change(&statistics)
+        return statistics
+    }
+
+    private static func step(_ minutesAgo: Double, _ counts: [String: Int]) -> RegistryStatistics.Step {
+        RegistryStatistics.Step(start: end.addingTimeInterval(-60 * minutesAgo), counts: counts)
+    }
+
+    /// The chart's rows of figures: the column, and its counts.
+    private static func figures(_ chart: ColumnChart) -> [String] {
+        guard case .rows(let rows) = chart.fields["figures"] else { return [] }
+        return rows.map { row in
+            guard case .rows(let counts) = row["figureCounts"] else { return "" }
+            return ([row["figureIndex"]] + counts.map { $0["figure"] }).map(text).joined(separator: " ")
+        }
+    }
+
+    private static func text(_ content: Fields.Content?) -> String {
+        guard case .text(let text) = content else { return "" }
+        return text
+    }
+
+    private static func chart(_ title: String, _ statistics: RegistryStatistics) throws -> ColumnChart {
+        ColumnChart(try #require(ColumnChart.subjects.first { $0.title == title }), statistics)
+    }
+
+    /// A count holds until the next one, and for no longer than one may be late.
+    @Test func levelsGoOn() throws {
+        let statistics = Self.statistics {
+            $0.tokenCounts = [
+                Self.step(65, ["update": 1]), Self.step(50, ["update": 8, "start": 2]), Self.step(48, ["update": 5]),
+                Self.step(20, [:]), Self.step(5, ["update": 3]),
+            ]
+        }
+        let chart = try Self.chart("Live tokens", statistics)
+        // From 60 minutes ago on: the count of five minutes before the window, a gap, two counts of ten minutes each, one
+        // that found nothing, and the last.
+        let expected =
+            (0...4).map { "\($0) 1 0 0" } + (10...11).map { "\($0) 8 2 0" } + (12...21).map { "\($0) 5 0 0" }
+            + (55...60).map { "\($0) 3 0 0" }
+        #expect(Self.figures(chart) == expected)
+        #expect(Self.text(chart.fields["chartTotal"]) == "3" && Self.text(chart.fields["peak"]) == "10")
+        let sentence = Self.text(chart.fields["sentence"])
+        #expect(sentence.hasPrefix("Live tokens in the last 1 h: 3 now, most at ") && sentence.hasSuffix(": 10."))
+        guard case .rows(let legend) = chart.fields["legend"] else { throw NoLegend() }
+        #expect(legend.map { Self.text($0["legendTotal"]) } == ["3", "0", "0"])
+    }
+
+    @Test func eventsAreOfTheirColumn() throws {
+        let statistics = Self.statistics {
+            $0.steps = [Self.step(60, ["registered": 1]), Self.step(2, ["registered": 4, "reactivated": 2])]
+        }
+        let chart = try Self.chart("Registrations", statistics)
+        #expect(Self.figures(chart) == ["0 1 0", "58 4 2"])
+        #expect(Self.text(chart.fields["chartTotal"]) == "7")
+        #expect(Self.text(chart.fields["sentence"]).contains("7 in total, most at"))
+        let nothing = try Self.chart("Live tokens", statistics)
+        #expect(Self.text(nothing.fields["sentence"]) == "Live tokens in the last 1 h: none.")
+    }
+}
