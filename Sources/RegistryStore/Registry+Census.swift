@@ -7,8 +7,11 @@ extension Registry {
     /// - Throws: `unavailable`.
     public func census() async throws -> Census {
         try await read { session in
-            let sampleSize = CensusStatements.sampleSize
-            let percents = try StatisticsStatements.percents(of: CensusStatements.tables, sampling: sampleSize, session)
+            let percents = try StatisticsStatements.percents(
+                of: CensusStatements.tables,
+                sampling: { _ in CensusStatements.sampleSize },
+                session
+            )
             let results = try session.pipeline([
                 CensusStatements.activities(percent: percents[0]),
                 CensusStatements.tokens(in: CensusStatements.tables[1], percent: percents[1]),

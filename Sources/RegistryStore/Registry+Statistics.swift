@@ -10,7 +10,7 @@ extension Registry {
         try await read { session in
             var counting = try Counting(window: window, scope: scope, session)
             try counting.countActivities(session)
-            for table in ["start_tokens", "device_tokens"] { try counting.countTokens(in: table, session) }
+            for table in StatisticsStatements.tokenTables { try counting.countTokens(in: table, session) }
             try counting.countEvents(session)
             try counting.readTokenCounts(session)
             return counting.statistics
@@ -33,8 +33,11 @@ private struct Counting {
             window: window,
             step: RegistryStatistics.step(for: window)
         )
-        let sampleSize = StatisticsStatements.sampleSize
-        let shares = try StatisticsStatements.percents(of: Self.tables, sampling: sampleSize, session)
+        let shares = try StatisticsStatements.percents(
+            of: Self.tables,
+            sampling: StatisticsStatements.sampleSize(of:),
+            session
+        )
         percents = Dictionary(uniqueKeysWithValues: zip(Self.tables, shares))
         statistics.activityAges = RegistryStatistics.emptyAges
         statistics.tokens = StaleFilter.kinds.map {
@@ -53,7 +56,7 @@ private struct Counting {
         guard percent < 100 else { return rows }
         let scale = 100 / percent
         // Of an app with so few rows a sample says little, and its index has them at once.
-        guard Double(rows.map(\.count).reduce(0, +)) * scale > Double(StatisticsStatements.sampleSize) else {
+        guard Double(rows.map(\.count).reduce(0, +)) * scale > Double(StatisticsStatements.sampleSize(of: table)) else {
             return try Self.rows(statement(100), session)
         }
         statistics.isEstimated = true

@@ -12,7 +12,7 @@ extension Registry {
             guard try session.execute(TokenCountStatements.isDue)[0].column(0, as: Bool.self) else { return false }
             let percents = try StatisticsStatements.percents(
                 of: TokenCountStatements.tables,
-                sampling: TokenCountStatements.sampleSize,
+                sampling: { _ in TokenCountStatements.sampleSize },
                 session
             )
             _ = try session.pipeline([TokenCountStatements.record(percents: percents), TokenCountStatements.thinOut])

@@ -3,7 +3,7 @@ import RegistryCore
 
 /// The statements that remember how many tokens there were.
 enum TokenCountStatements {
-    /// About how many rows of a table a count reads: with two lookups by key each, half a second's work at most.
+    /// About how many rows of a table a count reads: half a second's work.
     static let sampleSize = 50_000
 
     /// The tables that are counted.
@@ -33,15 +33,9 @@ enum TokenCountStatements {
         FROM \(unescaped: scopes)
         LEFT JOIN (
             SELECT k.app_number, k.environment, jsonb_object_agg(k.kind, k.count) AS counts FROM (
-                SELECT a.app_number, a.environment, 'update' AS kind, \(sql: count(percents[0]))
-                FROM \(sql: StatisticsStatements.sampled("activities AS a", percents[0]))
-                LEFT JOIN installations i ON i.app_number = a.app_number AND i.environment = a.environment
-                    AND i.installation_hash = a.installation_hash
-                WHERE a.token IS NOT NULL AND a.ended_at IS NULL AND a.expires_at > now()
-                    AND (i.removed_at >= a.started_at OR i.full_state_at > a.last_observed_at) IS NOT TRUE
-                GROUP BY 1, 2
-                UNION ALL \(sql: slots("start_tokens", kind: "'start'", percents[1]))
-                UNION ALL \(sql: slots("device_tokens", kind: "r.kind", percents[2]))
+                \(sql: count("activities", kind: "'update'", percents[0]))
+                UNION ALL \(sql: count("start_tokens", kind: "'start'", percents[1]))
+                UNION ALL \(sql: count("device_tokens", kind: "r.kind", percents[2]))
             ) AS k
             GROUP BY 1, 2
         ) AS found ON found.app_number = p.app_number AND found.environment = e.environment
@@ -49,16 +43,14 @@ enum TokenCountStatements {
         """
     }
 
-    private static func slots(_ table: String, kind: String, _ percent: Double) -> SQL {
+    private static func count(_ table: String, kind: String, _ percent: Double) -> SQL {
         """
-        SELECT r.app_number, r.environment, \(unescaped: kind), \(sql: count(percent))
+        SELECT r.app_number, r.environment, \(unescaped: kind) AS kind, round(count(*) * 100 / \(percent))::bigint AS count
         FROM \(sql: StatisticsStatements.sampled("\(table) AS r", percent))
-        WHERE r.token IS NOT NULL
+        WHERE \(unescaped: StatisticsStatements.isHandedOut(table, "r"))
         GROUP BY 1, 2, 3
         """
     }
-
-    private static func count(_ percent: Double) -> SQL { "round(count(*) * 100 / \(percent))::bigint AS count" }
 
     /// Deletes what is older than the longest window of charts, and all but the last of each hour that is older than the
     /// windows that show more.
