@@ -86,12 +86,19 @@ class Cluster:
 
     def prepare(self, count, database="bench", fan_out=True):
         """Makes the database anew from a seeded one, so that every run begins with the same."""
-        seeded = f"{database}_seeded"
-        if not self.is_fresh(seeded, count):
-            self.seed(count, seeded, fan_out)
+        seeded = self.seeded(count, f"{database}_seeded", fan_out)
         self.psql("-c", f"DROP DATABASE IF EXISTS {database} WITH (FORCE)", database="postgres")
         self.psql("-c", f"CREATE DATABASE {database} TEMPLATE {seeded} STRATEGY file_copy", database="postgres")
+        self.warm(database)
+
+    def warm(self, database):
         self.psql("-c", WARMING, database=database)
+
+    def seeded(self, count, database, fan_out=False):
+        """Fills a database unless it was; gives its name. Whoever only reads needs no copy of it."""
+        if not self.is_fresh(database, count):
+            self.seed(count, database, fan_out)
+        return database
 
     def is_fresh(self, seeded, count):
         """Activities live eight hours, and a schema until the next one."""

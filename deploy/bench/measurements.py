@@ -133,10 +133,11 @@ def latency(bench):
 
 def many(bench, what, kind, single, size, must, aim, **options):
     """Things a second in batches, against things a second one by one."""
-    rates = bench.turns(pushreg=lambda: bench.load("pushreg", kind, batch=size, **options)["rate"] * size)
-    if single not in bench.rates:
-        bench.rates[single] = bench.turns(pushreg=lambda: bench.load("pushreg", single)["rate"])["pushreg"]
-    bench.table.add(what, rates["pushreg"], bench.rates[single], rates["pushreg"] / bench.rates[single], must, aim)
+    rates = bench.turns(
+        batches=lambda: bench.load("pushreg", kind, batch=size, **options)["rate"] * size,
+        single=lambda: bench.load("pushreg", single)["rate"],
+    )
+    bench.table.add(what, rates["batches"], rates["single"], rates["batches"] / rates["single"], must, aim)
 
 
 def batch(bench):
@@ -257,7 +258,8 @@ def sizes(bench):
     for name, count in counts.items():
         database = "bench" if name == "m" else f"bench_{count}"
         if name != "m":
-            bench.database.prepare(count, database, fan_out=False)
+            bench.database.seeded(count, database)
+            bench.database.warm(database)
         key = bench.database.key(database)
         running[name] = (services.registry(bench.database, f"pushreg-{count}", url=bench.database.url_of(database)), key, count)
     rates = bench.turns(**{
