@@ -37,13 +37,14 @@ extension Registry {
 
     /// Installations, those heard of last first.
     ///
-    /// - Parameter time: when the last one of the page before was heard of; nil for the first page.
+    /// - Parameter last: the last one of the page before, and when it was heard of; nil for the first page.
     public func installations(
-        before time: Date? = nil,
+        after last: (touchedAt: Date, installation: InstallationHash)? = nil,
         limit: Int,
         in scope: Scope
     ) async throws -> [ListedInstallation] {
-        let statement = OverviewStatements(scope: scope).installations(before: time ?? .distantFuture, limit: limit)
+        let position = last.map { ($0.touchedAt, $0.installation.bytes) } ?? (.distantFuture, [])
+        let statement = OverviewStatements(scope: scope).installations(after: position, limit: limit)
         return try await read { try $0.execute(statement).rows.map { try ListedInstallation($0) } }
     }
 
@@ -75,7 +76,7 @@ extension Registry {
 }
 
 extension ListedInstallation {
-    /// Reads the columns of ``OverviewStatements/installations(before:limit:)``.
+    /// Reads the columns of ``OverviewStatements/installations(after:limit:)``.
     fileprivate init(_ row: PostgresRow) throws {
         self.init(
             installation: InstallationHash(bytes: try row.column(0, as: [UInt8].self)),

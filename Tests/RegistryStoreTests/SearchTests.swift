@@ -71,14 +71,20 @@ import Testing
             let channel = try BroadcastChannel(id: number < 3 ? "AAAA" : "BBBB", storagePolicy: .none)
             _ = try await registry.put(channel, for: .sample("k", "v-\(number)"), in: scope, by: "test")
         }
-        var (before, seen): (Date?, [InstallationHash]) = (nil, [])
-        while true {
-            let page = try await registry.installations(before: before, limit: 2, in: scope)
-            seen += page.map(\.installation)
-            guard let last = page.last else { break }
-            before = last.touchedAt
+        func installations() async throws -> [InstallationHash] {
+            var (position, seen): ((Date, InstallationHash)?, [InstallationHash]) = (nil, [])
+            while true {
+                let page = try await registry.installations(after: position, limit: 2, in: scope)
+                seen += page.map(\.installation)
+                guard let last = page.last else { return seen }
+                position = (last.touchedAt, last.installation)
+            }
         }
-        #expect(seen == (1...5).reversed().map { .sample($0) })
+        #expect(try await installations() == (1...5).reversed().map { .sample($0) })
+        // Those that were heard of in the same microsecond are not parted.
+        try await activity.database.run("UPDATE installations SET touched_at = '2026-01-01'")
+        let tied = try await installations()
+        #expect(tied.count == 5 && Set(tied).count == 5)
         let first = try await registry.channels(limit: 3, in: scope)
         let rest = try await registry.channels(after: first.last?.alias, limit: 3, in: scope)
         #expect((first + rest).map(\.alias.value) == (1...5).map { "v-\($0)" })
@@ -125,7 +131,7 @@ import Testing
         ]
         let lookups = [
             search.installations([1, 2, 3, 4]), search.installations(under: .sample("orderId", "77")), life.facts,
-            life.retired, lists.isUsed, lists.cloned(limit: 50), lists.installations(before: .now, limit: 50),
+            life.retired, lists.isUsed, lists.cloned(limit: 50), lists.installations(after: (.now, []), limit: 50),
             lists.channels(after: ("a", "b"), limit: 50), SweepStatements(scope: scope).overdue(limit: 1000),
         ]
         var quarantined = StaleFilter()

@@ -100,15 +100,15 @@ class Cluster:
             self.seed(count, database, fan_out)
         return database
 
-    def is_fresh(self, seeded, count):
+    def is_fresh(self, database, count):
         """Activities live eight hours, and a schema until the next one."""
-        if not self.psql("-Atc", f"SELECT 1 FROM pg_database WHERE datname = '{seeded}'", database="postgres"):
+        if not self.psql("-Atc", f"SELECT 1 FROM pg_database WHERE datname = '{database}'", database="postgres"):
             return False
         query = f"""
             SELECT count FROM bench_seeds s
             WHERE made_at > now() - interval '6 hours' AND to_jsonb(s) ->> 'schema' = '{schema()}'
         """
-        return self.psql("-Atc", query, database=seeded) == str(count)
+        return self.psql("-Atc", query, database=database) == str(count)
 
     def seed(self, count, database, fan_out):
         print(f"filling {database} with {count} activities", file=sys.stderr, flush=True)

@@ -26,16 +26,17 @@ struct OverviewStatements {
         """
     }
 
-    /// Installations, those heard of last first, before a moment.
-    func installations(before time: Date?, limit: Int) -> SQL {
+    /// Installations, those heard of last first, after one of the list: its time and its hash.
+    func installations(after last: (Date, [UInt8]), limit: Int) -> SQL {
         """
         SELECT i.installation_hash, i.subject, i.touched_at, i.full_state_at, i.removed_at,
             \(unescaped: InstallationStatements.isFlapping("i"))
         FROM (
             SELECT * FROM installations heard WHERE \(sql: inScope("heard"))
-                AND heard.touched_at < \(time) ORDER BY heard.touched_at DESC LIMIT \(limit)
+                AND (heard.touched_at, heard.installation_hash) < (\(last.0), \(last.1))
+            ORDER BY heard.touched_at DESC, heard.installation_hash DESC LIMIT \(limit)
         ) AS i
-        ORDER BY i.touched_at DESC
+        ORDER BY i.touched_at DESC, i.installation_hash DESC
         """
     }
 

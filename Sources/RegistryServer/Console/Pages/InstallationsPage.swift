@@ -7,13 +7,24 @@ extension ConsoleCall {
     func showInstallations() async throws -> Answer {
         let scope = try requireScope()
         let link = ConsoleLink(scope)
-        let before = parameter("before").flatMap { try? ParameterReader.timestamp($0) }
-        let found = try await registry.installations(before: before, limit: Self.pageSize + 1, in: scope)
+        let time = parameter("before").flatMap { try? ParameterReader.timestamp($0) }
+        let hash = parameter("installation").flatMap { Hexadecimal.decode($0) }.map(InstallationHash.init(bytes:))
+        let found = try await registry.installations(
+            after: time.map { ($0, hash ?? InstallationHash(bytes: [])) },
+            limit: Self.pageSize + 1,
+            in: scope
+        )
         let cloned = try await registry.clonedInstallations(limit: Self.pageSize, in: scope)
         let shown = found.prefix(Self.pageSize)
         let last = found.count > Self.pageSize ? shown.last : nil
         let next = last.map {
-            link.page("installations", [("before", RFC3339.format($0.touchedAt, precision: .microseconds))])
+            link.page(
+                "installations",
+                [
+                    ("before", RFC3339.format($0.touchedAt, precision: .microseconds)),
+                    ("installation", Hexadecimal.encode($0.installation.bytes)),
+                ]
+            )
         }
         return try page(
             "installations",
