@@ -48,6 +48,12 @@ struct UnitsOfWork: Sendable {
     let pool: PostgresPool
     let logger: Logger
     let measures = StoreMeasures()
+    private let repeatedErrors = RepeatedErrors()
+
+    init(pool: PostgresPool, logger: Logger) {
+        self.pool = pool
+        self.logger = logger
+    }
 
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
@@ -109,16 +115,22 @@ struct UnitsOfWork: Sendable {
         switch error {
         case let error as PostgresError:
             let problem = Problem(error)
-            logger.log(level: problem.code == .internalError ? .error : .warning, "Postgres: \(error)")
+            let level: Logger.Level = problem.code == .internalError ? .error : .warning
+            log(level, "Postgres: \(error)", of: "\(error.code) \(error.sqlState ?? "")")
             return problem
         case let error as UnsafeDurability:
-            logger.error("\(error)")
+            log(.error, "\(error)", of: "unsafe")
             return Problem(.unavailable, "Postgres would not keep what it acknowledges, so no write is taken.")
         case let error as UnreadableRow:
             logger.error("\(error)")
             return Problem(.internalError, "The registry holds a row that this version cannot read.")
         default: return error
         }
+    }
+
+    private func log(_ level: Logger.Level, _ message: Logger.Message, of kind: String) {
+        guard let unlogged = repeatedErrors.admit(kind) else { return }
+        logger.log(level: level, message, metadata: unlogged == 0 ? nil : ["likeItSinceTheLast": "\(unlogged)"])
     }
 }
 

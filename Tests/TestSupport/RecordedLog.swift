@@ -2,13 +2,16 @@ import Logging
 import Synchronization
 
 /// A log that a test can read.
-final class RecordedLog: Sendable {
-    private let lines = Mutex<[String]>([])
+public final class RecordedLog: Sendable {
+    private let recorded = Mutex<[String]>([])
 
-    var text: String { lines.withLock { $0.joined(separator: "\n") } }
+    public init() {}
+
+    public var lines: [String] { recorded.withLock(\.self) }
+    public var text: String { lines.joined(separator: "\n") }
 
     /// Everything that it is told, at every level.
-    var logger: Logger {
+    public var logger: Logger {
         var logger = Logger(label: "test") { _ in Recorder(log: self) }
         logger.logLevel = .trace
         return logger
@@ -26,7 +29,7 @@ final class RecordedLog: Sendable {
         }
 
         func log(event: LogEvent) {
-            log.lines.withLock { $0.append("\(event.message) \(metadata) \(event.metadata ?? [:])") }
+            log.recorded.withLock { $0.append("\(event.message) \(metadata) \(event.metadata ?? [:])") }
         }
     }
 }

@@ -1,0 +1,39 @@
+import PostgresDriver
+import RegistryCore
+import TestSupport
+import Testing
+
+@testable import RegistryStore
+
+/// While Postgres is away, the log says so and is not flooded.
+@Suite struct RepeatedErrorsTests {
+    @Test func thoseOfOneSecondAreCounted() {
+        let (errors, start) = (RepeatedErrors(), ContinuousClock.now)
+        func at(_ milliseconds: Int, _ kind: String = "a") -> Int? {
+            errors.admit(kind, now: start + .milliseconds(milliseconds))
+        }
+        #expect(at(0) == 0)
+        #expect(at(1) == nil && at(999) == nil)
+        #expect(at(999, "b") == 0)
+        #expect(at(1000) == 2)
+        #expect(at(1999) == nil)
+        #expect(at(5000) == 1)
+        #expect(at(7000) == 0)
+    }
+
+    @Test func anOutageIsOneLineASecond() async throws {
+        let log = RecordedLog()
+        let configuration = PostgresConfiguration(connectionString: "host=/nowhere-at-all", requestTimeout: .seconds(1))
+        let pool = PostgresPool(configuration: configuration)
+        let registry = Registry(pool: pool, logger: log.logger)
+        let start = ContinuousClock.now
+        for _ in 0..<50 {
+            await #expect(throws: Problem.self) { try await registry.apps() }
+        }
+        let seconds = Int(start.duration(to: .now) / .seconds(1))
+        await pool.shutdown()
+        // One at the begin, and one a second for each of the few ways in which it may fail.
+        #expect((1...3 * (seconds + 1)).contains(log.lines.count), "\(log.lines.count) lines in \(seconds) s")
+        #expect(log.lines.allSatisfy { $0.contains("connectionFailed") }, "\(log.text)")
+    }
+}
