@@ -113,6 +113,13 @@ extension ServiceProcess {
 
     static let app = "/v1/apps/com.example.food/sandbox"
 
+    /// Has a connection for every caller: with the shared client's eight, one would wait for the answers of others.
+    private static let client: HTTPClient = {
+        var configuration = HTTPClient.Configuration.singletonConfiguration
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 256
+        return HTTPClient(configuration: configuration)
+    }()
+
     func makeApp() async throws {
         _ = try await call("PUT", "/v1/apps/com.example.food", "{}")
     }
@@ -133,7 +140,7 @@ extension ServiceProcess {
         }
         let clock = ContinuousClock()
         let start = clock.now
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(20))
+        let response = try await Self.client.execute(request, timeout: .seconds(20))
         let text = String(buffer: try await response.body.collect(upTo: 1 << 24))
         return Answer(
             status: Int(response.status.code),
