@@ -15,7 +15,7 @@ extension Registry {
         of alias: Alias,
         after number: Int64,
         in scope: Scope,
-        rangeSize: Int = 1000,
+        rangeSize: Int,
         prepare: @escaping @Sendable ([ResolvedActivity]) -> Range,
         receive: (Range) async throws -> Void
     ) async throws {

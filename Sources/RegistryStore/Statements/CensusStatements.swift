@@ -9,14 +9,7 @@ enum CensusStatements {
     static let sampleSize = 5000
 
     /// The tables that are counted.
-    static let tables = ["activities", "start_tokens", "device_tokens"]
-
-    /// Pages of a table; the same ones each time, so that charts do not flicker.
-    private static func sampled(_ table: String, _ percent: Double) -> SQL {
-        percent >= 100
-            ? "\(unescaped: table) AS r"
-            : "\(unescaped: table) AS r TABLESAMPLE SYSTEM (\(percent)) REPEATABLE (7)"
-    }
+    static let tables = ["activities"] + StatisticsStatements.tokenTables
 
     /// The installation `i` and the token's value `t` of row `r`, where a condition says that they matter.
     private static func joined(where condition: String = "true") -> SQL {
@@ -59,7 +52,7 @@ enum CensusStatements {
                         claim: "token_claimed_at",
                         isHeld: "t.activity_id = r.activity_id AND t.installation_hash IS NULL"
                     )) END AS token_state
-            FROM \(sql: sampled("activities", percent))
+            FROM \(sql: StatisticsStatements.sampled("activities AS r", percent))
             \(sql: joined(where: "r.ended_at IS NULL AND r.expires_at > now()"))
         ) AS s
         GROUP BY 1, 2, 3
@@ -78,7 +71,7 @@ enum CensusStatements {
             SELECT s.environment::text, s.kind, s.state, count(*) FROM (
                 SELECT r.environment, \(unescaped: isStart ? "'start'" : "r.kind") AS kind,
                     \(sql: tokenState(claim: "claimed_at", isHeld: "\(isThere) AND \(isItsOwn)")) AS state
-                FROM \(sql: sampled(table, percent))
+                FROM \(sql: StatisticsStatements.sampled("\(table) AS r", percent))
                 \(sql: joined())
                 WHERE r.token IS NOT NULL
             ) AS s

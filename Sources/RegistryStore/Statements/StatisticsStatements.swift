@@ -46,7 +46,8 @@ struct StatisticsStatements {
         """
     }
 
-    /// How much of each table is counted, in their order. Twice the sample is counted whole: a sample has a price, too.
+    /// How much of each table is counted, in their order: all of it up to the size of a sample, so that no table takes longer
+    /// than a sample does.
     static func percents(
         of tables: [String],
         sampling sampleSize: (String) -> Int,
@@ -55,7 +56,7 @@ struct StatisticsStatements {
         try session.execute(sizes(of: tables)).rows.map { row in
             let (table, rows) = try row.decode(String.self, Double.self)
             let sample = Double(sampleSize(table))
-            return rows <= 2 * sample ? 100 : 100 * sample / rows
+            return rows <= sample ? 100 : 100 * sample / rows
         }
     }
 
@@ -90,7 +91,9 @@ struct StatisticsStatements {
         SELECT s.state, \(unescaped: Self.group("now() - s.started_at")),
             CASE WHEN s.has_token THEN \(unescaped: Self.group("now() - s.confirmed_at")) END, count(*)
         FROM (
-            SELECT a.started_at, a.confirmed_at, NOT a.token_is_doubted AND a.token IS NOT NULL OR \(unescaped: Self.isHandedOut("activities", "a")) AS has_token,
+            SELECT a.started_at, a.confirmed_at,
+                NOT a.token_is_doubted AND a.token IS NOT NULL
+                    OR \(unescaped: Self.isHandedOut("activities", "a")) AS has_token,
                 CASE WHEN a.ended_at IS NOT NULL OR i.removed_at >= a.started_at THEN 'ended'
                     WHEN a.expires_at <= now() THEN 'expired'
                     WHEN i.full_state_at > a.last_observed_at THEN 'dismissed' ELSE 'active' END AS state
