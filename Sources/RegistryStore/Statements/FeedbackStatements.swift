@@ -84,10 +84,13 @@ struct FeedbackStatements {
     static let reportedAt = "least(coalesce(q.reported_at, now()), now())"
 
     /// What becomes of each report, from what is true under the locks: the kind and claim of what is current with the
-    /// value, the value's row before the reports, and what the report does to it.
+    /// value, the value's row before the reports, where both rows stand, and what the report does to it.
+    ///
+    /// Nobody else can move a row that is locked, so the parts that write find it by its place, without its index.
     private var reports: SQL {
         """
-        SELECT q.*, s.accused_at, held.kind, held.claimed_at, t.dead_at, t.quarantined_at,
+        SELECT q.*, s.accused_at, held.kind, held.claimed_at, held.place AS activity_place, t.place AS value_place,
+            t.dead_at, t.quarantined_at,
             coalesce(\(unescaped: Self.wasKnown("t")), false) AS was_known,
             coalesce(\(unescaped: QuarantineStatements.isOn), false) AS is_guarded,
             CASE WHEN held.claimed_at > coalesce(t.dead_at, '-infinity') AND held.claimed_at <= s.accused_at THEN
@@ -134,8 +137,9 @@ struct FeedbackStatements {
                 effect = r.effect,
                 touched_at = CASE WHEN t.activity_id IS NULL THEN clock_timestamp() ELSE t.touched_at END
             FROM reports r
-            WHERE \(unescaped: Self.isAccused) AND \(sql: inScope("t")) AND t.token_digest = r.token_digest
-            RETURNING t.token_digest, t.activity_id, t.installation_hash, t.start_observed_at, t.effect
+            WHERE \(unescaped: Self.isAccused) AND t.ctid = r.value_place
+                AND \(sql: inScope("t")) AND t.token_digest = r.token_digest
+            RETURNING t.token_digest, t.activity_id, t.installation_hash, t.start_observed_at, t.effect, r.activity_place
             """
     }
 
@@ -145,7 +149,7 @@ struct FeedbackStatements {
         UPDATE activities a SET token_is_doubted = true,
             revision = a.revision + CASE WHEN t.effect <> 'none' THEN 1 ELSE 0 END
         FROM accused t
-        WHERE t.installation_hash IS NULL
+        WHERE a.ctid = t.activity_place AND t.installation_hash IS NULL
             AND \(sql: inScope("a")) AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
             AND a.ended_at IS NULL AND a.expires_at > now()
         RETURNING t.effect, a.token_observed_at, \(unescaped: EventStatements.columns(of: "a"))

@@ -31,11 +31,12 @@ struct QuarantineStatements {
         """
     }
 
-    /// What is current with the value of report `q`: its kind and latest claim, null when nothing is.
+    /// What is current with the value of report `q`: its kind and latest claim, and where its row stands when it is an
+    /// activity; null when nothing is.
     var held: SQL {
         """
         CROSS JOIN LATERAL (
-            SELECT max(h.kind) AS kind, max(h.claimed_at) AS claimed_at FROM token_holders h
+            SELECT max(h.kind) AS kind, max(h.claimed_at) AS claimed_at, max(h.place) AS place FROM token_holders h
             WHERE \(sql: inScope("h")) AND h.token_digest = q.token_digest
         ) AS held
         """
@@ -46,7 +47,7 @@ struct QuarantineStatements {
     var value: SQL {
         """
         LATERAL (
-            SELECT v.* FROM token_values v
+            SELECT v.*, v.ctid AS place FROM token_values v
             WHERE \(sql: inScope("v")) AND v.token_digest = q.token_digest LIMIT 1
         ) AS t ON true
         """
