@@ -20,6 +20,7 @@ struct RegistryResponder: HTTPResponder {
     let metrics: ServiceMetrics
     let shutdownNotice: ShutdownNotice
     let routes: RouteTable
+    let loneCaller = LoneCaller()
 
     /// - Parameters:
     ///   - metrics: where requests and what comes of them are counted; nil for a place of its own.
@@ -51,7 +52,7 @@ struct RegistryResponder: HTTPResponder {
     ///
     /// - Throws: only when the connection broke, so that there is nobody to answer.
     func respond(to request: Request, context: ConnectionContext) async throws -> Response {
-        let start = ContinuousClock.now
+        let start = NIODeadline.now()
         let id = RequestID.choose(request.headers[RequestID.field])
         let located = Result { try locate(request.head) }
         let result: Result<Answer, any Error>
@@ -211,11 +212,11 @@ extension RegistryResponder {
         var isPage = false
         let meters: RouteMeters?
         let requestID: String
-        let start: ContinuousClock.Instant
+        let start: NIODeadline
 
         /// The answer to what came of the request; counts it, and logs it and what went wrong within.
         func answer(_ result: Result<Answer, any Error>, _ logger: Logger) -> Answer {
-            let duration = ContinuousClock.now - start
+            let duration = NIODeadline.now() - start
             let answer = answer(result, logger: logger)
             meters?.count(answer.status, after: duration)
             // Nobody wants most requests logged, and metadata costs as much as their own work here.
@@ -245,12 +246,12 @@ extension RegistryResponder {
         }
 
         /// The request's template and never its path, which may hold an installation's id.
-        private func summary(of answer: Answer, _ duration: Duration) -> Logger.Metadata {
+        private func summary(of answer: Answer, _ duration: TimeAmount) -> Logger.Metadata {
             [
                 "method": "\(method.rawValue.prefix(16))",
                 "route": "\(located?.match.route.template ?? "-")",
                 "status": "\(answer.status.code)",
-                "milliseconds": "\(duration / .milliseconds(1))",
+                "milliseconds": "\(Double(duration.nanoseconds) / 1e6)",
             ]
         }
     }

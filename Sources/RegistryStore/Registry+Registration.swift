@@ -16,7 +16,7 @@ extension Registry {
         claimant: Claimant = .any
     ) async throws -> RegistrationAnswer {
         try await withCheckedContinuation { continuation in
-            register(registration, as: id, in: scope, by: who, claimant: claimant, on: nil) {
+            register(registration, as: id, in: scope, by: who, claimant: claimant, on: .any) {
                 continuation.resume(returning: $0)
             }
         }.get()
@@ -25,7 +25,7 @@ extension Registry {
     /// Registers as ``register(_:as:in:by:claimant:)`` does, for a caller who has no task that could wait.
     ///
     /// - Parameters:
-    ///   - executor: where to go on while others' requests are waited for; nil is Swift's own pool.
+    ///   - thread: the one that it is called on.
     ///   - complete: told the answer or the problem, once, on any thread.
     public func register(
         _ registration: ActivityRegistration,
@@ -33,7 +33,7 @@ extension Registry {
         in scope: Scope,
         by who: String,
         claimant: Claimant,
-        on executor: (any TaskExecutor)?,
+        on thread: CallersThread,
         complete: @escaping @Sendable (Result<RegistrationAnswer, Problem>) -> Void
     ) {
         let request = RegistrationRequest(
@@ -41,9 +41,10 @@ extension Registry {
             registration: registration,
             who: who,
             claimant: claimant,
-            scope: scope
+            scope: scope,
+            patience: thread.patience
         )
-        registrations.submit(request, on: executor, complete: complete)
+        registrations.submit(request, on: thread.executor, complete: complete)
     }
 
     /// Merges registrations in the order given, through as few round trips as repeated activities and tokens allow.
@@ -96,16 +97,26 @@ struct RegistrationRequest: Sendable {
     /// By what right.
     let claimant: Claimant
     let scope: Scope
+    /// How long it may block the thread that it came on, when it goes alone.
+    let patience: Duration
 
     /// A client's own, by its subject and installation; a backend's may be about any record.
     var isGuarded: Bool { claimant != .any }
 
-    init(id: String, registration: ActivityRegistration, who: String, claimant: Claimant = .any, scope: Scope) {
+    init(
+        id: String,
+        registration: ActivityRegistration,
+        who: String,
+        claimant: Claimant = .any,
+        scope: Scope,
+        patience: Duration = .zero
+    ) {
         self.id = id
         self.registration = claimant.sign(registration)
         self.who = who
         self.claimant = claimant
         self.scope = scope
+        self.patience = patience
     }
 
     /// Registrations of many callers share statements and a commit. Those of one activity or token follow one another.
@@ -122,7 +133,8 @@ struct RegistrationRequest: Sendable {
                 return candidates.map { $0.scope.sharesStatements(with: first.scope) && batch.add($0) }
             },
             perform: { lane in
-                try await units.serve(lane, .registrations, .ifSafe, patience: .zero) { session, requests in
+                let patience = lane.requests.first?.patience
+                try await units.serve(lane, .registrations, .ifSafe, patience: patience) { session, requests in
                     try Registry.merge(requests, in: requests[0].scope) { try session.pipeline($0) }
                 }
             }

@@ -40,17 +40,17 @@ extension Registry {
     ///
     /// - Parameters:
     ///   - limit: at most 1001, one more than a page may have.
-    ///   - executor: where to go on while others' requests are waited for; nil is Swift's own pool.
+    ///   - thread: the one that it is called on.
     ///   - complete: told the page or the problem, once, on any thread.
     public func firstPage(
         of alias: Alias,
         limit: Int,
         in scope: Scope,
-        on executor: (any TaskExecutor)?,
+        on thread: CallersThread,
         complete: @escaping @Sendable (Result<AliasPage, Problem>) -> Void
     ) {
         let request = ResolveRequest(alias: alias, limit: limit, scope: scope)
-        resolutions.submit(request, on: executor, complete: complete)
+        resolutions.submit(request, on: thread.executor, complete: complete)
     }
 
     /// The activities that many aliases name, in the order asked, at most `limitPerAlias` of each.

@@ -75,8 +75,7 @@ struct UnitsOfWork: Sendable {
     ///
     /// What fails, fails the batch that is under way; those before it have been answered.
     ///
-    /// - Parameter patience: how long one who is alone may block the thread that he came on; see
-    ///   ``PostgresPool``. Zero for writes: a commit waits for the disk.
+    /// - Parameter patience: how long one who is alone may block the thread that he came on; see ``PostgresPool``.
     func serve<Request, Answer>(
         _ lane: Batcher<Request, Answer>.Lane,
         _ work: StoreMeasures.Work,

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import Logging
+import PostgresDriver
 import RegistryCore
 import RegistryStore
 import TestSupport
@@ -90,10 +91,11 @@ import Testing
 
     private static func run(
         directly: Bool,
+        on database: TestDatabase? = nil,
         _ adjust: (inout ServerConfiguration.Limits) -> Void = { _ in },
         _ test: @Sendable (LiveServer) async throws -> Void
     ) async throws {
-        let database = try await TestDatabase.make()
+        let database = if let database { database } else { try await TestDatabase.make() }
         _ = try await database.scope()
         var configuration = ServerConfiguration(port: 0, insecureNoAuth: true)
         adjust(&configuration.limits)
@@ -225,6 +227,68 @@ import Testing
             _ = await connection.send([UInt8](repeating: 0x20, count: 65_536), times: 2000)
             #expect(try await server.call(.get, "…/activities/late").status == 404)
         }
+    }
+
+    /// His connection's thread waits for commits itself and looks out for his next request; a commit that takes long is
+    /// waited for elsewhere, so that others who come meanwhile are answered.
+    @Test func whoIsAloneGetsTheSameAnswersAndKeepsNobodyWaiting() async throws {
+        let database = try await TestDatabase.make()
+        try await Self.run(directly: true, on: database) { server in
+            try await Self.warm(server)
+            let connection = try RawConnection(port: server.port)
+            for number in 0..<LoneCaller.streak {
+                let body = #"{"token":"aa\#(10 + number)","aliases":{"orderId":"o-\#(number)"}}"#
+                connection.send(Self.text(Self.put("a-\(number)", body), 0, last: false))
+                #expect(await connection.read(until: "}").hasPrefix("HTTP/1.1 201 "))
+                connection.send(Self.text(Self.get("orderId/o-\(number)/activities"), 0, last: false))
+                let answer = await connection.read(until: #""channels":[]}"#)
+                #expect(answer.hasPrefix("HTTP/1.1 200 ") && answer.contains(#""token":"aa\#(10 + number)""#))
+            }
+            let holder = try await HeldTransaction("LOCK TABLE activities", in: database)
+            connection.send(Self.text(Self.put("a-0", #"{"token":"bb"}"#), 0, last: false))
+            while try await !Self.found("SELECT FROM pg_locks WHERE NOT granted", in: database) {}
+            #expect(try await server.call(.get, "/livez").status == 200)
+            #expect(!connection.hasAnswer(within: .zero))
+            try await holder.release()
+            let last = await connection.read(until: "}")
+            #expect(last.hasPrefix("HTTP/1.1 200 ") && last.contains(#""outcome":"rotated""#))
+            let rotations: SQL = "SELECT FROM events WHERE type = 'rotated' HAVING count(*) = 1"
+            #expect(try await Self.found(rotations, in: database))
+        }
+    }
+
+    /// Requests that are answered, given up or cut off: none of them counts as open for ever.
+    @Test func whatIsOverKeepsNobodyFromBeingAlone() async throws {
+        let database = try await TestDatabase.make()
+        _ = try await database.scope()
+        let configuration = ServerConfiguration(port: 0, insecureNoAuth: true)
+        let responder = RegistryResponder(registry: database.registry, configuration: configuration, logger: .silent)
+        let application = makeApplication(
+            responder: responder,
+            direct: responder,
+            configuration: configuration,
+            logger: .silent
+        )
+        try await LiveServer.run(application, database.registry) { server in
+            let open = try RawConnection(port: server.port)
+            open.send("POST \(Self.path)/resolve HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{")
+            #expect(try await server.call(.get, "/livez").status == 200)
+            let nonsense = try RawConnection(port: server.port)
+            nonsense.send("NONSENSE\r\n\r\n")
+            #expect(await nonsense.read().hasPrefix("HTTP/1.1 400 "))
+            func isAlone() -> Bool {
+                var caller = responder.loneCaller.connection()
+                for _ in 0...LoneCaller.streak { caller.noteRequest(of: responder.loneCaller) }
+                return caller.isAlone
+            }
+            while isAlone() { await Task.yield() }
+            open.finish()
+            while !isAlone() { await Task.yield() }
+        }
+    }
+
+    private static func found(_ query: SQL, in database: TestDatabase) async throws -> Bool {
+        try await database.pool.withSession { try !$0.execute(query).isEmpty }
     }
 
     @Test func datesAreThoseOfHTTP() {

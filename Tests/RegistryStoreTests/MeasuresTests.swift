@@ -21,7 +21,7 @@ import Testing
         let holder = try await HeldTransaction("LOCK TABLE activities", in: database)
         let answer = Task {
             await withCheckedContinuation { continuation in
-                registry.firstPage(of: .sample("orderId", "1"), limit: 1, in: activity.scope, on: nil) { result in
+                registry.firstPage(of: .sample("orderId", "1"), limit: 1, in: activity.scope, on: .any) { result in
                     page.withLock { $0 = result }
                     continuation.resume()
                 }

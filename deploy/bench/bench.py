@@ -28,6 +28,7 @@ def main():
         chosen.append("sizes")
     begin = time.monotonic()
     with cluster.Cluster() as database:
+        where = machine()
         database.prepare(options.count)
         bench = Bench(database, options)
         try:
@@ -38,15 +39,16 @@ def main():
             bench.stop()
     figures = bench.table.rows
     with open(options.json, "w", encoding="utf-8") as file:
-        json.dump({"machine": machine(), "rounds": options.rounds, "seconds": options.seconds, "rows": figures}, file, indent=1)
-    print(f"\n{machine()}; medians of {options.rounds} runs of {options.seconds:g} s; {time.monotonic() - begin:.0f} s in all")
+        json.dump({"machine": where, "rounds": options.rounds, "seconds": options.seconds, "rows": figures}, file, indent=1)
+    print(f"\n{where}; medians of {options.rounds} runs of {options.seconds:g} s; {time.monotonic() - begin:.0f} s in all")
     bench.table.print()
 
 
 def machine():
     with open("/proc/cpuinfo", encoding="utf-8") as lines:
         model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "unknown CPU")
-    return f"{os.cpu_count()} cores of {model}, load generator and Postgres included"
+    pages = "huge pages" if cluster.huge_pages() >= cluster.HUGE_PAGES else "no huge pages"
+    return f"{os.cpu_count()} cores of {model}, load generator and Postgres included, {pages}"
 
 
 def note(text):

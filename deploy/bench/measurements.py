@@ -148,7 +148,7 @@ def feedback(bench):
     """All of them 410s, of which most drop a token: lesser reports cost less."""
     # Some ten requests a second, of which only whole ones count: a short run would miss much of the last ones.
     seconds = 4 * bench.options.seconds
-    many(bench, "feedback of 1,000, tokens/s: registers/s", "feedback", "register", 1000, 3, 6, connections=4, seconds=seconds)
+    many(bench, "feedback of 1,000, tokens/s: registers/s", "feedback", "register", 1000, 3, 6, connections=8, seconds=seconds)
 
 
 def time_of(command, **options):

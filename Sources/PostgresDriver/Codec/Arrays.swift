@@ -3,6 +3,8 @@ import Foundation
 /// A type whose Swift array has a Postgres type: an array of that type, except that `[UInt8]` is bytea.
 ///
 /// A type of your own needs no more than the conformance, besides `PostgresEncodable` and `PostgresDecodable`.
+///
+/// What encodes is inlinable: elsewhere, not knowing the type of an array costs more than to encode it.
 public protocol PostgresArrayElement: Sendable {
     /// The type of a Swift array of these elements.
     static var postgresArrayType: PostgresType { get }
@@ -17,6 +19,7 @@ public protocol PostgresArrayElement: Sendable {
 extension Array: PostgresEncodable where Element: PostgresArrayElement {
     public static var postgresType: PostgresType { Element.postgresArrayType }
 
+    @inlinable
     public func encode(into buffer: inout [UInt8]) {
         Element.encode(array: self, into: &buffer)
     }
@@ -32,9 +35,11 @@ extension PostgresArrayElement where Self: PostgresEncodable & PostgresDecodable
     public static var postgresArrayType: PostgresType { postgresType.array }
 
     /// Writes what `array_recv` reads: dimensions, a NULL flag, the element type, then length and bytes of each element.
+    @inlinable
     public static func encode(array: [Self], into buffer: inout [UInt8]) {
         buffer.append(bigEndian: Int32(array.isEmpty ? 0 : 1))
-        buffer.append(bigEndian: Int32(array.contains(where: \.isPostgresNull) ? 1 : 0))
+        // A closure, for a key path is made anew each time where the type is not known.
+        buffer.append(bigEndian: Int32(array.contains { $0.isPostgresNull } ? 1 : 0))
         buffer.append(bigEndian: postgresType.rawValue)
         guard !array.isEmpty else { return }
         buffer.append(bigEndian: Int32(array.count))

@@ -9,6 +9,7 @@ public protocol PostgresEncodable: Sendable {
 }
 
 extension PostgresEncodable {
+    @inlinable
     public var isPostgresNull: Bool { false }
 }
 
@@ -33,8 +34,10 @@ extension PostgresDecodable {
 extension Optional: PostgresEncodable where Wrapped: PostgresEncodable {
     public static var postgresType: PostgresType { Wrapped.postgresType }
 
+    @inlinable
     public var isPostgresNull: Bool { self?.isPostgresNull ?? true }
 
+    @inlinable
     public func encode(into buffer: inout [UInt8]) {
         self?.encode(into: &buffer)
     }

@@ -1,10 +1,12 @@
 extension [UInt8] {
     /// Appends an integer in network byte order.
+    @inlinable
     mutating func append<Number: FixedWidthInteger>(bigEndian number: Number) {
         Swift.withUnsafeBytes(of: number.bigEndian) { append(contentsOf: $0) }
     }
 
     /// Overwrites four bytes with an integer in network byte order.
+    @inlinable
     mutating func replace(at offset: Int, bigEndian number: Int32) {
         Swift.withUnsafeBytes(of: number.bigEndian) { replaceSubrange(offset..<offset + 4, with: $0) }
     }

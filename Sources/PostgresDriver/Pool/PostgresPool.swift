@@ -77,8 +77,8 @@ public final class PostgresPool: Sendable {
     ///   - patience: begins on the caller's own thread, and blocks it for so long at most; the connection's thread goes on if
     ///     Postgres takes longer. That spares a short statement two changes of threads. In the other case the closure is
     ///     run anew, and finds the answers that it has had; its sessions take pipelines alone.
-    ///     After waiting in vain the pool does not try it again for 100 ms. Zero sends and never waits: the server works
-    ///     while the connection's thread is being woken.
+    ///     Zero sends and never waits: the server works while the connection's thread is being woken. So it is for 100 ms
+    ///     after the pool has waited in vain.
     /// - Throws: what the closure throws, or ``PostgresError``; `CancellationError` if the task is cancelled before the
     ///   closure runs. A running statement is not cancelled.
     public func withSession<Value: Sendable>(
@@ -140,7 +140,7 @@ extension PostgresPool {
         patience: Duration,
         _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
     ) -> PostgresConnection.Loan<Value>? {
-        guard patience == .zero || impatience.withLock({ $0 <= .now }) else { return nil }
+        let patience = patience == .zero || impatience.withLock({ $0 <= .now }) ? patience : .zero
         let loan = connection.begin(until: deadline, patience: min(.after(patience), deadline), to: body)
         if loan == nil, patience > .zero { impatience.withLock { $0 = .now + Self.impatienceTime } }
         return loan

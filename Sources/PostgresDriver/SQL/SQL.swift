@@ -87,9 +87,11 @@ public struct PostgresParameter: Sendable, Hashable {
     /// The declared type of the parameter.
     public let type: PostgresType
     /// The encoded value; nil is NULL.
+    @usableFromInline
     let bytes: [UInt8]?
 
     /// Encodes a value.
+    @inlinable
     public init<Value: PostgresEncodable>(_ value: Value) {
         type = Value.postgresType
         guard !value.isPostgresNull else {

@@ -14,8 +14,8 @@ extension ScopedCall {
         let checkedID = try parameters.checked(id)
         try checkRights(to: registration)
         let claimant = try findClaimant(registration.installation)
-        return DeferredAnswer { executor, complete in
-            registry.register(registration, as: checkedID, in: scope, by: who, claimant: claimant, on: executor) {
+        return DeferredAnswer { thread, complete in
+            registry.register(registration, as: checkedID, in: scope, by: who, claimant: claimant, on: thread) {
                 result in
                 registrations.count(result.map(\.outcome), of: .update)
                 complete { result.map(Answer.registration).mapError(\.self) }

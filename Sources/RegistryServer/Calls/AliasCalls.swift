@@ -21,8 +21,8 @@ extension ScopedCall {
                 )
             }
         }
-        return DeferredAnswer { executor, complete in
-            registry.firstPage(of: alias, limit: limit + 1, in: scope, on: executor) { result in
+        return DeferredAnswer { thread, complete in
+            registry.firstPage(of: alias, limit: limit + 1, in: scope, on: thread) { result in
                 complete { result.map { page(alias, limit: limit, $0) }.mapError(\.self) }
             }
         }

@@ -1,3 +1,5 @@
+import RegistryStore
+
 /// What is left of a call once everything that can be refused at once has been: the store's work and the answer made of it.
 struct DeferredAnswer: Sendable {
     /// Makes the answer of what came of the work.
@@ -5,19 +7,19 @@ struct DeferredAnswer: Sendable {
     /// Told how the answer is made, once, on any thread. That is often Postgres's: the answer is made elsewhere.
     typealias Completion = @Sendable (@escaping Making) -> Void
 
-    private let work: @Sendable (_ executor: (any TaskExecutor)?, _ complete: @escaping Completion) -> Void
+    private let work: @Sendable (_ thread: CallersThread, _ complete: @escaping Completion) -> Void
 
     /// Work for which nobody need wait in a task.
     ///
-    /// - Parameter work: begins it; the executor is where to go on between waits, nil is Swift's own pool.
-    init(_ work: @escaping @Sendable (_ executor: (any TaskExecutor)?, _ complete: @escaping Completion) -> Void) {
+    /// - Parameter work: begins it, on the thread that it is told.
+    init(_ work: @escaping @Sendable (_ thread: CallersThread, _ complete: @escaping Completion) -> Void) {
         self.work = work
     }
 
     /// Work that is a task of its own.
     init(_ operation: @escaping @Sendable () async throws -> Answer) {
-        work = { executor, complete in
-            Task(executorPreference: executor) {
+        work = { thread, complete in
+            Task(executorPreference: thread.executor) {
                 do {
                     let answer = try await operation()
                     complete { .success(answer) }
@@ -29,13 +31,13 @@ struct DeferredAnswer: Sendable {
     }
 
     /// Begins the work.
-    func begin(on executor: (any TaskExecutor)?, complete: @escaping Completion) { work(executor, complete) }
+    func begin(on thread: CallersThread, complete: @escaping Completion) { work(thread, complete) }
 
     /// Does the work, and waits for it.
     var answer: Answer {
         get async throws {
             let make = await withCheckedContinuation { continuation in
-                work(nil) { continuation.resume(returning: $0) }
+                work(.any) { continuation.resume(returning: $0) }
             }
             return try make().get()
         }

@@ -12,7 +12,7 @@ struct DirectCall: Sendable {
     fileprivate let principal: Principal
     fileprivate let scope: Scope
     fileprivate let remote: SocketAddress?
-    fileprivate let start = ContinuousClock.now
+    fileprivate let start = NIODeadline.now()
 }
 
 extension RegistryResponder {
@@ -66,12 +66,12 @@ extension RegistryResponder {
     ///
     /// - Parameters:
     ///   - body: the whole body, empty where there is none.
-    ///   - executor: where to go on between waits.
+    ///   - thread: the connection's.
     ///   - complete: told how to make the response and its body, once, on any thread.
     func perform(
         _ direct: DirectCall,
         body: ByteBuffer,
-        on executor: any TaskExecutor,
+        on thread: CallersThread,
         logger: Logger,
         complete: @escaping @Sendable (@escaping @Sendable () -> (HTTPResponse, [UInt8])) -> Void
     ) {
@@ -85,7 +85,7 @@ extension RegistryResponder {
         )
         do {
             let (deferred, standing) = try begin(direct, body)
-            deferred.begin(on: executor) { make in
+            deferred.begin(on: thread) { make in
                 complete {
                     let result = make().map { $0.with(standing) }
                     return request.answer(result, logger).wholeResponse(requestID: request.requestID)

@@ -3,6 +3,7 @@ import Logging
 import NIOCore
 import NIOHTTPTypes
 import RegistryCore
+import RegistryStore
 
 /// Answers hot calls right in the connection's pipeline, without a task and without Hummingbird; all other requests pass.
 ///
@@ -30,10 +31,13 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private let responder: RegistryResponder
     private let executor: any TaskExecutor
     private let logger: Logger
+    private var caller: LoneCaller.Connection
     private var state = State.idle
     private var lastKey: RememberedKey?
     /// Requests behind this handler that are not answered.
-    private var passed = 0
+    private var passed = 0 {
+        didSet { responder.loneCaller.noteOthers(passed - oldValue) }
+    }
     private var held: [Held] = []
     private var holdsRead = false
     private var isReleasing = false
@@ -45,6 +49,7 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
         self.responder = responder
         self.executor = executor
         self.logger = logger
+        caller = responder.loneCaller.connection()
     }
 
     // MARK: What comes
@@ -86,13 +91,14 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         // What is no HTTP is answered, too, and was no request.
-        if case .end = unwrapOutboundIn(data) { passed = max(0, passed - 1) }
+        if case .end = unwrapOutboundIn(data), passed > 0 { passed -= 1 }
         context.write(data, promise: promise)
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
         isRemoved = true
         held = []
+        passed = 0
     }
 
     private func take(_ head: HTTPRequest, _ data: NIOAny, _ context: ChannelHandlerContext) {
@@ -108,9 +114,11 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     private func perform(_ call: DirectCall, _ body: ByteBuffer, _ context: ChannelHandlerContext) {
         state = .answering
+        caller.noteRequest(of: responder.loneCaller)
         let eventLoop = context.eventLoop
         let connection = NIOLoopBound((handler: self, context: context), eventLoop: eventLoop)
-        responder.perform(call, body: body, on: executor, logger: logger) { make in
+        let thread = CallersThread(executor: executor, isSpare: caller.isAlone)
+        responder.perform(call, body: body, on: thread, logger: logger) { make in
             let finish: @Sendable () -> Void = { connection.value.handler.finish(make, connection.value.context) }
             if eventLoop.inEventLoop { finish() } else { eventLoop.execute(finish) }
         }
@@ -122,8 +130,22 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
         context.write(wrapOutboundOut(.head(head)), promise: nil)
         if !bytes.isEmpty { context.write(wrapOutboundOut(.body(ByteBuffer(bytes: bytes))), promise: nil) }
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        caller.noteAnswer()
         isDraining = !context.channel.isWritable
-        if !isDraining { goOn(context) }
+        guard !isDraining else { return }
+        goOn(context)
+        if caller.isInHaste, case .idle = state { lookOut(context) }
+    }
+
+    /// Looks out for the next request, once all else is done that this turn of the event loop has to do.
+    private func lookOut(_ context: ChannelHandlerContext) {
+        let connection = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
+        context.eventLoop.execute {
+            let (handler, context) = connection.value
+            guard !handler.isRemoved else { return }
+            let operations = context.pipeline.syncOperations
+            _ = try? operations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) { LoneCaller.lookOut($0) }
+        }
     }
 
     private func goOn(_ context: ChannelHandlerContext) {

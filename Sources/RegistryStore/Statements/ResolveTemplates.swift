@@ -14,12 +14,12 @@ enum ResolveTemplates {
             return Input(aliases: [alias], limit: 1_000_007, scope: scope)
         }
 
-        var values: [PostgresParameter] {
+        static func values(of input: Input) -> [PostgresParameter] {
             [
-                PostgresParameter(aliases[0].kind), PostgresParameter(aliases[0].value),
-                PostgresParameter(aliases.map(\.kind)), PostgresParameter(aliases.map(\.value)),
-                PostgresParameter(limit), PostgresParameter(Int64(0)),
-            ] + scope.values
+                PostgresParameter(input.aliases[0].kind), PostgresParameter(input.aliases[0].value),
+                PostgresParameter(input.aliases.map(\.kind)), PostgresParameter(input.aliases.map(\.value)),
+                PostgresParameter(input.limit), PostgresParameter(Int64(0)),
+            ] + input.scope.values
         }
     }
 
@@ -27,7 +27,7 @@ enum ResolveTemplates {
     static let valueNames = ["kind", "value", "kinds", "values", "limit", "after"] + Scope.valueNames
 
     /// The first page of one alias.
-    static let one = TemplatedStatements(sample: .sample, values: \.values) { (input: Input) in
+    static let one = TemplatedStatements(sample: .sample, values: Input.values(of:)) { (input: Input) in
         [
             ResolveStatements.page(of: input.aliases[0], after: 0, limit: input.limit, in: input.scope),
             ChannelStatements.channels(of: [input.aliases[0]], in: input.scope),
@@ -35,7 +35,7 @@ enum ResolveTemplates {
     }
 
     /// The first pages of many.
-    static let many = TemplatedStatements(sample: .sample, values: \.values) { (input: Input) in
+    static let many = TemplatedStatements(sample: .sample, values: Input.values(of:)) { (input: Input) in
         [
             ResolveStatements.resolve(input.aliases, limitPerAlias: input.limit, in: input.scope),
             ChannelStatements.channels(of: input.aliases, in: input.scope),
