@@ -7,7 +7,7 @@ import RegistryCore
 ///
 /// Every method throws a ``Problem``: `unavailable` when Postgres is away or did not answer in time (the same call may
 /// be repeated), and those that its own documentation names.
-public struct Registry: Sendable {
+public final class Registry: Sendable {
     let units: UnitsOfWork
     let registrations: Batcher<RegistrationRequest, RegistrationAnswer>
     let resolutions: Batcher<ResolveRequest, AliasPage>

@@ -44,7 +44,10 @@ import Testing
         (get("orderId/o-1/activities?cursor=none"), 422),
         (get("orderId/nobody/activities"), 200),
         (get("0/x/activities"), 422),
+        // Answered in chunks; what follows is not.
         (get("orderId/o-1/activities", "Accept: application/x-ndjson"), 200),
+        (get("orderId/o-1/activities"), 200),
+        (put("a-1", #"{"token":"aa01",\#(observed)}"#), 200),
     ]
 
     /// The bytes of a request, named by its place.
@@ -254,6 +257,18 @@ import Testing
             #expect(last.hasPrefix("HTTP/1.1 200 ") && last.contains(#""outcome":"rotated""#))
             let rotations: SQL = "SELECT FROM events WHERE type = 'rotated' HAVING count(*) = 1"
             #expect(try await Self.found(rotations, in: database))
+        }
+    }
+
+    /// The answers that are written past the guard of the connection count there, too.
+    @Test func afterADirectCallABodyThatNobodyReadsIsCutOff() async throws {
+        try await Self.run(directly: true) { server in
+            try await Self.warm(server)
+            let connection = try RawConnection(port: server.port)
+            connection.send(Self.text(Self.get("orderId/nobody/activities"), 1, last: false))
+            #expect(await connection.read(until: "}").hasPrefix("HTTP/1.1 200 "))
+            connection.send("POST /nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Length: 655360000\r\n\r\n")
+            #expect(await connection.send([UInt8](repeating: 0x20, count: 65_536), times: 10_000) < 655_360_000)
         }
     }
 

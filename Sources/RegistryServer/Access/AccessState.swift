@@ -1,7 +1,7 @@
 import RegistryStore
 
 /// What an instance knows, for a while, of apps and of those who may call.
-struct AccessState: Sendable {
+final class AccessState: Sendable {
     let apps: AppDirectory
     let keys: KeyDirectory
     let authenticator: Authenticator

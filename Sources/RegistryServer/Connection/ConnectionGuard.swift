@@ -25,6 +25,8 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private var isAnsweredWhileItComes = false
     private var requests = 0
     private var responses = 0
+    /// A response's head was written and its end was not.
+    private var isResponding = false
     private var closes = false
     private var isStream = false
     private var readTimer: Scheduled<Void>?
@@ -93,16 +95,23 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         case .head(let head) where head.headerFields[RequestID.field] == nil && head.status == .badRequest:
             // What Hummingbird answers by itself to what is no HTTP has neither a name nor a reason.
             responses += 1
+            isResponding = true
             closes = true
             write(hasTooLargeHeader ? .headersTooLarge : .malformedRequest, context)
         case .head(var head) where head.status.kind != .informational:
             responses += 1
+            isResponding = true
             closes = head.headerFields[.connection] == "close" && !isStream
             // HTTP/2 has no such field, and a stream is no connection.
             if isStream { head.headerFields[.connection] = nil }
             context.write(wrapOutboundOut(.head(head)), promise: promise)
         case .head, .body: context.write(data, promise: promise)
+        case .end where !isResponding:
+            // All of it was written as bytes; only those behind this handler had to be told.
+            responses += 1
+            context.flush()
         case .end:
+            isResponding = false
             answerTimer?.cancel()
             answerTimer = nil
             context.writeAndFlush(data, promise: promise)

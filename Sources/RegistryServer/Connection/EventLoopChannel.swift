@@ -1,6 +1,7 @@
 import HummingbirdCore
 import Logging
 import NIOCore
+import NIOHTTP1
 
 /// Connections whose requests are answered on the very thread that reads and writes them.
 ///
@@ -16,7 +17,8 @@ struct EventLoopChannel<Base: ServerChildChannel>: ServerChildChannel {
         return base.setup(channel: channel, logger: logger).flatMapThrowing { value in
             let pipeline = channel.pipeline.syncOperations
             let executor = EventLoopExecutor(channel.eventLoop)
-            let handler = DirectCallHandler(direct, executor: executor, logger: logger)
+            let encoder = try pipeline.context(handlerType: HTTPResponseEncoder.self)
+            let handler = DirectCallHandler(direct, executor: executor, logger: logger, past: encoder)
             // Behind the one that knows which connections are idle, and may be closed.
             let states = try pipeline.handler(type: HTTPConnectionStateHandler.self)
             try pipeline.addHandler(handler, position: .after(states))

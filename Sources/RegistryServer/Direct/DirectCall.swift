@@ -1,6 +1,7 @@
 import HTTPTypes
 import Logging
 import NIOCore
+import NIOHTTP1
 import RegistryCore
 import RegistryStore
 
@@ -67,13 +68,13 @@ extension RegistryResponder {
     /// - Parameters:
     ///   - body: the whole body, empty where there is none.
     ///   - thread: the connection's.
-    ///   - complete: told how to make the response and its body, once, on any thread.
+    ///   - complete: told how to make the bytes of the response, once, on any thread.
     func perform(
         _ direct: DirectCall,
         body: ByteBuffer,
         on thread: CallersThread,
         logger: Logger,
-        complete: @escaping @Sendable (@escaping @Sendable () -> (HTTPResponse, [UInt8])) -> Void
+        complete: @escaping @Sendable (@escaping @Sendable () -> ByteBuffer) -> Void
     ) {
         let request = AnsweredRequest(
             method: direct.head.method,
@@ -88,11 +89,11 @@ extension RegistryResponder {
             deferred.begin(on: thread) { make in
                 complete {
                     let result = make().map { $0.with(standing) }
-                    return request.answer(result, logger).wholeResponse(requestID: request.requestID)
+                    return request.answer(result, logger).bytes(requestID: request.requestID)
                 }
             }
         } catch {
-            complete { request.answer(.failure(error), logger).wholeResponse(requestID: request.requestID) }
+            complete { request.answer(.failure(error), logger).bytes(requestID: request.requestID) }
         }
     }
 
@@ -106,13 +107,27 @@ extension RegistryResponder {
 }
 
 extension Answer {
-    /// The response as it goes out, and its body; an answer that is written bit by bit has none.
-    fileprivate func wholeResponse(requestID: String) -> (HTTPResponse, [UInt8]) {
-        var bytes: [UInt8] = []
-        if case .bytes(let written) = body { bytes = written }
+    /// The response as it goes out. Hot calls answer with a body that is there whole.
+    ///
+    /// No field can hold what ends a line: `HTTPField` takes no such value.
+    fileprivate func bytes(requestID: String) -> ByteBuffer {
+        var body: [UInt8] = []
+        if case .bytes(let written) = self.body { body = written }
         var fields = allFields(requestID: requestID)
-        fields[.contentLength] = String(bytes.count)
+        fields[.contentLength] = String(body.count)
         fields[.date] = HTTPDate.now
-        return (HTTPResponse(status: status, headerFields: fields), bytes)
+        var buffer = ByteBuffer()
+        buffer.reserveCapacity(512 + body.count)
+        let reason = HTTPResponseStatus(statusCode: status.code).reasonPhrase
+        buffer.writeString("HTTP/1.1 \(status.code) \(reason)\r\n")
+        for field in fields {
+            buffer.writeString(field.name.rawName)
+            buffer.writeStaticString(": ")
+            buffer.writeString(field.value)
+            buffer.writeStaticString("\r\n")
+        }
+        buffer.writeStaticString("\r\n")
+        buffer.writeBytes(body)
+        return buffer
     }
 }

@@ -9,6 +9,8 @@ import RegistryStore
 ///
 /// A connection's answers go out in the order of its requests: a call is taken only while no request before it is open
 /// behind this handler, and while one is being answered here, whatever comes after it is held, further reads included.
+///
+/// Answers are written as bytes, past all that would make them of parts; the other handlers are told of their ends.
 final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -31,6 +33,8 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private let responder: RegistryResponder
     private let executor: any TaskExecutor
     private let logger: Logger
+    /// What is written here is bytes.
+    private var encoder: ChannelHandlerContext?
     private var caller: LoneCaller.Connection
     private var state = State.idle
     private var lastKey: RememberedKey?
@@ -45,10 +49,17 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var isDraining = false
     private var isRemoved = false
 
-    init(_ responder: RegistryResponder, executor: any TaskExecutor, logger: Logger) {
+    /// - Parameter encoder: of the encoder of responses, which bytes go past.
+    init(
+        _ responder: RegistryResponder,
+        executor: any TaskExecutor,
+        logger: Logger,
+        past encoder: ChannelHandlerContext
+    ) {
         self.responder = responder
         self.executor = executor
         self.logger = logger
+        self.encoder = encoder
         caller = responder.loneCaller.connection()
     }
 
@@ -99,6 +110,7 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
         isRemoved = true
         held = []
         passed = 0
+        encoder = nil
     }
 
     private func take(_ head: HTTPRequest, _ data: NIOAny, _ context: ChannelHandlerContext) {
@@ -124,11 +136,9 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
-    private func finish(_ make: () -> (HTTPResponse, [UInt8]), _ context: ChannelHandlerContext) {
+    private func finish(_ make: () -> ByteBuffer, _ context: ChannelHandlerContext) {
         guard !isRemoved else { return }
-        let (head, bytes) = make()
-        context.write(wrapOutboundOut(.head(head)), promise: nil)
-        if !bytes.isEmpty { context.write(wrapOutboundOut(.body(ByteBuffer(bytes: bytes))), promise: nil) }
+        encoder?.write(NIOAny(IOData.byteBuffer(make())), promise: nil)
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
         caller.noteAnswer()
         isDraining = !context.channel.isWritable
