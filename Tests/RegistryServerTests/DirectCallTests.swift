@@ -260,6 +260,20 @@ import Testing
         }
     }
 
+    @Test func nothingOfAnAnswerInChunksFollowsTheNextOne() async throws {
+        try await Self.run(directly: true) { server in
+            try await Self.warm(server)
+            let connection = try RawConnection(port: server.port)
+            let path = "orderId/nobody/activities"
+            connection.send(Self.text(Self.get(path, "Accept: application/x-ndjson"), 1, last: false))
+            #expect(await connection.read(until: "\r\n0\r\n\r\n").contains(#""count":0"#))
+            connection.send(Self.text(Self.get(path), 2, last: false))
+            connection.finishSending()
+            let answer = await connection.read()
+            #expect(answer.hasPrefix("HTTP/1.1 200 ") && answer.hasSuffix("}"))
+        }
+    }
+
     /// The answers that are written past the guard of the connection count there, too.
     @Test func afterADirectCallABodyThatNobodyReadsIsCutOff() async throws {
         try await Self.run(directly: true) { server in
