@@ -204,7 +204,54 @@ import Testing
     }
 }
 
+extension FeedbackTests {
+    /// The value goes over to another activity while the report waits for the locks of the first; and that one's row is
+    /// written anew by somebody else while the report writes to it.
+    @Test(.timeLimit(.minutes(15))) func deathFindsARowThatMoves() async throws {
+        let first = try await TestActivity.make()
+        let (second, database) = (first.another("second"), first.database)
+        try await first.register(1, at: .minutesAgo(50))
+        try await second.register(1, at: .minutesAgo(40))
+        // As if the second's registration were under way.
+        try await database.pool.withSession { session in
+            _ = try session.execute("UPDATE token_values SET activity_id = \(first.id.rawValue)")
+            _ = try session.execute("UPDATE activities SET token_is_doubted = false")
+        }
+        let takeover = try await HeldTransaction(
+            """
+            WITH taken AS (UPDATE token_values SET activity_id = \(second.id.rawValue))
+            SELECT FROM activities WHERE activity_id = \(first.id.rawValue) FOR UPDATE
+            """,
+            in: database,
+            commits: true
+        )
+        let refresh = try await HeldTransaction(
+            "UPDATE activities SET metadata_observed_at = now() WHERE activity_id = \(second.id.rawValue)",
+            in: database,
+            commits: true
+        )
+        async let action = first.report(1, 410)
+        try await second.waitUntilSomebodyWaits(for: takeover)
+        try await takeover.release()
+        try await second.waitUntilSomebodyWaits(for: refresh)
+        try await refresh.release()
+        #expect(try await action == .dropped)
+        #expect(try await second.currentToken() == nil)
+        #expect(try await second.record()?.answer.reason == "unregistered")
+        #expect(try await second.events().last == "dropped")
+        #expect(try await second.count("SELECT count(*) FROM activities WHERE token_is_doubted") == 1)
+        #expect(try await second.retired() == ["unregistered"])
+    }
+}
+
 extension TestActivity {
+    fileprivate func waitUntilSomebodyWaits(for holder: HeldTransaction) async throws {
+        let waiting: SQL = """
+            SELECT count(*) FROM pg_stat_activity WHERE \(holder.backend) = ANY(pg_blocking_pids(pid))
+            """
+        while try await count(waiting) == 0 {}
+    }
+
     /// Reports what APNs said of a sample token, in the activity's scope.
     func report(
         _ token: Int,

@@ -1,7 +1,8 @@
 import Dispatch
 import PostgresDriver
 
-/// A transaction that keeps its locks until it is told to go, on a thread of its own; then all of it is undone.
+/// A transaction that keeps its locks until it is told to go, on a thread of its own; then all of it is undone, unless it is
+/// one that commits.
 public final class HeldTransaction: Sendable {
     private struct Released: Error {}
 
@@ -11,7 +12,7 @@ public final class HeldTransaction: Sendable {
     private let task: Task<Void, any Error>
 
     /// Runs a statement, and returns once it has its locks.
-    public init(_ statement: SQL, in database: TestDatabase) async throws {
+    public init(_ statement: SQL, in database: TestDatabase, commits: Bool = false) async throws {
         let end = DispatchSemaphore(value: 0)
         let (began, begin) = AsyncThrowingStream.makeStream(of: Int.self)
         let task = Task {
@@ -22,7 +23,7 @@ public final class HeldTransaction: Sendable {
                         let own = try transaction.execute("SELECT pg_backend_pid()::int8")[0].column(0, as: Int.self)
                         begin.yield(own)
                         end.wait()
-                        throw Released()
+                        if !commits { throw Released() }
                     }
                 }
             } catch {

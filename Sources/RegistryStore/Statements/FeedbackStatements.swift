@@ -86,7 +86,10 @@ struct FeedbackStatements {
     /// What becomes of each report, from what is true under the locks: the kind and claim of what is current with the
     /// value, the value's row before the reports, where both rows stand, and what the report does to it.
     ///
-    /// Nobody else can move a row that is locked, so the parts that write find it by its place, without its index.
+    /// Nobody else can move a row that is locked, so the parts that write find it by its place, without its index. A value
+    /// that changed its activity while the first locks were taken leads to a row that is not locked; if that one moves, what
+    /// was not found at its place is looked up by the index. Who writes there is told by a list that was made before, for
+    /// Postgres cannot run a writing part once more to look at a row again that somebody else has changed meanwhile.
     private var reports: SQL {
         """
         SELECT q.*, s.accused_at, held.kind, held.claimed_at, held.place AS activity_place, t.place AS value_place,
@@ -114,8 +117,21 @@ struct FeedbackStatements {
 
     private var effects: SQL {
         """
-        , accused AS (\(sql: accusation)), revised AS (\(sql: revision)), retired AS (\(sql: retirement)),
-        recorded AS (\(sql: event))
+        , accused_in_place AS (\(sql: accusation("reports r", "t.ctid = r.value_place"))),
+        unaccused AS MATERIALIZED (
+            SELECT * FROM reports r WHERE \(unescaped: Self.isAccused) AND r.value_place IS NOT NULL
+                AND r.token_digest NOT IN (SELECT t.token_digest FROM accused_in_place t)
+        ),
+        accused_elsewhere AS (\(sql: accusation("unaccused r", "true"))),
+        accused AS (SELECT * FROM accused_in_place UNION ALL SELECT * FROM accused_elsewhere),
+        revised_in_place AS (\(sql: revision("accused t", "a.ctid = t.activity_place"))),
+        unrevised AS MATERIALIZED (
+            SELECT * FROM accused t WHERE t.activity_place IS NOT NULL
+                AND t.token_digest NOT IN (SELECT a.token_digest FROM revised_in_place a)
+        ),
+        revised_elsewhere AS (\(sql: revision("unrevised t", "true"))),
+        revised AS (SELECT * FROM revised_in_place UNION ALL SELECT * FROM revised_elsewhere),
+        retired AS (\(sql: retirement)), recorded AS (\(sql: event))
         """
     }
 
@@ -125,7 +141,11 @@ struct FeedbackStatements {
         """
 
     /// A quarantine that is in force stays as it is.
-    private var accusation: SQL {
+    ///
+    /// - Parameters:
+    ///   - reports: the reports, called `r`.
+    ///   - isTarget: which rows `t` are meant, beside that their values are those of the reports.
+    private func accusation(_ reports: String, _ isTarget: String) -> SQL {
         let isNew = "r.verdict = 'suspect' AND (t.quarantined_at IS NULL OR r.effect = 'quarantined')"
         let quarantine = [
             ("quarantined_at", "r.accused_at"), ("quarantined_kind", "r.kind"), ("quarantine_reason", "r.reason"),
@@ -136,20 +156,24 @@ struct FeedbackStatements {
                 \(unescaped: quarantine.joined(separator: ", ")),
                 effect = r.effect,
                 touched_at = CASE WHEN t.activity_id IS NULL THEN clock_timestamp() ELSE t.touched_at END
-            FROM reports r
-            WHERE \(unescaped: Self.isAccused) AND t.ctid = r.value_place
+            FROM \(unescaped: reports)
+            WHERE \(unescaped: Self.isAccused) AND \(unescaped: isTarget)
                 AND \(sql: inScope("t")) AND t.token_digest = r.token_digest
             RETURNING t.token_digest, t.activity_id, t.installation_hash, t.start_observed_at, t.effect, r.activity_place
             """
     }
 
     /// The activities whose token was accused, and those among them whose token senders lose by that.
-    private var revision: SQL {
+    ///
+    /// - Parameters:
+    ///   - accused: the values, called `t`.
+    ///   - isTarget: which rows `a` are meant, beside that they have the accused token.
+    private func revision(_ accused: String, _ isTarget: String) -> SQL {
         """
         UPDATE activities a SET token_is_doubted = true,
             revision = a.revision + CASE WHEN t.effect <> 'none' THEN 1 ELSE 0 END
-        FROM accused t
-        WHERE a.ctid = t.activity_place AND t.installation_hash IS NULL
+        FROM \(unescaped: accused)
+        WHERE \(unescaped: isTarget) AND t.installation_hash IS NULL
             AND \(sql: inScope("a")) AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
             AND a.ended_at IS NULL AND a.expires_at > now()
         RETURNING t.effect, a.token_observed_at, \(unescaped: EventStatements.columns(of: "a"))
