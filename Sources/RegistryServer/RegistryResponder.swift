@@ -97,25 +97,10 @@ struct RegistryResponder: HTTPResponder {
         let place = try await findPlace(of: located.match, for: principal)
         try route.access.check(principal)
         let standing = try countRequest(of: principal, to: route, fields, from: context.channel.remoteAddress)
-        var call = makeCall(located, fields, by: principal)
-        call.body = try await bodies.read(request, as: route.body, from: context.channel)
-        call.lines = try bodies.lines(of: request, as: route.body, from: context.channel)
+        let body = try await bodies.read(request, as: route.body, from: context.channel)
+        let lines = try bodies.lines(of: request, as: route.body, from: context.channel)
+        let call = Call(to: self, located, fields, by: principal, body: body, lines: lines)
         return try await perform(route.action, call, place).with(standing)
-    }
-
-    /// The call that a request makes, but for its body.
-    func makeCall(_ located: Located, _ fields: HTTPFields, by principal: Principal) -> Call {
-        Call(
-            registry: registry,
-            access: access,
-            principal: principal,
-            parameters: located.match.parameters,
-            query: located.target.query,
-            fields: fields,
-            feedback: feedback,
-            metrics: metrics,
-            shutdownNotice: shutdownNotice
-        )
     }
 
     private func perform(_ action: Route.Action, _ call: Call, _ place: Place) async throws -> Answer {

@@ -146,7 +146,8 @@ struct ResolveRequest: Sendable {
     ) throws -> [AliasPage] {
         let input = ResolveTemplates.Input(aliases: aliases, limit: limit, scope: scope)
         let results = try session.pipeline(ResolveTemplates.many.statements(of: input))
-        let activities = try results[0].byPosition(of: aliases.count) { try ResolvedActivity($0, from: 1) }
+        var activities = try results[0].byPosition(of: aliases.count) { try ResolvedActivity($0, from: 1) }
+        for index in activities.indices { activities[index].sort { $0.number < $1.number } }
         let channels = try results[1].byPosition(of: aliases.count) { try BroadcastChannel($0, from: 1) }
         return zip(activities, channels).map { AliasPage(activities: $0, channels: $1) }
     }

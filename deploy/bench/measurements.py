@@ -141,7 +141,7 @@ def many(bench, what, kind, single, size, must, aim, **options):
 
 
 def batch(bench):
-    many(bench, "resolve of 100 aliases, keys/s: one by one", "batch", "resolve", 100, 4, 8, connections=16)
+    many(bench, "resolve of 100 aliases, keys/s: one by one", "batch", "resolve", 100, 4, 8, connections=8)
 
 
 def feedback(bench):

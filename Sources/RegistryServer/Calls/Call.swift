@@ -2,8 +2,8 @@ import HTTPTypes
 import RegistryCore
 import RegistryStore
 
-/// A request whose route is known and whose caller may make it.
-struct Call: Sendable {
+/// A request whose route is known and whose caller may make it. A class, for it is handed on often, and has much to copy.
+final class Call: Sendable {
     let registry: Registry
     let access: AccessState
     let principal: Principal
@@ -11,12 +11,33 @@ struct Call: Sendable {
     let query: Query
     let fields: HTTPFields
     /// `null` where the route takes no body.
-    var body = JSONValue.null
+    let body: JSONValue
     /// The body that the call reads itself, where it came as NDJSON and the route takes that.
-    var lines: BodyLines?
+    let lines: BodyLines?
     let feedback: FeedbackRecorder
     let metrics: ServiceMetrics
     let shutdownNotice: ShutdownNotice
+
+    init(
+        to responder: RegistryResponder,
+        _ located: RegistryResponder.Located,
+        _ fields: HTTPFields,
+        by principal: Principal,
+        body: JSONValue = .null,
+        lines: BodyLines? = nil
+    ) {
+        registry = responder.registry
+        access = responder.access
+        self.principal = principal
+        parameters = located.match.parameters
+        query = located.target.query
+        self.fields = fields
+        self.body = body
+        self.lines = lines
+        feedback = responder.feedback
+        metrics = responder.metrics
+        shutdownNotice = responder.shutdownNotice
+    }
 
     var apps: AppDirectory { access.apps }
 

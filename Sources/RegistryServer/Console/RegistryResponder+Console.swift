@@ -23,7 +23,7 @@ extension RegistryResponder {
             form = try await bodies.form(request, from: context.channel)
             if route.access != .everyone { try visit.check(form) }
         }
-        let call = makeCall(located, fields, by: visit.principal)
+        let call = Call(to: self, located, fields, by: visit.principal)
         let answer = try await page(
             ConsoleCall(call: call, console: console, visit: visit, scope: place.scope, form: form)
         )

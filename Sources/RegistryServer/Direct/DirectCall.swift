@@ -100,8 +100,8 @@ extension RegistryResponder {
     private func begin(_ direct: DirectCall, _ body: ByteBuffer) throws -> (DeferredAnswer, RateLimiter.Standing?) {
         let (route, fields) = (direct.located.match.route, direct.head.headerFields)
         let standing = try countRequest(of: direct.principal, to: route, fields, from: direct.remote)
-        var call = makeCall(direct.located, fields, by: direct.principal)
-        if route.body != .none { call.body = try BodyReader.parse(body, fields) }
+        let json = route.body == .none ? .null : try BodyReader.parse(body, fields)
+        let call = Call(to: self, direct.located, fields, by: direct.principal, body: json)
         return (try direct.action(ScopedCall(call: call, scope: direct.scope)), standing)
     }
 }
