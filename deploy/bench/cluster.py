@@ -24,9 +24,12 @@ HUGE_PAGES_FILE = "/proc/sys/vm/nr_hugepages"
 
 
 def huge_pages():
-    """How many the kernel keeps."""
-    with open(HUGE_PAGES_FILE, encoding="utf-8") as file:
-        return int(file.read())
+    """How many the kernel keeps; none where it knows no such thing."""
+    try:
+        with open(HUGE_PAGES_FILE, encoding="utf-8") as file:
+            return int(file.read())
+    except OSError:
+        return 0
 
 
 def keep_huge_pages(count):
