@@ -133,8 +133,7 @@ struct RegistrationRequest: Sendable {
                 return candidates.map { $0.scope.sharesStatements(with: first.scope) && batch.add($0) }
             },
             perform: { lane in
-                let patience = lane.requests.first?.patience
-                try await units.serve(lane, .registrations, .ifSafe, patience: patience) { session, requests in
+                try await units.serve(lane, .registrations, .ifSafe, patience: { $0.patience }) { session, requests in
                     try Registry.merge(requests, in: requests[0].scope) { try session.pipeline($0) }
                 }
             }

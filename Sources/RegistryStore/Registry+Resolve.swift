@@ -98,7 +98,7 @@ struct ResolveRequest: Sendable {
                 return candidates.map { $0.scope.sharesStatements(with: first.scope) && $0.limit == first.limit }
             },
             perform: { lane in
-                try await units.serve(lane, .resolutions, .idempotentRead, patience: .milliseconds(1)) {
+                try await units.serve(lane, .resolutions, .idempotentRead, patience: { _ in .milliseconds(1) }) {
                     session,
                     requests in
                     let (limit, scope) = (requests[0].limit, requests[0].scope)

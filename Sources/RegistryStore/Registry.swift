@@ -75,16 +75,16 @@ struct UnitsOfWork: Sendable {
     ///
     /// What fails, fails the batch that is under way; those before it have been answered.
     ///
-    /// - Parameter patience: how long one who is alone may block the thread that he came on; see ``PostgresPool``.
+    /// - Parameter patience: how long a request that goes alone may block the thread that it came on; see ``PostgresPool``.
     func serve<Request, Answer>(
         _ lane: Batcher<Request, Answer>.Lane,
         _ work: StoreMeasures.Work,
         _ retry: RetryPolicy,
-        patience: Duration? = nil,
+        patience: (Request) -> Duration,
         _ body: @escaping @Sendable (borrowing PostgresSession, [Request]) throws -> [Result<Answer, Problem>]
     ) async throws {
         let timeout = pool.requestTimeout
-        try await run(work, retry, patience: lane.isAlone ? patience : nil) { session, watch in
+        try await run(work, retry, patience: lane.only.map(patience)) { session, watch in
             // Where the closure is run again, the lane's batch is the one that failed.
             lane.answer(try watch.timing { try body(session, lane.requests) })
             let end = ContinuousClock.now + min(Self.tenure, timeout / 2)

@@ -1,5 +1,5 @@
--- Where the row of an activity stands: feedback finds it once, locks it, and then writes to it there, for to look up a row
--- in a large table costs more than to write it.
+-- Where the row of an activity stands: feedback has locked it and judges it, and then writes to it there, for to look up a
+-- row in a large table costs more than to write it. All else is as it was.
 CREATE OR REPLACE VIEW token_holders AS
 SELECT t.app_number, t.environment, t.token_digest, h.kind, h.claimed_at, h.activity_id, h.installation_hash, h.subject,
     h.aliases, h.place

@@ -160,8 +160,8 @@ extension Batcher {
         /// The requests of the batch, in order.
         var requests: [Request] { state.withLock { $0.batch.map(\.request) } }
 
-        /// Whether the batch is of one request.
-        var isAlone: Bool { state.withLock { $0.batch.count == 1 } }
+        /// The request of a batch of one.
+        var only: Request? { state.withLock { $0.batch.count == 1 ? $0.batch[0].request : nil } }
 
         /// Tells the answers, one for each request, in their order.
         func answer(_ results: [Result<Answer, Problem>]) {
