@@ -4,16 +4,20 @@ import Foundation
 extension String: PostgresEncodable, PostgresDecodable {
     public static var postgresType: PostgresType { .text }
 
-    private static let textTypes: Set<PostgresType> = [.text, .varchar, .bpchar, .name, .unknown, .json]
-
     public func encode(into buffer: inout [UInt8]) {
         buffer.append(contentsOf: utf8)
     }
 
     public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
-        guard Self.textTypes.contains(type) || type.isUserDefined else { throw .mismatch(type, Self.self) }
-        guard let text = String(validating: bytes, as: UTF8.self) else { throw .malformed(Self.self) }
-        self = text
+        switch type {
+        case .text, .varchar, .bpchar, .name, .unknown, .json: break
+        default: guard type.isUserDefined else { throw .mismatch(type, Self.self) }
+        }
+        do throws(UTF8.ValidationError) {
+            self.init(copying: try UTF8Span(validating: bytes.assumingMemoryBound(to: UInt8.self).span))
+        } catch {
+            throw .malformed(Self.self)
+        }
     }
 }
 

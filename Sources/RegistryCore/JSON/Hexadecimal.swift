@@ -14,15 +14,9 @@ public enum Hexadecimal {
 
     /// Writes two lower-case digits a byte.
     public static func encode(_ bytes: some Collection<UInt8>) -> String {
-        String(unsafeUninitializedCapacity: bytes.count * 2) { text in
-            var count = 0
-            for byte in bytes {
-                text[count] = lowerCaseDigit(byte >> 4)
-                text[count + 1] = lowerCaseDigit(byte & 0x0F)
-                count += 2
-            }
-            return count
-        }
+        var text: [UInt8] = []
+        append(bytes, to: &text)
+        return String(decoding: text, as: UTF8.self)
     }
 
     /// Appends two lower-case ASCII digits a byte.

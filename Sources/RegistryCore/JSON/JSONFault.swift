@@ -54,29 +54,3 @@ public struct JSONFaults: Error, Sendable, Hashable {
     /// Makes the error of the faults.
     public init(_ faults: [JSONFault]) { self.faults = faults }
 }
-
-/// Steps of RFC 6901 pointers.
-enum JSONPointer {
-    /// No member of ours has a longer key.
-    private static let longestKey = 64
-
-    /// The pointer of a member; `~` and `/` in its key are escaped.
-    ///
-    /// A key longer than any of ours is not repeated, for it may be a token in the wrong place: the pointer then is that
-    /// of the object.
-    static func member(_ key: String, of pointer: String) -> String {
-        guard key.utf8.count <= longestKey else { return pointer }
-        var path = pointer + "/"
-        for scalar in key.unicodeScalars {
-            switch scalar {
-            case "~": path += "~0"
-            case "/": path += "~1"
-            default: path.unicodeScalars.append(scalar)
-            }
-        }
-        return path
-    }
-
-    /// The pointer of an element.
-    static func element(_ index: Int, of pointer: String) -> String { "\(pointer)/\(index)" }
-}

@@ -10,6 +10,8 @@ public struct JSONObject: Sendable {
     private var positions: [UTF8Text: Int] = [:]
 
     private static let scannedCount = 12
+    /// Room for the members of most objects, so that they need not move as they become more.
+    private static let usualCount = 4
 
     /// Makes an object without members.
     public init() {}
@@ -47,6 +49,7 @@ public struct JSONObject: Sendable {
     }
 
     private mutating func append(_ member: Member) {
+        if members.isEmpty { members.reserveCapacity(Self.usualCount) }
         members.append(member)
         if !positions.isEmpty {
             positions[UTF8Text(member.key)] = members.count - 1

@@ -1,12 +1,12 @@
 extension JSONReader {
     /// Reads an object that must be there with a reader of its own, whose faults become this one's.
     public mutating func nested<T>(_ key: String, _ body: (inout JSONReader) -> T?) -> T? {
-        demand(key).flatMap { descend(into: $0, at: JSONPointer.member(key, of: pointer), body) }
+        demand(key).flatMap { descend(into: $0, at: pointer.member(key), body) }
     }
 
     /// Reads an object that may be absent with a reader of its own, whose faults become this one's.
     public mutating func optionalNested<T>(_ key: String, _ body: (inout JSONReader) -> T?) -> T? {
-        present(key).flatMap { descend(into: $0, at: JSONPointer.member(key, of: pointer), body) }
+        present(key).flatMap { descend(into: $0, at: pointer.member(key), body) }
     }
 
     /// Reads an array that must be there, element by element.
@@ -53,6 +53,15 @@ extension JSONReader {
         present(key).flatMap { elements(of: $0, at: key, maximumCount)?.compactMap { visit($0, each) } }
     }
 
+    /// Reads an array that must be there as readers of its elements, whose faults do not become this one's: for batches in
+    /// which one element is not to fail its neighbours.
+    ///
+    /// - Parameter maximumCount: More elements than this are one fault of the array, and none is read.
+    /// - Returns: A reader of each element; nil when there is no array.
+    public mutating func elements(_ key: String, maximumCount: Int) -> [JSONReader]? {
+        demand(key).flatMap { elements(of: $0, at: key, maximumCount)?.map { JSONReader($0.value, at: $0.pointer) } }
+    }
+
     /// Reads a member that is one value or an array of such values, as those of `aliases` are; it must be there.
     ///
     /// - Returns: The values that could be read; nil when the member is absent.
@@ -68,7 +77,7 @@ extension JSONReader {
 }
 
 extension JSONReader {
-    private typealias Element = (pointer: String, value: JSONValue)
+    private typealias Element = (pointer: JSONPointer, value: JSONValue)
 
     private mutating func elements(of value: JSONValue, at key: String, _ maximumCount: Int) -> [Element]? {
         guard case .array(let values) = value else {
@@ -79,8 +88,8 @@ extension JSONReader {
             fault(key, "must hold at most \(maximumCount) elements")
             return nil
         }
-        let path = JSONPointer.member(key, of: pointer)
-        return values.enumerated().map { (JSONPointer.element($0, of: path), $1) }
+        let array = pointer.member(key)
+        return values.enumerated().map { (array.element($0), $1) }
     }
 
     private mutating func attempt<T>(
@@ -90,7 +99,7 @@ extension JSONReader {
         do throws(JSONFaultReason) {
             return try read(element.value)
         } catch {
-            record(JSONFault(pointer: element.pointer, detail: error.detail))
+            record(JSONFault(pointer: element.pointer.text, detail: error.detail))
             return nil
         }
     }
@@ -101,10 +110,10 @@ extension JSONReader {
 
     private mutating func descend<T>(
         into value: JSONValue,
-        at pointer: String,
+        at pointer: JSONPointer,
         _ body: (inout JSONReader) -> T?
     ) -> T? {
-        var reader = JSONReader(value, pointer: pointer)
+        var reader = JSONReader(value, at: pointer)
         // The body is not asked about what is no object: its faults would only repeat that one.
         let result = reader.faults.isEmpty ? body(&reader) : nil
         for fault in reader.faults { record(fault) }

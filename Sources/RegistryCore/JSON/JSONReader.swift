@@ -11,8 +11,8 @@
 public struct JSONReader: Sendable {
     /// The object that is read; empty when the value was none.
     public let object: JSONObject
-    /// Where the object stands in the body: an RFC 6901 pointer.
-    public let pointer: String
+    /// Where the object stands in the body.
+    let pointer: JSONPointer
     /// What was wrong so far, in the order of the calls; at most `maximumFaults`.
     public private(set) var faults: [JSONFault] = []
 
@@ -21,10 +21,10 @@ public struct JSONReader: Sendable {
 
     private let isObject: Bool
 
-    /// Begins to read a value, and records the fault "must be an object" when it is none.
-    ///
-    /// - Parameter pointer: Where the value stands in the body.
-    public init(_ value: JSONValue, pointer: String = "") {
+    /// Begins to read a body, and records the fault "must be an object" when it is none.
+    public init(_ value: JSONValue) { self.init(value, at: .body) }
+
+    init(_ value: JSONValue, at pointer: JSONPointer) {
         self.pointer = pointer
         if case .object(let object) = value {
             self.object = object
@@ -32,7 +32,7 @@ public struct JSONReader: Sendable {
         } else {
             object = JSONObject()
             isObject = false
-            faults = [JSONFault(pointer: pointer, detail: "must be an object")]
+            faults = [JSONFault(pointer: pointer.text, detail: "must be an object")]
         }
     }
 
@@ -45,7 +45,7 @@ public struct JSONReader: Sendable {
 
     /// Records a fault of a member, or of the object itself when the key is nil.
     public mutating func fault(_ key: String?, _ detail: String) {
-        record(JSONFault(pointer: key.map { JSONPointer.member($0, of: pointer) } ?? pointer, detail: detail))
+        record(JSONFault(pointer: (key.map(pointer.member) ?? pointer).text, detail: detail))
     }
 
     mutating func record(_ fault: JSONFault) {

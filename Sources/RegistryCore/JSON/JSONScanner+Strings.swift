@@ -25,17 +25,10 @@ extension JSONScanner {
     }
 
     private func validated(_ range: Range<Int>) throws(JSONSyntaxError) -> String {
-        let slice = bytes.extracting(range)
-        if let text = String(validating: slice, as: UTF8.self) { return text }
-        throw fault("The bytes are not UTF-8.", at: range.lowerBound + firstFault(in: slice))
-    }
-
-    private func firstFault(in slice: UnsafeBufferPointer<UInt8>) -> Int {
-        do {
-            _ = try UTF8Span(validating: slice.span)
-            return 0
+        do throws(UTF8.ValidationError) {
+            return String(copying: try UTF8Span(validating: bytes.extracting(range).span))
         } catch {
-            return error.byteOffsets.lowerBound
+            throw fault("The bytes are not UTF-8.", at: range.lowerBound + error.byteOffsets.lowerBound)
         }
     }
 

@@ -82,10 +82,13 @@ extension JSONWriter {
     /// Writes a string: quotes, backslashes and control characters escaped, all else as it is.
     public mutating func string(_ text: String) {
         separate()
-        bytes.append(UInt8(ascii: "\""))
         var text = text
-        text.withUTF8 { JSONEscapes.append($0, to: &bytes) }
-        bytes.append(UInt8(ascii: "\""))
+        text.withUTF8 { text in
+            guard JSONEscapes.areNeeded(in: text) else { return bytes.append(inQuotes: text) }
+            bytes.append(UInt8(ascii: "\""))
+            JSONEscapes.append(text, to: &bytes)
+            bytes.append(UInt8(ascii: "\""))
+        }
     }
 
     /// Writes an integer.
@@ -146,10 +149,11 @@ extension JSONWriter {
 
 /// The escapes of JSON strings.
 enum JSONEscapes {
+    /// Whether the text holds anything that must be escaped. Nearly none does.
+    static func areNeeded(in text: UnsafeBufferPointer<UInt8>) -> Bool { text.contains(where: needsEscape) }
+
     /// Appends the text, with the escapes that JSON demands.
     static func append(_ text: UnsafeBufferPointer<UInt8>, to bytes: inout [UInt8]) {
-        // Nearly all text needs none; then it is looked through quickly and copied at once.
-        guard text.contains(where: needsEscape) else { return bytes.append(contentsOf: text) }
         var start = 0
         for (index, byte) in text.enumerated() where needsEscape(byte) {
             bytes.append(contentsOf: text.extracting(start..<index))
@@ -175,6 +179,21 @@ enum JSONEscapes {
             bytes.append(contentsOf: "u00".utf8)
             Hexadecimal.append(CollectionOfOne(byte), to: &bytes)
         default: bytes.append(byte)
+        }
+    }
+}
+
+extension [UInt8] {
+    /// Appends text as it is, in quotes. Keys and ids are so short that to ask for room three times would cost the most.
+    fileprivate mutating func append(inQuotes text: UnsafeBufferPointer<UInt8>) {
+        reserveRoom(for: text.count + 2)
+        append(addingCapacity: text.count + 2) { span in
+            span.withUnsafeMutableBufferPointer { bytes, count in
+                bytes[0] = UInt8(ascii: "\"")
+                let end = bytes[1...].update(fromContentsOf: text)
+                bytes[end] = UInt8(ascii: "\"")
+                count = end + 1
+            }
         }
     }
 }

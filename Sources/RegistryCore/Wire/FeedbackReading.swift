@@ -13,11 +13,8 @@ public struct FeedbackBody: Sendable, Hashable {
     ///
     /// A malformed report is no fault of the body: it gets a problem in its place.
     public static func read(_ json: inout JSONReader) -> FeedbackBody? {
-        let values = json.array("reports", maximumCount: maximumReports) { $0 }
-        return values.map { values in
-            FeedbackBody(
-                reports: values.enumerated().map { FeedbackReport.read($1, pointer: "/reports/\($0)") }
-            )
+        json.elements("reports", maximumCount: maximumReports).map { elements in
+            FeedbackBody(reports: elements.map(FeedbackReport.read))
         }
     }
 }
@@ -30,8 +27,8 @@ extension FeedbackReport {
     private static let timestamps = 0...253_402_300_799_999
 
     /// Reads one report.
-    public static func read(_ value: JSONValue, pointer: String = "") -> Result<FeedbackReport, Problem> {
-        var json = JSONReader(value, pointer: pointer)
+    public static func read(_ json: JSONReader) -> Result<FeedbackReport, Problem> {
+        var json = json
         let token = json.string("token", PushToken.init(hexadecimal:))
         let status = json.integer("status", in: 100...599)
         let reason = json.optionalString("reason", text)

@@ -20,11 +20,11 @@ public struct FullStateBody: Sendable, Hashable {
     /// activity counts as present.
     public static func read(_ json: inout JSONReader) -> FullStateBody? {
         let observedAt = json.timestamp("observedAt")
-        let values = json.array("activities", maximumCount: maximumItems) { $0 }
-        guard let observedAt, let values else { return nil }
+        let elements = json.elements("activities", maximumCount: maximumItems)
+        guard let observedAt, let elements else { return nil }
         var (items, places): ([FullState.Item], [Place]) = ([], [])
-        for (index, value) in values.enumerated() {
-            switch FullState.Item.read(value, pointer: "/activities/\(index)") {
+        for element in elements {
+            switch FullState.Item.read(element) {
             case .success(let item):
                 items.append(item)
                 places.append(.item)
@@ -54,8 +54,8 @@ public struct FullStateResult: Sendable, Hashable {
 
 extension FullState.Item {
     /// Reads an item; the failure is an item whose id cannot be read.
-    fileprivate static func read(_ value: JSONValue, pointer: String) -> Result<FullState.Item, Problem> {
-        var json = JSONReader(value, pointer: pointer)
+    fileprivate static func read(_ json: JSONReader) -> Result<FullState.Item, Problem> {
+        var json = json
         let id = json.string("activityId", ActivityID.init)
         let registration = ActivityRegistration(from: &json, requiresToken: false)
         let problem = json.faults.isEmpty ? nil : Problem(faults: json.faults)

@@ -16,11 +16,11 @@ public struct ResolveBody: Sendable, Hashable {
     ///
     /// A malformed alias is no fault of the body: it gets a problem in its place.
     public static func read(_ json: inout JSONReader) -> ResolveBody? {
-        let values = json.array("aliases", maximumCount: maximumAliases) { $0 }
+        let elements = json.elements("aliases", maximumCount: maximumAliases)
         let limit = json.optionalInteger("limitPerAlias", in: limits) ?? defaultLimit
-        guard let values else { return nil }
-        let aliases = values.enumerated().map { index, value in
-            var json = JSONReader(value, pointer: "/aliases/\(index)")
+        guard let elements else { return nil }
+        let aliases = elements.map { element in
+            var json = element
             let alias = Alias.read(&json)
             return alias.map { .success($0) } ?? Result<Alias, Problem>.failure(Problem(faults: json.faults))
         }

@@ -94,7 +94,7 @@ extension FeedbackLine {
             return .failure(Problem(.bodyTooLarge, "The line is longer than \(limit) bytes."))
         }
         do throws(JSONSyntaxError) {
-            return FeedbackReport.read(try JSONParser.parse(bytes))
+            return FeedbackReport.read(JSONReader(try JSONParser.parse(bytes)))
         } catch {
             return .failure(Problem(.malformedJSON, "The line is not JSON. \(error)"))
         }

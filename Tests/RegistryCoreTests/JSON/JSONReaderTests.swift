@@ -178,7 +178,7 @@ import Testing
 
     @Test("A body that is no object is one fault", arguments: [.null, 1, "x", [], true] as [JSONValue])
     func refusesOthers(value: JSONValue) throws {
-        var json = JSONReader(value, pointer: "/items/3")
+        var json = JSONReader(value, at: .body.member("items").element(3))
         #expect(json.string("a") == nil)
         #expect(json.optionalString("b") == nil)
         #expect(json.nested("c") { $0.string("d") } == nil)
