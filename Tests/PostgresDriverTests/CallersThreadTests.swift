@@ -177,7 +177,7 @@ import Testing
     }
 
     /// The second one would be answered in time if it were waited for. The rest is short, and a busy machine may take longer
-    /// for two statements: then that says nothing.
+    /// for two statements, or keep this thread from its first look until there is an answer: then that says nothing.
     @Test func afterWaitingInVainItRests() async throws {
         for _ in 0..<100 {
             let threads = Threads()
@@ -192,12 +192,11 @@ import Testing
                 }
                 return start.duration(to: .now)
             }
-            guard duration < .milliseconds(90) else { continue }
-            #expect(threads.seen.count == 4)
+            guard duration < .milliseconds(90), threads.seen.count == 4 else { continue }
             #expect(threads.seen[1] == threads.seen[3])
             return
         }
-        Issue.record("two statements never took less than 90 ms")
+        Issue.record("two statements never went on elsewhere within 90 ms")
     }
 
     @Test func onlyPipelinesBeginThere() async throws {
