@@ -57,11 +57,12 @@ extension Registry {
     public func resolve(_ aliases: [Alias], limitPerAlias: Int, in scope: Scope) async throws -> [ResolvedAlias] {
         let found = try await read { try ResolveRequest.find(aliases, limit: limitPerAlias + 1, in: scope, $0) }
         return zip(aliases, found).map { alias, page in
-            ResolvedAlias(
+            let isTruncated = page.activities.count > limitPerAlias
+            return ResolvedAlias(
                 alias: alias,
-                activities: Array(page.activities.prefix(limitPerAlias)),
+                activities: isTruncated ? Array(page.activities.prefix(limitPerAlias)) : page.activities,
                 channels: page.channels,
-                isTruncated: page.activities.count > limitPerAlias
+                isTruncated: isTruncated
             )
         }
     }

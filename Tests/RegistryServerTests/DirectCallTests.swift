@@ -15,7 +15,15 @@ import Testing
     private static let path = "/v1/apps/com.example.food/sandbox"
 
     private static func put(_ id: String, _ body: String, type: String = "application/json") -> [String] {
-        ["PUT \(path)/activities/\(id)", "Content-Type: \(type)\r\nContent-Length: \(body.utf8.count)", body]
+        send("PUT", "activities/\(id)", body, type)
+    }
+
+    private static func resolve(_ body: String, type: String = "application/json") -> [String] {
+        send("POST", "resolve", body, type)
+    }
+
+    private static func send(_ method: String, _ call: String, _ body: String, _ type: String) -> [String] {
+        ["\(method) \(path)/\(call)", "Content-Type: \(type)\r\nContent-Length: \(body.utf8.count)", body]
     }
 
     private static func get(_ alias: String, _ fields: String = "Accept: application/json") -> [String] {
@@ -44,6 +52,19 @@ import Testing
         (get("orderId/o-1/activities?cursor=none"), 422),
         (get("orderId/nobody/activities"), 200),
         (get("0/x/activities"), 422),
+        (
+            resolve(
+                #"{"aliases":[{"kind":"orderId","value":"o-1"},{"kind":"0"},7,{"kind":"orderId","value":"o-9"}],"#
+                    + #""limitPerAlias":1}"#
+            ), 200
+        ),
+        (resolve(#"{"aliases":[]}"#), 200),
+        (resolve(#"{"aliases":"o-1"}"#), 422),
+        (resolve(#"{"aliases":["#), 400),
+        (resolve(#"{"aliases":[]}"#, type: "text/plain"), 415),
+        (resolve(""), 400),
+        // Too large to be answered directly.
+        (resolve(#"{"aliases":[\#(String(repeating: " ", count: 65_536))]}"#), 200),
         // Answered in chunks; what follows is not.
         (get("orderId/o-1/activities", "Accept: application/x-ndjson"), 200),
         (get("orderId/o-1/activities"), 200),
@@ -154,6 +175,9 @@ import Testing
         #expect(isTaken(.get, "\(alias)/activities") && isTaken(.put, "\(Self.path)/activities/a-1"))
         #expect(isTaken(.put, "\(Self.path)/activities/a-1", [.contentLength: "65536"]))
         #expect(!isTaken(.put, "\(Self.path)/activities/a-1", [.contentLength: "65537"]))
+        #expect(isTaken(.post, "\(Self.path)/resolve", [.contentLength: "65536"]))
+        #expect(!isTaken(.post, "\(Self.path)/resolve", [.contentLength: "65537"]))
+        #expect(!isTaken(.post, "\(Self.path)/feedback", [.contentLength: "2"]))
         #expect(!isTaken(.get, "\(alias)/activities", [.accept: "application/x-ndjson"]))
         #expect(!isTaken(.get, "\(alias)/activities", [.connection: "close"]))
         #expect(!isTaken(.head, "\(alias)/activities") && !isTaken(.get, "\(alias)/channel"))
@@ -305,7 +329,7 @@ import Testing
         )
         try await LiveServer.run(application, database.registry) { server in
             let open = try RawConnection(port: server.port)
-            open.send("POST \(Self.path)/resolve HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{")
+            open.send("POST \(Self.path)/feedback HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{")
             #expect(try await server.call(.get, "/livez").status == 200)
             let nonsense = try RawConnection(port: server.port)
             nonsense.send("NONSENSE\r\n\r\n")

@@ -85,11 +85,17 @@ struct RateLimits: Sendable {
 
     /// Counts a request against both.
     ///
-    /// - Parameter address: nil or loopback is not counted: it is this machine, or a proxy that nobody named.
+    /// - Parameter address: asked for where addresses have a limit; nil or loopback is not counted: it is this machine, or a
+    ///   proxy that nobody named.
     /// - Returns: the tighter of the two, to be told to the caller.
     /// - Throws: `RateLimited`.
-    func count(_ principal: Principal, from address: IPAddress?) throws(RateLimited) -> RateLimiter.Standing? {
-        let byAddress = address.flatMap { $0.isLoopback ? nil : addresses?.count($0.limitedAs) }
+    func count(
+        _ principal: Principal,
+        from address: @autoclosure () -> IPAddress?
+    ) throws(RateLimited) -> RateLimiter.Standing? {
+        let byAddress = addresses.flatMap { limiter in
+            address().flatMap { $0.isLoopback ? nil : limiter.count($0.limitedAs) }
+        }
         if let byAddress, byAddress.retryAfter != nil { throw RateLimited(standing: byAddress) }
         let byKey = principal.limitedAs.flatMap { keys?.count($0) }
         if let byKey, byKey.retryAfter != nil { throw RateLimited(standing: byKey) }

@@ -26,9 +26,13 @@ struct Answer: Sendable {
         Answer(status: status, fields: [.contentType: MediaType.json], body: .bytes(value.jsonBytes))
     }
 
-    /// An answer of one JSON object whose members the closure writes.
-    static func json(_ status: HTTPResponse.Status = .ok, _ members: (inout JSONWriter) -> Void) -> Answer {
-        var json = JSONWriter(reservingCapacity: 1024)
+    /// An answer of one JSON object whose members the closure writes; large ones need not grow if they say how large.
+    static func json(
+        _ status: HTTPResponse.Status = .ok,
+        reservingCapacity capacity: Int = 1024,
+        _ members: (inout JSONWriter) -> Void
+    ) -> Answer {
+        var json = JSONWriter(reservingCapacity: capacity)
         json.object(members)
         return Answer(status: status, fields: [.contentType: MediaType.json], body: .bytes(json.bytes))
     }
@@ -46,20 +50,31 @@ struct Answer: Sendable {
 
     /// The fields of the answer, with those that every answer has.
     func allFields(requestID: String) -> HTTPFields {
-        var fields = fields
-        fields[RequestID.field] = requestID
-        if fields[.cacheControl] == nil { fields[.cacheControl] = "no-store" }
-        fields.append(contentsOf: Self.inABrowser)
-        if let contentPolicy { fields[.contentSecurityPolicy] = contentPolicy }
-        return fields
+        var all = HTTPFields()
+        forEachField(requestID: requestID) { all.append($0) }
+        return all
     }
 
-    /// A browser that shows an answer must take it for nothing else, load nothing for it, and tell nobody of it.
+    /// Tells the fields of the answer, with those that every answer has, one by one.
+    func forEachField(requestID: String, _ tell: (HTTPField) -> Void) {
+        for field in fields { tell(field) }
+        tell(HTTPField(name: RequestID.field, value: requestID))
+        if fields[.cacheControl] == nil { tell(Self.notCached) }
+        for field in Self.inABrowser { tell(field) }
+        tell(contentPolicy.map { HTTPField(name: .contentSecurityPolicy, value: $0) } ?? Self.nothingLoaded)
+    }
+
+    private static let notCached = HTTPField(name: .cacheControl, value: "no-store")
+
+    /// A browser that shows an answer must take it for nothing else, tell nobody of it, and load nothing for it.
     private static let inABrowser = [
         HTTPField(name: .xContentTypeOptions, value: "nosniff"),
-        HTTPField(name: .contentSecurityPolicy, value: "default-src 'none'; frame-ancestors 'none'"),
         HTTPField(name: .init("Referrer-Policy")!, value: "no-referrer"),
     ]
+    private static let nothingLoaded = HTTPField(
+        name: .contentSecurityPolicy,
+        value: "default-src 'none'; frame-ancestors 'none'"
+    )
 
     private var responseBody: ResponseBody {
         switch body {

@@ -37,15 +37,17 @@ extension ScopedCall {
     }
 
     /// `POST …/resolve`: many aliases at once.
-    func resolve() async throws -> Answer {
+    func resolve() throws -> DeferredAnswer {
         var json = JSONReader(call.body)
         let candidate = ResolveBody.read(&json)
         try json.check()
         guard let body = candidate else { throw Problem(faults: []) }
-        var found = try await find(body)[...]
-        return .json { json in
-            json.array("results") { json in
-                for alias in body.aliases { json.writeResult(of: alias, from: &found) }
+        return DeferredAnswer {
+            var found = try await find(body)[...]
+            return .json(reservingCapacity: found.reduce(1024) { $0 + 512 * $1.activities.count }) { json in
+                json.array("results") { json in
+                    for alias in body.aliases { json.writeResult(of: alias, from: &found) }
+                }
             }
         }
     }

@@ -7,7 +7,7 @@ final class Call: Sendable {
     let registry: Registry
     let access: AccessState
     let principal: Principal
-    let parameters: [String: String]
+    let parameters: PathParameters
     let query: Query
     let fields: HTTPFields
     /// `null` where the route takes no body.

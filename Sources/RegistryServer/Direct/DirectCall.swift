@@ -52,7 +52,7 @@ extension RegistryResponder {
 
     private func isSmall(_ fields: HTTPFields, for body: Route.Body) -> Bool {
         guard let length = fields[.contentLength] else { return true }
-        return body == .single && Int(length).map { $0 <= bodies.limits.singleBody } == true
+        return body != .none && Int(length).map { $0 <= bodies.limits.singleBody } == true
     }
 
     private func knownScope(of match: RouteTable.Match, for principal: Principal) -> Scope? {
@@ -113,21 +113,24 @@ extension Answer {
     fileprivate func bytes(requestID: String) -> ByteBuffer {
         var body: [UInt8] = []
         if case .bytes(let written) = self.body { body = written }
-        var fields = allFields(requestID: requestID)
-        fields[.contentLength] = String(body.count)
-        fields[.date] = HTTPDate.now
         var buffer = ByteBuffer()
         buffer.reserveCapacity(512 + body.count)
         let reason = HTTPResponseStatus(statusCode: status.code).reasonPhrase
         buffer.writeString("HTTP/1.1 \(status.code) \(reason)\r\n")
-        for field in fields {
-            buffer.writeString(field.name.rawName)
-            buffer.writeStaticString(": ")
-            buffer.writeString(field.value)
-            buffer.writeStaticString("\r\n")
-        }
+        forEachField(requestID: requestID) { buffer.writeField($0.name, $0.value) }
+        buffer.writeField(.contentLength, String(body.count))
+        buffer.writeField(.date, HTTPDate.now)
         buffer.writeStaticString("\r\n")
         buffer.writeBytes(body)
         return buffer
+    }
+}
+
+extension ByteBuffer {
+    fileprivate mutating func writeField(_ name: HTTPField.Name, _ value: String) {
+        writeString(name.rawName)
+        writeStaticString(": ")
+        writeString(value)
+        writeStaticString("\r\n")
     }
 }

@@ -18,10 +18,8 @@ enum RequestID {
     /// for randomness is no part of a request.
     private static func random() -> String {
         let count = counter.add(1, ordering: .relaxed).newValue
-        let halves = [process ^ mix(count), mix(count &+ process)]
-        return Hexadecimal.encode(
-            halves.flatMap { half in (0..<8).map { UInt8(truncatingIfNeeded: half >> (56 - 8 * $0)) } }
-        )
+        let halves = ((process ^ mix(count)).bigEndian, mix(count &+ process).bigEndian)
+        return withUnsafeBytes(of: halves) { Hexadecimal.encode($0) }
     }
 
     private static let process = UInt64.random(in: .min ... .max)

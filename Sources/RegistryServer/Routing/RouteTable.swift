@@ -58,7 +58,7 @@ extension Route {
             .scoped(.put, channel, for: .senderCalls, body: .single) { try await $0.putChannel() },
             .scoped(.get, channel, for: .senderCalls) { try await $0.readChannel() },
             .scoped(.delete, channel, for: .senderCalls) { try await $0.deleteChannel() },
-            .scoped(.post, "…/resolve", for: .senderCalls, body: .batch) { try await $0.resolve() },
+            .hot(.post, "…/resolve", for: .senderCalls, body: .batch) { try $0.resolve() },
             .scoped(.post, "…/feedback", for: .senderCalls, body: .batchOrLines) { try await $0.takeFeedback() },
             .scoped(.post, "…/activities/{activityId}/release", for: .adminCalls) { try await $0.releaseActivity() },
             .scoped(.post, "…/release", for: .adminCalls) { try await $0.releaseAll() },
@@ -100,7 +100,7 @@ struct RouteTable: Sendable {
     /// A route and what stands in the places of its braces.
     struct Match: Sendable {
         let route: Route
-        let parameters: [String: String]
+        let parameters: PathParameters
     }
 
     /// The routes of one template.
@@ -162,12 +162,23 @@ struct RouteTable: Sendable {
         return true
     }
 
-    private static func parameters(of parts: [String], in template: [Resource.Part]) -> [String: String] {
-        var parameters: [String: String] = [:]
+    private static func parameters(of parts: [String], in template: [Resource.Part]) -> PathParameters {
+        var parameters = PathParameters()
         for (part, place) in zip(parts, template) {
             if case .parameter(let name) = place { parameters[name] = part }
         }
         return parameters
+    }
+}
+
+/// What stands in the places of a template's braces. They are so few that to look through them costs less than to hash them.
+struct PathParameters: Sendable {
+    private var pairs: [(name: String, value: String)] = []
+
+    /// What stands in the place of a name, of which a template has no two.
+    subscript(name: String) -> String? {
+        get { pairs.first { $0.name == name }?.value }
+        set { newValue.map { pairs.append((name, $0)) } }
     }
 }
 

@@ -132,6 +132,10 @@ final class Batcher<Request: Sendable, Answer: Sendable>: Sendable {
             let candidates = state.queue.prefix(largestBatch)
             guard candidates.count > 1 else { return [state.queue.removeFirst()] }
             let goes = select(candidates.map(\.request)[...])
+            guard goes.contains(false) else {
+                defer { state.queue.removeFirst(goes.count) }
+                return Array(candidates)
+            }
             let rest = zip(candidates, goes).filter { !$1 }.map(\.0)
             let batch = zip(candidates, goes).filter(\.1).map(\.0)
             state.queue.replaceSubrange(..<candidates.endIndex, with: rest)
