@@ -88,11 +88,18 @@ class Cluster:
             keep_huge_pages(HUGE_PAGES)
         options = " ".join(f"-c {name}='{value}'" for name, value in SETTINGS.items())
         log = os.path.join(DIRECTORY, "postgres.log")
-        self.as_user(tool("pg_ctl"), "-D", self.data, "-w", "-t", "300", "-l", log, "-o", options, "start")
+        try:
+            self.as_user(tool("pg_ctl"), "-D", self.data, "-w", "-t", "300", "-l", log, "-o", options, "start")
+        except BaseException:
+            self.give_back_huge_pages()
+            raise
         return self
 
     def __exit__(self, *_):
         self.as_user(tool("pg_ctl"), "-D", self.data, "-w", "-m", "fast", "stop")
+        self.give_back_huge_pages()
+
+    def give_back_huge_pages(self):
         if self.huge_pages < HUGE_PAGES:
             keep_huge_pages(self.huge_pages)
 
