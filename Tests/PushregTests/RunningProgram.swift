@@ -54,6 +54,8 @@ final class RunningProgram: Sendable {
         return lines
     }
 
+    var isRunning: Bool { process.withLock { $0.isRunning } }
+
     /// All lines that were read.
     var text: String { seen.withLock { $0.joined(separator: "\n") } }
 

@@ -135,7 +135,10 @@ import Testing
         let program = try RunningProgram.start(["import"] + TransferFile.scope + [file.path] + flags)
         let waiting: SQL = "SELECT count(*) FROM pg_stat_activity WHERE \(holder.backend) = ANY(pg_blocking_pids(pid))"
         var isWaiting = false
-        while !isWaiting { isWaiting = try await number(waiting, database) > 0 }
+        while !isWaiting {
+            try #require(program.isRunning, "it came to its end")
+            isWaiting = try await number(waiting, database) > 0
+        }
         let done = linesDone(file)
         let rate = Double(done) / ((ContinuousClock.now - start) / .seconds(1))
         program.send(SIGKILL)
