@@ -61,7 +61,7 @@ func main() {
 				}
 			}
 			random := rand.New(rand.NewSource(int64(index) + time.Now().UnixNano()))
-			workers[index].run(*address, makerOf(*kind, *address, os.Getenv("BENCH_KEY"), *count, *batch), random, next, start, end)
+			workers[index].run(*address, makerOf(*kind, *address, os.Getenv("BENCH_KEY"), *count, *batch, index, *connections), random, next, start, end)
 		}(index)
 	}
 	group.Wait()

@@ -13,8 +13,9 @@ type maker func(random *rand.Rand) []byte
 
 const app = "/v1/apps/com.example.food/sandbox"
 
-// makers are the kinds of load, over activities `a-1` to `a-<count>`, each under the alias (orderId, `o-<n>`).
-func makerOf(kind, host, key string, count, batch int) maker {
+// makerOf makes the load of a connection, over activities `a-1` to `a-<count>`, each under the alias (orderId, `o-<n>`).
+// Reports of connections, of which there are `connections`, have no tokens in common: whoever pushes to one hears of it.
+func makerOf(kind, host, key string, count, batch, connection, connections int) maker {
 	authorization := ""
 	if key != "" {
 		authorization = "Authorization: Bearer " + key + "\r\n"
@@ -53,7 +54,7 @@ func makerOf(kind, host, key string, count, batch int) maker {
 			reports := make([]string, batch)
 			for index := range reports {
 				reports[index] = fmt.Sprintf(`{"token":"%s","status":410,"reason":"Unregistered","timestamp":%d}`,
-					seededToken(1+random.Intn(count)), time.Now().UnixMilli())
+					seededToken(1+connection+connections*random.Intn(count/connections)), time.Now().UnixMilli())
 			}
 			return send("POST", app+"/feedback", `{"reports":[`+strings.Join(reports, ",")+`]}`)
 		}
