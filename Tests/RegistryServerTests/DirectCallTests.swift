@@ -336,7 +336,10 @@ import Testing
             #expect(await nonsense.read().hasPrefix("HTTP/1.1 400 "))
             func isAlone() -> Bool {
                 var caller = responder.loneCaller.connection()
-                for _ in 0...LoneCaller.streak { caller.noteRequest(of: responder.loneCaller) }
+                for _ in 0...LoneCaller.streak {
+                    caller.noteRequest(of: responder.loneCaller)
+                    caller.noteAnswer(of: responder.loneCaller)
+                }
                 return caller.isAlone
             }
             while isAlone() { await Task.yield() }

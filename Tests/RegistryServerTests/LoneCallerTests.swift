@@ -15,8 +15,8 @@ import Testing
         after pause: TimeAmount = .microseconds(10)
     ) {
         for _ in 0..<times {
-            caller.noteAnswer(now: start)
             caller.noteRequest(of: all, now: start + pause)
+            caller.noteAnswer(of: all, now: start)
         }
     }
 
@@ -59,15 +59,27 @@ import Testing
         }
     }
 
+    /// Such as a batch that is resolved while another caller asks on and on.
+    @Test func nobodyIsAloneWhileARequestOfAnotherIsOpen() {
+        let all = LoneCaller()
+        var (caller, other) = (all.connection(), all.connection())
+        other.noteRequest(of: all)
+        Self.ask(&caller, all, times: 100)
+        #expect(!caller.isAlone && !caller.isInHaste)
+        other.noteAnswer(of: all)
+        Self.ask(&caller, all, times: 100)
+        #expect(caller.isAlone && caller.isInHaste)
+    }
+
     @Test func nobodyIsAloneWhileAnotherKindOfRequestIsOpen() {
         let all = LoneCaller()
         var caller = all.connection()
         Self.ask(&caller, all, times: 100)
-        all.noteOthers(2)
-        all.noteOthers(-1)
+        all.noteOpen(2)
+        all.noteOpen(-1)
         Self.ask(&caller, all, times: 100)
         #expect(!caller.isAlone && !caller.isInHaste)
-        all.noteOthers(-1)
+        all.noteOpen(-1)
         Self.ask(&caller, all, times: Int(LoneCaller.streak) - 1)
         #expect(!caller.isAlone)
         Self.ask(&caller, all, times: 2)

@@ -52,7 +52,7 @@ extension RegistryResponder {
 
     private func isSmall(_ fields: HTTPFields, for body: Route.Body) -> Bool {
         guard let length = fields[.contentLength] else { return true }
-        return body != .none && Int(length).map { $0 <= bodies.limits.singleBody } == true
+        return (body == .single || body == .batch) && Int(length).map { $0 <= bodies.limits.singleBody } == true
     }
 
     private func knownScope(of match: RouteTable.Match, for principal: Principal) -> Scope? {

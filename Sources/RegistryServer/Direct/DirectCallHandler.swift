@@ -40,7 +40,7 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var lastKey: RememberedKey?
     /// Requests behind this handler that are not answered.
     private var passed = 0 {
-        didSet { responder.loneCaller.noteOthers(passed - oldValue) }
+        didSet { responder.loneCaller.noteOpen(passed - oldValue) }
     }
     private var held: [Held] = []
     private var holdsRead = false
@@ -108,6 +108,7 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     func handlerRemoved(context: ChannelHandlerContext) {
         isRemoved = true
+        if case .answering = state, !isDraining { caller.noteAnswer(of: responder.loneCaller) }
         held = []
         passed = 0
         encoder = nil
@@ -140,7 +141,7 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
         guard !isRemoved else { return }
         encoder?.write(NIOAny(IOData.byteBuffer(make())), promise: nil)
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
-        caller.noteAnswer()
+        caller.noteAnswer(of: responder.loneCaller)
         isDraining = !context.channel.isWritable
         guard !isDraining else { return }
         goOn(context)

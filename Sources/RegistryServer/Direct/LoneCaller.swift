@@ -18,8 +18,8 @@ final class LoneCaller: Sendable {
     /// The name of the last request's connection, and in its lower bits how many on end were that one's.
     private let last = Atomic<UInt64>(0)
     private let names = Atomic<UInt64>(0)
-    /// Requests that are answered the usual way, such as a fan-out, which need their threads however long they take.
-    private let others = Atomic<Int>(0)
+    /// Requests that are open, those that are answered the usual way among them: each needs its thread, however long it takes.
+    private let open = Atomic<Int>(0)
     private static let bits: UInt64 = 64
 
     /// What a connection knows of its caller.
@@ -35,24 +35,28 @@ final class LoneCaller: Sendable {
 
         /// Notes that a request has come whole.
         mutating func noteRequest(of all: LoneCaller, now: @autoclosure () -> NIODeadline = .now()) {
+            all.noteOpen(1)
             isAlone = all.note(name)
             isInHaste = isAlone && answeredAt.map { now() < $0 + LoneCaller.haste } == true
         }
 
-        /// Notes that its answer was written.
-        mutating func noteAnswer(now: @autoclosure () -> NIODeadline = .now()) { answeredAt = isAlone ? now() : nil }
+        /// Notes that its answer was written, or that nobody is there to have it.
+        mutating func noteAnswer(of all: LoneCaller, now: @autoclosure () -> NIODeadline = .now()) {
+            all.noteOpen(-1)
+            answeredAt = isAlone ? now() : nil
+        }
     }
 
     /// A new connection.
     func connection() -> Connection { Connection(name: names.add(Self.bits, ordering: .relaxed).newValue) }
 
-    /// Notes that requests of another kind have begun or, below 0, ended.
-    func noteOthers(_ change: Int) { others.add(change, ordering: .relaxed) }
+    /// Notes that requests have begun or, below 0, ended.
+    func noteOpen(_ change: Int) { open.add(change, ordering: .relaxed) }
 
     private func note(_ name: UInt64) -> Bool {
         // Two at once may overwrite each other's note; then neither is alone.
         let known = last.load(ordering: .relaxed)
-        guard known & ~(Self.bits - 1) == name, others.load(ordering: .relaxed) == 0 else {
+        guard known & ~(Self.bits - 1) == name, open.load(ordering: .relaxed) == 1 else {
             last.store(name + 1, ordering: .relaxed)
             return false
         }

@@ -165,7 +165,7 @@ struct RouteTable: Sendable {
     private static func parameters(of parts: [String], in template: [Resource.Part]) -> PathParameters {
         var parameters = PathParameters()
         for (part, place) in zip(parts, template) {
-            if case .parameter(let name) = place { parameters[name] = part }
+            if case .parameter(let name) = place { parameters.append(name, part) }
         }
         return parameters
     }
@@ -176,10 +176,9 @@ struct PathParameters: Sendable {
     private var pairs: [(name: String, value: String)] = []
 
     /// What stands in the place of a name, of which a template has no two.
-    subscript(name: String) -> String? {
-        get { pairs.first { $0.name == name }?.value }
-        set { newValue.map { pairs.append((name, $0)) } }
-    }
+    subscript(name: String) -> String? { pairs.first { $0.name == name }?.value }
+
+    fileprivate mutating func append(_ name: String, _ value: String) { pairs.append((name, value)) }
 }
 
 /// There is something at the path, but not with this method.
