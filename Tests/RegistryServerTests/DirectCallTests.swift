@@ -345,6 +345,16 @@ import Testing
             while isAlone() { await Task.yield() }
             open.finish()
             while !isAlone() { await Task.yield() }
+            // Who goes away before his answer.
+            try await Self.warm(server)
+            let holder = try await HeldTransaction("LOCK TABLE activities", in: database)
+            let gone = try RawConnection(port: server.port)
+            gone.send(Self.text(Self.put("a-1", #"{"token":"aa01"}"#), 1, last: false))
+            while try await !Self.found("SELECT FROM pg_locks WHERE NOT granted", in: database) {}
+            #expect(!isAlone())
+            gone.reset()
+            while !isAlone() { await Task.yield() }
+            try await holder.release()
         }
     }
 

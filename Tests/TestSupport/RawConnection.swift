@@ -72,6 +72,12 @@ public final class RawConnection: Sendable {
     /// Says that no more comes, and takes no more.
     public func finish() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
+    /// Breaks the connection off (RST), whatever is on its way.
+    public func reset() {
+        var nobody = sockaddr(sa_family: sa_family_t(AF_UNSPEC), sa_data: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+        _ = connect(descriptor, &nobody, socklen_t(MemoryLayout<sockaddr>.size))
+    }
+
     /// Says that no more comes.
     public func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
