@@ -63,7 +63,9 @@ let package = Package(
         .target(
             name: "RegistryStore",
             dependencies: [
-                "RegistryCore", "PostgresDriver", "Migrations", .product(name: "Logging", package: "swift-log"),
+                "RegistryCore", "PostgresDriver", "Migrations",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
         ),

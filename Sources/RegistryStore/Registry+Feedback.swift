@@ -20,10 +20,8 @@ extension Registry {
                 let round = open.filter { batch.add(reports[$0]) }
                 open.removeAll(where: Set(round).contains)
                 let statements = FeedbackStatements(batch: batch, scope: scope, who: who)
-                let answers = try session.pipeline(statements.all)
-                outcome.trippedKinds += try statements.trippedKinds(in: answers)
-                let rows = answers[answers.count - 1].rows
-                for (index, row) in zip(round, rows) { results[index] = try FeedbackResult(row, to: reports[index]) }
+                let answer = try statements.apply(in: session, tripped: &outcome.trippedKinds)
+                for (index, row) in zip(round, answer.rows) { results[index] = try FeedbackResult(row, to: reports[index]) }
             }
             outcome.results = reports.indices.compactMap { results[$0] }
             return outcome
@@ -65,8 +63,48 @@ extension Registry {
     }
 }
 
+extension FeedbackStatements {
+    /// Runs them as one transaction.
+    ///
+    /// - Parameter tripped: the kinds whose burst guard they trip are added to it.
+    /// - Returns: a row for each report, as ``outcome(at:)`` tells.
+    fileprivate func apply(in session: borrowing PostgresSession, tripped: inout [String]) throws -> PostgresResult {
+        let (answer, kinds) = try session.transaction { transaction in
+            var places = try lock(in: transaction)
+            var kinds: [String] = []
+            if batch.suspects {
+                kinds = try transaction.execute(guarding(at: places)).rows.compactMap { row in
+                    let (kind, hasTripped) = try row.decode(String.self, Bool?.self)
+                    return hasTripped == true ? kind : nil
+                }
+            }
+            if !kinds.isEmpty {
+                // What is released is written anew, and stands elsewhere afterwards.
+                _ = try transaction.pipeline(quarantine.releaseBurst)
+                places = try lock(in: transaction)
+            }
+            return (try transaction.execute(outcome(at: places), finishing: true), kinds)
+        }
+        tripped += kinds
+        return answer
+    }
+
+    private func lock(in transaction: borrowing PostgresTransaction) throws -> FeedbackPlaces {
+        let guards = batch.suspects ? [quarantine.lockGuards] : []
+        let results = try transaction.pipeline(guards + (batch.accuses ? [lockActivities] : []) + [lockValues])
+        var places = FeedbackPlaces()
+        try places.add(values: results[results.count - 1])
+        guard batch.accuses else { return places }
+        try places.add(activities: results[guards.count])
+        let missing = places.missingActivities
+        // The values stay with them now. What holds one of them and waits for such a value is told of the deadlock.
+        if !missing.isEmpty { try places.add(activities: transaction.execute(lock(missing))) }
+        return places
+    }
+}
+
 extension FeedbackResult {
-    /// Reads what `FeedbackStatements` answers.
+    /// Reads what ``FeedbackStatements/outcome(at:)`` answers.
     fileprivate init(_ row: PostgresRow, to report: FeedbackReport) throws {
         let (word, kind, elsewhere) = try row.decode(String.self, String?.self, String?.self)
         guard let action = FeedbackAction(rawValue: word) else { throw UnreadableRow(detail: "an unknown action") }

@@ -19,7 +19,7 @@ import Testing
         #expect(record.answer.state == .active && record.answer.reason == "unregistered")
         #expect(record.answer.revision == first.activity.revision + 1)
         #expect(try await activity.events() == ["registered", "dropped"])
-        #expect(try await activity.retired() == ["unregistered"])
+        #expect(try await activity.pastTokens() == ["unregistered"])
         // Said again it is dropped still, and leaves no second event.
         #expect(try await activity.report(1, 410, "ExpiredToken", at: minute(0)) == .dropped)
         #expect(try await activity.events() == ["registered", "dropped"])
@@ -204,7 +204,67 @@ import Testing
     }
 }
 
+/// Reports find the rows that they have locked by the places where these stand.
 extension FeedbackTests {
+    /// The row is written anew by somebody else while the report waits for its lock.
+    @Test(
+        .timeLimit(.minutes(15)),
+        arguments: [
+            "UPDATE activities SET metadata_observed_at = now()", "UPDATE token_values SET delivered_at = now()",
+        ]
+    )
+    func deathFindsARowThatWasWrittenAnew(_ writing: String) async throws {
+        let activity = try await TestActivity.make()
+        try await activity.register(1, at: minute(0))
+        let writer = try await HeldTransaction("\(unescaped: writing)", in: activity.database, commits: true)
+        async let action = activity.report(1, 410)
+        try await activity.waitUntilSomebodyWaits(for: writer)
+        try await writer.release()
+        #expect(try await action == .dropped)
+        #expect(try await activity.currentToken() == nil)
+        #expect(try await activity.events() == ["registered", "dropped"])
+    }
+
+    /// A registration makes the row that a death of an unknown value was about to make.
+    @Test(.timeLimit(.minutes(15))) func deathFindsARowThatIsMadeMeanwhile() async throws {
+        let activity = try await TestActivity.make()
+        try await activity.register(1, at: minute(0))
+        try await activity.database.pool.withSession { _ = try $0.execute("DELETE FROM token_values") }
+        let registration = try await HeldTransaction(
+            """
+            INSERT INTO token_values (app_number, environment, token_digest, activity_id, observed_at)
+            SELECT app_number, environment, token_digest, activity_id, token_observed_at FROM activities
+            """,
+            in: activity.database,
+            commits: true
+        )
+        async let action = activity.report(1, 410)
+        try await activity.waitUntilSomebodyWaits(for: registration)
+        try await registration.release()
+        #expect(try await action == .dropped)
+        #expect(try await activity.currentToken() == nil)
+        #expect(try await activity.count("SELECT count(*) FROM activities WHERE token_is_doubted") == 1)
+    }
+
+    /// A batch that trips the guard releases values that it is about itself.
+    @Test func reportsOfTheBatchThatTripsTheGuardFindWhatItReleased() async throws {
+        let activity = try await TestActivity.make()
+        for number in 1...5 { try await activity.another("a\(number)").register(number, at: minute(0)) }
+        for number in 1...3 { #expect(try await activity.report(number, 400, "BadDeviceToken") == .quarantined) }
+        let reports = [(1, 400), (2, 410), (3, 200), (4, 400)].map { token, status in
+            FeedbackReport(token: .sample(token), status: status, reason: status == 400 ? "BadDeviceToken" : nil)
+        }
+        let outcome = try await activity.database.registry.apply(reports, in: activity.scope, by: "sender")
+        #expect(outcome.results.map(\.action) == [.guarded, .dropped, .delivered, .guarded])
+        #expect(outcome.trippedKinds == ["update"])
+        #expect(try await activity.another("a2").currentToken() == nil)
+        let others = try await activity.count("SELECT count(*) FROM current_activities")
+        #expect(others == 4)
+        let events = try await activity.another("a2").events()
+        #expect(events == ["registered", "quarantined", "released", "dropped"])
+        #expect(try await activity.count("SELECT count(*) FROM token_values WHERE delivered_at IS NOT NULL") == 1)
+    }
+
     /// The value goes over to another activity while the report waits for the locks of the first; and that one's row is
     /// written anew by somebody else while the report writes to it.
     @Test(.timeLimit(.minutes(15))) func deathFindsARowThatMoves() async throws {
@@ -240,7 +300,7 @@ extension FeedbackTests {
         #expect(try await second.record()?.answer.reason == "unregistered")
         #expect(try await second.events().last == "dropped")
         #expect(try await second.count("SELECT count(*) FROM activities WHERE token_is_doubted") == 1)
-        #expect(try await second.retired() == ["unregistered"])
+        #expect(try await second.pastTokens() == ["unregistered"])
     }
 }
 
@@ -250,6 +310,11 @@ extension TestActivity {
             SELECT count(*) FROM pg_stat_activity WHERE \(holder.backend) = ANY(pg_blocking_pids(pid))
             """
         while try await count(waiting) == 0 {}
+    }
+
+    /// Why each of its tokens is one no more, as its life tells.
+    fileprivate func pastTokens() async throws -> [String] {
+        try #require(try await database.registry.life(of: id, events: 1, in: scope)).retired.map(\.reason)
     }
 
     /// Reports what APNs said of a sample token, in the activity's scope.

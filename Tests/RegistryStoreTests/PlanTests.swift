@@ -44,6 +44,8 @@ import Testing
             + logOut.removal(at: .minutesAgo(1)) + Self.tokenStatements(alias, in: scope)
             + [channels.lock, channels.put(channel), channels.deletion]
             + [ChannelStatements.channels(of: [alias], in: scope)]
+        let feedback = FeedbackStatements(batch: Self.reports([410, 400, 200]), scope: scope, who: "test")
+        let unaccused = FeedbackStatements(batch: Self.reports([200, 429]), scope: scope, who: "test")
         let statements =
             installations
             + RegistrationStatements(batch: batch, scope: scope).all
@@ -52,9 +54,10 @@ import Testing
             + [full.dismissal(listed: ["activity-4"]), full.event(listed: ["activity-4"])]
             + [identity.lock(observedAt: nil), identity.clock(token: .sample(1)), identity.activity]
             + [identity.openRegistrations, identity.forgetClosed]
-            // The guard's limit counts up to 5000 of the current tokens, wherever it finds them.
-            + FeedbackStatements(batch: Self.reports, scope: scope, who: "test").all
-            .filter { !$0.text.hasPrefix("UPDATE quarantine_guards") }
+            // The guard's limit counts up to 5000 of the current tokens, wherever it finds them, and is left out.
+            + [feedback.quarantine.lockGuards] + feedback.quarantine.releaseBurst
+            + [feedback.lockActivities, feedback.lock(["activity-6"]), feedback.lockValues]
+            + [feedback.outcome(at: FeedbackPlaces()), unaccused.outcome(at: FeedbackPlaces())]
             + [ResolveStatements.page(of: alias, after: 0, limit: 100, in: scope)]
             + [ResolveStatements.range(of: alias, after: 0, through: 100, in: scope)]
             + [ResolveStatements.number(of: alias, after: 0, count: 100, in: scope)]
@@ -72,11 +75,11 @@ import Testing
         }
     }
 
-    private static var reports: FeedbackBatch {
+    private static func reports(_ statuses: [Int]) -> FeedbackBatch {
         var batch = FeedbackBatch()
-        _ = batch.add(FeedbackReport(token: .sample(1), status: 410))
-        _ = batch.add(FeedbackReport(token: .sample(2), status: 400, reason: "BadDeviceToken"))
-        _ = batch.add(FeedbackReport(token: .sample(3), status: 200))
+        for (index, status) in statuses.enumerated() {
+            _ = batch.add(FeedbackReport(token: .sample(index), status: status, reason: "BadDeviceToken"))
+        }
         return batch
     }
 

@@ -31,11 +31,21 @@ struct ActivityLifeStatements {
         """
     }
 
-    /// The tokens that it had, the latest first.
+    /// The tokens that it had, the latest first; its last one among them where that is dead and no other came.
     var retired: SQL {
         """
         SELECT substr(r.token_digest, 1, 4), r.observed_at, r.reason::text, r.retired_at FROM retired_tokens r
-        WHERE \(sql: isIt("r")) ORDER BY r.observed_at DESC LIMIT \(Self.mostRetired)
+        WHERE \(sql: isIt("r"))
+        UNION ALL
+        SELECT substr(a.token_digest, 1, 4), a.token_observed_at, 'unregistered', t.dead_at
+        FROM activities a
+        JOIN token_values t ON t.app_number = a.app_number AND t.environment = a.environment
+            AND t.token_digest = a.token_digest AND t.activity_id = a.activity_id AND t.dead_at >= a.token_claimed_at
+        WHERE \(sql: isIt("a")) AND NOT EXISTS (
+            SELECT FROM retired_tokens r
+            WHERE \(sql: isIt("r")) AND r.token_digest = a.token_digest AND r.observed_at >= a.token_observed_at
+        )
+        ORDER BY 2 DESC LIMIT \(Self.mostRetired)
         """
     }
 }

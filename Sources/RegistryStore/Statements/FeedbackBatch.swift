@@ -1,14 +1,16 @@
+import Crypto
 import Foundation
 import PostgresDriver
 import RegistryCore
 
 /// Reports of one app and environment, column by column; no token value occurs twice.
 struct FeedbackBatch {
-    private var tokens: [[UInt8]] = []
+    /// The SHA-256 of each report's token. The tokens themselves go no further.
+    private(set) var digests: [[UInt8]] = []
     private var verdicts: [String] = []
     private var timestamps: [Date?] = []
     private var reasons: [String?] = []
-    private var tokenSet: Set<PushToken> = []
+    private var known: Set<[UInt8]> = []
 
     /// Some report says more than that a push was delivered: activities may change.
     private(set) var accuses = false
@@ -21,28 +23,34 @@ struct FeedbackBatch {
 
     /// Adds a report unless its value has been offered already; then it must wait for a later batch.
     mutating func add(_ report: FeedbackReport) -> Bool {
-        guard tokenSet.insert(report.token).inserted else { return false }
+        let digest = SHA256.hash(data: report.token.bytes).withUnsafeBytes { Array($0) }
+        guard known.insert(digest).inserted else { return false }
         let verdict = report.verdict
         accuses = accuses || verdict == .dead || verdict == .suspect
         kills = kills || verdict == .dead
         suspects = suspects || verdict == .suspect
         delivers = delivers || verdict == .delivered
-        tokens.append(report.token.bytes)
+        digests.append(digest)
         verdicts.append(verdict.rawValue)
         timestamps.append(report.timestamp)
         reasons.append(report.reason)
         return true
     }
 
-    /// The reports as rows, with the token's digest, which `OFFSET 0` keeps from being computed wherever it is used.
-    var rows: SQL {
+    /// The reports that say a token is dead, as rows of its digest.
+    var deaths: SQL {
         """
-        (SELECT sha256(u.token) AS token_digest, u.verdict, u.reported_at, u.reason, u.position
-        FROM unnest(\(tokens), \(verdicts), \(timestamps), \(reasons)) WITH ORDINALITY
-            AS u (token, verdict, reported_at, reason, position) OFFSET 0) AS q
+        (SELECT u.token_digest FROM unnest(\(digests), \(verdicts)) AS u (token_digest, verdict)
+        WHERE u.verdict = 'dead') AS q
         """
     }
 
-    /// The digests alone.
-    var digests: SQL { "SELECT sha256(u.token) FROM unnest(\(tokens)) AS u (token)" }
+    /// The reports as rows, with the places of the rows that they are about.
+    func rows(at places: FeedbackPlaces) -> SQL {
+        """
+        unnest(\(digests), \(verdicts), \(timestamps), \(reasons), \(digests.map { places.value(of: $0) })::text[]::tid[],
+            \(digests.map { places.activity(of: $0) })::text[]::tid[]) WITH ORDINALITY
+            AS q (token_digest, verdict, reported_at, reason, value_place, activity_place, position)
+        """
+    }
 }

@@ -2,10 +2,10 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// The statements of a batch of reports (R8), sent in one round trip and committed as one transaction.
+/// The statements of a batch of reports (R8), sent in two round trips and committed as one transaction.
 ///
 /// All that they touch is locked first, in the order that registrations lock in (activities by id, values by digest),
-/// so each later statement sees what is true until the commit.
+/// so each later statement sees what is true until the commit, and finds the rows where the locks found them.
 struct FeedbackStatements {
     let batch: FeedbackBatch
     let scope: Scope
@@ -13,28 +13,7 @@ struct FeedbackStatements {
 
     private var app: Int64 { scope.app.number }
     private var environment: String { scope.environment.rawValue }
-    private var quarantine: QuarantineStatements { QuarantineStatements(scope: scope, who: who) }
-
-    /// All of them, in order; the last one's result is the answer.
-    var all: [SQL] {
-        var statements: [SQL] = []
-        if batch.suspects { statements.append(quarantine.lockGuards) }
-        if batch.accuses { statements.append(lockActivities) }
-        statements.append(lockValues)
-        if batch.suspects { statements += [quarantine.guarding(batch)] + quarantine.releaseBurst }
-        if batch.delivers { statements.append(delivery) }
-        return statements + [outcome]
-    }
-
-    /// The kinds of token whose guard tripped, as the results of `all` tell.
-    func trippedKinds(in results: [PostgresResult]) throws -> [String] {
-        // The guard follows its own lock and those of activities and values; whatever suspects accuses, too.
-        guard batch.suspects else { return [] }
-        return try results[3].rows.compactMap { row in
-            let (kind, hasTripped) = try row.decode(String.self, Bool?.self)
-            return hasTripped == true ? kind : nil
-        }
-    }
+    var quarantine: QuarantineStatements { QuarantineStatements(scope: scope, who: who) }
 
     private func inScope(_ row: String) -> SQL {
         """
@@ -44,36 +23,53 @@ struct FeedbackStatements {
 
     // MARK: Locks
 
-    private var lockActivities: SQL {
+    /// The activities that the values belong to: their ids and places.
+    var lockActivities: SQL {
+        lock(
+            """
+            ARRAY(
+                SELECT t.activity_id FROM token_values t
+                WHERE \(sql: inScope("t")) AND t.token_digest = ANY(\(batch.digests))
+            )
+            """
+        )
+    }
+
+    /// The same for activities that are named.
+    func lock(_ activityIDs: [String]) -> SQL { lock("\(activityIDs)") }
+
+    private func lock(_ activityIDs: SQL) -> SQL {
         """
-        SELECT FROM activities a
-        WHERE \(sql: inScope("a")) AND a.activity_id = ANY(ARRAY(
-            SELECT t.activity_id FROM token_values t
-            WHERE \(sql: inScope("t")) AND t.token_digest = ANY(ARRAY(\(sql: batch.digests)))
-        ))
+        SELECT a.activity_id, a.ctid::text FROM activities a
+        WHERE \(sql: inScope("a")) AND a.activity_id = ANY(\(sql: activityIDs))
         ORDER BY a.activity_id FOR UPDATE
         """
     }
 
+    /// The values: their digests, activities and places.
+    ///
     /// A death is remembered for values not known, too, so that a 410 may overtake a registration. Their rows are made
     /// here: one that a registration makes at this same moment is then waited for and seen by the statements that follow.
-    private var lockValues: SQL {
+    var lockValues: SQL {
         guard batch.kills else { return knownValues }
         return """
-            WITH known AS MATERIALIZED (\(sql: knownValues))
-            INSERT INTO token_values AS stored (app_number, environment, token_digest)
-            SELECT \(app), \(environment)::apns_environment, q.token_digest
-            FROM \(sql: batch.rows)
-            WHERE q.verdict = 'dead' AND q.token_digest NOT IN (SELECT known.token_digest FROM known)
-            ORDER BY q.token_digest
-            ON CONFLICT (app_number, environment, token_digest) DO UPDATE SET effect = 'none'
+            WITH known AS MATERIALIZED (\(sql: knownValues)), made AS (
+                INSERT INTO token_values AS stored (app_number, environment, token_digest)
+                SELECT \(app), \(environment)::apns_environment, q.token_digest
+                FROM \(sql: batch.deaths)
+                WHERE q.token_digest NOT IN (SELECT known.token_digest FROM known)
+                ORDER BY q.token_digest
+                ON CONFLICT (app_number, environment, token_digest) DO UPDATE SET effect = 'none'
+                RETURNING stored.token_digest, stored.activity_id, stored.ctid::text
+            )
+            SELECT * FROM known UNION ALL SELECT * FROM made
             """
     }
 
     private var knownValues: SQL {
         """
-        SELECT t.token_digest FROM token_values t
-        WHERE \(sql: inScope("t")) AND t.token_digest = ANY(ARRAY(\(sql: batch.digests)))
+        SELECT t.token_digest, t.activity_id, t.ctid::text FROM token_values t
+        WHERE \(sql: inScope("t")) AND t.token_digest = ANY(\(batch.digests))
         ORDER BY t.token_digest FOR UPDATE
         """
     }
@@ -83,55 +79,77 @@ struct FeedbackStatements {
     /// When a report is true from: what APNs said, but never later than now.
     static let reportedAt = "least(coalesce(q.reported_at, now()), now())"
 
-    /// What becomes of each report, from what is true under the locks: the kind and claim of what is current with the
-    /// value, the value's row before the reports, where both rows stand, and what the report does to it.
+    /// Each report `q`, the row `t` of its value, and what is `held` with the value: its kind and latest claim, null when
+    /// nothing is. Looked up one by one, for a plan that was made while the tables were small would join them whole.
     ///
-    /// Nobody else can move a row that is locked, so the parts that write find it by its place, without its index. A value
-    /// that changed its activity while the first locks were taken leads to a row that is not locked; if that one moves, what
-    /// was not found at its place is looked up by the index. Who writes there is told by a list that was made before, for
-    /// Postgres cannot run a writing part once more to look at a row again that somebody else has changed meanwhile.
-    private var reports: SQL {
+    /// Activities are locked only where some report accuses; otherwise they are found by their index. What only an
+    /// activity ever claimed, which is nearly all, nothing else can hold.
+    private func held(at places: FeedbackPlaces) -> SQL {
         """
-        SELECT q.*, s.accused_at, held.kind, held.claimed_at, held.place AS activity_place, t.place AS value_place,
-            t.dead_at, t.quarantined_at,
+        \(sql: batch.rows(at: places))
+        LEFT JOIN LATERAL (
+            SELECT * FROM token_values v
+            WHERE v.ctid = q.value_place AND \(sql: inScope("v")) AND v.token_digest = q.token_digest LIMIT 1
+        ) AS t ON true
+        CROSS JOIN LATERAL (
+            SELECT max(h.kind) AS kind, max(h.claimed_at) AS claimed_at FROM (
+                SELECT 'update' COLLATE "C" AS kind, a.token_claimed_at AS claimed_at FROM activities a
+                WHERE \(sql: batch.accuses ? "a.ctid = q.activity_place AND " : "")\(sql: holds)
+                UNION ALL
+                SELECT other.kind, other.claimed_at FROM token_holders other
+                WHERE \(unescaped: Self.mayBeOfInstallation) AND other.kind <> 'update'
+                    AND \(sql: inScope("other")) AND other.token_digest = q.token_digest
+            ) AS h
+        ) AS held
+        """
+    }
+
+    /// Activity `a` runs, and value `t` is its token.
+    private var holds: SQL {
+        """
+        \(sql: inScope("a")) AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
+        AND t.installation_hash IS NULL AND a.ended_at IS NULL AND a.expires_at > now()
+        """
+    }
+
+    /// Something else than an activity claimed value `t`, as far as is known.
+    private static let mayBeOfInstallation = """
+        (t.activity_id IS NULL OR t.installation_hash IS NOT NULL OR t.start_observed_at IS NOT NULL)
+        """
+
+    /// Trips the burst guards that the batch is too much for; the result tells the kinds, and whether they tripped.
+    func guarding(at places: FeedbackPlaces) -> SQL { quarantine.guarding(held(at: places)) }
+
+    /// All effects and the answer, in one statement, for each lookup of a value or an activity would otherwise be made
+    /// anew by each part. The parts see the same moment, that of the locks, and tell each other what they wrote.
+    func outcome(at places: FeedbackPlaces) -> SQL {
+        """
+        WITH reports AS MATERIALIZED (\(sql: reports(at: places)))\(sql: batch.accuses ? effects : "")\
+        \(sql: batch.delivers ? delivery : "")
+        \(sql: answer)
+        """
+    }
+
+    /// What becomes of each report, from what is true under the locks: what is held with its value, the value's row before
+    /// the reports, and what the report does to it.
+    private func reports(at places: FeedbackPlaces) -> SQL {
+        """
+        SELECT q.*, s.accused_at, held.kind, held.claimed_at, t.dead_at, t.quarantined_at,
             coalesce(\(unescaped: Self.wasKnown("t")), false) AS was_known,
             coalesce(\(unescaped: QuarantineStatements.isOn), false) AS is_guarded,
             CASE WHEN held.claimed_at > coalesce(t.dead_at, '-infinity') AND held.claimed_at <= s.accused_at THEN
                 CASE WHEN q.verdict = 'dead' THEN 'dropped'
                     WHEN held.claimed_at > coalesce(t.quarantined_at, '-infinity') THEN 'quarantined' ELSE 'none' END
                 ELSE 'none' END::token_effect AS effect
-        FROM \(sql: batch.rows) \(sql: quarantine.held) LEFT JOIN \(sql: quarantine.value)
+        FROM \(sql: held(at: places))
         LEFT JOIN quarantine_guards g ON \(sql: inScope("g")) AND g.kind = held.kind
         CROSS JOIN LATERAL (SELECT \(unescaped: Self.reportedAt) AS accused_at) AS s
         """
     }
 
-    /// All effects and the answer, in one statement, for each lookup of a value or an activity would otherwise be made
-    /// anew by each part. The parts see the same moment, that of the locks, and tell each other what they wrote.
-    private var outcome: SQL {
-        """
-        WITH reports AS MATERIALIZED (\(sql: reports))\(sql: batch.accuses ? effects : "")
-        \(sql: answer)
-        """
-    }
-
     private var effects: SQL {
         """
-        , accused_in_place AS (\(sql: accusation("reports r", "t.ctid = r.value_place"))),
-        unaccused AS MATERIALIZED (
-            SELECT * FROM reports r WHERE \(unescaped: Self.isAccused) AND r.value_place IS NOT NULL
-                AND r.token_digest NOT IN (SELECT t.token_digest FROM accused_in_place t)
-        ),
-        accused_elsewhere AS (\(sql: accusation("unaccused r", "true"))),
-        accused AS (SELECT * FROM accused_in_place UNION ALL SELECT * FROM accused_elsewhere),
-        revised_in_place AS (\(sql: revision("accused t", "a.ctid = t.activity_place"))),
-        unrevised AS MATERIALIZED (
-            SELECT * FROM accused t WHERE t.activity_place IS NOT NULL
-                AND t.token_digest NOT IN (SELECT a.token_digest FROM revised_in_place a)
-        ),
-        revised_elsewhere AS (\(sql: revision("unrevised t", "true"))),
-        revised AS (SELECT * FROM revised_in_place UNION ALL SELECT * FROM revised_elsewhere),
-        retired AS (\(sql: retirement)), recorded AS (\(sql: event))
+        , accused AS (\(sql: accusation)), revised AS (\(sql: revision)), recorded AS (\(sql: event))
         """
     }
 
@@ -141,11 +159,7 @@ struct FeedbackStatements {
         """
 
     /// A quarantine that is in force stays as it is.
-    ///
-    /// - Parameters:
-    ///   - reports: the reports, called `r`.
-    ///   - isTarget: which rows `t` are meant, beside that their values are those of the reports.
-    private func accusation(_ reports: String, _ isTarget: String) -> SQL {
+    private var accusation: SQL {
         let isNew = "r.verdict = 'suspect' AND (t.quarantined_at IS NULL OR r.effect = 'quarantined')"
         let quarantine = [
             ("quarantined_at", "r.accused_at"), ("quarantined_kind", "r.kind"), ("quarantine_reason", "r.reason"),
@@ -156,43 +170,25 @@ struct FeedbackStatements {
                 \(unescaped: quarantine.joined(separator: ", ")),
                 effect = r.effect,
                 touched_at = CASE WHEN t.activity_id IS NULL THEN clock_timestamp() ELSE t.touched_at END
-            FROM \(unescaped: reports)
-            WHERE \(unescaped: Self.isAccused) AND \(unescaped: isTarget)
-                AND \(sql: inScope("t")) AND t.token_digest = r.token_digest
+            FROM reports r
+            WHERE \(unescaped: Self.isAccused) AND t.ctid = r.value_place AND \(sql: inScope("t"))
             RETURNING t.token_digest, t.activity_id, t.installation_hash, t.start_observed_at, t.effect, r.activity_place
             """
     }
 
-    /// The activities whose token was accused, and those among them whose token senders lose by that.
-    ///
-    /// - Parameters:
-    ///   - accused: the values, called `t`.
-    ///   - isTarget: which rows `a` are meant, beside that they have the accused token.
-    private func revision(_ accused: String, _ isTarget: String) -> SQL {
+    /// The activities whose token was accused. The dead one stays the activity's last: its value's row says that it is
+    /// retired, and why.
+    private var revision: SQL {
         """
         UPDATE activities a SET token_is_doubted = true,
             revision = a.revision + CASE WHEN t.effect <> 'none' THEN 1 ELSE 0 END
-        FROM \(unescaped: accused)
-        WHERE \(unescaped: isTarget) AND t.installation_hash IS NULL
-            AND \(sql: inScope("a")) AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
-            AND a.ended_at IS NULL AND a.expires_at > now()
-        RETURNING t.effect, a.token_observed_at, \(unescaped: EventStatements.columns(of: "a"))
+        FROM accused t
+        WHERE a.ctid = t.activity_place AND \(sql: holds)
+        RETURNING t.effect, \(unescaped: EventStatements.columns(of: "a"))
         """
     }
 
-    private var retirement: SQL {
-        """
-        INSERT INTO retired_tokens AS stored (app_number, environment, activity_id, token_digest, observed_at, reason)
-        SELECT \(app), \(environment)::apns_environment, a.activity_id, a.token_digest, a.token_observed_at, 'unregistered'
-        FROM revised a WHERE a.effect = 'dropped'
-        ORDER BY 3, 4
-        ON CONFLICT (app_number, environment, activity_id, token_digest) DO UPDATE SET
-            observed_at = greatest(stored.observed_at, excluded.observed_at), reason = excluded.reason
-        """
-    }
-
-    /// One for each activity, and for each installation, that lost the value. What only an activity ever claimed, which
-    /// is nearly all, no installation can hold.
+    /// One for each activity, and for each installation, that lost the value.
     private var event: SQL {
         EventStatements.insertion(
             """
@@ -201,8 +197,7 @@ struct FeedbackStatements {
             UNION ALL
             SELECT t.effect::text, \(unescaped: EventStatements.columns(of: "h"))
             FROM accused t \(sql: quarantine.holders)
-            WHERE t.effect <> 'none' AND h.kind <> 'update' AND (t.activity_id IS NULL
-                OR t.installation_hash IS NOT NULL OR t.start_observed_at IS NOT NULL)
+            WHERE t.effect <> 'none' AND h.kind <> 'update' AND \(unescaped: Self.mayBeOfInstallation)
             """,
             by: who,
             in: scope
@@ -211,16 +206,12 @@ struct FeedbackStatements {
 
     private var delivery: SQL {
         """
-        INSERT INTO token_values AS stored (app_number, environment, token_digest, delivered_at)
-        SELECT t.app_number, t.environment, t.token_digest, now()
-        FROM \(sql: batch.rows) JOIN \(sql: quarantine.value)
-        WHERE q.verdict = 'delivered'
-        ORDER BY t.token_digest
-        ON CONFLICT (app_number, environment, token_digest) DO UPDATE SET delivered_at = excluded.delivered_at
+        , delivered AS (
+            UPDATE token_values t SET delivered_at = now() FROM reports r
+            WHERE r.verdict = 'delivered' AND t.ctid = r.value_place AND \(sql: inScope("t"))
+        )
         """
     }
-
-    // MARK: Answer
 
     /// What became of each report, in the order given: the action, the kind of what is current with the value, and
     /// where else the value is known.

@@ -31,28 +31,6 @@ struct QuarantineStatements {
         """
     }
 
-    /// What is current with the value of report `q`: its kind and latest claim, and where its row stands when it is an
-    /// activity; null when nothing is.
-    var held: SQL {
-        """
-        CROSS JOIN LATERAL (
-            SELECT max(h.kind) AS kind, max(h.claimed_at) AS claimed_at, max(h.place) AS place FROM token_holders h
-            WHERE \(sql: inScope("h")) AND h.token_digest = q.token_digest
-        ) AS held
-        """
-    }
-
-    /// The row `t` of the value of report `q`; looked up one by one, for a plan that was made while the table was small
-    /// would join it whole.
-    var value: SQL {
-        """
-        LATERAL (
-            SELECT v.*, v.ctid AS place FROM token_values v
-            WHERE \(sql: inScope("v")) AND v.token_digest = q.token_digest LIMIT 1
-        ) AS t ON true
-        """
-    }
-
     /// Whatever is current with value `t`, looked up value by value: joined whole, the planner would read all tables.
     var holders: SQL {
         """
@@ -74,7 +52,9 @@ struct QuarantineStatements {
 
     /// Trips the guard when the batch would bring the window's quarantines of a kind over the limit, and keeps it on
     /// while reports go on coming.
-    func guarding(_ batch: FeedbackBatch) -> SQL {
+    ///
+    /// - Parameter reports: each report `q`, its value `t`, and what is `held` with that.
+    func guarding(_ reports: SQL) -> SQL {
         """
         UPDATE quarantine_guards g SET reported_at = now(),
             tripped_at = CASE WHEN \(unescaped: Self.isOn) THEN g.tripped_at
@@ -82,7 +62,7 @@ struct QuarantineStatements {
         FROM (
             SELECT held.kind, count(*) FILTER (WHERE held.claimed_at > greatest(t.quarantined_at, t.dead_at, '-infinity')
                 AND held.claimed_at <= \(unescaped: FeedbackStatements.reportedAt)) AS fresh
-            FROM \(sql: batch.rows) \(sql: held) LEFT JOIN \(sql: value)
+            FROM \(sql: reports)
             WHERE q.verdict = 'suspect'
             GROUP BY held.kind
         ) AS reports
