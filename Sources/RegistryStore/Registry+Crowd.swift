@@ -78,15 +78,15 @@ private struct Crowd: Sendable {
         _ prepare: @escaping @Sendable ([ResolvedActivity]) -> Content
     ) async throws -> FoundRange<Content> {
         let isDense = end - start <= Int64(rangeSize) * Self.sparseness
-        let statements =
+        let range =
             isDense
             ? ResolveStatements.denseRange(of: alias, after: start, through: end, in: scope)
-            : [ResolveStatements.range(of: alias, after: start, through: end, in: scope)]
+            : ResolveStatements.range(of: alias, after: start, through: end, in: scope)
         let bound = end == .max ? [] : [self.end(ofRange: 2, after: end)]
         return try await registry.read { session in
-            let results = try session.pipeline(statements + bound)
-            let activities = try results[statements.count - 1].rows.map { try ResolvedActivity($0) }
-            let later = try bound.isEmpty ? .max : Self.end(results[statements.count])
+            let results = try session.pipeline([range] + bound)
+            let activities = try results[0].rows.map { try ResolvedActivity($0) }
+            let later = try bound.isEmpty ? .max : Self.end(results[1])
             return FoundRange(index: index, content: prepare(activities), endOfTheOneAfterNext: later)
         }
     }

@@ -21,7 +21,9 @@ extension Registry {
                 open.removeAll(where: Set(round).contains)
                 let statements = FeedbackStatements(batch: batch, scope: scope, who: who)
                 let answer = try statements.apply(in: session, tripped: &outcome.trippedKinds)
-                for (index, row) in zip(round, answer.rows) { results[index] = try FeedbackResult(row, to: reports[index]) }
+                for (index, row) in zip(round, answer.rows) {
+                    results[index] = try FeedbackResult(row, to: reports[index])
+                }
             }
             outcome.results = reports.indices.compactMap { results[$0] }
             return outcome

@@ -137,21 +137,18 @@ import Testing
         #expect(!plan.contains("Join Filter") && !plan.contains("Seq Scan"), "\(plan)")
     }
 
-    /// The plan of the last of some statements, made without its values, and what it came across with them.
-    private static func genericPlan(of statements: [SQL], _ values: String, in database: TestDatabase) async throws
+    /// The plan of a statement, made without its values, and what it came across with them.
+    private static func genericPlan(of statement: SQL, _ values: String, in database: TestDatabase) async throws
         -> String
     {
-        let last = statements.last!.text
-        return try await database.pool.withSession { session in
-            let results = try session.pipeline(
-                statements.dropLast() + [
-                    "SELECT set_config('plan_cache_mode', 'force_generic_plan', true)",
-                    "PREPARE of_test AS \(unescaped: last)",
-                    "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) EXECUTE of_test (\(unescaped: values))",
-                    "DEALLOCATE of_test",
-                ]
-            )
-            return try results[results.count - 2].rows.map { try $0.column(0, as: String.self) }.joined(separator: "\n")
+        try await database.pool.withSession { session in
+            let results = try session.pipeline([
+                "SELECT set_config('plan_cache_mode', 'force_generic_plan', true)",
+                "PREPARE of_test AS \(unescaped: statement.text)",
+                "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) EXECUTE of_test (\(unescaped: values))",
+                "DEALLOCATE of_test",
+            ])
+            return try results[2].rows.map { try $0.column(0, as: String.self) }.joined(separator: "\n")
         }
     }
 

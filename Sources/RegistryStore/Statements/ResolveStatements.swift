@@ -39,24 +39,18 @@ enum ResolveStatements {
     }
 
     /// The same where most activities between the two numbers are the alias's: all of them are read in their order, and
-    /// those that are not are left out. The last statement gives the rows.
-    ///
-    /// Planned without values, the planner would join all installations for it; nested loops look at those of the range.
-    /// `IS TRUE` keeps the alias's rows a hashed set, which is asked about each row.
-    static func denseRange(of alias: Alias, after number: Int64, through last: Int64, in scope: Scope) -> [SQL] {
-        [
-            "SELECT set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)",
-            """
-            SELECT \(unescaped: columns) FROM current_activities c
-            WHERE c.app_number = \(scope.app.number) AND c.activity_number > \(number) AND c.activity_number <= \(last)
-                AND (c.activity_number IN (
-                    SELECT al.activity_number FROM activity_aliases al
-                    WHERE \(sql: isRow(of: alias, in: scope))
-                        AND al.activity_number > \(number) AND al.activity_number <= \(last)
-                )) IS TRUE
-            ORDER BY c.activity_number
-            """,
-        ]
+    /// those that are not are left out. `IS TRUE` keeps the alias's rows a hashed set, which is asked about each row.
+    static func denseRange(of alias: Alias, after number: Int64, through last: Int64, in scope: Scope) -> SQL {
+        """
+        SELECT \(unescaped: columns) FROM current_activities c
+        WHERE c.app_number = \(scope.app.number) AND c.activity_number > \(number) AND c.activity_number <= \(last)
+            AND (c.activity_number IN (
+                SELECT al.activity_number FROM activity_aliases al
+                WHERE \(sql: isRow(of: alias, in: scope))
+                    AND al.activity_number > \(number) AND al.activity_number <= \(last)
+            )) IS TRUE
+        ORDER BY c.activity_number
+        """
     }
 
     /// The number of the alias's row that is so many after a number; none when there are fewer.
