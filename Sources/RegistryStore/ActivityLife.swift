@@ -11,6 +11,7 @@ public struct ActivityLife: Sendable {
         public let observedAt: Date
         /// Why it is its token no more, such as `rotated`.
         public let reason: String
+        /// When that became known; of a dead token, as of when APNs said that it is.
         public let retiredAt: Date
     }
 

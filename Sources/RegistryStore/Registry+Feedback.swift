@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import PostgresDriver
 import RegistryCore
@@ -14,10 +15,11 @@ extension Registry {
         try await write { session in
             var outcome = FeedbackOutcome()
             var results: [Int: FeedbackResult] = [:]
+            let digests = reports.map { SHA256.hash(data: $0.token.bytes).withUnsafeBytes { Array($0) } }
             var open = Array(reports.indices)
             while !open.isEmpty {
                 var batch = FeedbackBatch()
-                let round = open.filter { batch.add(reports[$0]) }
+                let round = open.filter { batch.add(reports[$0], digest: digests[$0]) }
                 open.removeAll(where: Set(round).contains)
                 let statements = FeedbackStatements(batch: batch, scope: scope, who: who)
                 let answer = try statements.apply(in: session, tripped: &outcome.trippedKinds)
@@ -72,7 +74,8 @@ extension FeedbackStatements {
     /// - Returns: a row for each report, as ``outcome(at:)`` tells.
     fileprivate func apply(in session: borrowing PostgresSession, tripped: inout [String]) throws -> PostgresResult {
         let (answer, kinds) = try session.transaction { transaction in
-            var places = try lock(in: transaction)
+            let guards = batch.suspects ? [quarantine.lockGuards] : []
+            var places = try takeLocks(in: transaction, after: [Self.shortIdleness] + guards)
             var kinds: [String] = []
             if batch.suspects {
                 kinds = try transaction.execute(guarding(at: places)).rows.compactMap { row in
@@ -82,8 +85,7 @@ extension FeedbackStatements {
             }
             if !kinds.isEmpty {
                 // What is released is written anew, and stands elsewhere afterwards.
-                _ = try transaction.pipeline(quarantine.releaseBurst)
-                places = try lock(in: transaction)
+                places = try takeLocks(in: transaction, after: quarantine.releaseBurst)
             }
             return (try transaction.execute(outcome(at: places), finishing: true), kinds)
         }
@@ -91,15 +93,20 @@ extension FeedbackStatements {
         return answer
     }
 
-    private func lock(in transaction: borrowing PostgresTransaction) throws -> FeedbackPlaces {
-        let guards = batch.suspects ? [quarantine.lockGuards] : []
-        let results = try transaction.pipeline(guards + (batch.accuses ? [lockActivities] : []) + [lockValues])
+    /// Runs some statements and then the locks of all that the reports are about.
+    private func takeLocks(
+        in transaction: borrowing PostgresTransaction,
+        after first: [SQL]
+    ) throws -> FeedbackPlaces {
+        let locks = (batch.accuses ? [lockActivities] : []) + [lockValues]
+        let results = try transaction.pipeline(first + locks)
         var places = FeedbackPlaces()
         try places.add(values: results[results.count - 1])
         guard batch.accuses else { return places }
-        try places.add(activities: results[guards.count])
+        try places.add(activities: results[first.count])
         let missing = places.missingActivities
-        // The values stay with them now. What holds one of them and waits for such a value is told of the deadlock.
+        // The values stay with them now. Were one of them locked by somebody who waits for such a value, Postgres would
+        // end one of the two for it, which is then done again.
         if !missing.isEmpty { try places.add(activities: transaction.execute(lock(missing))) }
         return places
     }

@@ -148,7 +148,7 @@ extension Registry {
         let rows = TokenSlotRows(slot: slot, installation: installation, scope: scope)
         let statements = TokenRemovalStatements(rows: rows, who: who).release
         try await write { session in
-            guard try session.pipeline(statements)[0].isEmpty else { return }
+            guard try session.pipeline(statements)[1].isEmpty else { return }
             throw Problem(.tokenNotFound, "The installation has no such token.")
         }
     }

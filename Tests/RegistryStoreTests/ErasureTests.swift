@@ -52,6 +52,19 @@ import Testing
         return registration
     }
 
+    /// Start tokens may repeat: what is known of the value stays while another installation has it.
+    @Test func valueOfAnotherInstallationStays() async throws {
+        let phone = try await TestInstallation.make()
+        let other = phone.another(2)
+        try await phone.register(1, at: .minutesAgo(5))
+        try await other.register(1, at: .minutesAgo(4))
+        _ = try await phone.database.registry.erase(.installation(phone.hash), in: phone.scope, by: "admin")
+        let report = FeedbackReport(token: .sample(1), status: 400, reason: "BadDeviceToken")
+        let outcome = try await phone.database.registry.apply([report], in: phone.scope, by: "sender")
+        #expect(outcome.results.map(\.action) == [.quarantined])
+        #expect(try await other.token() == nil)
+    }
+
     @Test(arguments: [ErasureSubject.alias(user), .installation(installation), .subject(subject)])
     func nothingIsFoundInADump(erased: ErasureSubject) async throws {
         let activity = try await TestActivity.make("erased-activity")

@@ -168,6 +168,50 @@ import Testing
         #expect(problem?.code == .activityNotFound)
     }
 
+    /// No report comes between a release and its event.
+    @Test(.timeLimit(.minutes(15))) func releaseWaitsForTheGuards() async throws {
+        let activity = try await TestActivity.make()
+        try await activity.register(1, at: minute(0))
+        _ = try await activity.report(1, 400, "BadDeviceToken")
+        let (registry, scope) = (activity.database.registry, activity.scope)
+        let report = try await HeldTransaction("SELECT FROM quarantine_guards FOR UPDATE", in: activity.database)
+        async let isReleased = registry.release(activity.id, in: scope, by: "admin")
+        try await activity.waitUntilSomebodyWaits(for: report)
+        try await report.release()
+        #expect(try await isReleased)
+    }
+
+    /// Its life tells a token once, as what became of it last; one that it has again is none of those that it had.
+    @Test func lifeTellsWhatBecameOfEachToken() async throws {
+        let activity = try await TestActivity.make()
+        for (minutes, token) in [1, 2, 1].enumerated() {
+            try await activity.register(token, at: minute(Double(minutes)))
+        }
+        #expect(try await activity.pastTokens() == ["rotated"])
+        _ = try await activity.report(1, 410)
+        #expect(try await activity.pastTokens() == ["unregistered", "rotated"])
+        try await activity.register(1, at: .minutesAgo(-1))
+        #expect(try await activity.pastTokens() == ["rotated"])
+        _ = try await activity.report(1, 410, at: .minutesAgo(-1))
+        try await activity.age(by: "9 hours")
+        #expect(try await activity.sweep(.expiry) == 1)
+        // What is made older are the activities and not what they had before, so the order tells nothing.
+        #expect(try await activity.pastTokens().sorted() == ["expired", "rotated"])
+    }
+
+    /// Whoever registers a value after a report took its locks comes after the report.
+    @Test func nothingIsHeldWithAValueThatHasNoRow() async throws {
+        let phone = try await TestInstallation.make()
+        let activity = TestActivity(database: phone.database, scope: phone.scope, id: .sample("none"))
+        try await phone.register(1, at: minute(0))
+        try await phone.database.pool.withSession { _ = try $0.execute("DELETE FROM token_values") }
+        #expect(try await activity.report(1, 400, "BadDeviceToken") == .unknown)
+        #expect(try await activity.report(1, 200) == .unknown)
+        // A death makes the row.
+        #expect(try await activity.report(1, 410) == .dropped)
+        #expect(try await phone.token() == nil)
+    }
+
     @Test func otherEnvironmentIsHinted() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: minute(0))
@@ -211,18 +255,20 @@ extension FeedbackTests {
         .timeLimit(.minutes(15)),
         arguments: [
             "UPDATE activities SET metadata_observed_at = now()", "UPDATE token_values SET delivered_at = now()",
-        ]
+        ],
+        [410, 400]
     )
-    func deathFindsARowThatWasWrittenAnew(_ writing: String) async throws {
+    func reportFindsARowThatWasWrittenAnew(_ writing: String, _ status: Int) async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: minute(0))
         let writer = try await HeldTransaction("\(unescaped: writing)", in: activity.database, commits: true)
-        async let action = activity.report(1, 410)
+        async let action = activity.report(1, status, status == 400 ? "BadDeviceToken" : nil)
         try await activity.waitUntilSomebodyWaits(for: writer)
         try await writer.release()
-        #expect(try await action == .dropped)
+        let effect = status == 410 ? "dropped" : "quarantined"
+        #expect(try await action.rawValue == effect)
         #expect(try await activity.currentToken() == nil)
-        #expect(try await activity.events() == ["registered", "dropped"])
+        #expect(try await activity.events() == ["registered", effect])
     }
 
     /// A registration makes the row that a death of an unknown value was about to make.
@@ -265,8 +311,8 @@ extension FeedbackTests {
         #expect(try await activity.count("SELECT count(*) FROM token_values WHERE delivered_at IS NOT NULL") == 1)
     }
 
-    /// The value goes over to another activity while the report waits for the locks of the first; and that one's row is
-    /// written anew by somebody else while the report writes to it.
+    /// The value goes over to another activity while the report waits for the lock of the first; and that one's row is
+    /// written anew by somebody else while the report waits for its lock, too.
     @Test(.timeLimit(.minutes(15))) func deathFindsARowThatMoves() async throws {
         let first = try await TestActivity.make()
         let (second, database) = (first.another("second"), first.database)
@@ -305,7 +351,7 @@ extension FeedbackTests {
 }
 
 extension TestActivity {
-    fileprivate func waitUntilSomebodyWaits(for holder: HeldTransaction) async throws {
+    func waitUntilSomebodyWaits(for holder: HeldTransaction) async throws {
         let waiting: SQL = """
             SELECT count(*) FROM pg_stat_activity WHERE \(holder.backend) = ANY(pg_blocking_pids(pid))
             """
@@ -313,7 +359,7 @@ extension TestActivity {
     }
 
     /// Why each of its tokens is one no more, as its life tells.
-    fileprivate func pastTokens() async throws -> [String] {
+    func pastTokens() async throws -> [String] {
         try #require(try await database.registry.life(of: id, events: 1, in: scope)).retired.map(\.reason)
     }
 

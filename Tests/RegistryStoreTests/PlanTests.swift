@@ -78,7 +78,8 @@ import Testing
     private static func reports(_ statuses: [Int]) -> FeedbackBatch {
         var batch = FeedbackBatch()
         for (index, status) in statuses.enumerated() {
-            _ = batch.add(FeedbackReport(token: .sample(index), status: status, reason: "BadDeviceToken"))
+            let report = FeedbackReport(token: .sample(index), status: status, reason: "BadDeviceToken")
+            _ = batch.add(report, digest: [UInt8](repeating: UInt8(index), count: 32))
         }
         return batch
     }

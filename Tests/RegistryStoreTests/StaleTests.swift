@@ -154,6 +154,7 @@ import Testing
         #expect(try await life.activity.record()?.answer.state == .active)
         #expect(try await life.activity.events() == ["registered", "purged"])
         #expect(try await life.activity.retired() == ["purged"])
+        #expect(try await life.activity.pastTokens() == ["purged"])
         #expect(try await life.phone.token() == .sample(2))
         #expect(try await life.purge() == 2)
         #expect(try await life.phone.token() == nil)

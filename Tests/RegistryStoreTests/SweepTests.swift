@@ -65,6 +65,20 @@ import Testing
         #expect(try await activity.sweep(.expiry) == 1)
     }
 
+    /// Of a value that is reported at this moment no row stays behind.
+    @Test(.timeLimit(.minutes(15))) func tombstonesWaitForTheirValues() async throws {
+        let activity = try await TestActivity.make()
+        try await activity.register(1, at: .minutesAgo(5))
+        try await activity.end()
+        try await activity.age(by: "8 days")
+        let report = try await HeldTransaction("SELECT FROM token_values FOR UPDATE", in: activity.database)
+        async let swept = activity.sweep(.tombstones)
+        try await activity.waitUntilSomebodyWaits(for: report)
+        try await report.release()
+        #expect(try await swept == 1)
+        #expect(try await activity.count("SELECT count(*) FROM token_values") == 0)
+    }
+
     @Test func tombstonesGoWithAllThatWasTheirs() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: .minutesAgo(6), aliases: [Self.alias])

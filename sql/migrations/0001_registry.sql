@@ -16,7 +16,7 @@ CREATE TYPE activity_outcome AS ENUM (
 CREATE TYPE token_effect AS ENUM ('none', 'dropped', 'quarantined');
 
 CREATE TYPE retirement_reason AS ENUM (
-    'rotated', 'ended', 'expired', 'unregistered', 'taken-over', 'erased', 'purged'
+    'rotated', 'ended', 'expired', 'taken-over', 'erased', 'purged'
 );
 
 CREATE TABLE apps (
@@ -250,7 +250,8 @@ CREATE TABLE activity_aliases (
 );
 
 -- Tokens that were, or would have been, an activity's current one: a registration without observedAt may not bring
--- one back. A row about the token that is current again is of an earlier time and does not count.
+-- one back. A row about the token that is current again is of an earlier time and does not count. One that APNs said is
+-- dead stays the activity's last until another comes: the row of its value tells.
 CREATE TABLE retired_tokens (
     app_number bigint NOT NULL,
     environment apns_environment NOT NULL,
@@ -483,8 +484,8 @@ SELECT
     a.frequent_pushes_enabled, a.started_at, a.token_observed_at AS observed_at, a.confirmed_at, a.expires_at,
     a.revision
 FROM activities a
--- Looked up one by one, and not at all for activities that name none: a plain join reads the table anew for each of these
--- while it is empty, and all of it when the statement was planned without its values.
+-- A subquery, so that an installation is looked up by its key, and only where an activity names one: of a plain join the
+-- planner may make a reading of the whole table, for each activity while it is empty.
 LEFT JOIN LATERAL (
     SELECT i.full_state_at, i.removed_at FROM installations i
     WHERE i.app_number = a.app_number AND i.environment = a.environment AND i.installation_hash = a.installation_hash

@@ -31,11 +31,15 @@ struct ActivityLifeStatements {
         """
     }
 
-    /// The tokens that it had, the latest first; its last one among them where that is dead and no other came.
+    /// The tokens that it had, the latest first; its last one among them where that is dead and no other came. One that
+    /// it has again is not among them.
     var retired: SQL {
         """
-        SELECT substr(r.token_digest, 1, 4), r.observed_at, r.reason::text, r.retired_at FROM retired_tokens r
-        WHERE \(sql: isIt("r"))
+        SELECT substr(r.token_digest, 1, 4), r.observed_at, r.reason::text, r.retired_at
+        FROM activities a
+        JOIN retired_tokens r ON \(sql: isIt("r"))
+            AND (r.token_digest IS DISTINCT FROM a.token_digest OR r.observed_at >= a.token_observed_at)
+        WHERE \(sql: isIt("a"))
         UNION ALL
         SELECT substr(a.token_digest, 1, 4), a.token_observed_at, 'unregistered', t.dead_at
         FROM activities a

@@ -132,11 +132,13 @@ struct ErasureStatements {
             "start_tokens", "device_tokens", "installation_token_claims", "installation_aliases", "installations",
         ]
         return identities + [
-            // Their values first, while it is known which they are.
+            // Their values first, while it is known which they are. A start token's may be another installation's, too.
             """
             DELETE FROM token_values t WHERE \(sql: inScope("t")) AND (t.installation_hash IN (\(sql: installations))
-                OR t.token_digest IN (SELECT s.token_digest FROM start_tokens s
-                    WHERE \(sql: inScope("s")) AND s.installation_hash IN (\(sql: installations))))
+                OR (t.token_digest IN (SELECT s.token_digest FROM start_tokens s
+                    WHERE \(sql: inScope("s")) AND s.installation_hash IN (\(sql: installations)))
+                    AND NOT EXISTS (SELECT FROM start_tokens s WHERE \(sql: inScope("s"))
+                        AND s.token_digest = t.token_digest AND s.installation_hash NOT IN (\(sql: installations)))))
             """
         ] + [channel]
             + tables.map { table in

@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 import PostgresDriver
 import RegistryCore
@@ -22,8 +21,9 @@ struct FeedbackBatch {
     private(set) var delivers = false
 
     /// Adds a report unless its value has been offered already; then it must wait for a later batch.
-    mutating func add(_ report: FeedbackReport) -> Bool {
-        let digest = SHA256.hash(data: report.token.bytes).withUnsafeBytes { Array($0) }
+    ///
+    /// - Parameter digest: the SHA-256 of its token.
+    mutating func add(_ report: FeedbackReport, digest: [UInt8]) -> Bool {
         guard known.insert(digest).inserted else { return false }
         let verdict = report.verdict
         accuses = accuses || verdict == .dead || verdict == .suspect

@@ -2,7 +2,7 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// The statements of a batch of reports (R8), sent in two round trips and committed as one transaction.
+/// The statements of a batch of reports (R8), committed as one transaction: first the locks, then the effects.
 ///
 /// All that they touch is locked first, in the order that registrations lock in (activities by id, values by digest),
 /// so each later statement sees what is true until the commit, and finds the rows where the locks found them.
@@ -22,6 +22,10 @@ struct FeedbackStatements {
     }
 
     // MARK: Locks
+
+    /// A process that is stopped between two round trips keeps others from these rows for less long than they wait for a
+    /// lock (3 s).
+    static let shortIdleness: SQL = "SELECT set_config('idle_in_transaction_session_timeout', '2s', true)"
 
     /// The activities that the values belong to: their ids and places.
     var lockActivities: SQL {
@@ -83,7 +87,8 @@ struct FeedbackStatements {
     /// nothing is. Looked up one by one, for a plan that was made while the tables were small would join them whole.
     ///
     /// Activities are locked only where some report accuses; otherwise they are found by their index. What only an
-    /// activity ever claimed, which is nearly all, nothing else can hold.
+    /// activity ever claimed, which is nearly all, nothing else can hold. And nothing is held with a value that had no row
+    /// to lock: whoever registered it since then came after these reports.
     private func held(at places: FeedbackPlaces) -> SQL {
         """
         \(sql: batch.rows(at: places))
@@ -97,7 +102,7 @@ struct FeedbackStatements {
                 WHERE \(sql: batch.accuses ? "a.ctid = q.activity_place AND " : "")\(sql: holds)
                 UNION ALL
                 SELECT other.kind, other.claimed_at FROM token_holders other
-                WHERE \(unescaped: Self.mayBeOfInstallation) AND other.kind <> 'update'
+                WHERE t.token_digest IS NOT NULL AND \(unescaped: Self.mayBeOfInstallation) AND other.kind <> 'update'
                     AND \(sql: inScope("other")) AND other.token_digest = q.token_digest
             ) AS h
         ) AS held

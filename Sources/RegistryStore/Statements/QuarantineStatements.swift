@@ -97,9 +97,9 @@ struct QuarantineStatements {
 
     // MARK: Release
 
-    /// What the guard releases in the transaction in which it trips.
+    /// What the guard releases in the transaction in which it trips; the guards are locked.
     var releaseBurst: [SQL] {
-        release(
+        releaseLocked(
             """
             SELECT v.token_digest FROM token_values v
             JOIN quarantine_guards g ON \(sql: inScope("g")) AND g.kind = v.quarantined_kind AND g.tripped_at = now()
@@ -145,10 +145,13 @@ struct QuarantineStatements {
 
     /// Releases values; the result of the last statement has a row for each.
     ///
-    /// The event and the revision come first: afterwards nobody could tell which values they were.
+    /// While the guards are locked no report quarantines anything and nobody else releases, so that all statements speak of
+    /// the same values. The event and the revision come first: afterwards nobody could tell which values they were.
     ///
     /// - Parameter digests: a query of the quarantined values.
-    private func release(_ digests: SQL) -> [SQL] {
+    private func release(_ digests: SQL) -> [SQL] { [lockGuards] + releaseLocked(digests) }
+
+    private func releaseLocked(_ digests: SQL) -> [SQL] {
         let inForce: SQL = """
             token_values t \(sql: holders)
             WHERE \(sql: inScope("t")) AND t.token_digest = ANY(ARRAY(\(sql: digests)))

@@ -2,7 +2,8 @@ import PostgresDriver
 import RegistryCore
 
 /// The statements of the sweep, each page a small transaction. A row that a caller has locked is left for the next
-/// page, so the sweep waits for nobody, and any number of instances may share the work.
+/// page, so the sweep waits for nobody, and any number of instances may share the work. Only a tombstone's values are
+/// waited for: left behind, they would be found by nobody.
 struct SweepStatements {
     let scope: Scope
 
@@ -48,15 +49,13 @@ struct SweepStatements {
             WHERE \(sql: isAmong(ids))
             """,
             AliasRowStatements.close(ids, in: scope),
-            """
-            INSERT INTO retired_tokens AS stored (
-                app_number, environment, activity_id, token_digest, observed_at, reason
-            )
-            SELECT a.app_number, a.environment, a.activity_id, a.token_digest, a.token_observed_at, 'expired'
-            FROM activities a WHERE \(sql: isAmong(ids)) AND a.token_digest IS NOT NULL
-            ORDER BY 3, 4
-            ON CONFLICT (app_number, environment, activity_id, token_digest) DO UPDATE SET reason = excluded.reason
-            """,
+            RetirementStatements.insertion(
+                """
+                SELECT a.app_number, a.environment, a.activity_id, a.token_digest, a.token_observed_at,
+                    'expired'::retirement_reason
+                FROM activities a WHERE \(sql: isAmong(ids)) AND a.token_digest IS NOT NULL
+                """
+            ),
             EventStatements.insertion(
                 """
                 SELECT 'expired' AS type, \(unescaped: EventStatements.columns(of: "a"))
@@ -96,7 +95,7 @@ struct SweepStatements {
                 SELECT v.token_digest FROM token_values v
                 WHERE \(sql: inScope("v")) AND v.token_digest = ANY(ARRAY(\(sql: digests)))
                     AND v.activity_id = ANY(\(ids)) AND v.installation_hash IS NULL AND v.start_observed_at IS NULL
-                FOR UPDATE SKIP LOCKED
+                ORDER BY v.token_digest FOR UPDATE
             ))
             """,
             "DELETE FROM retired_tokens r WHERE \(sql: inScope("r")) AND r.activity_id = ANY(\(ids))",

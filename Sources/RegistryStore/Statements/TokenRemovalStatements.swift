@@ -50,9 +50,12 @@ struct TokenRemovalStatements {
         )
     }
 
-    /// Releases the token's value from quarantine; one row for the first statement when there is a token.
+    /// Releases the token's value from quarantine; one row for the second statement when there is a token.
+    ///
+    /// While the guards are locked no report quarantines it and nobody else releases it.
     var release: [SQL] {
         [
+            QuarantineStatements(scope: scope, who: who).lockGuards,
             """
             UPDATE \(unescaped: slot.table) r SET touched_at = clock_timestamp()
             WHERE \(sql: rows.isIt("r")) AND r.token IS NOT NULL RETURNING 1
