@@ -57,6 +57,7 @@ let package = Package(
         .target(
             name: "Migrations",
             path: "sql",
+            exclude: ["statements"],
             resources: [.embedInCode("migrations")],
             swiftSettings: strict
         ),
@@ -74,13 +75,11 @@ let package = Package(
             dependencies: [.product(name: "Logging", package: "swift-log")],
             swiftSettings: strict
         ),
+        .target(name: "CWebAssets"),
         .target(
             name: "WebAssets",
-            resources: [
-                .embedInCode("openapi.json"), .embedInCode("Shared"), .embedInCode("Console"), .embedInCode("Docs"),
-                .embedInCode("Guides"), .embedInCode("Documentation.docc/Resources/register.svg"),
-                .embedInCode("Documentation.docc/Resources/resolve.svg"),
-            ],
+            dependencies: ["CWebAssets"],
+            exclude: ["openapi.json", "Shared", "Console", "Docs", "Guides", "Documentation.docc"],
             swiftSettings: strict
         ),
         .target(
@@ -131,7 +130,11 @@ let package = Package(
             path: "Tests/TestSupport",
             swiftSettings: strict
         ),
-        .testTarget(name: "RegistryCoreTests", dependencies: ["RegistryCore"], swiftSettings: strict),
+        .testTarget(
+            name: "RegistryCoreTests",
+            dependencies: ["RegistryCore", "TestSupport"],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "PostgresDriverTests",
             dependencies: ["PostgresDriver", .product(name: "Logging", package: "swift-log")],

@@ -1,4 +1,4 @@
-"""What deploy/fuzz tells schemathesis of media types that it does not know by itself."""
+"""Media types that schemathesis does not know by itself, as deploy/fuzz tells them."""
 
 import json
 

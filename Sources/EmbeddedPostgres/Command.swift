@@ -6,7 +6,7 @@ import Foundation
 struct Command {
     struct Outcome {
         let succeeded: Bool
-        /// What it printed to both of its streams.
+        /// The text that it printed to both of its streams.
         let output: String
     }
 
@@ -33,7 +33,8 @@ struct Command {
         posix_spawn_file_actions_adddup2(&actions, input.number, 0)
         posix_spawn_file_actions_adddup2(&actions, output.number, 1)
         posix_spawn_file_actions_adddup2(&actions, output.number, 2)
-        // What this program inherited is not Postgres's: whoever waits for its end there waits for ours.
+        // Descriptors that this program inherited are not Postgres's: a process that waits for their end waits for this
+        // program.
         for number in Descriptor.allOpen where number > 2 { posix_spawn_file_actions_addclose(&actions, number) }
         // A Ctrl-C at the terminal goes to all of its foreground group; what we run is ours to stop.
         var attributes = posix_spawnattr_t()

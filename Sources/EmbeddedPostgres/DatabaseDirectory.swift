@@ -4,7 +4,7 @@ import Foundation
 struct DatabaseDirectory: Sendable {
     /// Absolute.
     let root: String
-    /// Who Postgres runs as here.
+    /// The user that Postgres runs as here.
     let user: ServerUser
 
     /// Postgres's own data directory.
@@ -18,19 +18,20 @@ struct DatabaseDirectory: Sendable {
     /// Makes the directory if it isn't there, and refuses one that holds something else.
     init(preparing directory: String) throws(EmbeddedPostgresError) {
         root = URL(fileURLWithPath: directory).standardizedFileURL.path
-        do {
-            try FileManager.default.createDirectory(
-                atPath: root,
-                withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o700]
-            )
-        } catch {
-            throw .system("make", root, EACCES)
-        }
+        try Self.make(root)
         if let owner = Self.owner(of: "\(root)/data") { user = owner } else { user = try .preferred() }
         try checkContent()
         try user.receive(Descriptor.open(root, O_RDONLY | O_DIRECTORY), root)
         try checkAccess()
+    }
+
+    /// Makes a directory, and those above it, unless it is there. Those above stay open to all: Postgres may run as a user
+    /// of its own.
+    private static func make(_ path: String, mode: mode_t = 0o700) throws(EmbeddedPostgresError) {
+        guard mkdir(path, mode) != 0, errno != EEXIST else { return }
+        guard errno == ENOENT, path != "/" else { throw .system("make", path) }
+        try make(URL(fileURLWithPath: path).deletingLastPathComponent().path, mode: 0o755)
+        guard mkdir(path, mode) == 0 || errno == EEXIST else { throw .system("make", path) }
     }
 
     /// The major version that made the data, nil for a new directory.

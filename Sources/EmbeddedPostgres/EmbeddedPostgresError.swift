@@ -2,7 +2,7 @@ import Foundation
 
 /// Why a directory's private Postgres could not be opened; its description is a sentence that says what to do.
 public struct EmbeddedPostgresError: Error, Sendable, CustomStringConvertible {
-    /// What kind of failure it was.
+    /// The kind of failure.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// The name of the code, in kebab-case.
         public let description: String
@@ -21,9 +21,9 @@ public struct EmbeddedPostgresError: Error, Sendable, CustomStringConvertible {
         public static let startFailed = Code(description: "start-failed")
     }
 
-    /// What kind of failure it was.
+    /// The kind of failure.
     public let code: Code
-    /// What happened and what to do about it, in sentences; it holds no secrets.
+    /// The failure and what to do about it, in sentences; it holds no secrets.
     public let description: String
 
     init(_ code: Code, _ description: String) {

@@ -1,4 +1,4 @@
-/// What the private server is told on its command line.
+/// The settings that the private server gets on its command line.
 enum ServerSettings {
     /// Durable, and silent about what its clients send.
     private static let defaults = [

@@ -1,4 +1,4 @@
-/// What went wrong while talking to Postgres, with nothing secret in it.
+/// A failure while talking to Postgres, with nothing secret in it.
 ///
 /// Neither the properties nor ``description`` ever hold a row's values, a parameter, the connection string or a password.
 public struct PostgresError: Error, Sendable, CustomStringConvertible {
@@ -12,6 +12,7 @@ public struct PostgresError: Error, Sendable, CustomStringConvertible {
             self.rawValue = rawValue
         }
 
+        /// The code's ``rawValue``.
         public var description: String { rawValue }
 
         /// The server refused a statement: see ``PostgresError/sqlState``.
@@ -35,7 +36,7 @@ public struct PostgresError: Error, Sendable, CustomStringConvertible {
         public static let misuse = Code(rawValue: "misuse")
     }
 
-    /// What is certain about the effects of the failed work, seen alone.
+    /// The effects of the failed work, as far as they are certain from it alone.
     enum Outcome: Sendable {
         /// Trying again would fail again, or the caller must decide.
         case final

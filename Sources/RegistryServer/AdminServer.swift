@@ -5,12 +5,14 @@ import NIOCore
 import RegistryStore
 import ServiceLifecycle
 
-/// The port for those who run the service: metrics and probes, open to whoever can reach it.
+/// The port for those who run the service: metrics and probes, open to all who can reach it.
 struct AdminServer: Service {
     private let application: Application<RegistryResponder>
 
     /// Prometheus and probes have few.
     private static let mostConnections = 64
+    /// Of one address other than loopback, so that there is room for the others.
+    private static let mostOfAddress = 16
 
     init(
         _ registry: Registry,
@@ -19,11 +21,7 @@ struct AdminServer: Service {
         logger: Logger,
         onServing: @escaping @Sendable (_ port: Int) async -> Void
     ) {
-        var configuration = configuration
-        configuration.port = configuration.adminPort ?? 0
-        configuration.tls = nil
-        // Those of the service's own port are what the system's limit on open files was raised for.
-        configuration.limits.connections = min(configuration.limits.connections, Self.mostConnections)
+        let configuration = Self.configuration(of: configuration)
         let responder = RegistryResponder(
             registry: registry,
             configuration: configuration,
@@ -39,6 +37,19 @@ struct AdminServer: Service {
         )
     }
 
+    /// The configuration of this port: that of the service's own, but for what holds there only.
+    static func configuration(of service: ServerConfiguration) -> ServerConfiguration {
+        var configuration = service
+        configuration.port = service.adminPort ?? 0
+        configuration.tls = nil
+        // Those of the service's own port are what the system's limit on open files was raised for.
+        configuration.limits.connections = min(service.limits.connections, mostConnections)
+        configuration.limits.addressConnections = min(service.limits.addressConnections, mostOfAddress)
+        // Proxies have many callers on the service's own port only.
+        configuration.trustedProxies = []
+        return configuration
+    }
+
     /// - Throws: ``AdminPortFailure`` when the port is not to be had.
     func run() async throws {
         do {
@@ -51,12 +62,12 @@ struct AdminServer: Service {
 
 /// The admin port could not be opened.
 public struct AdminPortFailure: Error {
-    /// What the system said.
+    /// The system's error.
     public let cause: IOError
 }
 
 extension Route {
-    /// What the admin port answers. It asks for no credentials: whoever opens it keeps it among his own.
+    /// The routes of the admin port. They ask for no credentials: an operator who opens the port keeps it private.
     static var admin: [Route] {
         [
             .plain(.get, "/livez", for: .everyone) { _ in .livez },

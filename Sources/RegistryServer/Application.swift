@@ -47,6 +47,7 @@ public func buildApplication(
             journal: sweeps
         )
     )
+    application.addServices(MemoryReturn())
     if configuration.adminPort != nil {
         application.addServices(
             AdminServer(registry, configuration, metrics: metrics, logger: logger, onServing: onServingAdmin)
@@ -57,11 +58,14 @@ public func buildApplication(
 
 /// Puts a responder behind the connections that the service serves, with their limits.
 ///
-/// - Parameter direct: Answers hot calls in the pipelines of plain HTTP/1.1 connections; nil leaves all to `responder`.
+/// - Parameters:
+///   - direct: Answers hot calls in the pipelines of plain HTTP/1.1 connections; nil leaves all to `responder`.
+///   - local: The addresses of this machine, which may have any number of connections, as the trusted proxies may.
 func makeApplication<Responder: HTTPResponder<ConnectionContext>>(
     responder: Responder,
     direct: RegistryResponder? = nil,
     configuration: ServerConfiguration,
+    local: [AddressRange] = IPAddress.loopback,
     logger: Logger,
     onServing: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
 ) -> Application<Responder> {
@@ -75,7 +79,7 @@ func makeApplication<Responder: HTTPResponder<ConnectionContext>>(
             maxHeaderFieldCount: limits.headerFields
         )
     )
-    let count = ConnectionCount(limits, exempt: configuration.trustedProxies)
+    let count = ConnectionCount(limits, trusted: local + configuration.trustedProxies, logger: logger)
     let secure = configuration.tls.map { identity in
         HTTPServerBuilder {
             let channel = try SecureChannel(identity, limits, connections, responder: $0)
@@ -92,9 +96,14 @@ func makeApplication<Responder: HTTPResponder<ConnectionContext>>(
         configuration: ApplicationConfiguration(
             address: .hostname(configuration.host, port: configuration.port),
             backlog: limits.backlog,
-            availableConnectionsDelegate: .maximum(limits.connections, logger: logger)
+            availableConnectionsDelegate: .maximum(limits.connections + ConnectionCount.closing, logger: logger)
         ),
-        onServerRunning: { channel in await onServing(channel.localAddress?.port ?? configuration.port) },
+        onServerRunning: { channel in
+            // NIO takes 4 connections a turn of the event loop. Where turns are long, for there is much to do, more come
+            // than that, and the kernel's queue is full for everybody.
+            try? await channel.setOption(.maxMessagesPerRead, value: 256).get()
+            await onServing(channel.localAddress?.port ?? configuration.port)
+        },
         logger: logger
     )
 }

@@ -114,6 +114,19 @@ import Testing
         }
     }
 
+    @Test func fileInTheWayIsToldAsWhatItIs() async throws {
+        try await TemporaryDirectory.use { directory in
+            try Data("mine".utf8).write(to: URL(fileURLWithPath: directory + "/letter.txt"))
+            for path in ["/letter.txt", "/letter.txt/data", "/letter.txt/deep/data"] {
+                let inTheWay = await failure { try await open(directory + path) }
+                #expect(inTheWay?.code == .directoryUnusable)
+                #expect(inTheWay?.description.contains("Not a directory") == true, "\(inTheWay?.description ?? "none")")
+            }
+            let deep = try await open(directory + "/made/on/the/way")
+            await deep.close()
+        }
+    }
+
     @Test func dataOfAnotherVersionIsRefused() async throws {
         try await TemporaryDirectory.use { directory in
             let postgres = try await open(directory)
@@ -136,7 +149,7 @@ import Testing
         }
     }
 
-    /// What `psql` prints.
+    /// Runs `psql` and returns what it prints.
     @discardableResult
     private func run(_ sql: String, on postgres: EmbeddedPostgres) throws -> String {
         let installation = try InstallationSearch.standard.find(version: nil)

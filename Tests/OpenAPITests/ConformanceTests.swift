@@ -62,6 +62,13 @@ import Testing
         #expect(lines.last == ["end": true, "count": 1])
     }
 
+    @Test("What a schema excludes is no request as documented", arguments: Probe.excluded)
+    func excludesRequests(probe: Probe) throws {
+        let schema = try #require(Self.document.operation(probe.operation)?.requestSchema)
+        let body = try JSONParser.parse(try #require(probe.message.body))
+        #expect(SchemaValidator(document: Self.document.json).faults(of: body, against: schema) != [])
+    }
+
     @Test("Serves this very document")
     func servesTheDocument() async throws {
         let reply = try await ConformanceServer.run(Self.registryInTheDark) { try await $0.send(.get("/openapi.json")) }
@@ -96,7 +103,7 @@ extension ConformanceTests {
         return conformance.given
     }
 
-    /// Each operation by a caller who has used up what he may.
+    /// Calls each operation as a caller who has used up their quota.
     private static func probeInACrowd(
         _ server: ConformanceServer,
         _ registry: Registry

@@ -1,7 +1,8 @@
 import RegistryCore
 import Testing
 
-/// What the document must be whatever the server does: whole, without loose ends, and true to the codes of problems.
+/// Rules for the document that do not depend on the server: it is whole, without loose ends, and true to the codes of
+/// problems.
 @Suite struct DocumentTests {
     private static let document = OpenAPIDocument.embedded
 
@@ -65,11 +66,28 @@ import Testing
         }
     }
 
+    /// Generators of clients make names of their own for what has none, and code that does not compile, or cannot say what
+    /// must be said, of the rest.
+    @Test("Has the form that generators understand: names for objects, enums and alternatives, types for constants")
+    func isForGenerators() {
+        let schemas = Self.document.json["components"]?["schemas"]?.members ?? [:]
+        #expect(Self.unnamed(in: Self.document.json["paths"] ?? .null) == [])
+        for kind in Self.document.json["components"]?.members ?? [:] where kind.key != "schemas" {
+            #expect(Self.unnamed(in: kind.value) == [], "\(kind.key)")
+        }
+        for (name, schema) in schemas {
+            // A problem narrows what all problems have in common.
+            let isProblem = schema["allOf"]?.elements.first == ["$ref": "#/components/schemas/Problem"]
+            if !isProblem { #expect(Self.unnamed(within: schema) == [], "\(name)") }
+            #expect(Self.constants(in: schema).allSatisfy { $0["type"] == "string" }, "\(name)")
+        }
+    }
+
     @Test("The codes and titles are those of the service")
     func namesEveryProblem() throws {
         let schemas = try #require(Self.document.json["components"]?["schemas"])
         let codes = schemas["ProblemCode"]?["enum"]?.elements.compactMap(\.text) ?? []
-        let titles = schemas["Problem"]?["properties"]?["title"]?["enum"]?.elements.compactMap(\.text) ?? []
+        let titles = schemas["ProblemTitle"]?["enum"]?.elements.compactMap(\.text) ?? []
         #expect(codes.sorted() == Problem.Code.allCases.map(\.rawValue).sorted())
         #expect(titles.sorted() == Problem.Code.allCases.map(\.title).sorted())
         let description = try #require(schemas["ProblemCode"]?["description"]?.text)
@@ -98,6 +116,25 @@ extension DocumentTests {
         case .array(let elements): elements.flatMap(references)
         default: []
         }
+    }
+
+    /// Schemas that generators would have to name.
+    private static func unnamed(in json: JSONValue) -> [JSONValue] {
+        let isNullable = json["oneOf"]?.elements.contains(["type": "null"]) == true
+        let needsName = json["properties"] != nil || json["enum"] != nil || json["allOf"] != nil || json["anyOf"] != nil
+        return (needsName || json["oneOf"] != nil && !isNullable ? [json] : []) + unnamed(within: json)
+    }
+
+    private static func unnamed(within json: JSONValue) -> [JSONValue] {
+        json.elements.flatMap { unnamed(in: $0) }
+            + json.members.filter { !$0.key.hasPrefix("example") }.flatMap { name, value in
+                name == "properties" ? value.members.flatMap { unnamed(in: $0.value) } : unnamed(in: value)
+            }
+    }
+
+    private static func constants(in json: JSONValue) -> [JSONValue] {
+        (json["const"] == nil ? [] : [json]) + json.elements.flatMap(constants)
+            + json.members.filter { !$0.key.hasPrefix("example") }.flatMap { constants(in: $0.value) }
     }
 
     /// A schema has a list of examples; a media type has a schema and examples by name, or one example.

@@ -62,7 +62,7 @@ struct DocumentedOperation: Sendable {
         }
     }
 
-    /// What the document says of a status, or nil when it says nothing.
+    /// The document's response for a status, or nil when it has none.
     func response(_ status: Int) -> DocumentedResponse? { responses.first { $0.status == status } }
 
     /// Whether no credentials are needed.
@@ -74,7 +74,7 @@ struct DocumentedOperation: Sendable {
     private func follow(_ value: JSONValue) -> JSONValue { value["$ref"]?.text.map(references.resolve) ?? value }
 }
 
-/// What an operation answers with one status.
+/// The response of an operation for one status.
 struct DocumentedResponse: Sendable {
     let json: JSONValue
     /// The shared response that it refers to, if it does.
@@ -97,7 +97,8 @@ struct DocumentedResponse: Sendable {
 
     /// The problem codes that come with the status; none for a success.
     var codes: [String] {
-        let parts = schemas?["application/problem+json"]?["allOf"]?.elements ?? []
+        let schema = schemas?["application/problem+json"]?["$ref"]?.text.map(references.resolve)
+        let parts = schema?["allOf"]?.elements ?? []
         return parts.flatMap { $0["properties"]?["code"]?["enum"]?.elements ?? [] }.compactMap(\.text)
     }
 }

@@ -22,8 +22,6 @@ extension SchemaValidator {
         case ("required", .array(let names)):
             return names.filter { $0.text.map { object[$0] == nil } ?? true }
                 .map { JSONFault(pointer: pointer, detail: "lacks \($0)") }
-        case ("maxProperties", .integer(let limit)):
-            return check(object.count <= limit, "must have at most \(limit) members", at: pointer)
         default: return [unsupported(keyword, at: pointer)]
         }
     }

@@ -31,7 +31,7 @@ struct SchemaValidator: Sendable {
         }
     }
 
-    /// What a local reference names; null, which is no schema, when there is no such thing.
+    /// The value that a local reference names; null, which is no schema, when there is no such thing.
     func resolve(_ reference: String) -> JSONValue {
         guard reference.hasPrefix("#/") else { return .null }
         return reference.dropFirst(2).split(separator: "/").reduce(document) { value, part in
@@ -46,9 +46,9 @@ struct SchemaValidator: Sendable {
         at pointer: String
     ) -> [JSONFault] {
         switch keyword.key {
-        case "description", "examples", "example", "default": []
-        case "$ref", "allOf", "anyOf", "oneOf": combinationFaults(of: value, keyword, at: pointer)
-        case "properties", "required", "additionalProperties", "propertyNames", "maxProperties":
+        case "description", "examples", "example", "default", "x-enum-varnames": []
+        case "$ref", "allOf", "oneOf", "not": combinationFaults(of: value, keyword, at: pointer)
+        case "properties", "required", "additionalProperties", "propertyNames":
             objectFaults(of: value, keyword, among: keywords, at: pointer)
         case "items", "minItems", "maxItems": arrayFaults(of: value, keyword, at: pointer)
         default: scalarFaults(of: value, keyword, at: pointer)
@@ -66,23 +66,18 @@ extension SchemaValidator {
             return branchFaults(of: value, against: resolve(reference), at: pointer)
         case ("allOf", .array(let schemas)):
             return schemas.flatMap { branchFaults(of: value, against: $0, at: pointer) }
-        case ("anyOf", .array(let schemas)):
-            return alternativeFaults(of: value, schemas, allowed: 1...schemas.count, at: pointer)
-        case ("oneOf", .array(let schemas)):
-            return alternativeFaults(of: value, schemas, allowed: 1...1, at: pointer)
+        case ("oneOf", .array(let schemas)): return alternativeFaults(of: value, schemas, at: pointer)
+        case ("not", .object), ("not", .bool):
+            let isExcluded = branchFaults(of: value, against: keyword.value, at: pointer).isEmpty
+            return isExcluded ? [JSONFault(pointer: pointer, detail: "must not match \(keyword.value)")] : []
         default: return [unsupported(keyword, at: pointer)]
         }
     }
 
-    private func alternativeFaults(
-        of value: JSONValue,
-        _ schemas: [JSONValue],
-        allowed: ClosedRange<Int>,
-        at pointer: String
-    ) -> [JSONFault] {
+    private func alternativeFaults(of value: JSONValue, _ schemas: [JSONValue], at pointer: String) -> [JSONFault] {
         let all = schemas.map { branchFaults(of: value, against: $0, at: pointer) }
         let matches = all.count(where: \.isEmpty)
-        guard !allowed.contains(matches) else { return [] }
+        guard matches != 1 else { return [] }
         let count = JSONFault(pointer: pointer, detail: "matches \(matches) of \(schemas.count) alternatives")
         return [count] + (matches == 0 ? all.min { $0.count < $1.count } ?? [] : [])
     }
@@ -115,7 +110,7 @@ extension SchemaValidator {
     private func branches(of schema: JSONValue) -> [JSONValue] {
         var branches: [JSONValue] = []
         if case .string(let reference)? = schema["$ref"] { branches.append(resolve(reference)) }
-        for key in ["allOf", "anyOf", "oneOf"] {
+        for key in ["allOf", "oneOf"] {
             if case .array(let schemas)? = schema[key] { branches += schemas }
         }
         return branches

@@ -42,11 +42,6 @@ struct CodecCase: Sendable, CustomTestStringConvertible {
         CodecCase("it's \"𝄞\" \\ $1 ü\n", "it's \"𝄞\" \\ $1 ü\n", as: "text"),
         CodecCase([UInt8](), "\\x", as: "bytea"),
         CodecCase([UInt8(0), 255, 92, 39], "\\x00ff5c27", as: "bytea"),
-        CodecCase(
-            UUID(uuidString: "00112233-4455-6677-8899-AABBCCDDEEFF")!,
-            "00112233-4455-6677-8899-aabbccddeeff",
-            as: "uuid"
-        ),
         CodecCase(JSONB(#"{"a": [1, null, "ü"]}"#), #"{"a": [1, null, "ü"]}"#, as: "jsonb"),
     ]
 
@@ -80,7 +75,6 @@ struct CodecCase: Sendable, CustomTestStringConvertible {
         CodecCase(String?.none, nil, as: "text"),
         CodecCase(String?.some("there"), "there", as: "text"),
         CodecCase([UInt8]?.none, nil, as: "bytea"),
-        CodecCase(UUID?.none, nil, as: "uuid"),
         CodecCase(Date?.none, nil, as: "timestamp with time zone"),
         CodecCase(Duration?.none, nil, as: "interval"),
         CodecCase(JSONB?.none, nil, as: "jsonb"),
@@ -107,7 +101,6 @@ struct CodecCase: Sendable, CustomTestStringConvertible {
         ),
         CodecCase([Duration.seconds(1), nil], "{00:00:01,NULL}", as: "interval[]"),
         CodecCase([JSONB("1"), nil], "{1,NULL}", as: "jsonb[]"),
-        CodecCase([UUID?.none], "{NULL}", as: "uuid[]"),
     ]
 
     @Test(arguments: scalars + times + nulls + arrays)
@@ -181,7 +174,7 @@ struct CodecCase: Sendable, CustomTestStringConvertible {
                     SELECT '1900-01-01'::timestamptz + i * interval '1234567.654321 s',
                         row_number() OVER (ORDER BY i) FROM generate_series(1, 5000) AS i ORDER BY i
                     """
-                ).decode((Date, Int).self)
+                ).rows.map { try $0.decode(Date.self, Int.self) }
                 let back = try session.execute(
                     """
                     SELECT count(*) FROM unnest(\(rows.map(\.0))) WITH ORDINALITY AS sent (at, i)

@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    /// What the two connections of a pool have for `default_transaction_read_only`.
+    /// Reads `default_transaction_read_only` on the two connections of a pool.
     private func bothReadOnly(_ pool: PostgresPool) async throws -> [Bool] {
         let meeting = Rendezvous(2)
         let ask: @Sendable () async throws -> Bool = {

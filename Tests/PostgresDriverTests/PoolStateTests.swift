@@ -161,7 +161,7 @@ import Testing
 }
 
 extension [PoolState<Int, String>.Effect] {
-    fileprivate var summary: [String] {
+    var summary: [String] {
         map { effect in
             switch effect {
             case .lend(let lease, let waiter): "lend \(lease.connection) to \(waiter)"

@@ -32,8 +32,9 @@ import Testing
             let add: @Sendable () async throws -> Void = {
                 try await pool.withSession { session in
                     tries.increment()
-                    try session.transaction(isolation: .serializable) { transaction in
-                        let old = try transaction.execute("SELECT n FROM t")[0].decode(Int.self)
+                    try session.transaction { transaction in
+                        let read: [SQL] = ["SET TRANSACTION ISOLATION LEVEL SERIALIZABLE", "SELECT n FROM t"]
+                        let old = try transaction.pipeline(read)[1][0].decode(Int.self)
                         meeting.arrive()
                         _ = try transaction.execute("UPDATE t SET n = \(old + 1)", finishing: true)
                     }
@@ -47,7 +48,7 @@ import Testing
         }
     }
 
-    /// What was committed before a session was renewed has no part in whether the rest may be tried again.
+    /// Work that was committed before a session was renewed has no part in whether the rest may be tried again.
     @Test(arguments: [true, false]) func aRenewedSessionStartsAnew(isRenewed: Bool) async throws {
         try await withPool(1) { pool in
             try await pool.run("CREATE TABLE t (n int8)")

@@ -11,6 +11,7 @@ import Testing
         let outcome = try await Program.run(["demo", "--quick"])
         #expect(outcome.status == 0, "\(outcome.results) \(outcome.words)")
         #expect(outcome.results.hasSuffix("All as it should be.\n"))
+        #expect(outcome.results.contains(#/registrations in [0-9]+\.[0-9]{2} s\n/#), "\(outcome.results)")
     }
 
     @Test func demoPlaysOnAServiceThatRuns() async throws {

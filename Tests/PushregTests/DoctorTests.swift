@@ -7,7 +7,7 @@ import Testing
 
 /// Each thing that `pushreg doctor` finds, provoked; before that it finds none of it.
 @Suite(.timeLimit(.minutes(15))) struct DoctorTests {
-    /// What the doctor finds, by code.
+    /// The doctor's findings, by code.
     private static func findings(
         _ connectionString: String,
         _ flags: [String] = []
@@ -235,7 +235,7 @@ import Testing
     private static func run(_ script: String, on connectionString: String) async throws {
         let pool = PostgresPool(configuration: PostgresConfiguration(connectionString: connectionString))
         let outcome = await Result { try await pool.withSession { try $0.simple(script) } }
-        // What a session counted is known once it is over.
+        // A session's counts are known once it is over.
         await pool.shutdown()
         try outcome.get()
     }

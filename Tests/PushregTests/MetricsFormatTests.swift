@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the service tells Prometheus, as Prometheus's own checker sees it.
+/// The metrics that the service gives Prometheus, as Prometheus's own checker sees them.
 @Suite(.timeLimit(.minutes(15))) struct MetricsFormatTests {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../..").standardizedFileURL

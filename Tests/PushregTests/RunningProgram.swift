@@ -5,7 +5,7 @@ import Synchronization
 final class RunningProgram: Sendable {
     let processID: pid_t
     private let process: Mutex<Process>
-    /// What it prints to both streams, in order; ends when it does.
+    /// The lines that it prints to both streams, in order; they end when it does.
     private let lines: AsyncStream<String>
     private let seen = Mutex<[String]>([])
 
@@ -70,7 +70,7 @@ final class RunningProgram: Sendable {
 
     func send(_ signal: Int32) { kill(processID, signal) }
 
-    /// What Ctrl-C at a terminal does: it goes to the program and to all that it runs in its group.
+    /// Sends a signal as Ctrl-C at a terminal does: to the program and to all that it runs in its group.
     func sendToGroup(_ signal: Int32) { kill(-processID, signal) }
 
     /// Reads to the end and waits until the program is gone.

@@ -8,7 +8,7 @@ import Testing
 @testable import RegistryServer
 
 @Suite struct AccessTests {
-    /// Who may do what, spelled out: a slip in the table of accesses must not go unseen.
+    /// The roles that have each access, spelled out: a slip in the table of accesses must not go unseen.
     @Test(arguments: [
         (Access.clientCalls, [Role.client, .sender, .admin, .root]),
         (.senderCalls, [.sender, .admin, .root]),
@@ -79,7 +79,8 @@ extension Authenticator {
         let pool = PostgresPool(databaseURL: "host=127.0.0.1 port=1 user=nobody dbname=nothing", logger: .silent)
         let configuration = ServerConfiguration(insecureNoAuth: insecureNoAuth)
         let registry = Registry(pool: pool, logger: .silent)
-        return AccessState(registry: registry, configuration: configuration, clock: .system).authenticator
+        return AccessState(registry: registry, configuration: configuration, clock: .system, logger: .silent)
+            .authenticator
     }
 }
 

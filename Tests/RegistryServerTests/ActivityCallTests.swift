@@ -56,6 +56,48 @@ import Testing
         }
     }
 
+    /// R5: what is scheduled is told to whoever resolves it, and lives from then.
+    @Test func tellsWhenAnActivityStarts() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            let starts = JSONValue.minutesAgo(-600)
+            let body: JSONValue = [
+                "token": .token(1), "observedAt": .minutesAgo(1), "startsAt": starts, "aliases": ["orderId": "7"],
+            ]
+            let reply = try await server.call(.put, "…/activities/a-1", body)
+            #expect(reply.status == 201)
+            let expiresAt = try JSONReader.timestamp(reply["expiresAt"])
+            #expect(try expiresAt.timeIntervalSince(JSONReader.timestamp(starts)) == 8 * 3600)
+            let record = try await server.call(.get, "…/activities/a-1")
+            #expect(record["startsAt"] == starts)
+            let resolved = try await server.call(.get, "…/aliases/orderId/7/activities")
+            #expect(resolved["activities"].all("startsAt") == [starts])
+            let many = try await server.call(.post, "…/resolve", ["aliases": [["kind": "orderId", "value": "7"]]])
+            #expect(many["results"][0]["activities"]?.all("startsAt") == [starts])
+            let explained = try await server.call(.get, "…/audit/explain?kind=orderId&value=7")
+            #expect(explained["activities"].all("startsAt") == [starts])
+        }
+    }
+
+    /// A full state's item that says too much counts as present all the same.
+    @Test func startsAtMostThirtyDaysAhead() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            let (near, far) = (JSONValue.minutesAgo(-30 * 1440 + 1), JSONValue.minutesAgo(-30 * 1440 - 1))
+            let named: JSONValue = ["token": .token(1), "alias": "n", "startsAt": far]
+            #expect(try await server.call(.post, "…/activities", named).problem == "invalid-request /startsAt")
+            #expect(try await server.call(.put, "…/activities/a-1", named).problem == "invalid-request /startsAt")
+            let first: JSONValue = [
+                "token": .token(1), "startsAt": near, "installationId": "i", "observedAt": .minutesAgo(2),
+            ]
+            #expect(try await server.call(.put, "…/activities/a-1", first).status == 201)
+            let item: JSONValue = ["activityId": "a-1", "token": .token(1), "startsAt": far]
+            let state: JSONValue = ["observedAt": .minutesAgo(1), "activities": [item]]
+            let reply = try await server.call(.put, "…/installations/i/activities", state)
+            #expect(reply["results"][0]["problem"]?["errors"]?.all("pointer") == ["/activities/0/startsAt"])
+            #expect(reply["ended"] == [])
+            #expect(try await server.call(.get, "…/activities/a-1")["state"] == "active")
+        }
+    }
+
     @Test func endsForGood() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             try await server.register("a-1", token: 1)

@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(15))) struct AliasPolicyTests {
     private static let key = Principal(role: .client, who: "prc_1")
-    private static let user = Principal(role: .client, who: "u-1", subject: "u-1")
+    private static let user = Principal(role: .client, who: "user:u-1", subject: "u-1")
     private static let backends = [Role.sender, .admin, .root].map { Principal(role: $0, who: "k") }
 
     /// The table of section 5: the kind, its value, whether a publishable key may set it, and whether the user u-1 may.
@@ -19,7 +19,7 @@ import Testing
         ("ours", "u-1", false, false),
     ])
     func followsTheRules(_ kind: String, _ value: String, _ keyMay: Bool, _ userMay: Bool) throws {
-        let rules: [String: AliasRule] = ["free": .any, "signed": .signedIn, "mine": .subject, "ours": .backend]
+        let rules: [UTF8Text: AliasRule] = ["free": .any, "signed": .signedIn, "mine": .subject, "ours": .backend]
         let settings = AppSettings(aliasRules: rules)
         let app = App(number: 1, bundleID: try BundleID("a"), settings: settings, createdAt: Date(), updatedAt: Date())
         func allows(_ principal: Principal) -> Bool {
@@ -42,7 +42,7 @@ import Testing
             createdAt: Date(),
             updatedAt: Date()
         )
-        let user = Principal(role: .client, who: "\u{E9}", subject: "\u{E9}")
+        let user = Principal(role: .client, who: "user:\u{E9}", subject: "\u{E9}")
         #expect(throws: Never.self) { try AliasPolicy(app).check([.sample("userId", "\u{E9}")], by: user) }
         #expect(throws: Problem.self) { try AliasPolicy(app).check([.sample("userId", "e\u{301}")], by: user) }
     }

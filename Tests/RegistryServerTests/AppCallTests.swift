@@ -48,6 +48,20 @@ import Testing
         }
     }
 
+    /// Of more keys of one kid than are tried, one would never be.
+    @Test func aFifthKeyOfOneKidIsRefused() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            let path = "/v1/apps/com.example.keys"
+            let keys = (0..<5).map { _ in JSONValue.object(TestIssuer().publicKey(.ec)) }
+            func put(_ count: Int) async throws -> Reply {
+                let jwks: JSONValue = ["keys": .array(Array(keys.prefix(count)))]
+                return try await server.call(.put, path, ["jwt": ["issuer": "i", "audience": "a", "jwks": jwks]])
+            }
+            #expect(try await put(5).problem == "invalid-request /jwt/jwks/keys/4")
+            #expect(try await put(4).status == 201)
+        }
+    }
+
     @Test func tombstonesOutliveActivities() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let path = "/v1/apps/com.example.food"

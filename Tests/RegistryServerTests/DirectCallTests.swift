@@ -12,9 +12,9 @@ import Testing
 
 /// Hot calls are answered in the connection's pipeline, as the usual way would answer them.
 @Suite(.timeLimit(.minutes(15))) struct DirectCallTests {
-    private static let path = "/v1/apps/com.example.food/sandbox"
+    static let path = "/v1/apps/com.example.food/sandbox"
 
-    private static func put(_ id: String, _ body: String, type: String = "application/json") -> [String] {
+    static func put(_ id: String, _ body: String, type: String = "application/json") -> [String] {
         send("PUT", "activities/\(id)", body, type)
     }
 
@@ -22,11 +22,11 @@ import Testing
         send("POST", "resolve", body, type)
     }
 
-    private static func send(_ method: String, _ call: String, _ body: String, _ type: String) -> [String] {
+    static func send(_ method: String, _ call: String, _ body: String, _ type: String) -> [String] {
         ["\(method) \(path)/\(call)", "Content-Type: \(type)\r\nContent-Length: \(body.utf8.count)", body]
     }
 
-    private static func get(_ alias: String, _ fields: String = "Accept: application/json") -> [String] {
+    static func get(_ alias: String, _ fields: String = "Accept: application/json") -> [String] {
         ["GET \(path)/aliases/\(alias)", fields, ""]
     }
 
@@ -72,7 +72,7 @@ import Testing
     ]
 
     /// The bytes of a request, named by its place.
-    private static func text(_ request: [String], _ number: Int, last: Bool) -> String {
+    static func text(_ request: [String], _ number: Int, last: Bool) -> String {
         let closing = last ? "Connection: close\r\n" : ""
         let head = "\(request[0]) HTTP/1.1\r\nHost: localhost\r\nRequest-Id: r-\(number)\r\n\(closing)\(request[1])"
         return "\(head)\r\n\r\n\(request[2])"
@@ -97,13 +97,13 @@ import Testing
         return answers.map(normalized)
     }
 
-    private static func split(_ text: String) -> [String] {
+    static func split(_ text: String) -> [String] {
         let parts = text.components(separatedBy: "HTTP/1.1 ")
         return parts.dropFirst().map { "HTTP/1.1 " + $0 }
     }
 
     /// Header fields in one order; times of receipt and names of Postgres's making left out.
-    private static func normalized(_ answer: String) -> String {
+    static func normalized(_ answer: String) -> String {
         let halves = answer.components(separatedBy: "\r\n\r\n")
         let lines = halves[0].components(separatedBy: "\r\n")
         let fields = lines.dropFirst().filter { !$0.lowercased().hasPrefix("date:") }.sorted()
@@ -113,7 +113,7 @@ import Testing
         return ([lines[0]] + fields + [body]).joined(separator: "\n")
     }
 
-    private static func run(
+    static func run(
         directly: Bool,
         on database: TestDatabase? = nil,
         _ adjust: (inout ServerConfiguration.Limits) -> Void = { _ in },
@@ -134,7 +134,7 @@ import Testing
     }
 
     /// Makes the app known to the instance.
-    private static func warm(_ server: LiveServer) async throws {
+    static func warm(_ server: LiveServer) async throws {
         #expect(try await server.call(.get, "…/aliases/orderId/nobody/activities").status == 200)
     }
 
@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    /// What the requests above are for is not taken the usual way after all.
+    /// The calls that the requests above are for do not take the usual way after all.
     @Test func hotCallsAreTakenDirectly() async throws {
         let database = try await TestDatabase.make()
         _ = try await database.scope()
@@ -256,39 +256,6 @@ import Testing
         }
     }
 
-    /// His connection's thread waits for commits itself and looks out for his next request; a commit that takes long is
-    /// waited for elsewhere, so that others who come meanwhile are answered.
-    @Test func whoIsAloneGetsTheSameAnswersAndKeepsNobodyWaiting() async throws {
-        let database = try await TestDatabase.make()
-        try await Self.run(directly: true, on: database) { server in
-            try await Self.warm(server)
-            let connection = try RawConnection(port: server.port)
-            for number in 0..<LoneCaller.streak {
-                let body = #"{"token":"aa\#(10 + number)","aliases":{"orderId":"o-\#(number)"}}"#
-                connection.send(Self.text(Self.put("a-\(number)", body), 0, last: false))
-                #expect(await connection.read(until: "}").hasPrefix("HTTP/1.1 201 "))
-                connection.send(Self.text(Self.get("orderId/o-\(number)/activities"), 0, last: false))
-                let answer = await connection.read(until: #""channels":[]}"#)
-                #expect(answer.hasPrefix("HTTP/1.1 200 ") && answer.contains(#""token":"aa\#(10 + number)""#))
-            }
-            let holder = try await HeldTransaction("LOCK TABLE activities", in: database)
-            connection.send(Self.text(Self.put("a-0", #"{"token":"bb"}"#), 0, last: false))
-            while try await !Self.found("SELECT FROM pg_locks WHERE NOT granted", in: database) {}
-            // New connections go to the event loops by turns, so some of them to his.
-            for _ in 0..<2 * ProcessInfo.processInfo.activeProcessorCount {
-                let other = try RawConnection(port: server.port)
-                other.send("GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-                #expect(await other.read().hasPrefix("HTTP/1.1 200 "))
-            }
-            #expect(!connection.hasAnswer(within: .zero))
-            try await holder.release()
-            let last = await connection.read(until: "}")
-            #expect(last.hasPrefix("HTTP/1.1 200 ") && last.contains(#""outcome":"rotated""#))
-            let rotations: SQL = "SELECT FROM events WHERE type = 'rotated' HAVING count(*) = 1"
-            #expect(try await Self.found(rotations, in: database))
-        }
-    }
-
     @Test func nothingOfAnAnswerInChunksFollowsTheNextOne() async throws {
         try await Self.run(directly: true) { server in
             try await Self.warm(server)
@@ -315,53 +282,6 @@ import Testing
         }
     }
 
-    /// Requests that are answered, given up or cut off: none of them counts as open for ever.
-    @Test func whatIsOverKeepsNobodyFromBeingAlone() async throws {
-        let database = try await TestDatabase.make()
-        _ = try await database.scope()
-        let configuration = ServerConfiguration(port: 0, insecureNoAuth: true)
-        let responder = RegistryResponder(registry: database.registry, configuration: configuration, logger: .silent)
-        let application = makeApplication(
-            responder: responder,
-            direct: responder,
-            configuration: configuration,
-            logger: .silent
-        )
-        try await LiveServer.run(application, database.registry) { server in
-            let open = try RawConnection(port: server.port)
-            open.send("POST \(Self.path)/feedback HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{")
-            #expect(try await server.call(.get, "/livez").status == 200)
-            let nonsense = try RawConnection(port: server.port)
-            nonsense.send("NONSENSE\r\n\r\n")
-            #expect(await nonsense.read().hasPrefix("HTTP/1.1 400 "))
-            func isAlone() -> Bool {
-                var caller = responder.loneCaller.connection()
-                for _ in 0...LoneCaller.streak {
-                    caller.noteRequest(of: responder.loneCaller)
-                    caller.noteAnswer(of: responder.loneCaller)
-                }
-                return caller.isAlone
-            }
-            while isAlone() { await Task.yield() }
-            open.finish()
-            while !isAlone() { await Task.yield() }
-            // Who goes away before his answer.
-            try await Self.warm(server)
-            let holder = try await HeldTransaction("LOCK TABLE activities", in: database)
-            let gone = try RawConnection(port: server.port)
-            gone.send(Self.text(Self.put("a-1", #"{"token":"aa01"}"#), 1, last: false))
-            while try await !Self.found("SELECT FROM pg_locks WHERE NOT granted", in: database) {}
-            #expect(!isAlone())
-            gone.reset()
-            while !isAlone() { await Task.yield() }
-            try await holder.release()
-        }
-    }
-
-    private static func found(_ query: SQL, in database: TestDatabase) async throws -> Bool {
-        try await database.pool.withSession { try !$0.execute(query).isEmpty }
-    }
-
     @Test func datesAreThoseOfHTTP() {
         #expect(HTTPDate.format(784_111_777) == "Sun, 06 Nov 1994 08:49:37 GMT")
         #expect(HTTPDate.format(1_709_251_199) == "Thu, 29 Feb 2024 23:59:59 GMT")
@@ -369,9 +289,10 @@ import Testing
 }
 
 /// Answers that a closure hands out.
-private final class AnswerBox: @unchecked Sendable {
+final class AnswerBox: @unchecked Sendable {
     private let lock = NSLock()
     private var all: [String] = []
     var answers: [String] { lock.withLock { all } }
     func set(_ answers: [String]) { lock.withLock { all = answers } }
+    func add(_ answer: String) { lock.withLock { all.append(answer) } }
 }

@@ -36,6 +36,20 @@ import Testing
         }
     }
 
+    @Test func reportsOfOneTokenAreBounded() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            try await server.register("a-1", token: 1)
+            let reports = (1...12).map { number -> JSONValue in
+                ["token": .token(1), "status": 410, "timestamp": .integer(Int64(number))]
+            }
+            let results = try await server.call(.post, "…/feedback", ["reports": .array(reports + reports)])["results"]
+            for index in 0..<24 {
+                #expect(results[index]["action"] == (index % 12 < 8 ? "kept-newer" : nil), "\(index)")
+                #expect(results[index]["problem"]?["status"] == (index % 12 < 8 ? nil : 422), "\(index)")
+            }
+        }
+    }
+
     @Test func envelopeIsChecked() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let tooMany = JSONValue.array([JSONValue](repeating: ["token": "00", "status": 200], count: 1001))

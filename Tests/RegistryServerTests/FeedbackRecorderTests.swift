@@ -8,7 +8,7 @@ import Testing
 
 @testable import RegistryServer
 
-/// What an operator learns of feedback: counts by action and reason, and a notice when a burst guard trips.
+/// The facts that an operator learns of feedback: counts by action and reason, and a notice when a burst guard trips.
 @Suite(.timeLimit(.minutes(15))) struct FeedbackRecorderTests {
     private let metrics = TestMetrics()
     private let clock = ManualClock()
@@ -66,7 +66,7 @@ import Testing
     }
 }
 
-/// What was logged at the level of a notice or above.
+/// The lines that were logged at the level of a notice or above.
 private final class Notices: Sendable {
     private let lines = Mutex<[String]>([])
 

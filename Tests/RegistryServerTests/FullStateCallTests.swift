@@ -49,6 +49,26 @@ import Testing
         }
     }
 
+    /// Each activity and each token counts where it is listed first; places are those of the body.
+    @Test func repetitionsAreRefusedInPlace() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            let body: JSONValue = [
+                "observedAt": .minutesAgo(1),
+                "activities": [
+                    ["token": "00"], ["activityId": "a-1", "token": .token(1)],
+                    ["activityId": "a-1", "token": .token(2)],
+                    ["activityId": "a-2", "token": .token(1)],
+                ],
+            ]
+            let results = try await server.call(.put, Self.path, body)["results"]
+            #expect(results[1] == ["activityId": "a-1", "outcome": "registered"])
+            #expect(results[2]["problem"]?["errors"]?.all("pointer") == ["/activities/2/activityId"])
+            #expect(results[3]["problem"]?["errors"]?.all("pointer") == ["/activities/3/token"])
+            #expect(try await server.call(.get, "…/activities/a-1")["token"] == .token(1))
+            #expect(try await server.call(.get, "…/activities/a-2")["state"] == "active")
+        }
+    }
+
     @Test func installationsMustAgree() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let body: JSONValue = ["observedAt": .minutesAgo(1), "activities": [], "installationId": "i-1"]

@@ -39,13 +39,4 @@ import Testing
         let fields: HTTPFields = [.contentType: "application/json", .contentEncoding: "gzip"]
         #expect(throws: Problem.self) { try BodyReader.checkMediaType(fields) }
     }
-
-    @Test(arguments: [
-        (nil, false), ("", false), ("*/*", false), ("application/json", false), ("application/x-ndjson", true),
-        ("Application/X-NDJSON", true), ("application/json, application/x-ndjson;q=0.5", true),
-        ("application/x-ndjson;q=0", false), ("application/x-ndjson; q=0.0, */*", false), ("application/*", false),
-    ])
-    func linesAreAskedForByName(_ accept: String?, _ wanted: Bool) {
-        #expect(MediaType.acceptsLines(accept) == wanted)
-    }
 }

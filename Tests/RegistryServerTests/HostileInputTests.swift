@@ -17,7 +17,7 @@ import Testing
 
     private static func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 
-    /// What is sent, whole, and then nothing more.
+    /// The bytes that are sent, whole, and then nothing more.
     static let inputs: [(name: String, bytes: @Sendable () -> [UInt8])] = [
         (
             "100,000 header lines",

@@ -7,7 +7,7 @@ import Testing
 @testable import RegistryCore
 @testable import RegistryServer
 
-/// Keys that someone made up out of what he knows.
+/// Keys that someone made up out of what they know.
 @Suite(.timeLimit(.minutes(15))) struct KeyForgeryTests {
     /// A key whose checksum is right.
     private static func sealed(_ body: String) -> String { body + Base62.sixDigits(CRC32.checksum(body.utf8)) }

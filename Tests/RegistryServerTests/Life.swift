@@ -70,7 +70,7 @@ struct Life {
         return try await server.call(.get, list)["activities"].all("token")
     }
 
-    /// What the service says of the activity.
+    /// The activity's state, as the service gives it.
     func state(of id: String = "a-1") async throws -> JSONValue {
         try await server.call(.get, "…/activities/\(id)")["state"]
     }

@@ -110,7 +110,7 @@ struct LiveServer {
     }
 }
 
-/// What the service answered.
+/// The service's response.
 struct Reply: Sendable {
     let status: Int
     let fields: HTTPFields
@@ -162,7 +162,7 @@ extension JSONValue {
         return elements[index]
     }
 
-    /// What the elements of an array hold under a key.
+    /// The values that the elements of an array hold under a key.
     func all(_ key: String) -> [JSONValue] {
         guard case .array(let elements) = self else { return [] }
         return elements.map { $0[key] ?? .null }

@@ -56,7 +56,7 @@ enum OwnerMatrix {
     static func claimant(_ owner: String, _ suffix: String = "") -> Claimant {
         let (subject, letter) = names(of: owner)
         let hash = letter.map { installation($0 + suffix) }
-        if let subject { return .subject(subject, hash) }
+        if let subject { return .subject(UTF8Text(subject), hash) }
         return hash.map { .installation($0) } ?? .any
     }
 
@@ -153,7 +153,7 @@ extension OwnerMatrix {
         }
     }
 
-    /// What the caller must be told: a refusal, `422` for two installations in one request, or `in`.
+    /// The outcome that the caller must be told: a refusal, `422` for two installations in one request, or `in`.
     static func expectation(_ caller: Caller, _ change: Change, of owner: String, in app: String) -> String {
         guard let role = caller.role else { return "unauthenticated" }
         if app != "food" {
@@ -175,7 +175,7 @@ extension OwnerMatrix {
         return change != .fullState ? "installation-required" : owner == "bare" ? "in" : "not-yours"
     }
 
-    /// Under an alias everyone has activities of his own: by his installation, else by his subject.
+    /// Under an alias everyone has activities of their own: by their installation, else by their subject.
     private static func ofNamed(_ caller: Caller, _ owner: String) -> String {
         guard caller.role == .client else { return "in" }
         guard caller.name != "client" else { return "installation-required" }
@@ -191,7 +191,7 @@ extension OwnerMatrix {
     private static func ofInstallation(_ caller: Caller, _ change: Change, _ owner: String) -> String {
         let installation = names(of: owner).installation ?? "x"
         guard caller.installation.map({ $0 == installation }) ?? true else { return "422" }
-        // Who registers an installation takes it over.
+        // A caller who registers an installation takes it over.
         guard caller.role == .client, change != .profile else { return "in" }
         return allows("\(caller.base)-\(installation)", owner) ? "in" : "not-yours"
     }

@@ -48,8 +48,8 @@ import Testing
             let identity = installation.map { ActivityOwner.installation(OwnerMatrix.installation($0)) }
             _ = try await server.registry.register(
                 registration,
-                alias: id,
-                owner: identity ?? subject.map { .subject($0) } ?? .app,
+                alias: UTF8Text(id),
+                owner: identity ?? subject.map { .subject(UTF8Text($0)) } ?? .app,
                 in: scope,
                 by: "test",
                 claimant: OwnerMatrix.claimant(owner)
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    /// What the caller was told: a refusal, or `in`; whether what he may do succeeds is for other tests.
+    /// The outcome that the caller was told: a refusal, or `in`; whether what they may do succeeds is for other tests.
     private static func outcome(_ reply: Reply) -> String {
         if case .string(let code)? = reply["results"][0]["problem"]?["code"], code == "not-yours" { return code }
         let refusals = ["unauthenticated", "forbidden", "unknown-app", "not-yours", "installation-required"]

@@ -99,7 +99,8 @@ import Testing
         ]
     ) { bytes in
         guard let value = try? JSONParser.parse(bytes) else { return false }
-        try same(JSONParser.parse(value.description), value, bytes)
+        // A number may be written in another form of the same value.
+        try same(JSONParser.parse(value.description).canonicalBytes, value.canonicalBytes, bytes)
         return true
     }
 
@@ -153,8 +154,8 @@ import Testing
     ) { bytes in
         let text = text(bytes)
         let read: [String] = [
-            try? ActivityID(text).rawValue, try? InstallationID(text).rawValue, try? BundleID(text).rawValue,
-            try? AttributesType(text).rawValue, try? APIKeyID(text).rawValue,
+            try? ActivityID(text).rawValue.string, try? InstallationID(text).rawValue.string,
+            try? BundleID(text).rawValue, try? AttributesType(text).rawValue.string, try? APIKeyID(text).rawValue,
         ].compactMap(\.self)
         for id in read { try same(id, text, bytes) }
         _ = RequestID.choose(text)
@@ -165,7 +166,7 @@ import Testing
         bytes in
         let text = text(bytes)
         guard let alias = try? Alias(kind: "orderId", value: text) else { return false }
-        try same(alias.value, text, bytes)
+        try same(alias.value.string, text, bytes)
         _ = try? Alias(kind: text, value: "x")
         return true
     }
@@ -175,7 +176,7 @@ import Testing
         seeds: ["application/json; charset=\"utf-8\"", "application/x-ndjson;q=0.5, */*", ";;=", "text/plain"]
     ) { bytes in
         let type = MediaType(text(bytes))
-        _ = MediaType.acceptsLines(text(bytes))
+        _ = AcceptField.prefersLines([.accept: text(bytes)])
         _ = LoopbackHost.matches(text(bytes))
         return type.isJSON
     }
@@ -204,8 +205,8 @@ import Testing
     ) { bytes in
         guard let value = try? JSONParser.parse(bytes) else { return false }
         var readers = (0..<4).map { _ in JSONReader(value) }
-        let registration = ActivityRegistration(from: &readers[0])
-        _ = FullStateBody.read(&readers[1])
+        let registration = ActivityRegistration(from: &readers[0], now: Date())
+        _ = FullStateBody.read(&readers[1], now: Date())
         _ = ResolveBody.read(&readers[2])
         if case .object(let object) = value { _ = JWTRequirements(object) }
         return readers[0].faults.isEmpty && registration.token != nil

@@ -10,9 +10,8 @@ import Testing
     private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
     private func answer(_ error: any Error) throws -> (fields: HTTPFields, status: Int, body: JSONValue) {
-        let answer = Answer(error, requestID: "r-1", logger: logger)
-        guard case .bytes(let bytes) = answer.body else { throw JSONFaultReason("must have a body") }
-        return (answer.fields, answer.status.code, try JSONParser.parse(bytes))
+        let answer = WholeAnswer(error, requestID: "r-1", logger: logger)
+        return (answer.fields, answer.status.code, try JSONParser.parse(answer.body))
     }
 
     @Test(arguments: Problem.Code.allCases)

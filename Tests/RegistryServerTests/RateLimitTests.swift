@@ -27,11 +27,11 @@ import Testing
     @Test func tableIsBounded() {
         let clock = ManualClock()
         let limiter = RateLimiter("key", RateLimit(rate: 1), clock: clock.clock)
-        #expect(limiter.count("x").retryAfter == nil && limiter.count("x").retryAfter == nil)
-        #expect(limiter.count("x").retryAfter != nil && limiter.count("y").retryAfter == nil)
-        for number in 0..<RateLimiter.maximumCallers { _ = limiter.count("\(number)") }
+        #expect(limiter.count(.name("x")).retryAfter == nil && limiter.count(.name("x")).retryAfter == nil)
+        #expect(limiter.count(.name("x")).retryAfter != nil && limiter.count(.name("y")).retryAfter == nil)
+        for number in 0..<RateLimiter.maximumCallers { _ = limiter.count(.name("\(number)")) }
         // Nobody has rested, so all were forgotten to make room.
-        #expect(limiter.count("x").retryAfter == nil)
+        #expect(limiter.count(.name("x")).retryAfter == nil)
     }
 
     @Test func keysAreLimitedOneByOne() async throws {
@@ -54,7 +54,7 @@ import Testing
             #expect(refused.problem == "too-many-requests" && refused.fields[.retryAfter] == "1")
             #expect(refused.fields[Self.rate] == "\"key\";r=0;t=2" && refused.fields[Self.policy] == "\"key\";q=4;w=2")
             #expect(try await call(other).status == 404)
-            // What is refused before is refused as before.
+            // A call that is refused before the limit is refused as before.
             #expect(try await call(one, "/v1/apps").problem == "forbidden")
             #expect(try await call(one, "/v1/apps/com.example.none/sandbox/activities/a").problem == "unknown-app")
             clock.advance(by: .milliseconds(500))

@@ -9,7 +9,7 @@ import Testing
 /// Section 4, "Limits, and what bad input gets".
 @Suite(.timeLimit(.minutes(15))) struct RefusalTests {
     /// Each request has all the faults of those after it, so that it shows which one comes first.
-    @Test func inTheOrderOfTheContract() async throws {
+    @Test func inTheirOrder() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let path = "/v1/apps/com.example.food/sandbox/activities/a-1"
             let nowhere = "/v1/apps/com.example.none/sandbox/activities/a-1"

@@ -9,7 +9,7 @@ import Testing
 
 @testable import RegistryServer
 
-/// What the log says of a request, and that it costs nothing where nobody wants it.
+/// The log's lines about a request; they cost nothing where nobody wants them.
 @Suite(.timeLimit(.minutes(15))) struct RequestLogTests {
     private static let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
@@ -41,7 +41,7 @@ import Testing
         var logger = log.logger
         logger.logLevel = .error
         struct Fault: Error {}
-        #expect(Self.answered(Self.trace).answer(.failure(Fault()), logger).status.code == 500)
+        #expect(Self.answered(Self.trace).answer(Result<Answer, any Error>.failure(Fault()), logger).status.code == 500)
         #expect(log.text.contains("Fault") && log.text.contains("4bf92f3577b34da6a3ce929d0e0e4736"))
     }
 

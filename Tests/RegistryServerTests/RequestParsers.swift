@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import RegistryCore
+import RegistryStore
 
 @testable import RegistryServer
 
@@ -63,13 +64,14 @@ extension ParserFuzzTests {
     ) { bytes in
         let text = String(decoding: bytes, as: UTF8.self)
         guard let channel = try? BroadcastChannel(id: text, storagePolicy: .none) else { return false }
-        try same(channel.id, text, bytes)
+        try same(channel.id.string, text, bytes)
         return true
     }
 
     // MARK: The console
 
-    /// What a browser says of who is signed in: what is read of it, and of the fields around it, is what stood there.
+    /// The cookie by which a browser says who is signed in: what is read of it, and of the fields around it, is what stood
+    /// there.
     private static let consoleCookie = Parser(
         name: "cookies of the console",
         seeds: [
@@ -82,10 +84,10 @@ extension ParserFuzzTests {
         guard let name = HTTPField.Name("Cookie") else { return false }
         var fields = HTTPFields()
         fields.append(HTTPField(name: name, value: text))
-        let values = ConsoleCookie(purpose: .session, isSecure: false).values(in: fields)
-        _ = ConsoleCookie(purpose: .signIn, isSecure: true).values(in: fields)
+        let value = ConsoleCookie(purpose: .session, isSecure: false).value(in: fields)
+        _ = ConsoleCookie(purpose: .signIn, isSecure: true).value(in: fields)
         // Without the fields around it, too: a mutation hits those more often.
-        let claims = (values + [text]).compactMap { ConsoleSession.Claim($0) }
+        let claims = [value, text].compactMap { $0.flatMap(ConsoleSession.Claim.init) }
         for claim in claims {
             try same(claim.isProved(by: otherDigest), false, bytes)
             let written = claim.session.sealed(by: digest)
@@ -102,7 +104,7 @@ extension ParserFuzzTests {
         return ConsoleSession(of: APIKey(random: .admin).id, at: now).sealed(by: digest)
     }()
 
-    /// What people type is read apart, and no secret among it is shown again.
+    /// Text that people type is read apart, and no secret in it is shown again.
     private static let consoleSearch = Parser(
         name: "search of the console",
         seeds: [
@@ -112,7 +114,7 @@ extension ParserFuzzTests {
     ) { bytes in
         let search = SearchText(String(decoding: bytes, as: UTF8.self))
         if let shown = search.withoutSecrets {
-            // What is shown instead has nothing more to hide.
+            // The text that is shown instead has nothing more to hide.
             try same(SearchText(shown).withoutSecrets, nil, bytes)
         }
         for term in search.terms where !term.value.contains("\"") {
@@ -164,7 +166,7 @@ extension ParserFuzzTests {
     private static func record(_ line: [UInt8]) -> TransferRecord? {
         guard let value = try? JSONParser.parse(line) else { return nil }
         var json = JSONReader(value)
-        return TransferRecord.read(&json) { InstallationHash(of: $0, in: sampleApp.bundleID) }
+        return TransferRecord.read(&json, now: Date()) { InstallationHash(of: $0, in: sampleApp.bundleID) }
     }
 }
 

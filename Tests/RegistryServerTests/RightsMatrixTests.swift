@@ -193,9 +193,11 @@ import Testing
             #expect(try await problem(.put, there, [:]) == "unauthenticated")
             #expect(try await problem(.put, there, auditor) == "unknown-app")
             #expect(try await problem(.put, here, auditor) == "forbidden")
-            #expect(try await problem(.put, here, client) == "body-too-large")
-            #expect(try await problem(.put, here, client) == "body-too-large")
-            #expect(try await problem(.put, here, client) == "too-many-requests")
+            // A sender's: refused requests of one phone use up nothing of a publishable key.
+            let sender = try await server.key(.sender).fields
+            #expect(try await problem(.put, here, sender) == "body-too-large")
+            #expect(try await problem(.put, here, sender) == "body-too-large")
+            #expect(try await problem(.put, here, sender) == "too-many-requests")
             clock.advance(by: .seconds(9))
             let wrong: JSONValue = ["aliases": ["userId": "u"]]
             #expect(try await server.call(.put, here, wrong, client).problem == "invalid-request /token")

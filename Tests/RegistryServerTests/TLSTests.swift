@@ -17,23 +17,25 @@ import Testing
 /// TLS and HTTP/2 on the service itself, over real sockets.
 @Suite(.timeLimit(.minutes(15))) struct TLSTests {
     /// A directory with a certificate and its key, made by openssl.
-    private struct Files {
+    struct Files {
         let directory = "/tmp/pushreg-tls-\(UUID().uuidString.prefix(8))"
         var certificate: String { directory + "/cert.pem" }
         var key: String { directory + "/key.pem" }
 
-        init(name: String = "one") throws {
+        init(name: String = "one", isRSA: Bool = false) throws {
             try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-            try renew(name)
+            try renew(name, isRSA: isRSA)
         }
 
-        func renew(_ name: String) throws {
+        func renew(_ name: String, isRSA: Bool = false) throws {
+            let kind = isRSA ? ["rsa:2048"] : ["ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
             let process = Process()
             process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
-            process.arguments = [
-                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-                "-subj", "/CN=\(name)", "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate,
-            ]
+            process.arguments =
+                ["req", "-x509", "-newkey"] + kind + [
+                    "-nodes", "-days", "2", "-subj", "/CN=\(name)", "-addext", "subjectAltName=DNS:localhost",
+                    "-keyout", key, "-out", certificate,
+                ]
             process.standardError = FileHandle.nullDevice
             try process.run()
             process.waitUntilExit()
@@ -49,7 +51,7 @@ import Testing
     }
 
     /// Runs the service with TLS; the test gets its port and the registry's app.
-    private static func run(
+    static func run(
         _ files: Files,
         deadline: Duration = .seconds(10),
         logger: Logger = .silent,
@@ -66,7 +68,7 @@ import Testing
     }
 
     /// A new client, so that its handshake is a new one.
-    private static func call<Value: Sendable>(
+    static func call<Value: Sendable>(
         _ version: HTTPClient.Configuration.HTTPVersion,
         trusting files: Files,
         _ body: (HTTPClient) async throws -> Value
@@ -139,7 +141,7 @@ import Testing
         }
     }
 
-    /// Who connects and never shakes hands is sent away in time.
+    /// A client that connects and never shakes hands is sent away in time.
     @Test func aHandshakeThatNeverComesIsGivenUp() async throws {
         let files = try Files()
         defer { files.remove() }
@@ -171,7 +173,7 @@ import Testing
                 #expect(await Self.isServed(files, port))
                 #expect(await !Self.isServed(copy, port))
                 #expect(log.text.contains("read anew") && !log.text.contains("cannot be used"))
-                // Whoever is connected stays so, although he would not accept the new certificate.
+                // A client that is connected stays so, although it would not accept the new certificate.
                 #expect(await Self.isServed(by: open, port))
                 try Data("-----BEGIN CERTIFICATE-----\n".utf8).write(to: URL(fileURLWithPath: files.key))
                 #expect(await Self.isServed(files, port))
@@ -192,6 +194,25 @@ import Testing
     private static func isServed(by client: HTTPClient, _ port: Int) async -> Bool {
         let request = HTTPClientRequest(url: "https://localhost:\(port)/livez")
         return (try? await client.execute(request, timeout: .seconds(10)).status) == .ok
+    }
+
+    /// Of TLS 1.2 only what keeps secrets when the private key is lost, and authenticates what it encrypts.
+    @Test func oldCipherSuitesAreRefused() async throws {
+        let files = try Files(isRSA: true)
+        defer { files.remove() }
+        try await Self.run(files) { (port: Int) async throws in
+            for suite in [
+                "AES128-SHA", "AES128-GCM-SHA256", "AES256-GCM-SHA384", "ECDHE-RSA-AES128-SHA", "ECDHE-RSA-AES256-SHA",
+                "ECDHE-RSA-AES128-SHA256",
+            ] {
+                #expect(try await OpenSSLClient.handshake(suite, port: port) == nil, "\(suite)")
+            }
+            for suite in [
+                "ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-RSA-CHACHA20-POLY1305",
+            ] {
+                #expect(try await OpenSSLClient.handshake(suite, port: port) == suite)
+            }
+        }
     }
 
     @Test func filesThatDoNotFitAreRefused() throws {

@@ -83,7 +83,7 @@ import Testing
             found += page.items
             position = page.next
             pages += 1
-            // What comes meanwhile is newer, and on none of the later pages.
+            // An event that comes meanwhile is newer, and on none of the later pages.
             try await root.another("later-\(pages)").register(100 + pages, at: .minutesAgo(1))
         } while position != nil
         #expect(found.map(\.type) == [String](repeating: "rotated", count: 22) + ["registered"])

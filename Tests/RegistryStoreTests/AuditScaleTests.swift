@@ -14,7 +14,7 @@ import Testing
     private static func make(_ count: Int) async throws -> (TestDatabase, Scope) {
         let database = try await TestDatabase.make(requestTimeout: .seconds(900))
         let scope = try await database.scope()
-        try await PlanTests.fill(database, scope, count: count)
+        try await PlanFilling.fill(database, scope, count: count)
         try await database.pool.withSession { session in
             try session.simple("SET statement_timeout = 0")
             _ = try session.pipeline([
@@ -29,7 +29,8 @@ import Testing
                 FROM (VALUES (1), (2)) AS kinds (n) CROSS JOIN activities a
                 """,
                 """
-                UPDATE activities a SET confirmed_at = now() - interval '3 hours', started_at = a.started_at
+                UPDATE activities a SET confirmed_at = now() - interval '3 hours',
+                    token_is_doubted = a.activity_number % 1000 = 0
                 WHERE a.activity_number % 50 = 0
                 """,
                 """
@@ -122,7 +123,7 @@ import Testing
         let events = filters.map { AuditEventStatements(filter: $0, scope: scope) }
         let trail = AuditEventStatements(filter: EventFilter(), scope: scope)
         var stale: [SQL] = []
-        for kind in StaleFilter.kinds {
+        for kind in TokenKind.all {
             let all = StaleStatements(kind: kind, filter: StaleFilter(), scope: scope)
             var filter = StaleFilter()
             filter.reason = .quarantined
@@ -133,18 +134,17 @@ import Testing
         let statements: [SQL] =
             [explain.activities(after: .start, limit: 100), explain.tokens(installations: 50), explain.notes] + stale
             + [trail.stretch(before: 150_000, count: 2000), trail.page(from: 148_000, before: 150_000, limit: 100)]
-        for page in events.map({ $0.page(before: .max, limit: 100) }) {
-            let plan = try await database.pool.withSession { session in
-                try session.pipeline([AuditEventStatements.preferIndexes, "EXPLAIN \(sql: page)"])[1].rows
-                    .map { try $0.column(0, as: String.self) }.joined(separator: "\n")
-            }
-            #expect(!plan.contains("Seq Scan"), "\(page.text)\n\(plan)")
+        let pages = events.map { $0.page(before: .max, limit: 100) }
+        let first = [AuditEventStatements.preferIndexes]
+        let plans = try await ProductionPlan.plans(of: pages, after: first, in: database)
+        for (filter, plan) in zip(filters, plans) {
+            #expect(!plan.text.contains("Seq Scan"), "\(plan.text)")
+            #expect(plan.asksSummary == (filter.installation != nil || filter.subject != nil), "\(plan.text)")
         }
-        for statement in statements {
-            let plan = try await PlanTests.plan(of: statement, in: database)
-            let small = ["apps", "token_kinds"]
-            let scans = plan.matches(of: /Seq Scan on (\w+)/).map { String($0.1) }.filter { !small.contains($0) }
-            #expect(scans == [], "\(statement.text)\n\(plan)")
+        for plan in try await ProductionPlan.plans(of: statements, in: database) {
+            #expect(plan.wholeReads == [], "\(plan.statement)\n\(plan.text)")
+            // A stretch has 2000 tokens or events, of which few are asked for.
+            #expect(plan.mostRemoved <= 2000, "\(plan.statement)\n\(plan.text)")
         }
     }
 }

@@ -29,14 +29,14 @@ import Testing
         /// - Parameter goesOn: does the batches that follow at once, as on a connection that it keeps.
         func batcher(
             capacity: Int = 100,
-            patience: Duration = .seconds(60),
+            queueTimeout: Duration = .seconds(60),
             goesOn: Bool = false
         ) -> Batcher<Int, Int> {
             Batcher(
                 lanes: 1,
                 largestBatch: 8,
                 capacity: capacity,
-                patience: patience,
+                queueTimeout: queueTimeout,
                 // Equal numbers follow one another.
                 select: { candidates in
                     var seen: Set<Int> = []
@@ -117,7 +117,7 @@ import Testing
         #expect(doubler.batches.withLock { $0 } == [[1], [2, -3, 0, 4], [2], [-3], [0], [4]])
     }
 
-    /// What fails while a lane goes on fails that batch; those before it have been answered, and those after it are done.
+    /// A fault while a lane goes on fails that batch; those before it have been answered, and those after it are done.
     @Test func faultOfABatchThatFollowsFailsNoOther() async throws {
         let doubler = Doubler()
         let results = await Self.submit([1, 5, 5, -3, 5], to: doubler.batcher(goesOn: true), doubler)
@@ -145,7 +145,7 @@ import Testing
 
     @Test func whoWaitedTooLongIsRefused() async throws {
         let doubler = Doubler()
-        let results = await Self.submit([1, 2, 3], to: doubler.batcher(patience: .zero), doubler)
+        let results = await Self.submit([1, 2, 3], to: doubler.batcher(queueTimeout: .zero), doubler)
         #expect(try results[0].get() == 2)
         #expect(results[1] == .failure(.overloaded) && results[2] == .failure(.overloaded))
         #expect(doubler.batches.withLock { $0 } == [[1]])

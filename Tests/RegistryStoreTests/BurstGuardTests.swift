@@ -16,9 +16,7 @@ import Testing
         -> [FeedbackAction]
     {
         let reports = tokens.map { FeedbackReport(token: .sample($0), status: 400, reason: "DeviceTokenNotForTopic") }
-        return try await activity.database.registry.apply(reports, in: activity.scope, by: "sender").results.map(
-            \.action
-        )
+        return try await activity.database.registry.apply(reports, in: activity.scope, by: "sender").actions
     }
 
     private static func handedOut(in activity: TestActivity) async throws -> Int {

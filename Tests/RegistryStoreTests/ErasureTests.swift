@@ -10,9 +10,10 @@ import Testing
     private static let user = Alias.sample("userId", "erased-person")
     private static let order = Alias.sample("orderId", "erased-order")
     private static let installation = InstallationHash.sample(0xE7)
-    private static let subject = "erased-subject"
+    private static let subject: UTF8Text = "erased-subject"
+    private static let who = AuditName.user(subject)
 
-    /// What may not be found afterwards: names, the installation's hash and the token's bytes in hex.
+    /// The texts that may not be found afterwards: names, the installation's hash and the token's bytes in hex.
     private static let needles =
         ["erased-", Hexadecimal.encode(installation.bytes)]
         + [7002, 7004].map { Hexadecimal.encode(PushToken.sample($0).bytes) }
@@ -22,20 +23,20 @@ import Testing
         let registry = activity.database.registry
         let scope = activity.scope
         for (index, token) in [7001, 7002].enumerated() {
-            _ = try await registry.register(registration(token, 10 - index), as: activity.id, in: scope, by: subject)
+            _ = try await registry.register(registration(token, 10 - index), as: activity.id, in: scope, by: who)
         }
         let named = ActivityID.sample("erased-ended")
-        _ = try await registry.register(registration(7003, 8), as: named, in: scope, by: subject)
-        try await registry.end(named, reason: .ended, observedAt: .minutesAgo(7), in: scope, by: subject)
+        _ = try await registry.register(registration(7003, 8), as: named, in: scope, by: who)
+        try await registry.end(named, reason: .ended, observedAt: .minutesAgo(7), in: scope, by: who)
         _ = try await registry.register(
             registration(7004, 6),
             alias: "erased-match",
             owner: .installation(installation),
             in: scope,
-            by: subject
+            by: who
         )
         let state = FullState(observedAt: .minutesAgo(5), items: [])
-        _ = try await registry.apply(state, of: installation, in: scope, by: subject)
+        _ = try await registry.apply(state, of: installation, in: scope, by: who)
         // Someone else, who stays.
         try await activity.another("bystander").register(8001, at: .minutesAgo(5), aliases: [.sample("orderId", "1")])
     }
@@ -61,7 +62,7 @@ import Testing
         _ = try await phone.database.registry.erase(.installation(phone.hash), in: phone.scope, by: "admin")
         let report = FeedbackReport(token: .sample(1), status: 400, reason: "BadDeviceToken")
         let outcome = try await phone.database.registry.apply([report], in: phone.scope, by: "sender")
-        #expect(outcome.results.map(\.action) == [.quarantined])
+        #expect(outcome.actions == [.quarantined])
         #expect(try await other.token() == nil)
     }
 
@@ -117,7 +118,7 @@ import Testing
         #expect(try await registry.activities(under: Self.user, limit: 10, in: scope) == [])
     }
 
-    /// What a signed-in user's phone holds goes with him, and does not come back by a key that does not know him.
+    /// The data of a signed-in user's phone goes with the user, and does not come back by a key that does not know them.
     @Test func phonesOfAUserGoWithHim() async throws {
         let phone = try await TestInstallation.make(0xE7)
         let user = phone.asUser(Self.subject)
@@ -141,12 +142,12 @@ import Testing
             #expect(late?.code == .activityEnded)
             #expect(await phone.problem { try await caller.put([], at: .minutesAgo(9)) }?.code == .activityEnded)
         }
-        // On another phone, too, what he said before is gone.
+        // On another phone, too, what they said before is gone.
         let second = phone.another(4).asUser(Self.subject)
         #expect(await phone.problem { try await second.register(7002, at: .minutesAgo(9)) }?.code == .activityEnded)
         #expect(try await phone.record() == nil)
         #expect(try await other.token() == .sample(8001))
-        // What is said anew is taken.
+        // A new registration is taken.
         #expect(try await phone.asUser("someone").register(7005, at: .minutesAgo(-1)).outcome == .registered)
     }
 

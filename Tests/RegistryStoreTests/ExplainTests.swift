@@ -102,6 +102,23 @@ import Testing
         #expect(explanation.activities.map(\.isClosed) == [true])
     }
 
+    /// The log-out is the reason, and the state is the one that every other answer tells.
+    @Test func whatExpiredBeforeALogOutIsExpired() async throws {
+        let activity = try await TestActivity.make()
+        try await Self.provoke(.expired, activity)
+        let phone = TestInstallation(database: activity.database, scope: activity.scope, hash: Self.phone)
+        try await phone.logOut(at: .minutesAgo(1))
+        let explanation = try await activity.database.registry.explain(Self.alias, limit: 10, in: activity.scope)
+        #expect(explanation.activities.map(\.facts.verdict) == [.loggedOut])
+        #expect(explanation.activities.map(\.state) == [.expired])
+        #expect(try await activity.record()?.answer.state == .expired)
+        #expect(
+            try await activity.database.registry.census().activities.filter { $0.value > 0 }.map(\.key.state) == [
+                .expired
+            ]
+        )
+    }
+
     // MARK: Start and device tokens
 
     /// Whether there is such a way for a token of that kind: what runs and ends are activities, start tokens have no
@@ -127,7 +144,7 @@ import Testing
         case .deleted: try await phone.delete(slot, at: .minutesAgo(10))
         case .purged:
             try await phone.database.run(
-                "UPDATE \(unescaped: slot.kind == .start ? "start_tokens" : "device_tokens") SET confirmed_at = now() - interval '9 days'"
+                "UPDATE installation_tokens SET confirmed_at = now() - interval '9 days'"
             )
             #expect(try await registry.purgeStaleTokens(in: phone.scope, by: "admin") == 1)
         case .kindConflict: try await phone.another(2).register(1, in: TestInstallation.device, at: .minutesAgo(5))
@@ -175,13 +192,13 @@ import Testing
             try await activity.register(number, at: .minutesAgo(5), aliases: [Self.alias])
             if number.isMultiple(of: 3) { try await activity.end() }
         }
-        var (ids, position): ([String], ExplainPosition?) = ([], .start)
+        var (ids, position): ([UTF8Text], ExplainPosition?) = ([], .start)
         while let start = position {
             let page = try await root.database.registry.explain(Self.alias, after: start, limit: 4, in: root.scope)
             ids += page.activities.map(\.activityID.rawValue)
             position = page.activities.last.map { ExplainPosition(isClosed: $0.isClosed, number: $0.number) }
         }
         #expect(ids.count == 25 && Set(ids).count == 25)
-        #expect(ids.suffix(9).allSatisfy { Int($0.dropFirst(2))!.isMultiple(of: 3) })
+        #expect(ids.suffix(9).allSatisfy { Int($0.string.dropFirst(2))!.isMultiple(of: 3) })
     }
 }

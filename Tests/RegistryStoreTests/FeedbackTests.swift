@@ -146,7 +146,7 @@ import Testing
         #expect(try await activity.currentToken() == nil)
         #expect(try await activity.record()?.answer.reason == "quarantined")
         #expect(try await activity.report(1, 400, reason) == .quarantined)
-        // What was claimed before does not count.
+        // A claim from before the report does not count.
         #expect(try await activity.register(1, at: minute(1)).outcome == .refreshed)
         #expect(try await activity.currentToken() == nil)
         #expect(try await activity.register(1, at: .minutesAgo(-1)).outcome == .reactivated)
@@ -176,7 +176,7 @@ import Testing
         let (registry, scope) = (activity.database.registry, activity.scope)
         let report = try await HeldTransaction("SELECT FROM quarantine_guards FOR UPDATE", in: activity.database)
         async let isReleased = registry.release(activity.id, in: scope, by: "admin")
-        try await activity.waitUntilSomebodyWaits(for: report)
+        try await report.waitUntilSomebodyWaits()
         try await report.release()
         #expect(try await isReleased)
     }
@@ -195,11 +195,11 @@ import Testing
         _ = try await activity.report(1, 410, at: .minutesAgo(-1))
         try await activity.age(by: "9 hours")
         #expect(try await activity.sweep(.expiry) == 1)
-        // What is made older are the activities and not what they had before, so the order tells nothing.
+        // Only the activities are made older and not what they had before, so the order tells nothing.
         #expect(try await activity.pastTokens().sorted() == ["expired", "rotated"])
     }
 
-    /// Whoever registers a value after a report took its locks comes after the report.
+    /// A caller who registers a value after a report took its locks comes after the report.
     @Test func nothingIsHeldWithAValueThatHasNoRow() async throws {
         let phone = try await TestInstallation.make()
         let activity = TestActivity(database: phone.database, scope: phone.scope, id: .sample("none"))
@@ -217,7 +217,7 @@ import Testing
         try await activity.register(1, at: minute(0))
         let production = Scope(app: activity.scope.app, environment: .production)
         let report = FeedbackReport(token: .sample(1), status: 400, reason: "BadDeviceToken")
-        let result = try await activity.database.registry.apply([report], in: production, by: "sender").results[0]
+        let result = try await activity.database.registry.apply([report], in: production, by: "sender").results[0].get()
         #expect(result.action == .unknown && result.detail.contains("sandbox"))
         // Nothing happened where it is known.
         #expect(try await activity.currentToken() == .sample(1))
@@ -243,121 +243,43 @@ import Testing
             FeedbackReport(token: .sample(1), status: 410, timestamp: minute(3)),
             FeedbackReport(token: .sample(1), status: 500),
         ]
-        let results = try await activity.database.registry.apply(reports, in: activity.scope, by: "sender").results
-        #expect(results.map(\.action) == [.delivered, .unknown, .dropped, .kept])
+        let actions = try await activity.database.registry.apply(reports, in: activity.scope, by: "sender").actions
+        #expect(actions == [.delivered, .unknown, .dropped, .kept])
+    }
+
+    /// Equal reports of a batch are one; of different ones of a token no more than eight are taken.
+    @Test func reportsOfOneTokenAreFoldedAndBounded() async throws {
+        let activity = try await TestActivity.make()
+        try await activity.register(1, at: minute(0))
+        try await activity.another("other").register(2, at: minute(0))
+        let deaths = (1...10).map { FeedbackReport(token: .sample(1), status: 410, timestamp: minute(-Double($0))) }
+        let deliveries = (1...20).map { FeedbackReport(token: .sample(2), status: 200, timestamp: minute(Double($0))) }
+        let reports = deaths + deliveries + deaths.prefix(2)
+        let outcome = try await activity.database.registry.apply(reports, in: activity.scope, by: "sender")
+        let most = Registry.mostReportsOfToken
+        for (index, result) in outcome.results.enumerated() {
+            switch result {
+            case .success(let result):
+                #expect(result.action == ((10..<30).contains(index) ? .delivered : .keptNewer))
+                #expect(!(most..<10).contains(index))
+            case .failure(let problem):
+                #expect((most..<10).contains(index) && problem.code == .invalidRequest, "\(index)")
+            }
+        }
+        #expect(outcome.results.count == 32)
+        // The last report is the one that counts, wherever it stands among others.
+        let last = [FeedbackReport(token: .sample(1), status: 410, timestamp: minute(1))] + deaths.prefix(3)
+        let dropped = try await activity.database.registry.apply(last, in: activity.scope, by: "sender").actions
+        #expect(dropped == [.dropped, .dropped, .dropped, .dropped])
     }
 }
 
-/// Reports find the rows that they have locked by the places where these stand.
-extension FeedbackTests {
-    /// The row is written anew by somebody else while the report waits for its lock.
-    @Test(
-        .timeLimit(.minutes(15)),
-        arguments: [
-            "UPDATE activities SET metadata_observed_at = now()", "UPDATE token_values SET delivered_at = now()",
-        ],
-        [410, 400]
-    )
-    func reportFindsARowThatWasWrittenAnew(_ writing: String, _ status: Int) async throws {
-        let activity = try await TestActivity.make()
-        try await activity.register(1, at: minute(0))
-        let writer = try await HeldTransaction("\(unescaped: writing)", in: activity.database, commits: true)
-        async let action = activity.report(1, status, status == 400 ? "BadDeviceToken" : nil)
-        try await activity.waitUntilSomebodyWaits(for: writer)
-        try await writer.release()
-        let effect = status == 410 ? "dropped" : "quarantined"
-        #expect(try await action.rawValue == effect)
-        #expect(try await activity.currentToken() == nil)
-        #expect(try await activity.events() == ["registered", effect])
-    }
-
-    /// A registration makes the row that a death of an unknown value was about to make.
-    @Test(.timeLimit(.minutes(15))) func deathFindsARowThatIsMadeMeanwhile() async throws {
-        let activity = try await TestActivity.make()
-        try await activity.register(1, at: minute(0))
-        try await activity.database.pool.withSession { _ = try $0.execute("DELETE FROM token_values") }
-        let registration = try await HeldTransaction(
-            """
-            INSERT INTO token_values (app_number, environment, token_digest, activity_id, observed_at)
-            SELECT app_number, environment, token_digest, activity_id, token_observed_at FROM activities
-            """,
-            in: activity.database,
-            commits: true
-        )
-        async let action = activity.report(1, 410)
-        try await activity.waitUntilSomebodyWaits(for: registration)
-        try await registration.release()
-        #expect(try await action == .dropped)
-        #expect(try await activity.currentToken() == nil)
-        #expect(try await activity.count("SELECT count(*) FROM activities WHERE token_is_doubted") == 1)
-    }
-
-    /// A batch that trips the guard releases values that it is about itself.
-    @Test func reportsOfTheBatchThatTripsTheGuardFindWhatItReleased() async throws {
-        let activity = try await TestActivity.make()
-        for number in 1...5 { try await activity.another("a\(number)").register(number, at: minute(0)) }
-        for number in 1...3 { #expect(try await activity.report(number, 400, "BadDeviceToken") == .quarantined) }
-        let reports = [(1, 400), (2, 410), (3, 200), (4, 400)].map { token, status in
-            FeedbackReport(token: .sample(token), status: status, reason: status == 400 ? "BadDeviceToken" : nil)
-        }
-        let outcome = try await activity.database.registry.apply(reports, in: activity.scope, by: "sender")
-        #expect(outcome.results.map(\.action) == [.guarded, .dropped, .delivered, .guarded])
-        #expect(outcome.trippedKinds == ["update"])
-        #expect(try await activity.another("a2").currentToken() == nil)
-        let others = try await activity.count("SELECT count(*) FROM current_activities")
-        #expect(others == 4)
-        let events = try await activity.another("a2").events()
-        #expect(events == ["registered", "quarantined", "released", "dropped"])
-        #expect(try await activity.count("SELECT count(*) FROM token_values WHERE delivered_at IS NOT NULL") == 1)
-    }
-
-    /// The value goes over to another activity while the report waits for the lock of the first; and that one's row is
-    /// written anew by somebody else while the report waits for its lock, too.
-    @Test(.timeLimit(.minutes(15))) func deathFindsARowThatMoves() async throws {
-        let first = try await TestActivity.make()
-        let (second, database) = (first.another("second"), first.database)
-        try await first.register(1, at: .minutesAgo(50))
-        try await second.register(1, at: .minutesAgo(40))
-        // As if the second's registration were under way.
-        try await database.pool.withSession { session in
-            _ = try session.execute("UPDATE token_values SET activity_id = \(first.id.rawValue)")
-            _ = try session.execute("UPDATE activities SET token_is_doubted = false")
-        }
-        let takeover = try await HeldTransaction(
-            """
-            WITH taken AS (UPDATE token_values SET activity_id = \(second.id.rawValue))
-            SELECT FROM activities WHERE activity_id = \(first.id.rawValue) FOR UPDATE
-            """,
-            in: database,
-            commits: true
-        )
-        let refresh = try await HeldTransaction(
-            "UPDATE activities SET metadata_observed_at = now() WHERE activity_id = \(second.id.rawValue)",
-            in: database,
-            commits: true
-        )
-        async let action = first.report(1, 410)
-        try await second.waitUntilSomebodyWaits(for: takeover)
-        try await takeover.release()
-        try await second.waitUntilSomebodyWaits(for: refresh)
-        try await refresh.release()
-        #expect(try await action == .dropped)
-        #expect(try await second.currentToken() == nil)
-        #expect(try await second.record()?.answer.reason == "unregistered")
-        #expect(try await second.events().last == "dropped")
-        #expect(try await second.count("SELECT count(*) FROM activities WHERE token_is_doubted") == 1)
-        #expect(try await second.pastTokens() == ["unregistered"])
-    }
+extension FeedbackOutcome {
+    /// The actions that were done, without the reports that were not taken.
+    var actions: [FeedbackAction] { results.compactMap { try? $0.get().action } }
 }
 
 extension TestActivity {
-    func waitUntilSomebodyWaits(for holder: HeldTransaction) async throws {
-        let waiting: SQL = """
-            SELECT count(*) FROM pg_stat_activity WHERE \(holder.backend) = ANY(pg_blocking_pids(pid))
-            """
-        while try await count(waiting) == 0 {}
-    }
-
     /// Why each of its tokens is one no more, as its life tells.
     func pastTokens() async throws -> [String] {
         try #require(try await database.registry.life(of: id, events: 1, in: scope)).retired.map(\.reason)
@@ -371,7 +293,7 @@ extension TestActivity {
         at timestamp: Date? = nil
     ) async throws -> FeedbackAction {
         let report = FeedbackReport(token: .sample(token), status: status, reason: reason, timestamp: timestamp)
-        return try await database.registry.apply([report], in: scope, by: "sender").results[0].action
+        return try await database.registry.apply([report], in: scope, by: "sender").actions[0]
     }
 
     func count(_ sql: SQL) async throws -> Int {

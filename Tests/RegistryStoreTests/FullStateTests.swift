@@ -98,13 +98,40 @@ import Testing
         #expect(answer.results[1].result == .success(.registered))
     }
 
-    @Test func repeatedActivitiesAndTokensAreMergedInOrder() async throws {
+    /// An item that repeats an activity or a token is refused in its place, and its activity counts as present.
+    @Test func eachActivityAndTokenCountsWhereItIsListedFirst() async throws {
         let a = try await TestActivity.make("a")
-        let b = a.another("b")
-        let answer = try await apply([item(a, token: 1), item(a, token: 2), item(b, token: 2)], at: t0, to: a)
-        #expect(answer.results.count == 3)
-        // (time, activity id) decides: b is the greater.
+        let (b, c) = (a.another("b"), a.another("c"))
+        try await c.register(3, at: t0, installation: phone)
+        var items = [item(a, token: 1), item(a, token: 2), item(b, token: 2), item(c, token: 1), item(a)]
+        for index in items.indices { items[index].pointer = "/activities/\(index)" }
+        let answer = try await apply(items, at: after(1), to: a)
+        #expect(answer.results.map(\.activityID) == [a, a, b, c, a].map(\.id))
+        let faults = answer.results.map { result -> String? in
+            guard case .failure(let problem) = result.result else { return nil }
+            return "\(problem.code.status) \(problem.errors.map(\.pointer).joined())"
+        }
+        #expect(
+            faults == [
+                nil, "422 /activities/1/activityId", nil, "422 /activities/3/token", "422 /activities/4/activityId",
+            ]
+        )
+        #expect(try await a.currentToken() == .sample(1))
         #expect(try await b.currentToken() == .sample(2))
+        #expect(try await c.currentToken() == .sample(3))
+        #expect(answer.ended == [])
+    }
+
+    /// Beyond a bound that no phone comes near, nothing is locked, read or dismissed.
+    @Test func anInstallationOfVeryManyActivitiesIsRefused() async throws {
+        let activity = try await TestActivity.make()
+        let most = Registry.mostRunningActivities
+        try await activity.database.addActivities(most + 1, of: phone, at: t0, in: activity.scope)
+        let problem = await activity.problem { try await apply([item(activity, token: 1)], at: after(1), to: activity) }
+        #expect(problem?.code == .invalidRequest && problem?.detail.contains("\(most)") == true)
+        #expect(try await activity.record() == nil)
+        try await activity.another("bulk-1").end()
+        #expect(try await apply([item(activity, token: 1)], at: after(1), to: activity).ended.count == most)
     }
 
     @Test func otherInstallationsAreLeftAlone() async throws {

@@ -14,9 +14,10 @@ struct HistoryPlayer {
     func play(_ request: ClientRequest, on registry: Registry) async throws {
         do {
             switch request {
-            case .register(let activity, let token, let time, let startedAt, let installation, let alias):
+            case .register(let activity, let token, let time, let startedAt, let startsAt, let installation, let alias):
                 var registration = registration(token, at: time)
                 registration.startedAt = startedAt.map(date)
+                registration.startsAt = startsAt.map(date)
                 registration.installation = installation.map(hash)
                 registration.aliases = try alias.map { try AliasSet([self.alias($0)]) }
                 _ = try await registry.register(registration, as: id(activity), in: scope, by: "test")
@@ -44,7 +45,7 @@ struct HistoryPlayer {
         }
     }
 
-    /// What the registry shows of an activity, in the model's terms.
+    /// The registry's view of an activity, in the model's terms.
     func view(_ activity: Int, tokens: Range<Int>, on registry: Registry) async throws -> ReferenceModel.View? {
         guard let record = try await registry.activity(id(activity), in: scope) else { return nil }
         var bearer: Int?
@@ -56,6 +57,7 @@ struct HistoryPlayer {
             state: record.answer.state,
             token: record.token.flatMap { token in tokens.first { self.token($0) == token } },
             startedAt: record.answer.state == .ended ? nil : minutes(record.startedAt),
+            startsAt: record.answer.state == .ended ? nil : record.startsAt.map(minutes),
             endedAt: record.answer.endedAt.map(minutes),
             alias: bearer
         )

@@ -9,7 +9,7 @@ import Testing
 @Suite struct InstallationHistoryTests {
     private static let t0 = Date.minutesAgo(60)
 
-    /// What a phone can say, with its time.
+    /// A request that a phone can make, with its time.
     enum Step: Sendable, Hashable {
         case start(Int, Double)
         case device(Int, Double)
@@ -120,11 +120,9 @@ import Testing
             let hashes = [phone.hash.bytes, other.hash.bytes]
             let lines = try await phone.column(
                 """
-                SELECT concat_ws('|', 'start', encode(c.token, 'escape'), c.attributes_type, c.observed_at)
-                FROM current_start_tokens c WHERE c.installation_hash = ANY(\(hashes))
-                UNION ALL
-                SELECT concat_ws('|', 'device', encode(c.token, 'escape'), encode(c.installation_hash, 'escape'), c.observed_at)
-                FROM current_device_tokens c WHERE c.installation_hash = ANY(\(hashes))
+                SELECT concat_ws('|', c.kind, encode(c.token, 'escape'), c.attributes_type,
+                    encode(c.installation_hash, 'escape'), c.observed_at)
+                FROM current_installation_tokens c WHERE c.installation_hash = ANY(\(hashes))
                 UNION ALL
                 SELECT concat_ws('|', 'installation', encode(i.installation_hash, 'escape'), i.aliases, i.aliases_observed_at,
                     i.metadata, i.metadata_observed_at, i.removed_at)
@@ -132,7 +130,7 @@ import Testing
                 UNION ALL
                 SELECT concat_ws('|', 'row', r.token IS NOT NULL, encode(r.token_digest, 'hex') = encode(sha256(r.token), 'hex'),
                     r.observed_at, r.deleted_at)
-                FROM start_tokens r WHERE r.installation_hash = ANY(\(hashes))
+                FROM installation_tokens r WHERE r.kind = 'start' AND r.installation_hash = ANY(\(hashes))
                 UNION ALL
                 SELECT concat_ws('|', 'alias', al.kind, al.value) FROM installation_aliases al
                 WHERE al.installation_hash = ANY(\(hashes))

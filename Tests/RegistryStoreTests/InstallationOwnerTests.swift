@@ -30,7 +30,7 @@ import Testing
     /// All that is stored, as text.
     private func contents(_ phone: TestInstallation) async throws -> [String] {
         let tables = [
-            "installations", "start_tokens", "device_tokens", "installation_token_claims", "installation_aliases",
+            "installations", "installation_tokens", "installation_token_claims", "installation_aliases",
             "token_values", "events", "activities",
         ]
         var rows: [String] = []
@@ -38,7 +38,7 @@ import Testing
         return rows
     }
 
-    private func subject(_ phone: TestInstallation) async throws -> String? { try await phone.record()?.subject }
+    private func subject(_ phone: TestInstallation) async throws -> UTF8Text? { try await phone.record()?.subject }
 
     @Test(arguments: Change.allCases, [true, false])
     func anotherUserIsRefusedAndLeavesNoTrace(change: Change, isTimed: Bool) async throws {
@@ -102,13 +102,13 @@ import Testing
         #expect(try await phone.found(.sample("userId", "u-2")) == [.sample(1)])
         try await two.register(2, at: after(3))
         #expect(await phone.problem { try await one.register(3, at: after(4)) }?.code == .notYours)
-        // Once more the same: it is his already.
+        // Once more the same: it is theirs already.
         try await two.put([.sample("userId", "u-2")], at: after(2))
         #expect(try await phone.found(.sample("userId", "u-2")) == [.sample(2)])
         #expect(try await phone.events().filter { $0 == "taken-over" }.count == 1)
     }
 
-    /// What the user before said arrives late: it takes nothing back.
+    /// A request of the user before arrives late: it takes nothing back.
     @Test func lateRegistrationTakesNothingOver() async throws {
         let phone = try await TestInstallation.make()
         let (one, two) = (phone.asUser("u-1"), phone.asUser("u-2"))
@@ -145,11 +145,14 @@ import Testing
             for index in order {
                 let (user, minute) = steps[index]
                 _ = await phone.problem {
-                    try await phone.asUser(user).put([.sample("userId", "\(user)-\(minute)")], at: after(minute))
+                    try await phone.asUser(UTF8Text(user)).put(
+                        [.sample("userId", "\(user)-\(minute)")],
+                        at: after(minute)
+                    )
                 }
             }
             let record = try await phone.record()
-            states.insert([record?.subject ?? "", String(decoding: record?.aliases ?? [], as: UTF8.self)])
+            states.insert([record?.subject?.string ?? "", String(decoding: record?.aliases ?? [], as: UTF8.self)])
         }
         #expect(states == [["u-1", #"{"userId": ["u-1-4.0"]}"#]])
     }
@@ -160,13 +163,13 @@ import Testing
         try await one.put([alias], at: t0)
         try await one.logOut(at: after(1))
         #expect(try await subject(phone) == nil)
-        // What is late of him is refused for its time, and does not make it his again.
+        // A late request of the first user is refused for its time, and does not make the phone theirs again.
         #expect(await phone.problem { try await one.register(1, at: after(0.5)) }?.code == .superseded)
         #expect(await phone.problem { try await one.put([alias], at: after(0.5)) }?.code == .superseded)
         #expect(try await subject(phone) == nil)
         try await two.register(2, at: after(2))
         #expect(try await subject(phone) == "u-2")
-        // A log-out of before the new user's registration leaves him there.
+        // A log-out of before the new user's registration leaves them there.
         try await two.put(nil, at: after(3))
         try await phone.logOut(at: after(1.5))
         #expect(try await subject(phone) == "u-2")
@@ -274,7 +277,7 @@ import Testing
         #expect(try await post(4, by: .installation(phone)).outcome == .rotated)
         #expect(try await post(5, by: .any).outcome == .rotated)
         try await end(by: one)
-        // What has ended is nobody's hindrance: the next one is the other user's.
+        // An activity that has ended is nobody's hindrance: the next one is the other user's.
         let next = try await post(6, by: two)
         #expect(next.outcome == .registered)
         #expect(await identity.problem { try await post(7, by: one) }?.code == .notYours)

@@ -103,12 +103,7 @@ import Testing
         let phone = try await TestInstallation.make()
         let widget = TokenKind(name: "widget", holder: .installation, topicSuffix: ".widgets", pushType: "widgets")
         let slot = TokenSlot.only(widget)
-        try await phone.database.run(
-            """
-            INSERT INTO token_kinds (kind, holder, topic_suffix, push_type)
-            VALUES (\(widget.name), \(widget.holder.rawValue), \(widget.topicSuffix), \(widget.pushType))
-            """
-        )
+        try await Self.add(widget, to: phone.database)
         let alias = Alias.sample("userId", "u-7")
         try await phone.put([alias], at: t0)
         try await phone.register(1, in: device, at: t0)
@@ -126,13 +121,46 @@ import Testing
         #expect(try await phone.token(in: slot) == nil)
     }
 
+    private static func add(_ kind: TokenKind, to database: TestDatabase) async throws {
+        try await database.run(
+            """
+            INSERT INTO token_kinds (kind, holder, has_one_owner, topic_suffix, push_type)
+            VALUES (\(kind.name), \(kind.holder.rawValue), \(kind.hasOneOwner), \(kind.topicSuffix), \(kind.pushType))
+            """
+        )
+    }
+
+    /// Whether values have one owner is for the kind to say, whatever its place.
+    @Test func valuesOfAKindMayRepeat() async throws {
+        let phone = try await TestInstallation.make()
+        let other = phone.another(2)
+        let kind = TokenKind(
+            name: "beacon",
+            holder: .installation,
+            hasOneOwner: false,
+            topicSuffix: "",
+            pushType: "background"
+        )
+        try await Self.add(kind, to: phone.database)
+        for phone in [phone, other] { try await phone.register(1, in: .only(kind), at: t0) }
+        #expect(try await phone.token(in: .only(kind)) == .sample(1))
+        #expect(try await other.token(in: .only(kind)) == .sample(1))
+        let report = FeedbackReport(token: .sample(1), status: 410, reason: "Unregistered")
+        let outcome = try await phone.database.registry.apply([report], in: phone.scope, by: "sender")
+        #expect(outcome.actions == [.dropped])
+        for phone in [phone, other] { #expect(try await phone.token(in: .only(kind)) == nil) }
+        #expect(try await other.events() == ["registered", "dropped"])
+    }
+
     @Test func theKindsInSwiftAreThoseOfTheTable() async throws {
         let phone = try await TestInstallation.make()
         let rows = try await phone.column(
-            "SELECT concat_ws('|', kind, holder, topic_suffix, push_type) FROM token_kinds ORDER BY kind"
+            "SELECT concat_ws('|', kind, holder, has_one_owner, topic_suffix, push_type) FROM token_kinds ORDER BY kind"
         )
-        let kinds = ([.update, .start] + TokenKind.ofInstallations).sorted { $0.name < $1.name }
-        #expect(rows == kinds.map { "\($0.name)|\($0.holder.rawValue)|\($0.topicSuffix)|\($0.pushType)" })
+        let kinds = TokenKind.all.sorted { $0.name < $1.name }.map {
+            "\($0.name)|\($0.holder.rawValue)|\($0.hasOneOwner ? "t" : "f")|\($0.topicSuffix)|\($0.pushType)"
+        }
+        #expect(rows == kinds)
     }
 
     // MARK: A, B, A
@@ -171,7 +199,7 @@ import Testing
             try await phone.register(1 - minute / 3, in: .start(TestInstallation.types[1]), at: after(Double(minute)))
         }
         #expect(try await phone.record()?.isFlapping == false)
-        // What was before a log-out is over.
+        // Flapping from before a log-out is over.
         try await phone.register(0, at: after(6))
         #expect(try await phone.record()?.isFlapping == true)
         try await phone.logOut(at: nil)

@@ -19,7 +19,7 @@ import Testing
         #expect(await phone.problem { try await phone.register(1, in: slot, at: .minutesAgo(5)) }?.code == .superseded)
         try await phone.age(by: "8 days")
         #expect(try await phone.sweep(.removals) == 1)
-        #expect(try await phone.count("start_tokens") + phone.count("device_tokens") == 1)
+        #expect(try await phone.count("installation_tokens") == 1)
         #expect(try await phone.another(2).token(in: slot) == .sample(2))
     }
 
@@ -79,8 +79,7 @@ extension TestInstallation {
         try await database.pool.withSession { session in
             try session.simple(
                 """
-                UPDATE start_tokens SET touched_at = touched_at - interval '\(interval)';
-                UPDATE device_tokens SET touched_at = touched_at - interval '\(interval)';
+                UPDATE installation_tokens SET touched_at = touched_at - interval '\(interval)';
                 UPDATE token_values SET touched_at = touched_at - interval '\(interval)';
                 UPDATE installations SET touched_at = touched_at - interval '\(interval)';
                 UPDATE installation_token_claims SET last_observed_at = last_observed_at - interval '\(interval)',

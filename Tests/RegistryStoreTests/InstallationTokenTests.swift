@@ -17,10 +17,10 @@ import Testing
     func registersRotatesAndRefreshes(_ slot: TokenSlot) async throws {
         let phone = try await TestInstallation.make()
         let first = try await phone.register(1, in: slot, at: t0)
-        #expect(first.outcome == .registered && first.standing.observedAt == t0 && first.standing.reason == nil)
+        #expect(first.outcome == .registered && first.status.observedAt == t0 && first.status.reason == nil)
         #expect(try await phone.register(2, in: slot, at: after(1)).outcome == .rotated)
         let refreshed = try await phone.register(2, in: slot, at: after(2))
-        #expect(refreshed.outcome == .refreshed && refreshed.standing.observedAt == after(2))
+        #expect(refreshed.outcome == .refreshed && refreshed.status.observedAt == after(2))
         #expect(try await phone.token(in: slot) == .sample(2))
         #expect(try await phone.events() == ["registered", "rotated"])
         let fingerprints = try await phone.column(
@@ -67,10 +67,10 @@ import Testing
         let phone = try await TestInstallation.make()
         let first = try await phone.register(1, in: slot, at: t0)
         let second = try await phone.register(1, in: slot, at: nil)
-        #expect(second.outcome == .refreshed && second.standing.observedAt == t0)
-        #expect(try #require(second.standing.confirmedAt) > #require(first.standing.confirmedAt))
+        #expect(second.outcome == .refreshed && second.status.observedAt == t0)
+        #expect(try #require(second.status.confirmedAt) > #require(first.status.confirmedAt))
         let other = try await phone.register(2, in: slot, at: nil)
-        #expect(try #require(other.standing.observedAt) > after(59))
+        #expect(try #require(other.status.observedAt) > after(59))
     }
 
     @Test(arguments: slots)
@@ -91,15 +91,14 @@ import Testing
     @Test(arguments: slots)
     func everyAcknowledgedRepeatWrites(_ slot: TokenSlot) async throws {
         let phone = try await TestInstallation.make()
-        let table = slot.kind == .start ? "start_tokens" : "device_tokens"
         var seen: Set<String> = []
         for _ in 0..<3 {
             try await phone.register(1, in: slot, at: t0)
-            seen.formUnion(try await phone.column("SELECT touched_at::text FROM \(unescaped: table)"))
+            seen.formUnion(try await phone.column("SELECT touched_at::text FROM installation_tokens"))
         }
         for _ in 0..<3 {
             try await phone.delete(slot, at: after(1))
-            seen.formUnion(try await phone.column("SELECT touched_at::text FROM \(unescaped: table)"))
+            seen.formUnion(try await phone.column("SELECT touched_at::text FROM installation_tokens"))
         }
         for _ in 0..<3 {
             try await phone.logOut(at: after(1))
@@ -139,7 +138,7 @@ import Testing
         let late = await phone.problem { try await phone.register(1, in: slot, at: t0) }
         #expect(late?.code == .superseded && late?.token?.reason == "deleted")
         let bytes = try await phone.column(
-            "SELECT count(token)::text FROM \(unescaped: slot.kind == .start ? "start_tokens" : "device_tokens")"
+            "SELECT count(token)::text FROM installation_tokens"
         )
         #expect(bytes == ["0"])
         #expect(try await phone.events() == [])
@@ -190,7 +189,7 @@ import Testing
         try await phone.register(1, in: slot, at: t0)
         try await phone.mark(1, quarantined: after(1))
         #expect(try await phone.token(in: slot) == nil)
-        #expect(try await phone.register(1, in: slot, at: after(0.5)).standing.reason == "quarantined")
+        #expect(try await phone.register(1, in: slot, at: after(0.5)).status.reason == "quarantined")
         #expect(try await phone.register(1, in: slot, at: after(2)).outcome == .reactivated)
         #expect(try await phone.token(in: slot) == .sample(1))
         try await phone.mark(1, quarantined: after(3))
@@ -208,7 +207,7 @@ import Testing
         #expect(await phone.problem { try await phone.release() }?.code == .tokenNotFound)
     }
 
-    /// What counts is the claim, the lesser of observedAt and receipt: a fast clock must not outlive a 410.
+    /// The claim counts, the lesser of observedAt and receipt: a fast clock must not outlive a 410.
     @Test func claimsAreNeverLaterThanTheirReceipt() async throws {
         let phone = try await TestInstallation.make()
         try await phone.register(1, at: .minutesAgo(-4))

@@ -1,9 +1,10 @@
 import Foundation
 import PostgresDriver
 import RegistryCore
-import RegistryStore
 import TestSupport
 import Testing
+
+@testable import RegistryStore
 
 @Suite struct KeyStoreTests {
     private static let digest = [UInt8](repeating: 7, count: 32)
@@ -65,6 +66,44 @@ import Testing
                 by: "test"
             )
         }
+    }
+
+    /// Look-ups that are asked for while others are under way go together, whether there is such a key or app or not.
+    @Test(.timeLimit(.minutes(3))) func whoAsksMeanwhileSharesAStatement() async throws {
+        let database = try await TestDatabase.make()
+        let (registry, app) = (database.registry, try await database.scope().app)
+        let id = APIKey(random: .sender).id
+        let made = try await registry.createKey(id, digest: Self.digest, APIKeyRequest(role: .sender), of: app, by: "x")
+        func statements() -> Int { registry.measures.statements[.reads]?.snapshot.count ?? 0 }
+        let before = statements()
+        let held = try await HeldTransaction("LOCK TABLE api_keys, apps", in: database)
+        async let first = registry.storedKeys(APIKey(random: .sender).id)
+        async let firstApp = registry.app(BundleID("com.example.none"))
+        try await held.waitUntilSomebodyWaits(sessions: 2)
+        try await withThrowingTaskGroup(of: (isKey: Bool, isApp: Bool).self) { group in
+            for number in 0..<8 {
+                group.addTask {
+                    let keys = try await registry.storedKeys(number == 5 ? id : APIKey(random: .sender).id)
+                    return (keys == [StoredKey(record: made, digest: Self.digest)], false)
+                }
+                group.addTask {
+                    let name = number == 5 ? "com.example.food" : "com.example.n\(number)"
+                    return (false, try await registry.app(BundleID(name)) == app)
+                }
+            }
+            while registry.keyLookups.waitingCount < 8, !Task.isCancelled { await Task.yield() }
+            while registry.appLookups.waitingCount < 8, !Task.isCancelled { await Task.yield() }
+            try await held.release()
+            var found = (keys: 0, apps: 0)
+            for try await one in group {
+                found = (found.keys + (one.isKey ? 1 : 0), found.apps + (one.isApp ? 1 : 0))
+            }
+            #expect(found == (1, 1))
+        }
+        let (keys, none) = try await (first, firstApp)
+        #expect(keys.isEmpty && none == nil)
+        // Of each the one that waited, and all the rest together.
+        #expect(statements() == before + 4)
     }
 
     private func events(_ database: TestDatabase) async throws -> [String] {

@@ -5,7 +5,7 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// What an installation's tokens are found by, and what a log-out leaves of all that.
+/// The aliases that an installation's tokens are found by, and what a log-out leaves of all that.
 @Suite struct LogOutTests {
     private let t0 = Date.minutesAgo(60)
     private let alias = Alias.sample("userId", "u-7")
@@ -109,8 +109,7 @@ import Testing
         #expect(await activity.problem { try await activity.register(3, at: after(2)) }?.code == .activityEnded)
         let kept = try await phone.column(
             """
-            SELECT token::text FROM start_tokens WHERE token IS NOT NULL
-            UNION SELECT token::text FROM device_tokens WHERE token IS NOT NULL
+            SELECT token::text FROM installation_tokens WHERE token IS NOT NULL
             UNION SELECT token::text FROM activities WHERE token IS NOT NULL
             """
         )

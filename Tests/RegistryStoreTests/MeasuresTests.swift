@@ -6,28 +6,26 @@ import Testing
 
 @testable import RegistryStore
 
-/// What is timed is counted once, whatever became of it on the way.
+/// Work that is timed is counted once, whatever became of it on the way.
 @Suite(.timeLimit(.minutes(15))) struct MeasuresTests {
     private struct Fault: Error {}
 
-    /// A look-up begins on its caller's thread, which does not wait for the lock; it is gone on with on another one.
-    @Test func aLookupThatChangesThreadsIsCountedOnce() async throws {
+    @Test("A lookup that waits for a lock is counted once, with all of its time")
+    func aLookupThatWaitsIsCountedOnce() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: .minutesAgo(5))
         let database = activity.database
-        // Its pool has waited in vain for nobody yet, so it begins there.
         let registry = database.anotherRegistry(maximumConnections: 1)
         let page = Mutex<Result<AliasPage, Problem>?>(nil)
         let holder = try await HeldTransaction("LOCK TABLE activities", in: database)
         let answer = Task {
             await withCheckedContinuation { continuation in
-                registry.firstPage(of: .sample("orderId", "1"), limit: 1, in: activity.scope, on: .any) { result in
+                registry.firstPage(of: .sample("orderId", "1"), limit: 1, in: activity.scope, on: nil) { result in
                     page.withLock { $0 = result }
                     continuation.resume()
                 }
             }
         }
-        // Ten milliseconds of the server's clock are more than the one for which a thread is blocked.
         try await database.until(
             "SELECT EXISTS (\(sql: Self.locks("NOT granted AND waitstart < now() - interval '10 ms'")))"
         )
@@ -36,7 +34,6 @@ import Testing
         #expect(try page.withLock(\.self)?.get().activities == [])
         let measures = registry.measures
         #expect(measures.statements[.resolutions]?.snapshot.count == 1)
-        // All of it, the time on the first thread as well.
         #expect(try #require(measures.statements[.resolutions]).snapshot.sum > 0.01)
         #expect(measures.connectionWaits.snapshot.count == 1)
         #expect(measures.batches[.resolutions]?.sizes.snapshot.count == 1)
@@ -67,7 +64,7 @@ import Testing
         #expect(throws: Fault.self) { try watch.timing { throw Fault() } }
         watch.giveUp()
         #expect(measures.statements[.writes]?.snapshot.count == 1 && measures.connectionWaits.snapshot.count == 1)
-        // What got no connection has waited, and done nothing.
+        // Work that got no connection has waited, and done nothing.
         Stopwatch(measures, .writes).giveUp()
         #expect(measures.statements[.writes]?.snapshot.count == 1 && measures.connectionWaits.snapshot.count == 2)
     }

@@ -13,7 +13,7 @@ import Testing
 
     private static func after(_ minutes: Double) -> Date { t0.addingTimeInterval(minutes * 60) }
 
-    /// Who made a record, or asks to change one.
+    /// A caller who made a record, or asks to change one.
     struct Party: Sendable, CustomTestStringConvertible {
         let claimant: Claimant
         var testDescription: String { "\(claimant)" }
@@ -26,7 +26,7 @@ import Testing
             Party(.installation(tablet)),
         ]
 
-        private var names: (subject: String?, installation: InstallationHash?) {
+        private var names: (subject: UTF8Text?, installation: InstallationHash?) {
             switch claimant {
             case .any: (nil, nil)
             case .subject(let subject, let installation): (subject, installation)
@@ -34,7 +34,7 @@ import Testing
             }
         }
 
-        /// The contract, spelled out a second time.
+        /// The rules, spelled out a second time.
         func mayChange(recordOf maker: Party, isBareTombstone: Bool) -> Bool {
             if claimant == .any { return true }
             let record = maker.names
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    /// A record without a subject takes on that of the first who may change it, and is his from then on.
+    /// A record without a subject takes on that of the first who may change it, and is theirs from then on.
     @Test func recordTakesTheSubjectOn() async throws {
         let activity = try await TestActivity.make()
         _ = try await register(1, at: Self.t0, by: Party(.installation(Self.phone)), to: activity)
@@ -150,7 +150,7 @@ import Testing
         #expect(await bare.problem { try await register(4, at: nil, by: one, to: bare) }?.code == .notYours)
     }
 
-    /// R7 is about tokens: whoever registers a token later for an activity of his own gets it.
+    /// R7 is about tokens: a caller who registers a token later for an activity of their own gets it.
     @Test func tokensAreTakenOverFromOthers() async throws {
         let first = try await TestActivity.make()
         let second = first.another("second")
@@ -160,7 +160,7 @@ import Testing
         )
         #expect(try await first.currentToken() == nil)
         #expect(try await second.currentToken() == .sample(1))
-        // What is refused claims no token either.
+        // A request that is refused claims no token either.
         let stolen = await first.problem {
             try await register(1, at: Self.after(2), by: Party(.subject("u-2", nil)), to: first)
         }
@@ -239,7 +239,7 @@ import Testing
         #expect(try await seen() == ["u-2", nil, "0"])
     }
 
-    /// What is refused for its time leaves no second event of what was done before.
+    /// A request that is refused for its time leaves no second event of what was done before.
     @Test func refusedForItsTimeLeavesNoEvent() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: Self.t0)
@@ -297,7 +297,7 @@ import Testing
                     as: activity.id,
                     in: activity.scope,
                     by: "test",
-                    claimant: .subject(subject, nil)
+                    claimant: .subject(UTF8Text(subject), nil)
                 )
                 wins += 1
             } catch let problem as Problem where problem.code == .notYours {

@@ -161,7 +161,7 @@ import Testing
         let activity = try await TestActivity.make()
         let registries = [activity.database.registry, activity.database.anotherRegistry()]
         let base = date(0)
-        let watch = DoubleHandout(database: activity.database, view: "current_device_tokens")
+        let watch = DoubleHandout(database: activity.database, view: "current_installation_tokens")
         try await watch.during {
             try await race { task, round in
                 let number = round * Self.tasks + (task * 37 + round) % Self.tasks

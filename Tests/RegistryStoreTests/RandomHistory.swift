@@ -21,7 +21,7 @@ struct RandomHistory {
         switch Int.random(in: 0..<12, using: &generator) {
         case 0: return .end(activity: activity, observedAt: time)
         case 1, 2:
-            let items = (0..<Int.random(in: 0...2, using: &generator)).map { _ in item(using: &generator) }
+            let items = (0..<Int.random(in: 0...4, using: &generator)).map { _ in item(using: &generator) }
             let installation = Int.random(in: 0..<installations, using: &generator)
             return .fullState(installation: installation, observedAt: time, items: items)
         case 3, 4: return .death(token: Int.random(in: 0..<tokens, using: &generator), at: time)
@@ -30,11 +30,22 @@ struct RandomHistory {
                 activity: activity,
                 token: Int.random(in: 0..<tokens, using: &generator),
                 observedAt: time,
-                startedAt: Bool.random(using: &generator) ? nil : Int.random(in: -5..<time + 1, using: &generator),
+                startedAt: startedAt(time, using: &generator),
+                startsAt: Int.random(in: 0..<3, using: &generator) > 0
+                    ? nil : Int.random(in: time - 2..<time + 100, using: &generator),
                 installation: Bool.random(using: &generator)
                     ? nil : Int.random(in: 0..<installations, using: &generator),
                 alias: Bool.random(using: &generator) ? nil : Int.random(in: 0..<3, using: &generator)
             )
+        }
+    }
+
+    /// Mostly of the last minutes, sometimes longer ago than an activity lives.
+    private static func startedAt(_ time: Int, using generator: inout some RandomNumberGenerator) -> Int? {
+        switch Int.random(in: 0..<12, using: &generator) {
+        case 0: -ReferenceModel.lifetime
+        case 1..<6: Int.random(in: -5..<time + 1, using: &generator)
+        default: nil
         }
     }
 
@@ -43,20 +54,5 @@ struct RandomHistory {
             activity: Int.random(in: 0..<activities, using: &generator),
             token: Bool.random(using: &generator) ? nil : Int.random(in: 0..<tokens, using: &generator)
         )
-    }
-}
-
-/// SplitMix64: a small generator with a seed, so that a failing history can be played again.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -4,7 +4,15 @@ import TestSupport
 
 /// A client's request or a sender's report, as the reference model and the registry both get it.
 enum ClientRequest: Hashable {
-    case register(activity: Int, token: Int, observedAt: Int, startedAt: Int?, installation: Int?, alias: Int?)
+    case register(
+        activity: Int,
+        token: Int,
+        observedAt: Int,
+        startedAt: Int?,
+        startsAt: Int?,
+        installation: Int?,
+        alias: Int?
+    )
     case end(activity: Int, observedAt: Int)
     /// Activities and their tokens.
     case fullState(installation: Int, observedAt: Int, items: [Item])
@@ -17,11 +25,11 @@ enum ClientRequest: Hashable {
     }
 }
 
-/// What the rules say that a set of requests leads to: a plain fold that knows nothing of Postgres.
+/// The state that a set of requests leads to by the rules: a plain fold that knows nothing of Postgres.
 struct ReferenceModel {
     struct Claim: Hashable {
         let observedAt: Int
-        /// What breaks ties: the digest among an activity's tokens, the activity among a token's owners.
+        /// The value that breaks ties: the digest among an activity's tokens, the activity among a token's owners.
         let tieBreak: [UInt8]
         let value: Int
 
@@ -35,20 +43,25 @@ struct ReferenceModel {
         var token: Claim?
         var observedAt: Int?
         var startedAt: Int?
+        var startsAt: Claim?
         var endedAt: Int?
         var installation: Claim?
         var alias: Claim?
     }
 
-    /// What of an activity can be seen from outside.
+    /// The part of an activity that can be seen from outside.
     struct View: Hashable {
         let state: ActivityState
         /// Only where it is handed out.
         let token: Int?
         let startedAt: Int?
+        let startsAt: Int?
         let endedAt: Int?
         let alias: Int?
     }
+
+    /// The minute at which histories are played, and how many minutes an activity lives.
+    static let (now, lifetime) = (60, 480)
 
     private(set) var activities: [Int: Activity] = [:]
     private(set) var owners: [Int: Claim] = [:]
@@ -66,12 +79,16 @@ struct ReferenceModel {
         guard let known = activities[activity] else { return nil }
         let fullState = known.installation.flatMap { fullStates[$0.value] }
         let isDismissed = fullState.map { $0 > known.observedAt ?? .min } ?? false
-        let state: ActivityState = known.endedAt != nil ? .ended : isDismissed ? .dismissed : .active
+        let start = max(known.startedAt ?? Self.now, known.startsAt?.value ?? .min)
+        let isExpired = start + Self.lifetime <= Self.now
+        let state: ActivityState =
+            known.endedAt != nil ? .ended : isExpired ? .expired : isDismissed ? .dismissed : .active
         let isOwner = known.token.flatMap { owners[$0.value]?.value } == activity
         return View(
             state: state,
             token: state == .active && isOwner && !isDead(known.token) ? known.token?.value : nil,
             startedAt: known.endedAt == nil ? known.startedAt : nil,
+            startsAt: known.endedAt == nil ? known.startsAt?.value : nil,
             endedAt: known.endedAt,
             alias: known.alias?.value
         )
@@ -86,17 +103,21 @@ struct ReferenceModel {
     private mutating func fold(_ request: ClientRequest) {
         switch request {
         case .death(let token, let time): deaths[token] = max(deaths[token] ?? .min, time)
-        case .register(let activity, let token, let time, let startedAt, let installation, let alias):
+        case .register(let activity, let token, let time, let startedAt, let startsAt, let installation, let alias):
             observe(activity, at: time, startedAt: startedAt, installation: installation)
+            if let startsAt { schedule(activity, for: startsAt, at: time) }
             claim(token, for: activity, at: time)
             if let alias { self.alias(alias, for: activity, at: time) }
         case .end(let activity, let time):
             activities[activity, default: Activity()].endedAt.lower(to: time)
         case .fullState(let installation, let time, let items):
             fullStates[installation] = max(fullStates[installation] ?? .min, time)
-            for item in items {
+            var (activities, tokens): (Set<Int>, Set<Int>) = ([], [])
+            // Each activity and each token counts where it is listed first.
+            for item in items where activities.insert(item.activity).inserted {
                 observe(item.activity, at: time, startedAt: nil, installation: installation)
-                if let token = item.token { claim(token, for: item.activity, at: time) }
+                guard let token = item.token, tokens.insert(token).inserted else { continue }
+                claim(token, for: item.activity, at: time)
             }
         }
     }
@@ -110,6 +131,15 @@ struct ReferenceModel {
             if known.installation.map({ Claim.precedes(claim, $0) }) ?? true { known.installation = claim }
         }
         activities[activity] = known
+    }
+
+    /// The first given stays; one that is past when it is given is none.
+    private mutating func schedule(_ activity: Int, for startsAt: Int, at time: Int) {
+        guard startsAt > time else { return }
+        let claim = Claim(observedAt: time, tieBreak: [UInt8(startsAt)], value: startsAt)
+        if activities[activity]?.startsAt.map({ Claim.precedes(claim, $0) }) ?? true {
+            activities[activity]?.startsAt = claim
+        }
     }
 
     private mutating func claim(_ token: Int, for activity: Int, at time: Int) {

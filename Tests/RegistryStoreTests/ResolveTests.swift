@@ -14,7 +14,7 @@ import Testing
             try await activity.register(number, at: nil, aliases: [alias])
             if number.isMultiple(of: 5) { try await activity.end() }
         }
-        var seen: [String] = []
+        var seen: [ActivityID] = []
         var last: Int64 = 0
         while true {
             let page = try await first.database.registry.activities(
@@ -24,7 +24,7 @@ import Testing
                 in: first.scope
             )
             guard let end = page.last else { break }
-            seen += page.map(\.activityID.rawValue)
+            seen += page.map(\.activityID)
             last = end.number
             // Rotations while paging move nothing.
             try await first.another("a1").register(100 + seen.count, at: nil)
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    /// Who receives decides when it is over; what is under way is not waited for in vain.
+    /// The receiver decides when it is over; work that is under way is not waited for in vain.
     @Test func rangesEndWithTheirReceiver() async throws {
         struct Enough: Error {}
         let first = try await TestActivity.make()

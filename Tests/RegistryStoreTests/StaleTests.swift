@@ -35,8 +35,7 @@ import Testing
         }
 
         /// As if the last confirmation had been some time ago.
-        func age(_ interval: String, _ tables: [String] = ["activities", "start_tokens", "device_tokens"]) async throws
-        {
+        func age(_ interval: String, _ tables: [String] = ["activities", "installation_tokens"]) async throws {
             for table in tables {
                 try await activity.database.run(
                     "UPDATE \(unescaped: table) SET confirmed_at = now() - \(interval)::interval"
@@ -161,7 +160,7 @@ import Testing
         #expect(try await life.phone.token(in: device) == nil)
         #expect(try await life.phone.events().suffix(2) == ["purged", "purged"])
         #expect(try await life.purge() == 0)
-        // What was observed before stays away, and is told so.
+        // A token that was observed before stays away, and its caller is told so.
         let again = await life.activity.problem { try await life.activity.register(1, at: .minutesAgo(21)) }
         #expect(again?.code == .tokenUnregistered && again?.activity?.reason == "purged")
         #expect(await life.phone.problem { try await life.phone.register(2, at: .minutesAgo(21)) }?.code == .superseded)

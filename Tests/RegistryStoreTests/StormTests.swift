@@ -8,7 +8,7 @@ import Testing
 /// A sender with a wrong topic, and one with the wrong environment's APNs, report a whole app's tokens at once.
 @Suite struct StormTests {
     private static let count = TestScale.isLong ? 100_000 : 5000
-    /// What the guard lets out: a fifth of the tokens, at most 1000.
+    /// The number of tokens that the guard lets out: a fifth of them, at most 1000.
     private static let share = min(count / 5, 1000)
     private static let reporters = 8
 
@@ -67,7 +67,7 @@ import Testing
         var reportersLeft = StormTests.reporters
     }
 
-    /// What all tasks of a storm add up to.
+    /// The sum of what all tasks of a storm did.
     private final class Tally: Sendable {
         private let outcome = Mutex(Outcome())
 
@@ -104,11 +104,11 @@ import Testing
             let reports = (first..<min(first + 1000, count + 1)).map {
                 FeedbackReport(token: .sample($0), status: 400, reason: reason)
             }
-            let results = try await activity.database.registry.apply(reports, in: activity.scope, by: "sender").results
+            let actions = try await activity.database.registry.apply(reports, in: activity.scope, by: "sender").actions
             tally.add { outcome in
-                outcome.reports += results.count
-                outcome.quarantined += results.count { $0.action == .quarantined }
-                outcome.guarded += results.count { $0.action == .guarded }
+                outcome.reports += actions.count
+                outcome.quarantined += actions.count { $0 == .quarantined }
+                outcome.guarded += actions.count { $0 == .guarded }
             }
         }
     }
@@ -119,7 +119,7 @@ import Testing
     {
         let reports = tokens.map { FeedbackReport(token: .sample($0), status: 400, reason: "DeviceTokenNotForTopic") }
         return try await Set(
-            activity.database.registry.apply(reports, in: activity.scope, by: "sender").results.map(\.action)
+            activity.database.registry.apply(reports, in: activity.scope, by: "sender").actions
         )
     }
 
@@ -151,7 +151,7 @@ extension TestActivity {
                 SELECT app_number, environment, token_digest, activity_id, token_observed_at FROM activities
                 """,
             ])
-            try session.simple("ANALYZE")
+            try session.simple("ANALYZE activities, token_values")
         }
     }
 }

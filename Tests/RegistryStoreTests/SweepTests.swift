@@ -22,7 +22,7 @@ import Testing
         #expect(try await activity.count("SELECT count(*) FROM activities WHERE token IS NULL") == 1)
         #expect(try await activity.count("SELECT count(*) FROM activity_aliases WHERE ended") == 1)
         #expect(try await activity.sweep(.expiry) == 0)
-        // What comes late changes nothing of it.
+        // A late registration changes nothing of it.
         #expect(await activity.problem { try await activity.register(2, at: .minutesAgo(1)) }?.code == .activityExpired)
         #expect(try await activity.count("SELECT count(*) FROM activities WHERE token IS NULL") == 1)
         #expect(try await activity.tokens(Self.alias) == [])
@@ -73,7 +73,7 @@ import Testing
         try await activity.age(by: "8 days")
         let report = try await HeldTransaction("SELECT FROM token_values FOR UPDATE", in: activity.database)
         async let swept = activity.sweep(.tombstones)
-        try await activity.waitUntilSomebodyWaits(for: report)
+        try await report.waitUntilSomebodyWaits()
         try await report.release()
         #expect(try await swept == 1)
         #expect(try await activity.count("SELECT count(*) FROM token_values") == 0)
@@ -180,6 +180,7 @@ extension TestActivity {
             try session.simple(
                 """
                 UPDATE activities SET started_at = started_at - interval '\(interval)',
+                    starts_at = starts_at - interval '\(interval)',
                     expires_at = expires_at - interval '\(interval)', touched_at = touched_at - interval '\(interval)',
                     token_observed_at = token_observed_at - interval '\(interval)';
                 UPDATE token_values SET touched_at = touched_at - interval '\(interval)';

@@ -25,9 +25,10 @@ import Testing
         for number in 1...3 {
             var registration = ActivityRegistration(token: PushToken(bytes: [UInt8(number)]))
             registration.observedAt = shape.needsReceiptOrder && number == 2 ? nil : .now
+            if shape.hasStarts { registration.startsAt = .now.addingTimeInterval(Double(number)) }
             if shape.hasAliases { registration.aliases = try AliasSet([Alias(kind: "orderId", value: "o-\(number)")]) }
             let request = RegistrationRequest(
-                id: "a-\(number)",
+                id: try ActivityID("a-\(number)"),
                 registration: registration,
                 who: "test",
                 claimant: shape.isGuarded ? .subject("u", nil) : .any,
@@ -51,12 +52,14 @@ import Testing
             ChannelStatements.channels(of: [aliases[0]], in: scope),
         ]
         let many = [
-            ResolveStatements.resolve(aliases, limitPerAlias: 11, in: scope),
+            ResolveStatements.resolve(aliases, limitPerAlias: 11, limit: 22, in: scope),
             ChannelStatements.channels(of: aliases, in: scope),
         ]
         let templates = [
-            ResolveTemplates.one.statements(of: .init(aliases: [aliases[0]], limit: 101, scope: scope)),
-            ResolveTemplates.many.statements(of: .init(aliases: aliases, limit: 11, scope: scope)),
+            ResolveTemplates.one.statements(
+                of: .init(aliases: [aliases[0]], limit: 101, limitOfAll: 101, scope: scope)
+            ),
+            ResolveTemplates.many.statements(of: .init(aliases: aliases, limit: 11, limitOfAll: 22, scope: scope)),
         ]
         #expect(ResolveTemplates.one.templates != nil && ResolveTemplates.many.templates != nil)
         #expect(templates.map { $0.map(\.text) } == [one.map(\.text), many.map(\.text)])

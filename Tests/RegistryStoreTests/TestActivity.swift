@@ -22,6 +22,7 @@ struct TestActivity {
         _ token: Int,
         at observedAt: Date?,
         startedAt: Date? = nil,
+        startsAt: Date? = nil,
         installation: InstallationHash? = nil,
         aliases: [Alias]? = nil,
         attributesType: String? = nil
@@ -30,6 +31,7 @@ struct TestActivity {
             token: .sample(token),
             observedAt: observedAt,
             startedAt: startedAt,
+            startsAt: startsAt,
             installation: installation,
             aliases: aliases,
             attributesType: attributesType

@@ -12,25 +12,33 @@ struct TestIdentity {
 
     let database: TestDatabase
     let scope: Scope
-    let alias: String
+    let alias: UTF8Text
 
     /// - Parameter sharing: identities that share a name share a schema, and differ in their alias.
     static func make(sharing name: String? = nil) async throws -> TestIdentity {
         let database =
             if let name { try await SharedDatabases.shared.database(name) } else { try await TestDatabase.make() }
-        return TestIdentity(database: database, scope: try await database.scope(), alias: UUID().uuidString)
+        return TestIdentity(database: database, scope: try await database.scope(), alias: UTF8Text(UUID().uuidString))
     }
 
     @discardableResult
     func post(
         _ token: Int,
         at observedAt: Date? = nil,
+        startedAt: Date? = nil,
+        startsAt: Date? = nil,
         owner: ActivityOwner = .app,
         aliases: [Alias]? = nil
     ) async throws -> RegistrationAnswer {
         // Identities of one schema must not take each other's tokens.
-        let value = PushToken(bytes: PushToken.sample(token).bytes + alias.utf8)
-        let registration = ActivityRegistration.sample(token: value, observedAt: observedAt, aliases: aliases)
+        let value = PushToken(bytes: PushToken.sample(token).bytes + alias.string.utf8)
+        let registration = ActivityRegistration.sample(
+            token: value,
+            observedAt: observedAt,
+            startedAt: startedAt,
+            startsAt: startsAt,
+            aliases: aliases
+        )
         return try await database.registry.register(registration, alias: alias, owner: owner, in: scope, by: "test")
     }
 
@@ -53,7 +61,7 @@ struct TestIdentity {
         }
     }
 
-    /// What a sender sees, without what the server makes itself.
+    /// The activities that a sender sees, without what the server makes itself.
     func view() async throws -> [ResolvedActivity] {
         try await activities().map { activity in
             ResolvedActivity(
@@ -82,8 +90,8 @@ struct TestIdentity {
         }
     }
 
-    private func activities() async throws -> [ResolvedActivity] {
-        try await database.registry.activities(under: .sample("liveactivityId", alias), limit: 100, in: scope)
+    func activities() async throws -> [ResolvedActivity] {
+        try await database.registry.activities(under: .sample("liveactivityId", alias.string), limit: 100, in: scope)
     }
 }
 

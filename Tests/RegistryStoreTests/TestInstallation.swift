@@ -36,7 +36,7 @@ struct TestInstallation {
     }
 
     /// The same, with calls by the right of a signed-in user.
-    func asUser(_ subject: String) -> TestInstallation {
+    func asUser(_ subject: UTF8Text) -> TestInstallation {
         var phone = self
         phone.claimant = .subject(subject, hash)
         return phone
@@ -103,11 +103,9 @@ struct TestInstallation {
 
     /// The token that is handed out for a place.
     func token(in slot: TokenSlot = Self.delivery) async throws -> PushToken? {
-        let isStart = slot.kind.holder == .attributesType
-        let key = slot.attributesType?.rawValue ?? slot.kind.name
         let sql: SQL = """
-            SELECT token FROM \(unescaped: isStart ? "current_start_tokens" : "current_device_tokens")
-            WHERE installation_hash = \(hash.bytes) AND \(unescaped: isStart ? "attributes_type" : "kind") = \(key)
+            SELECT token FROM current_installation_tokens WHERE installation_hash = \(hash.bytes)
+                AND kind = \(slot.kind.name) AND attributes_type = \(slot.attributesType?.rawValue ?? "")
             """
         return try await database.pool.withSession { session in
             try session.execute(sql).rows.first.map { PushToken(bytes: try $0.column(0, as: [UInt8].self)) }

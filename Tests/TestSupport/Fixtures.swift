@@ -11,16 +11,19 @@ extension PushToken {
 }
 
 extension InstallationHash {
+    /// A made-up hash: 32 times the number's lowest byte.
     public static func sample(_ number: Int) -> InstallationHash {
         InstallationHash(bytes: [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: 32))
     }
 }
 
 extension ActivityID {
+    /// The id of a text; a text that is not allowed stops the test.
     public static func sample(_ text: String) -> ActivityID { try! ActivityID(text) }
 }
 
 extension Alias {
+    /// The alias of a kind and a value; one that is not allowed stops the test.
     public static func sample(_ kind: String, _ value: String) -> Alias { try! Alias(kind: kind, value: value) }
 }
 
@@ -30,6 +33,7 @@ extension ActivityRegistration {
         token: PushToken?,
         observedAt: Date? = nil,
         startedAt: Date? = nil,
+        startsAt: Date? = nil,
         installation: InstallationHash? = nil,
         aliases: [Alias]? = nil,
         attributesType: String? = nil
@@ -37,6 +41,7 @@ extension ActivityRegistration {
         var registration = ActivityRegistration(token: token)
         registration.observedAt = observedAt
         registration.startedAt = startedAt
+        registration.startsAt = startsAt
         registration.installation = installation
         registration.aliases = aliases.map { try! AliasSet($0) }
         registration.attributesType = attributesType.map { try! AttributesType($0) }

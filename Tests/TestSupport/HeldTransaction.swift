@@ -8,6 +8,7 @@ public final class HeldTransaction: Sendable {
 
     /// The process of Postgres that holds the locks.
     public let backend: Int32
+    private let database: TestDatabase
     private let end: DispatchSemaphore
     private let task: Task<Void, any Error>
 
@@ -31,10 +32,21 @@ public final class HeldTransaction: Sendable {
                 if !(error is Released) { throw error }
             }
         }
-        (self.end, self.task) = (end, task)
+        (self.database, self.end, self.task) = (database, end, task)
         var first = began.makeAsyncIterator()
         backend = Int32(try await first.next() ?? 0)
     }
+
+    /// How many sessions wait for its locks.
+    public var waiting: Int {
+        get async throws {
+            let waiting: SQL = "SELECT FROM pg_stat_activity WHERE \(backend) = ANY(pg_blocking_pids(pid))"
+            return try await database.pool.withSession { try $0.execute(waiting).rows.count }
+        }
+    }
+
+    /// Returns once that many sessions wait for its locks.
+    public func waitUntilSomebodyWaits(sessions: Int = 1) async throws { while try await waiting < sessions {} }
 
     /// Gives the locks back, and returns once they are.
     public func release() async throws {

@@ -6,19 +6,30 @@ public final class RawConnection: Sendable {
 
     /// Connects.
     ///
-    /// - Parameter receiveBuffer: The size of the kernel's buffer in bytes; small for a reader that does not keep up.
-    public init(port: Int, receiveBuffer: Int32? = nil) throws {
+    /// - Parameters:
+    ///   - source: The last number of the address that it comes from, 127.0.0.1 unless given.
+    ///   - receiveBuffer: The size of the kernel's buffer in bytes; small for a reader that does not keep up.
+    public init(port: Int, from source: UInt8 = 1, receiveBuffer: Int32? = nil) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         if var receiveBuffer {
             setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, socklen_t(MemoryLayout<Int32>.size))
         }
+        if source != 1 { try Self.use(127 << 24 | UInt32(source), port: 0) { bind(descriptor, $0, $1) } }
+        try Self.use(INADDR_LOOPBACK, port: port) { connect(descriptor, $0, $1) }
+    }
+
+    private static func use(
+        _ host: in_addr_t,
+        port: Int,
+        _ call: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+    ) throws {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = in_port_t(port).bigEndian
-        address.sin_addr.s_addr = in_addr_t(INADDR_LOOPBACK).bigEndian
+        address.sin_addr.s_addr = host.bigEndian
         let result = withUnsafePointer(to: address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                connect(descriptor, address, socklen_t(MemoryLayout<sockaddr_in>.size))
+                call(address, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
         guard result == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }

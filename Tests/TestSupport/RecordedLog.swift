@@ -5,9 +5,12 @@ import Synchronization
 public final class RecordedLog: Sendable {
     private let recorded = Mutex<[String]>([])
 
+    /// Makes an empty log.
     public init() {}
 
+    /// The entries so far: of each the message, then the metadata of its logger and its own.
     public var lines: [String] { recorded.withLock(\.self) }
+    /// All entries, one a line.
     public var text: String { lines.joined(separator: "\n") }
 
     /// Everything that it is told, at every level.

@@ -8,34 +8,44 @@ import Synchronization
 
 /// A schema of its own for one test, in a throwaway cluster that the test process shares.
 public struct TestDatabase: Sendable {
+    /// The connection string of the test's own schema or database, in libpq's `keyword=value` form.
     public let connectionString: String
+    /// The pool that ``registry`` works with.
     public let pool: PostgresPool
+    /// The store under test, on the migrated schema.
     public let registry: Registry
 
     /// Makes a migrated schema.
-    public static func make(maximumConnections: Int = 8, requestTimeout: Duration = .seconds(60)) async throws -> Self {
+    ///
+    /// - Parameter isAlone: whether it has a database of its own, too. In a shared one a transaction that another test keeps
+    ///   open keeps dead rows here.
+    public static func make(
+        maximumConnections: Int = 8,
+        requestTimeout: Duration = .seconds(240),
+        isAlone: Bool = false
+    ) async throws -> Self {
         let server = try await TestCluster.shared.connectionString()
-        let schema = "test_" + UUID().uuidString.replacingOccurrences(of: "-", with: "").lowercased()
+        let name = "test_" + UUID().uuidString.replacingOccurrences(of: "-", with: "").lowercased()
         let administration = Self.pool(server, connections: 1)
         _ = try await administration.withSession { session in
-            try session.simple("CREATE SCHEMA \(schema)")
+            try session.simple("CREATE \(isAlone ? "DATABASE" : "SCHEMA") \(name)")
         }
         await administration.shutdown()
-        let connectionString = server + " options='-csearch_path=\(schema)'"
+        let connectionString = server + (isAlone ? " dbname=\(name)" : " options='-csearch_path=\(name)'")
         let pool = Self.pool(connectionString, connections: maximumConnections, timeout: requestTimeout)
         try await SchemaMigrator(pool: pool).migrate()
         return Self(
             connectionString: connectionString,
             pool: pool,
-            registry: Registry(pool: pool, patience: requestTimeout)
+            registry: Registry(pool: pool, queueTimeout: requestTimeout)
         )
     }
 
     /// Another instance of the service, as far as the store is concerned.
     public func anotherRegistry(maximumConnections: Int = 8) -> Registry {
         Registry(
-            pool: Self.pool(connectionString, connections: maximumConnections, timeout: .seconds(60)),
-            patience: .seconds(60)
+            pool: Self.pool(connectionString, connections: maximumConnections, timeout: .seconds(240)),
+            queueTimeout: .seconds(240)
         )
     }
 
@@ -48,7 +58,7 @@ public struct TestDatabase: Sendable {
         Scope(app: try await registry.put(changes, for: BundleID(bundleID), by: "test").app, environment: environment)
     }
 
-    private static func pool(_ url: String, connections: Int, timeout: Duration = .seconds(60)) -> PostgresPool {
+    private static func pool(_ url: String, connections: Int, timeout: Duration = .seconds(240)) -> PostgresPool {
         var logger = Logger(label: "test")
         logger.logLevel = .error
         return PostgresPool(

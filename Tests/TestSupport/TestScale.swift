@@ -2,5 +2,6 @@ import Foundation
 
 /// How large the proofs are: small by default, full with `deploy/test --long`.
 public enum TestScale {
+    /// Whether the proofs are full: `PUSHREG_TEST_LONG` is `1`.
     public static let isLong = ProcessInfo.processInfo.environment["PUSHREG_TEST_LONG"] == "1"
 }

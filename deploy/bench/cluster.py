@@ -12,7 +12,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PUSHREG = os.path.join(DIRECTORY, "bin", "pushreg")
 # A quarter of the machine's memory, as Postgres's manual advises for a server of its own.
 SHARED_MEBIBYTES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4 // 2**20
-# What such a machine is given; everything that costs durability stays on.
+# Settings for such a machine; everything that costs durability stays on.
 SETTINGS = {
     "shared_buffers": f"{SHARED_MEBIBYTES}MB", "max_wal_size": "16GB", "checkpoint_timeout": "30min", "max_connections": "200",
     "listen_addresses": "", "unix_socket_directories": DIRECTORY, "log_min_messages": "warning",
@@ -63,7 +63,7 @@ def cpu_of(parent):
 
 
 def schema():
-    """What the migrations are known by."""
+    """The digest that the migrations are known by."""
     digest = hashlib.sha256()
     for path in sorted(glob.glob(os.path.join(HERE, "..", "..", "sql", "migrations", "*.sql"))):
         with open(path, "rb") as file:
@@ -150,16 +150,20 @@ class Cluster:
 
     def seed(self, count, database, fan_out):
         print(f"filling {database} with {count} activities", file=sys.stderr, flush=True)
-        self.psql("-c", f"DROP DATABASE IF EXISTS {database} WITH (FORCE)", database="postgres")
-        self.psql("-c", f"CREATE DATABASE {database}", database="postgres")
-        self.pushreg("migrate", database=database)
-        self.pushreg("apps", "create", "com.example.food", database=database)
+        self.empty(database)
         seeds = [("sandbox", 0)] + ([("production", 1)] if fan_out else [])
         for environment, is_fan_out in seeds:
             self.psql("-v", f"count={count}", "-v", f"fan_out={is_fan_out}", "-v", f"environment={environment}",
                       "-f", os.path.join(HERE, "seed.sql"), database=database)
         self.psql("-c", "VACUUM ANALYZE", database=database)
         self.psql("-c", f"CREATE TABLE bench_seeds AS SELECT {count} AS count, '{schema()}' AS schema, now() AS made_at; CHECKPOINT", database=database)
+
+    def empty(self, database):
+        """Makes a database anew, with the schema and one app."""
+        self.psql("-c", f"DROP DATABASE IF EXISTS {database} WITH (FORCE)", database="postgres")
+        self.psql("-c", f"CREATE DATABASE {database}", database="postgres")
+        self.pushreg("migrate", database=database)
+        self.pushreg("apps", "create", "com.example.food", database=database)
 
     def key(self, database="bench"):
         return self.pushreg("keys", "create", "--app", "com.example.food", "--role", "admin", database=database)
@@ -170,7 +174,7 @@ class Cluster:
         ).stdout.strip()
 
 
-# What was read from the disk once would otherwise slow down whoever is measured first.
+# Otherwise the first reads from the disk would slow down the service that is measured first.
 # Where not all has room, what resolves read is what stays, as it would after some minutes of them.
 WARMING = """
     CREATE EXTENSION IF NOT EXISTS pg_prewarm;

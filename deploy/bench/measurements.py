@@ -1,4 +1,4 @@
-"""What is measured: each function runs the service and its peers in turns and adds rows to the table."""
+"""The measurements: each function runs the service and its peers in turns and adds rows to the table."""
 
 import os
 import statistics
@@ -23,7 +23,7 @@ class Bench:
         self.key = database.key()
         self.running = {}
         self.best_clients = {}
-        # What pushreg did in this run, by kind of load.
+        # The rates of pushreg in this run, by kind of load.
         self.rates = {}
 
     def service(self, name):
@@ -273,6 +273,33 @@ def sizes(bench):
                         rates[name] / rates["s"], 0.75, 0.9)
 
 
+FIRST, LATER = 200_000, 60_000
+
+
+def first(bench):
+    """New activities into an empty database whose tables were never analyzed, and more of them once they are."""
+    def run(name):
+        database = f"bench_first_{name}"
+        bench.database.empty(database)
+        url, key = bench.database.url_of(database), bench.database.key(database)
+        service = (services.registry if name == "pushreg" else services.pgx)(bench.database, f"{name}-first", url=url)
+        try:
+            early = services.load(service, "new", key, 0, count=0, requests=FIRST)["rate"]
+            bench.database.psql("-c", "ANALYZE", database=database)
+            return early, services.load(service, "new", key, 0, count=FIRST, requests=LATER)["rate"]
+        finally:
+            service.stop()
+
+    rounds = [(run("pushreg"), run("pgx")) for _ in range(bench.options.rounds)]
+    for index, (ours, theirs) in enumerate(rounds):
+        print(f"   round {index + 1}: pushreg {ours[0]:.0f}, later {ours[1]:.0f}; pgx {theirs[0]:.0f}, later {theirs[1]:.0f}",
+              file=sys.stderr, flush=True)
+    early, later = (statistics.median(ours[index] for ours, _ in rounds) for index in (0, 1))
+    bench.table.add(f"the first {FIRST:,} registrations of an empty database, /s: {LATER:,} more", early, later, early / later, 0.9, 1.0)
+    theirs = statistics.median(theirs[0] for _, theirs in rounds)
+    bench.table.add("the same: Go, pgx", early, theirs, early / theirs)
+
+
 def flame(bench):
     """Draws where the service's time goes, and tells what a request costs it and Postgres."""
     for kind in ("resolve", "register"):
@@ -294,8 +321,8 @@ def cost(bench, kind):
     return [(count() - first) / requests * 1e6 for count, first in zip(counters, before)]
 
 
-# What is run only when it is asked for.
-EXTRA = {"sizes": sizes, "flame": flame}
+# Measurements that run only when they are asked for.
+EXTRA = {"sizes": sizes, "flame": flame, "first": first}
 
 MEASUREMENTS = {
     "hello": hello, "resolve": resolve, "register": register, "single": single, "latency": latency, "batch": batch,

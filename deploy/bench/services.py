@@ -72,12 +72,12 @@ def statements():
     return path
 
 
-def pgx(database):
+def pgx(database, name="pgx", url=None):
     command = [
-        os.path.join(BINARIES, "pgx"), "-database", database.url_of("bench"), "-statements", statements(),
+        os.path.join(BINARIES, "pgx"), "-database", url or database.url_of("bench"), "-statements", statements(),
         "-address", "{address}",
     ]
-    return Service("pgx", command)
+    return Service(name, command)
 
 
 def fastapi(database):
@@ -91,11 +91,13 @@ def fastapi(database):
 
 
 def load(service, kind, key, seconds, connections=64, rate=0, count=1_000_000, batch=100, warm=0.5,
-         may_refuse=False):
-    """Runs the load generator; gives what it printed. With may_refuse, 503 is an answer like another."""
+         requests=0, may_refuse=False):
+    """Runs the load generator, for some seconds or for a number of requests; gives what it printed. With may_refuse, 503 is
+    an answer like another."""
     command = [
         os.path.join(BINARIES, "load"), "-address", service.address, "-kind", kind, "-connections", str(connections),
         "-seconds", str(seconds), "-warm", str(warm), "-rate", str(rate), "-count", str(count), "-batch", str(batch),
+        "-requests", str(requests),
     ]
     output = subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ, "BENCH_KEY": key})
     result = json.loads(output.stdout)
@@ -110,7 +112,7 @@ def load(service, kind, key, seconds, connections=64, rate=0, count=1_000_000, b
     return result
 
 
-# What a parameter of the registry's statements is to pgbench: an expression over :n, the activity, and :r, the token.
+# The parameters of the registry's statements, for pgbench: an expression over :n, the activity, and :r, the token.
 EXPRESSIONS = {
     "environment": "'sandbox'::text", "kind": "'orderId'::text", "value": "('o-' || :n::text)",
     "kinds": "ARRAY['orderId'::text]", "values": "ARRAY['o-' || :n::text]", "after": "0::bigint", "limit": "101::bigint",

@@ -1,18 +1,22 @@
 -- Every primary key and unique constraint has the app's number, and every hot statement names it: the same schema runs
 -- on one Postgres and, distributed by app_number, on Citus. Text keys are compared byte by byte.
+--
+-- A plan that was made while a table was empty takes all indexes that begin with the app and environment for equally good,
+-- and would walk through all of the app by any of them. So an index beside the primary key begins with what tells rows
+-- apart, or it is partial: who wants it says so, and nobody else gets it.
 
 CREATE TYPE apns_environment AS ENUM ('sandbox', 'production');
 
 CREATE TYPE end_reason AS ENUM ('ended', 'dismissed');
 
--- What the last request did to an activity's row. Statements that follow in the same transaction read it to write
+-- The effect of the last request on an activity's row. Statements that follow in the same transaction read it to write
 -- the retired token and the audit event of exactly that request.
 CREATE TYPE activity_outcome AS ENUM (
     'observed', 'registered', 'rotated', 'refreshed', 'reactivated', 'superseded', 'expired', 'dismissed', 'ended',
     'refused', 'doubted'
 );
 
--- What a sender's report did to a token value: whether it is no longer handed out since.
+-- The effect of a sender's report on a token value: whether it is no longer handed out since.
 CREATE TYPE token_effect AS ENUM ('none', 'dropped', 'quarantined');
 
 CREATE TYPE retirement_reason AS ENUM (
@@ -53,17 +57,27 @@ CREATE TABLE installations (
     aliases_observed_at timestamptz,
     metadata jsonb,
     metadata_observed_at timestamptz,
-    -- What was observed no later than this is gone: the greatest time of its log-outs. A log-out is a full state
-    -- without activities, too, so full_state_at is never before it.
+    -- The greatest time of its log-outs: what was observed no later is gone. A log-out is a full state without
+    -- activities, too, so full_state_at is never before it.
     removed_at timestamptz,
+    -- The greatest time at which two values of one of its tokens were both claimed before and after each other (A, B, A):
+    -- two devices share its id. Written with the claim that shows it, so that lists need not look at claims.
+    flapped_at timestamptz,
     -- Whether the last request changed aliases or metadata: the same transaction writes the audit event.
     changed boolean NOT NULL DEFAULT false,
     touched_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     CONSTRAINT installations_pkey PRIMARY KEY (app_number, environment, installation_hash)
 ) WITH (fillfactor = 80);
 
--- The sweep finds installations of which nobody has heard for long.
-CREATE INDEX installations_touched ON installations (app_number, environment, touched_at);
+-- The sweep finds installations of which nobody has heard for long, and lists have those heard of last first.
+CREATE INDEX installations_touched ON installations (app_number, environment, touched_at, installation_hash)
+    WHERE touched_at > '-infinity';
+
+-- An erasure finds the installations of a signed-in user.
+CREATE INDEX installations_of_subject ON installations (app_number, environment, subject) WHERE subject IS NOT NULL;
+
+-- The overview lists those that seem to be cloned.
+CREATE INDEX installations_flapped ON installations (app_number, environment, flapped_at) WHERE flapped_at IS NOT NULL;
 
 -- One row an activity, its tombstone included: were the tombstone a row of its own, an end and a registration that
 -- meet head-on could miss each other. Everything here is a join (a greatest or a least) of what requests said, so the
@@ -90,6 +104,9 @@ CREATE TABLE activities (
     -- full_state_at.
     last_observed_at timestamptz,
     started_at timestamptz NOT NULL,
+    -- A fact like those below: when it starts, if it was scheduled for later than it was observed.
+    starts_at timestamptz,
+    starts_at_observed_at timestamptz,
     -- The app's lifetime at the first receipt.
     lifetime interval NOT NULL,
     expires_at timestamptz NOT NULL,
@@ -112,7 +129,7 @@ CREATE TABLE activities (
     metadata jsonb,
     metadata_observed_at timestamptz,
     revision bigint NOT NULL DEFAULT 1,
-    -- What the last request did; see activity_outcome.
+    -- The effect of the last request; see activity_outcome.
     outcome activity_outcome NOT NULL,
     displaced_digest bytea,
     displaced_observed_at timestamptz,
@@ -122,13 +139,12 @@ CREATE TABLE activities (
     created_at timestamptz NOT NULL,
     -- The last receipt of anything about it. Written by every request, so that an answer is never a no-op's.
     touched_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    -- When a sweep wrote down that it expired. Final, as expires_at only ever moves to earlier times.
+    -- When a sweep wrote down that it expired. Null again when a request says that it was scheduled for later: nothing else
+    -- moves expires_at to a later time.
     expiry_recorded_at timestamptz,
-    -- What tells rows apart comes first in the keys that are looked up whole: all rows of an app are alike in the rest, and
-    -- would have to be compared by it at every step.
+    -- The column that tells rows apart comes first in the keys that are looked up whole: all rows of an app are alike in
+    -- the rest, and would have to be compared by it at every step.
     CONSTRAINT activities_pkey PRIMARY KEY (activity_id, app_number, environment),
-    -- Resolve goes from an alias's row to the activity by its number.
-    CONSTRAINT activities_number_key UNIQUE (activity_number, app_number),
     CONSTRAINT activities_token_is_whole CHECK (
         (token_digest IS NULL) = (token_observed_at IS NULL) AND (token_digest IS NULL) = (token_claimed_at IS NULL)
         AND (token IS NULL OR token_digest IS NOT NULL)
@@ -138,12 +154,21 @@ CREATE TABLE activities (
         (ended_at IS NULL AND expiry_recorded_at IS NULL) OR token IS NULL
     ),
     CONSTRAINT activities_end_is_whole CHECK ((ended_at IS NULL) = (end_reason IS NULL)),
-    CONSTRAINT activities_expire_by_lifetime CHECK (expires_at = started_at + lifetime)
+    CONSTRAINT activities_expire_by_lifetime CHECK (expires_at = greatest(started_at, starts_at) + lifetime)
 ) WITH (fillfactor = 80);
 
--- A full state finds the running activities of its installation.
-CREATE INDEX activities_of_installation ON activities (app_number, environment, installation_hash)
-    WHERE installation_hash IS NOT NULL AND ended_at IS NULL;
+-- Resolve goes from an alias's row to the activity by its number, which no two have. The app is included and no part of
+-- the key: else who asks for several ids, by a plan that was made while the table was empty, walks through all of it here.
+CREATE INDEX activities_of_number ON activities (activity_number) INCLUDE (app_number);
+
+-- A full state finds the running activities of its installation, and a log-out ends them in pages by their numbers; an
+-- erasure finds all of them.
+CREATE INDEX activities_of_installation
+    ON activities (app_number, environment, installation_hash, (ended_at IS NULL), activity_number)
+    WHERE installation_hash IS NOT NULL;
+
+-- An erasure finds the activities of a signed-in user.
+CREATE INDEX activities_of_subject ON activities (app_number, environment, subject) WHERE subject IS NOT NULL;
 
 -- The sweep finds what has expired, and the burst guard counts what has not.
 CREATE INDEX activities_running ON activities (app_number, environment, expires_at)
@@ -156,19 +181,23 @@ CREATE INDEX activities_over ON activities (app_number, environment, expires_at)
 -- The kinds of token. A new kind of token that an installation has one of costs a row here.
 CREATE TABLE token_kinds (
     kind text COLLATE "C" NOT NULL,
-    -- Whose it is: an activity's, an installation's and attributes type's, or an installation's.
+    -- The holder of such a token: an activity, an installation and attributes type, or an installation.
     holder text NOT NULL,
+    -- A value of this kind belongs to the holder that claimed it last alone (R7); else values may repeat.
+    has_one_owner boolean NOT NULL,
     -- The topic is the bundle id and this.
     topic_suffix text NOT NULL,
     push_type text NOT NULL,
     CONSTRAINT token_kinds_pkey PRIMARY KEY (kind),
+    -- The target of installation_tokens.
+    CONSTRAINT token_kinds_ownership_key UNIQUE (kind, has_one_owner),
     CONSTRAINT token_kinds_holder_is_known CHECK (holder IN ('activity', 'attributes-type', 'installation'))
 );
 
-INSERT INTO token_kinds (kind, holder, topic_suffix, push_type) VALUES
-    ('update', 'activity', '.push-type.liveactivity', 'liveactivity'),
-    ('start', 'attributes-type', '.push-type.liveactivity', 'liveactivity'),
-    ('device', 'installation', '', 'alert');
+INSERT INTO token_kinds (kind, holder, has_one_owner, topic_suffix, push_type) VALUES
+    ('update', 'activity', true, '.push-type.liveactivity', 'liveactivity'),
+    ('start', 'attributes-type', false, '.push-type.liveactivity', 'liveactivity'),
+    ('device', 'installation', true, '', 'alert');
 
 -- All that is known of a token value, whatever kind it is of: one row, so one lock decides every race about it. A token
 -- is handed out only where the row of its activity or installation and this row agree.
@@ -193,13 +222,15 @@ CREATE TABLE token_values (
     became_installations boolean NOT NULL DEFAULT false,
     -- The greatest time as of which APNs said that it is dead. Remembered for values not known, too.
     dead_at timestamptz,
+    -- Until when an admin purged claims on it; it is dead as of then, too. A later claim brings it back.
+    purged_at timestamptz,
     -- Not handed out until a client claims it later than this or an admin releases it.
     quarantined_at timestamptz,
     quarantined_kind text COLLATE "C",
     quarantine_reason text,
     -- The last push that APNs took.
     delivered_at timestamptz,
-    -- What the last report did, for the statements that follow it in its transaction.
+    -- The effect of the last report, for the statements that follow it in its transaction.
     effect token_effect NOT NULL DEFAULT 'none',
     -- The last receipt of anything about it, for the sweep, while no activity has claimed it. It stands still from then
     -- on: it is indexed, and registrations and feedback then change no index.
@@ -282,9 +313,13 @@ CREATE TABLE alias_identities (
 ) WITH (fillfactor = 80);
 
 -- The sweep finds identities past their retention.
-CREATE INDEX alias_identities_touched ON alias_identities (app_number, environment, touched_at);
+CREATE INDEX alias_identities_touched ON alias_identities (app_number, environment, touched_at)
+    WHERE touched_at > '-infinity';
 
--- What was registered under an alias identity, so that an end or a registration that comes late can still divide it
+-- An erasure finds what an installation or a signed-in user owns. What the app owns may be all there is.
+CREATE INDEX alias_identities_of_owner ON alias_identities (owner, app_number, environment) WHERE owner <> 'app';
+
+-- The registrations under an alias identity, so that an end or a registration that comes late can still divide them
 -- between two activities.
 CREATE TABLE alias_registrations (
     app_number bigint NOT NULL,
@@ -317,15 +352,20 @@ CREATE TABLE installation_aliases (
 
 -- An installation's rows are brought in step with its column of aliases.
 CREATE INDEX installation_aliases_of_installation
-    ON installation_aliases (app_number, environment, installation_hash);
+    ON installation_aliases (installation_hash, app_number, environment);
 
--- Push-to-start tokens: one an installation and attributes type. Values may repeat.
-CREATE TABLE start_tokens (
+-- Tokens of installations: one for each kind, or for each attributes type where the kind says so. Never handed out as
+-- activity tokens.
+CREATE TABLE installation_tokens (
     app_number bigint NOT NULL,
     environment apns_environment NOT NULL,
     installation_hash bytea NOT NULL,
+    kind text COLLATE "C" NOT NULL,
+    -- Empty for kinds that an installation has one of.
     attributes_type text COLLATE "C" NOT NULL,
-    -- Immutable; pages of an alias are ordered by it.
+    -- The kind's, for indexes to know it.
+    has_one_owner boolean NOT NULL,
+    -- Immutable; whoever goes through all of a kind does so by it.
     token_number bigint GENERATED ALWAYS AS IDENTITY,
     -- The token with the greatest (observed_at, token_digest); null while only a deletion is known.
     token bytea,
@@ -335,59 +375,36 @@ CREATE TABLE start_tokens (
     confirmed_at timestamptz,
     -- The greatest time of its deletions: what was observed no later is gone.
     deleted_at timestamptz,
-    -- What the last request did, and the token that it replaced.
+    -- The deletion of this time was a purge.
+    purged_at timestamptz,
+    -- The effect of the last request, and the token that it replaced.
     outcome activity_outcome NOT NULL,
     displaced_digest bytea,
     previous_claimed_at timestamptz,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     touched_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    CONSTRAINT start_tokens_pkey PRIMARY KEY (app_number, environment, installation_hash, attributes_type),
-    CONSTRAINT start_tokens_number_key UNIQUE (app_number, token_number),
-    CONSTRAINT start_tokens_token_is_whole CHECK (
+    CONSTRAINT installation_tokens_pkey
+        PRIMARY KEY (app_number, environment, installation_hash, kind, attributes_type),
+    CONSTRAINT installation_tokens_kind_fkey
+        FOREIGN KEY (kind, has_one_owner) REFERENCES token_kinds (kind, has_one_owner),
+    CONSTRAINT installation_tokens_token_is_whole CHECK (
         (token_digest IS NULL) = (observed_at IS NULL) AND (token_digest IS NULL) = (claimed_at IS NULL)
         AND (token IS NULL OR token_digest IS NOT NULL)
     ),
-    CONSTRAINT start_tokens_token_is_at_most_512_bytes CHECK (octet_length(token) <= 512)
+    CONSTRAINT installation_tokens_token_is_at_most_512_bytes CHECK (octet_length(token) <= 512)
 ) WITH (fillfactor = 80);
 
--- Feedback names a value: which start tokens have it now.
-CREATE INDEX start_tokens_of_value ON start_tokens (app_number, environment, token_digest)
-    WHERE token_digest IS NOT NULL;
+-- Exports and the audit go through an app's tokens of a kind by their numbers, and the burst guard counts them.
+CREATE INDEX installation_tokens_of_number ON installation_tokens (app_number, kind, token_number)
+    WHERE token_number > 0;
+
+-- Feedback names a value: which tokens have it now. One that has an owner is found by that.
+CREATE INDEX installation_tokens_of_value ON installation_tokens (app_number, environment, token_digest)
+    WHERE NOT has_one_owner AND token_digest IS NOT NULL;
 
 -- The sweep finds tombstones past their retention.
-CREATE INDEX start_tokens_removed ON start_tokens (app_number, environment, touched_at) WHERE token IS NULL;
-
--- Tokens that an installation has one of a kind of, such as that of ordinary notifications. Never handed out as
--- activity tokens.
-CREATE TABLE device_tokens (
-    app_number bigint NOT NULL,
-    environment apns_environment NOT NULL,
-    installation_hash bytea NOT NULL,
-    kind text COLLATE "C" NOT NULL,
-    token_number bigint GENERATED ALWAYS AS IDENTITY,
-    token bytea,
-    token_digest bytea,
-    observed_at timestamptz,
-    claimed_at timestamptz,
-    confirmed_at timestamptz,
-    deleted_at timestamptz,
-    outcome activity_outcome NOT NULL,
-    displaced_digest bytea,
-    previous_claimed_at timestamptz,
-    created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    touched_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    CONSTRAINT device_tokens_pkey PRIMARY KEY (app_number, environment, installation_hash, kind),
-    CONSTRAINT device_tokens_number_key UNIQUE (app_number, token_number),
-    CONSTRAINT device_tokens_kind_fkey FOREIGN KEY (kind) REFERENCES token_kinds (kind),
-    CONSTRAINT device_tokens_token_is_whole CHECK (
-        (token_digest IS NULL) = (observed_at IS NULL) AND (token_digest IS NULL) = (claimed_at IS NULL)
-        AND (token IS NULL OR token_digest IS NOT NULL)
-    ),
-    CONSTRAINT device_tokens_token_is_at_most_512_bytes CHECK (octet_length(token) <= 512)
-) WITH (fillfactor = 80);
-
--- The sweep finds tombstones past their retention.
-CREATE INDEX device_tokens_removed ON device_tokens (app_number, environment, touched_at) WHERE token IS NULL;
+CREATE INDEX installation_tokens_removed ON installation_tokens (app_number, environment, touched_at)
+    WHERE token IS NULL;
 
 -- When each value of a start or device token was first and last claimed. Two values whose times interleave (A, B, A)
 -- show a cloned installation, in whatever order the claims came.
@@ -405,8 +422,13 @@ CREATE TABLE installation_token_claims (
         PRIMARY KEY (app_number, environment, installation_hash, kind, attributes_type, token_digest)
 );
 
+-- A claim is compared with the latest others of its place, however many there were.
+CREATE INDEX installation_token_claims_of_place ON installation_token_claims
+    (app_number, environment, installation_hash, kind, attributes_type, last_observed_at);
+
 -- The sweep finds claims that are too old to tell of anything.
-CREATE INDEX installation_token_claims_last ON installation_token_claims (app_number, environment, last_observed_at);
+CREATE INDEX installation_token_claims_last ON installation_token_claims (app_number, environment, last_observed_at)
+    WHERE last_observed_at > '-infinity';
 
 -- Broadcast channels: at most one an alias.
 CREATE TABLE channels (
@@ -424,9 +446,9 @@ CREATE TABLE channels (
 );
 
 -- Channels are counted against Apple's quota.
-CREATE INDEX channels_of_id ON channels (app_number, environment, channel_id);
+CREATE INDEX channels_of_id ON channels (channel_id, app_number, environment);
 
--- Who sets or deletes a channel locks the app's row here, so that two cannot both be the last within the quota.
+-- A request that sets or deletes a channel locks the app's row here, so that two cannot both be the last within the quota.
 CREATE TABLE channel_quotas (
     app_number bigint NOT NULL,
     environment apns_environment NOT NULL,
@@ -434,18 +456,21 @@ CREATE TABLE channel_quotas (
     CONSTRAINT channel_quotas_pkey PRIMARY KEY (app_number, environment)
 );
 
--- What was erased, as salted digests without personal data: what was observed no later does not come back.
+-- Erased ids and names, as salted digests without personal data: what was observed no later does not come back.
 CREATE TABLE erasures (
     app_number bigint NOT NULL,
     environment apns_environment NOT NULL,
     -- SHA-256 over the app's salt and what was erased: an activity's id, an alias, an installation or a subject.
     erased_digest bytea NOT NULL,
     erased_at timestamptz NOT NULL,
-    CONSTRAINT erasures_pkey PRIMARY KEY (app_number, environment, erased_digest)
+    -- The digest comes first: a request asks for several at once, and by a key that begins with the app a plan made while
+    -- there were few would read all that the app ever erased.
+    CONSTRAINT erasures_pkey PRIMARY KEY (erased_digest, app_number, environment)
 );
 
--- Registrations look into this table only while something was erased lately.
-CREATE INDEX erasures_recent ON erasures (app_number, environment, erased_at);
+-- Registrations look into this table only while something was erased lately. Partial, so that nobody who asks for digests
+-- can be sent through it.
+CREATE INDEX erasures_recent ON erasures (app_number, environment, erased_at) WHERE erased_at > '-infinity';
 
 -- The audit trail, written in the transaction of the change. Readers who follow it must follow transaction_id below
 -- pg_snapshot_xmin(pg_current_snapshot()): event numbers become visible out of order. Partitioned by the day from
@@ -477,68 +502,106 @@ CREATE TABLE events_default PARTITION OF events DEFAULT;
 -- The audit trail of one activity, newest first.
 CREATE INDEX events_of_activity ON events (app_number, environment, activity_id, event_number);
 
--- The one definition of "handed out": what a sender may see of an activity. Each line is a rule.
-CREATE VIEW current_activities AS
+-- The state of an activity. A function, for an answer tells it of the row that the request's own statement returns,
+-- which no view shows yet. Postgres puts the expression itself wherever it is called.
+CREATE FUNCTION activity_state(
+    ended_at timestamptz, started_at timestamptz, expires_at timestamptz, last_observed_at timestamptz,
+    removed_at timestamptz, full_state_at timestamptz
+) RETURNS text LANGUAGE sql STABLE RETURN CASE
+    WHEN ended_at IS NOT NULL THEN 'ended'
+    WHEN expires_at <= now() THEN 'expired'
+    -- Started before its installation logged out, it ended with that, also when it became known later.
+    WHEN removed_at >= started_at THEN 'ended'
+    -- Missing from its installation's full state.
+    WHEN full_state_at > last_observed_at THEN 'dismissed'
+    ELSE 'active'
+END;
+
+-- The one definition of why an activity's token is withheld, in the order in which reasons count; null where it is handed
+-- out. Each line is a rule. Other views, lists, counts and explanations all ask here.
+CREATE VIEW activity_verdicts AS
 SELECT
-    a.app_number, a.environment, a.activity_number, a.activity_id, a.token, a.installation_hash, a.attributes_type,
-    a.frequent_pushes_enabled, a.started_at, a.token_observed_at AS observed_at, a.confirmed_at, a.expires_at,
-    a.revision
+    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
+    CASE
+        WHEN a.ended_at IS NOT NULL THEN 'ended'
+        WHEN i.removed_at >= a.started_at THEN 'logged-out'
+        -- Expired, dismissed.
+        WHEN s.state <> 'active' THEN s.state
+        WHEN a.token IS NULL THEN 'no-token'
+        ELSE v.value_verdict
+    END AS verdict
 FROM activities a
--- A subquery, so that an installation is looked up by its key, and only where an activity names one: of a plain join the
--- planner may make a reading of the whole table, for each activity while it is empty.
+-- A subquery, so that an installation is looked up by its key, and only where an activity names one and has not ended: of a
+-- plain join the planner may make a reading of the whole table, for each activity while it is empty.
 LEFT JOIN LATERAL (
-    SELECT i.full_state_at, i.removed_at FROM installations i
-    WHERE i.app_number = a.app_number AND i.environment = a.environment AND i.installation_hash = a.installation_hash
-        AND a.installation_hash IS NOT NULL
+    SELECT its.full_state_at, its.removed_at FROM installations its
+    WHERE its.app_number = a.app_number AND its.environment = a.environment
+        AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
     LIMIT 1
 ) AS i ON true
-WHERE a.token IS NOT NULL
-    AND a.ended_at IS NULL
-    AND a.expires_at > now()
-    -- Not missing from its installation's full state.
-    AND (i.full_state_at IS NULL OR a.last_observed_at >= i.full_state_at)
-    -- Started after its installation logged out, or it ended with that.
-    AND (i.removed_at IS NULL OR a.started_at > i.removed_at)
-    AND (NOT a.token_is_doubted OR EXISTS (
-        SELECT FROM token_values t
-        WHERE t.app_number = a.app_number AND t.environment = a.environment AND t.token_digest = a.token_digest
+CROSS JOIN LATERAL (
+    SELECT activity_state(
+        a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
+    ) AS state
+) AS s
+-- The verdict of the value's row, which is looked at only where it may say something.
+CROSS JOIN LATERAL (
+    SELECT CASE WHEN a.token_is_doubted THEN (
+        SELECT CASE
             -- One owner per token value.
-            AND t.activity_id = a.activity_id
+            WHEN t.activity_id IS DISTINCT FROM a.activity_id THEN 'taken-over'
             -- Kinds are kept apart.
-            AND t.installation_hash IS NULL
-            -- Claimed later than APNs said it dead, and than it was quarantined.
-            AND a.token_claimed_at > greatest(t.dead_at, t.quarantined_at, '-infinity')
-    ));
+            WHEN t.installation_hash IS NOT NULL THEN 'kind-conflict'
+            -- Not claimed later than an admin purged it, than APNs said it dead, than it was quarantined.
+            WHEN a.token_claimed_at <= t.dead_at AND t.purged_at = t.dead_at THEN 'purged'
+            WHEN a.token_claimed_at <= t.dead_at THEN 'unregistered'
+            WHEN a.token_claimed_at <= t.quarantined_at THEN 'quarantined'
+        END
+        FROM (SELECT) AS one LEFT JOIN LATERAL (
+            SELECT * FROM token_values its
+            WHERE its.app_number = a.app_number AND its.environment = a.environment AND its.token_digest = a.token_digest
+            LIMIT 1
+        ) AS t ON true
+    ) END AS value_verdict
+) AS v;
 
--- The same for push-to-start tokens; several installations and types may have one value.
-CREATE VIEW current_start_tokens AS
+-- The activities as a sender may see them.
+CREATE VIEW current_activities AS SELECT * FROM activity_verdicts WHERE verdict IS NULL;
+
+-- The same definition for tokens of installations. Values and installations are looked up for each token by itself, as above.
+CREATE VIEW installation_token_verdicts AS
 SELECT
-    s.app_number, s.environment, s.token_number, s.token, s.installation_hash, s.attributes_type, s.observed_at,
-    s.confirmed_at
-FROM start_tokens s
-LEFT JOIN token_values t
-    ON t.app_number = s.app_number AND t.environment = s.environment AND t.token_digest = s.token_digest
-LEFT JOIN installations i
-    ON i.app_number = s.app_number AND i.environment = s.environment AND i.installation_hash = s.installation_hash
--- Neither deleted nor logged out since it was observed.
-WHERE s.observed_at > greatest(s.deleted_at, i.removed_at, '-infinity')
-    AND t.installation_hash IS NULL
-    AND s.claimed_at > greatest(t.dead_at, t.quarantined_at, '-infinity');
+    r.*, r.ctid AS place, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
+    t.quarantine_reason,
+    CASE
+        WHEN r.observed_at <= r.deleted_at AND r.purged_at = r.deleted_at THEN 'purged'
+        WHEN r.observed_at <= i.removed_at THEN 'logged-out'
+        WHEN r.token IS NULL THEN 'deleted'
+        -- Kinds are kept apart.
+        WHEN t.installation_kind <> r.kind THEN 'kind-conflict'
+        WHEN r.has_one_owner AND t.installation_hash IS DISTINCT FROM r.installation_hash THEN 'taken-over'
+        -- Not claimed later than APNs said it dead, than it was quarantined.
+        WHEN r.claimed_at <= t.dead_at THEN 'unregistered'
+        WHEN r.claimed_at <= t.quarantined_at THEN 'quarantined'
+    END AS verdict
+FROM installation_tokens r
+LEFT JOIN LATERAL (
+    SELECT its.removed_at, its.flapped_at FROM installations its
+    WHERE its.app_number = r.app_number AND its.environment = r.environment AND its.installation_hash = r.installation_hash
+    LIMIT 1
+) AS i ON true
+LEFT JOIN LATERAL (
+    SELECT * FROM token_values its
+    WHERE its.app_number = r.app_number AND its.environment = r.environment AND its.token_digest = r.token_digest
+    LIMIT 1
+) AS t ON true;
 
--- The same for tokens that an installation has one of.
-CREATE VIEW current_device_tokens AS
-SELECT
-    d.app_number, d.environment, d.token_number, d.kind, d.token, d.installation_hash, d.observed_at, d.confirmed_at
-FROM device_tokens d
-JOIN token_values t
-    ON t.app_number = d.app_number AND t.environment = d.environment AND t.token_digest = d.token_digest
-    AND t.installation_hash = d.installation_hash AND t.installation_kind = d.kind
-LEFT JOIN installations i
-    ON i.app_number = d.app_number AND i.environment = d.environment AND i.installation_hash = d.installation_hash
-WHERE d.observed_at > greatest(d.deleted_at, i.removed_at, '-infinity')
-    AND d.claimed_at > greatest(t.dead_at, t.quarantined_at, '-infinity');
+-- The tokens of installations as a sender may see them.
+CREATE VIEW current_installation_tokens AS SELECT * FROM installation_token_verdicts WHERE verdict IS NULL;
 
--- Whatever is current with a token value apart from what APNs said of it: what feedback acts on.
+-- The rows that are current with a token value, apart from what APNs said of it: feedback acts on them. A dismissed activity may
+-- come back, so its token is among them.
 CREATE VIEW token_holders AS
 SELECT t.app_number, t.environment, t.token_digest, h.kind, h.claimed_at, h.activity_id, h.installation_hash, h.subject,
     h.aliases
@@ -551,21 +614,16 @@ FROM token_values t CROSS JOIN LATERAL (
         AND a.token_digest = t.token_digest AND a.ended_at IS NULL AND a.expires_at > now()
         AND t.installation_hash IS NULL
     UNION ALL
-    SELECT d.kind, d.claimed_at, NULL::text COLLATE "C", d.installation_hash, NULL::text, NULL::jsonb
-    FROM device_tokens d
-    LEFT JOIN installations i ON i.app_number = d.app_number AND i.environment = d.environment
-        AND i.installation_hash = d.installation_hash
-    WHERE d.app_number = t.app_number AND d.environment = t.environment
-        AND d.installation_hash = t.installation_hash AND d.kind = t.installation_kind AND d.token_digest = t.token_digest
-        AND d.observed_at > greatest(d.deleted_at, i.removed_at, '-infinity')
-) AS h
-UNION ALL
-SELECT
-    s.app_number, s.environment, s.token_digest, 'start'::text COLLATE "C", s.claimed_at, NULL::text COLLATE "C",
-    s.installation_hash, NULL::text, NULL::jsonb
-FROM start_tokens s
-LEFT JOIN token_values t
-    ON t.app_number = s.app_number AND t.environment = s.environment AND t.token_digest = s.token_digest
-LEFT JOIN installations i
-    ON i.app_number = s.app_number AND i.environment = s.environment AND i.installation_hash = s.installation_hash
-WHERE s.observed_at > greatest(s.deleted_at, i.removed_at, '-infinity') AND t.installation_hash IS NULL;
+    SELECT r.kind, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, NULL::text, NULL::jsonb
+    FROM installation_token_verdicts r
+    WHERE r.app_number = t.app_number AND r.environment = t.environment AND r.installation_hash = t.installation_hash
+        AND r.kind = t.installation_kind AND r.token_digest = t.token_digest
+        AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
+    UNION ALL
+    -- No value of an installation's own is anybody's whose values repeat.
+    SELECT r.kind, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, NULL::text, NULL::jsonb
+    FROM installation_token_verdicts r
+    WHERE r.app_number = t.app_number AND r.environment = t.environment AND NOT r.has_one_owner
+        AND r.token_digest = t.token_digest AND t.installation_hash IS NULL
+        AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
+) AS h;

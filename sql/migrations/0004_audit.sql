@@ -1,20 +1,13 @@
--- What the audit calls ask. They are made by people and must not slow down registrations, so no index here is written
--- by one, but for the summaries of events, which cost a few bytes for 32 pages.
-
--- Until when an admin purged claims on the value; it is dead as of then, too. A later claim brings it back.
-ALTER TABLE token_values ADD COLUMN purged_at timestamptz;
-
--- The deletion of this time was a purge.
-ALTER TABLE start_tokens ADD COLUMN purged_at timestamptz;
-ALTER TABLE device_tokens ADD COLUMN purged_at timestamptz;
+-- The data that the audit calls ask for. People make these calls, and they must not slow down registrations, so no index
+-- here is written by one, but for the summaries of events, which cost a few bytes for 32 pages.
 
 -- The audit trail by a type that is rare, and the counts of such types over time; those that most requests write are
 -- found by their number.
 CREATE INDEX events_rare ON events (app_number, environment, type, event_number) INCLUDE (recorded_at)
     WHERE type NOT IN ('registered', 'rotated', 'ended', 'expired', 'dismissed');
 
--- The audit trail of an installation or a user, and of a time: the pages that may hold it. Events are only ever added.
+-- The audit trail of an installation or a user, what they did, and of a time: the pages that may hold it. Events are only ever added.
 CREATE INDEX events_summary ON events USING brin (
     recorded_at, installation_hash bytea_bloom_ops (n_distinct_per_range = 1500),
-    subject text_bloom_ops (n_distinct_per_range = 1500)
+    subject text_bloom_ops (n_distinct_per_range = 1500), who text_bloom_ops (n_distinct_per_range = 1500)
 ) WITH (pages_per_range = 32, autosummarize = on);

@@ -17,8 +17,10 @@ public protocol PostgresArrayElement: Sendable {
 }
 
 extension Array: PostgresEncodable where Element: PostgresArrayElement {
+    /// The array type of the elements; bytea for `[UInt8]`.
     public static var postgresType: PostgresType { Element.postgresArrayType }
 
+    /// Appends the array as its elements' type writes it.
     @inlinable
     public func encode(into buffer: inout [UInt8]) {
         Element.encode(array: self, into: &buffer)
@@ -26,12 +28,14 @@ extension Array: PostgresEncodable where Element: PostgresArrayElement {
 }
 
 extension Array: PostgresDecodable where Element: PostgresArrayElement {
+    /// Reads the array as its elements' type reads it.
     public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
         self = try Element.decodeArray(bytes, type: type)
     }
 }
 
 extension PostgresArrayElement where Self: PostgresEncodable & PostgresDecodable {
+    /// The built-in array type of the element's type; text[] for types that the driver does not know.
     public static var postgresArrayType: PostgresType { postgresType.array }
 
     /// Writes what `array_recv` reads: dimensions, a NULL flag, the element type, then length and bytes of each element.
@@ -53,6 +57,9 @@ extension PostgresArrayElement where Self: PostgresEncodable & PostgresDecodable
         }
     }
 
+    /// Reads what `array_send` writes.
+    ///
+    /// - Throws: ``PostgresError/Code/decoding``, also for several dimensions or a NULL that no element can be.
     public static func decodeArray(
         _ bytes: UnsafeRawBufferPointer,
         type: PostgresType
@@ -90,12 +97,15 @@ extension PostgresArrayElement where Self: PostgresEncodable & PostgresDecodable
 }
 
 extension UInt8: PostgresArrayElement {
+    /// bytea, not an array type.
     public static var postgresArrayType: PostgresType { .bytea }
 
+    /// Appends the bytes as they are.
     public static func encode(array: [UInt8], into buffer: inout [UInt8]) {
         buffer.append(contentsOf: array)
     }
 
+    /// Takes the bytes of a bytea as they are.
     public static func decodeArray(
         _ bytes: UnsafeRawBufferPointer,
         type: PostgresType
@@ -118,7 +128,6 @@ extension Int64: PostgresArrayElement {}
 extension Int: PostgresArrayElement {}
 extension Double: PostgresArrayElement {}
 extension String: PostgresArrayElement {}
-extension UUID: PostgresArrayElement {}
 extension Date: PostgresArrayElement {}
 extension Duration: PostgresArrayElement {}
 extension JSONB: PostgresArrayElement {}

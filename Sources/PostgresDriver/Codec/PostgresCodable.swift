@@ -9,6 +9,7 @@ public protocol PostgresEncodable: Sendable {
 }
 
 extension PostgresEncodable {
+    /// False: no value of the type is NULL.
     @inlinable
     public var isPostgresNull: Bool { false }
 }
@@ -26,17 +27,21 @@ public protocol PostgresDecodable {
 }
 
 extension PostgresDecodable {
+    /// Throws `decoding`, as the type has no value for NULL.
     public init(postgresNull type: PostgresType) throws(PostgresError) {
         throw PostgresError(.decoding, "NULL does not fit \(Self.self)")
     }
 }
 
 extension Optional: PostgresEncodable where Wrapped: PostgresEncodable {
+    /// The type of the wrapped values.
     public static var postgresType: PostgresType { Wrapped.postgresType }
 
+    /// Whether it is nil, or wraps a value that is NULL itself.
     @inlinable
     public var isPostgresNull: Bool { self?.isPostgresNull ?? true }
 
+    /// Appends the wrapped value; nothing for nil, which is bound as NULL.
     @inlinable
     public func encode(into buffer: inout [UInt8]) {
         self?.encode(into: &buffer)
@@ -44,10 +49,12 @@ extension Optional: PostgresEncodable where Wrapped: PostgresEncodable {
 }
 
 extension Optional: PostgresDecodable where Wrapped: PostgresDecodable {
+    /// Reads a value that is not NULL as the wrapped type does.
     public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
         self = .some(try Wrapped(postgres: bytes, type: type))
     }
 
+    /// Makes nil.
     public init(postgresNull type: PostgresType) throws(PostgresError) {
         self = .none
     }

@@ -40,15 +40,13 @@ public struct PostgresType: RawRepresentable, Hashable, Sendable {
     public static let timestamptz = PostgresType(rawValue: 1184)
     /// `interval`
     public static let interval = PostgresType(rawValue: 1186)
-    /// `uuid`
-    public static let uuid = PostgresType(rawValue: 2950)
     /// `jsonb`
     public static let jsonb = PostgresType(rawValue: 3802)
 
     private static let arrays: [PostgresType: UInt32] = [
         .bool: 1000, .bytea: 1001, .name: 1003, .int8: 1016, .int2: 1005, .int4: 1007, .text: 1009, .json: 199,
         .float4: 1021, .float8: 1022, .bpchar: 1014, .varchar: 1015, .timestamptz: 1185, .interval: 1187,
-        .uuid: 2951, .jsonb: 3807,
+        .jsonb: 3807,
     ]
     private static let arrayOIDs = Set(arrays.values)
 

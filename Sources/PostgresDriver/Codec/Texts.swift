@@ -2,12 +2,15 @@ import Foundation
 
 /// Bound as text; read from the text types, enums and other types of the schema whose binary format is their text.
 extension String: PostgresEncodable, PostgresDecodable {
+    /// text.
     public static var postgresType: PostgresType { .text }
 
+    /// Appends the text in UTF-8, without a terminator.
     public func encode(into buffer: inout [UInt8]) {
         buffer.append(contentsOf: utf8)
     }
 
+    /// Reads UTF-8, and throws `decoding` when the bytes are not that.
     public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
         switch type {
         case .text, .varchar, .bpchar, .name, .unknown, .json: break
@@ -18,20 +21,6 @@ extension String: PostgresEncodable, PostgresDecodable {
         } catch {
             throw .malformed(Self.self)
         }
-    }
-}
-
-extension UUID: PostgresEncodable, PostgresDecodable {
-    public static var postgresType: PostgresType { .uuid }
-
-    public func encode(into buffer: inout [UInt8]) {
-        withUnsafeBytes(of: uuid) { buffer.append(contentsOf: $0) }
-    }
-
-    public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
-        guard type == .uuid else { throw .mismatch(type, Self.self) }
-        guard bytes.count == 16 else { throw .malformed(Self.self) }
-        self.init(uuid: bytes.loadUnaligned(as: uuid_t.self))
     }
 }
 
@@ -53,16 +42,19 @@ public struct JSONB: Hashable, Sendable, PostgresEncodable, PostgresDecodable {
     /// The JSON text.
     public var text: String { String(decoding: bytes, as: UTF8.self) }
 
+    /// jsonb.
     public static var postgresType: PostgresType { .jsonb }
 
     /// The version of jsonb's binary format (`jsonb_recv` in the server accepts no other).
     private static let version: UInt8 = 1
 
+    /// Appends the version of the format and the JSON text.
     public func encode(into buffer: inout [UInt8]) {
         buffer.append(Self.version)
         buffer.append(contentsOf: bytes)
     }
 
+    /// Reads the JSON text of a json or jsonb column.
     public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
         switch type {
         case .json: self.bytes = Array(bytes)

@@ -1,7 +1,7 @@
 import CLibpq
 import Foundation
 
-/// What one round trip needs to know besides its statements.
+/// The properties of one round trip besides its statements.
 struct Exchange {
     let deadline: Deadline
     /// Whether the round trip can commit: if so, a connection lost on the way leaves the outcome unknown.
@@ -11,22 +11,12 @@ struct Exchange {
     var outcomeIfLost: PostgresError.Outcome { canCommit ? .unknown : .nothingTookEffect }
 }
 
-/// A round trip that was sent, as far as it was answered.
-struct RoundTrip {
-    /// What the server is going to answer, in order.
-    enum Step {
-        case prepare(PreparedStatements.Key, name: String)
-        case execute
-        case sync
-        case deallocate
-    }
-
-    /// What is not answered yet.
-    var steps: ArraySlice<Step>
-    var results: [PostgresResult] = []
-    var failure: PostgresError?
-    /// Arrived, but for the mark that ends it.
-    var unended: ResultStorage?
+/// A part of a round trip that the server is going to answer; they are answered in order.
+private enum Step {
+    case prepare(PreparedStatements.Key, name: String)
+    case execute
+    case sync
+    case deallocate
 }
 
 extension Link {
@@ -34,21 +24,13 @@ extension Link {
     ///
     /// - Throws: the error of the first statement that failed, after the server has confirmed the end of the round trip.
     func run(_ statements: [SQL], _ exchange: Exchange) throws(PostgresError) -> [PostgresResult] {
-        if let results = start?.takeAnswered() { return results }
         let pointer = try open()
-        let begun = start?.takeOpen()
-        var trip = if let begun { begun } else { try send(statements, on: pointer, exchange) }
-        do throws(PostgresError) {
-            try receive(&trip, on: pointer, exchange)
-        } catch {
-            if error.code == .notYet { start?.leaveOpen(trip) }
-            throw error
-        }
+        let steps = try send(statements, on: pointer, exchange)
+        let (results, failure) = try receive(steps, on: pointer, exchange)
         self.statements.trim()
-        if let failure = trip.failure { throw finished(failure) }
+        if let failure { throw finished(failure) }
         try checkReplication(exchange)
-        start?.keep(trip.results)
-        return trip.results
+        return results
     }
 
     /// Sends statements and the sync behind them.
@@ -56,14 +38,14 @@ extension Link {
         _ statements: [SQL],
         on pointer: OpaquePointer,
         _ exchange: Exchange
-    ) throws(PostgresError) -> RoundTrip {
+    ) throws(PostgresError) -> [Step] {
         guard !exchange.deadline.isPassed else {
             throw PostgresError(.deadlineExceeded, outcome: .nothingTookEffect, at: exchange.site)
         }
         if let tooLong = statements.first(where: { $0.parameters.count > Int(UInt16.max) }) {
             throw PostgresError(.misuse, "\(tooLong.parameters.count) parameters, over 65535", at: exchange.site)
         }
-        return RoundTrip(steps: try queue(statements, on: pointer, exchange)[...])
+        return try queue(statements, on: pointer, exchange)
     }
 
     /// Refuses to call a commit a success that is on this server only.
@@ -81,8 +63,8 @@ extension Link {
         _ sqls: [SQL],
         on pointer: OpaquePointer,
         _ exchange: Exchange
-    ) throws(PostgresError) -> [RoundTrip.Step] {
-        var steps: [RoundTrip.Step] = []
+    ) throws(PostgresError) -> [Step] {
+        var steps: [Step] = []
         var fresh: [PreparedStatements.Key: String] = [:]
         for sql in sqls {
             let name = sendPrepare(sql, on: pointer, &steps, &fresh)
@@ -100,7 +82,7 @@ extension Link {
     private func sendPrepare(
         _ sql: SQL,
         on pointer: OpaquePointer,
-        _ steps: inout [RoundTrip.Step],
+        _ steps: inout [Step],
         _ fresh: inout [PreparedStatements.Key: String]
     ) -> String? {
         let key = PreparedStatements.Key(sql)
@@ -112,7 +94,7 @@ extension Link {
     }
 
     /// Drops left-over statements behind a sync of their own, so that they cannot undo the caller's work.
-    private func sendDeallocations(on pointer: OpaquePointer, _ steps: inout [RoundTrip.Step]) -> Bool {
+    private func sendDeallocations(on pointer: OpaquePointer, _ steps: inout [Step]) -> Bool {
         guard !isInBody, !statements.leftOver.isEmpty else { return true }
         for name in statements.leftOver {
             guard PQsendQueryParams(pointer, "DEALLOCATE \(name)", 0, nil, nil, nil, nil, 1) == 1 else { return false }
@@ -156,44 +138,43 @@ extension SQL {
 
 extension Link {
     /// Reads the answers up to the last sync. Nothing is returned before: rows can arrive before their commit.
+    ///
+    /// - Returns: the results, and the error of the first statement that failed.
     private func receive(
-        _ trip: inout RoundTrip,
+        _ steps: [Step],
         on pointer: OpaquePointer,
         _ exchange: Exchange
-    ) throws(PostgresError) {
-        while let step = trip.steps.first {
-            let result = try answer(to: &trip, on: pointer, exchange)
-            switch (step, PQresultStatus(result.pointer)) {
-            case (.prepare(let key, let name), PGRES_COMMAND_OK): statements.insert(key, name: name)
-            case (.execute, PGRES_TUPLES_OK), (.execute, PGRES_COMMAND_OK), (.execute, PGRES_EMPTY_QUERY):
-                trip.results.append(PostgresResult(storage: result, site: exchange.site))
-            case (.sync, PGRES_PIPELINE_SYNC), (.deallocate, _), (_, PGRES_PIPELINE_ABORTED): break
-            case (_, PGRES_FATAL_ERROR):
-                trip.failure = PostgresError(report: result.pointer, canCommit: exchange.canCommit, at: exchange.site)
-                // The commit itself failed, as deferred constraints do: the end of the round trip comes after that.
-                if case .sync = step { continue }
-            default: throw confused(exchange)
+    ) throws(PostgresError) -> (results: [PostgresResult], failure: PostgresError?) {
+        var results: [PostgresResult] = []
+        var failure: PostgresError?
+        for step in steps {
+            var isAnswered = false
+            while !isAnswered {
+                let result = try answer(on: pointer, exchange)
+                isAnswered = true
+                switch (step, PQresultStatus(result.pointer)) {
+                case (.prepare(let key, let name), PGRES_COMMAND_OK): statements.insert(key, name: name)
+                case (.execute, PGRES_TUPLES_OK), (.execute, PGRES_COMMAND_OK), (.execute, PGRES_EMPTY_QUERY):
+                    results.append(PostgresResult(storage: result, site: exchange.site))
+                case (.sync, PGRES_PIPELINE_SYNC), (.deallocate, _), (_, PGRES_PIPELINE_ABORTED): break
+                case (_, PGRES_FATAL_ERROR):
+                    failure = PostgresError(report: result.pointer, canCommit: exchange.canCommit, at: exchange.site)
+                    // The commit itself failed, as deferred constraints do: the end of the round trip comes after that.
+                    if case .sync = step { isAnswered = false }
+                default: throw confused(exchange)
+                }
             }
-            trip.steps.removeFirst()
         }
+        return (results, failure)
     }
 
     /// Reads the next result, and the end mark that follows each but a sync.
-    private func answer(
-        to trip: inout RoundTrip,
-        on pointer: OpaquePointer,
-        _ exchange: Exchange
-    ) throws(PostgresError) -> ResultStorage {
-        let arrived = trip.unended
-        guard let result = arrived == nil ? try nextResult(on: pointer, exchange) : arrived else {
-            throw confused(exchange)
-        }
-        trip.unended = result
+    private func answer(on pointer: OpaquePointer, _ exchange: Exchange) throws(PostgresError) -> ResultStorage {
+        guard let result = try nextResult(on: pointer, exchange) else { throw confused(exchange) }
         if isLast(result, on: pointer) { throw lost(pointer, result, exchange) }
         if PQresultStatus(result.pointer) != PGRES_PIPELINE_SYNC {
             guard try nextResult(on: pointer, exchange) == nil else { throw confused(exchange) }
         }
-        trip.unended = nil
         return result
     }
 

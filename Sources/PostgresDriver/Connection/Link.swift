@@ -13,8 +13,6 @@ final class Link {
     var isInBody = false
     /// Whether the connection must not serve another caller.
     private(set) var isSpent = false
-    /// Set for a closure that is, or was, begun on its caller's thread.
-    var start: CallersStart?
 
     /// Takes over a connection on which libpq has just started to connect.
     init(started pointer: OpaquePointer, logger: Logger) {
@@ -77,10 +75,6 @@ final class Link {
     ///
     /// - Throws: ``PostgresError/Code/deadlineExceeded``; the connection is closed then.
     func wait(for events: Int32, until deadline: Deadline, outcome: PostgresError.Outcome) throws(PostgresError) {
-        if let patience = start?.patience {
-            guard watch(for: events, until: patience) else { throw .notYet }
-            return
-        }
         while true {
             if ready(for: events, milliseconds: deadline.remainingMilliseconds) > 0 { return }
             // EINTR is the one failure that poll has with a valid descriptor: call it again.
@@ -90,22 +84,6 @@ final class Link {
             }
         }
     }
-
-    /// Whether the socket is ready in time, for a caller who waits on his own thread.
-    ///
-    /// Before it sleeps it looks for a while: to wake a thread, and maybe its processor, takes as long as to look up a row.
-    /// Whoever else has something to run on this processor, such as the server, goes first each time.
-    private func watch(for events: Int32, until patience: Deadline) -> Bool {
-        let sleep = min(.after(Self.watchTime), patience)
-        while !sleep.isPassed {
-            if ready(for: events, milliseconds: 0) > 0 { return true }
-            sched_yield()
-        }
-        return ready(for: events, milliseconds: patience.remainingMilliseconds) > 0
-    }
-
-    /// Longer than a lookup takes with the server's own waking, where nobody else is at it; `deploy/bench` shows it.
-    private static let watchTime = Duration.microseconds(250)
 
     /// Above 0 when the socket is ready; also when libpq has closed it, so that the caller goes on and sees why.
     private func ready(for events: Int32, milliseconds: Int32) -> Int32 {

@@ -2,7 +2,7 @@ import Logging
 
 /// A connection and its thread.
 actor PostgresConnection {
-    /// What a caller's closure came to, and whether the connection may serve another one.
+    /// The result of a caller's closure, and whether the connection may serve another one.
     struct Loan<Value: Sendable>: Sendable {
         let result: Result<Value, any Error>
         let isReusable: Bool
@@ -16,8 +16,11 @@ actor PostgresConnection {
     }
 
     private nonisolated let thread = ConnectionThread()
-    /// Whoever leases the connection has it alone, on whatever thread: the pool's lock and the actor's queue hand it on.
+    /// The holder of a lease has it alone, on any thread: the pool's lock and the actor's queue hand it on.
     private nonisolated(unsafe) var link: Link?
+    private var planLifetime: Duration?
+    /// The time at which the oldest plan may have been made.
+    private var plannedAt = ContinuousClock.now
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
@@ -43,26 +46,7 @@ actor PostgresConnection {
         _ = try session.execute(configuration.settingsStatement)
         try configuration.onConnect?(session)
         self.link = link
-    }
-
-    /// Runs a closure on the caller's thread, as long as it is answered in time.
-    ///
-    /// - Returns: nil when it is not; ``lend(until:to:)`` must then be called with the same closure.
-    nonisolated func begin<Value: Sendable>(
-        until deadline: Deadline,
-        patience: Deadline,
-        to body: @Sendable (borrowing PostgresSession) throws -> Value
-    ) -> Loan<Value>? {
-        guard let link, link.isAlive() else { return .dead }
-        link.mayHaveCommitted = false
-        link.start = CallersStart(patience: patience)
-        let result = Result { try body(PostgresSession(link: link, deadline: deadline)) }
-        guard link.start?.isOpen == false else {
-            link.start?.patience = nil
-            return nil
-        }
-        link.start = nil
-        return Loan(result: result, isReusable: link.isReusable, wasDead: false)
+        planLifetime = configuration.planLifetime
     }
 
     /// Lends the connection to a closure until it returns, on the connection's own thread.
@@ -70,15 +54,21 @@ actor PostgresConnection {
         until deadline: Deadline,
         to body: @Sendable (borrowing PostgresSession) throws -> Value
     ) -> Loan<Value> {
-        guard let link else { return .dead }
-        if link.start == nil {
-            guard link.isAlive() else { return .dead }
-            link.mayHaveCommitted = false
-        }
+        guard let link, link.isAlive() else { return .dead }
+        link.mayHaveCommitted = false
+        renewPlans(link, until: deadline)
         let session = PostgresSession(link: link, deadline: deadline)
         let result = Result { try body(session) }
-        link.start = nil
         return Loan(result: result, isReusable: link.isReusable, wasDead: false)
+    }
+
+    /// Gives up plans that are too old; each is made anew when its statement is run the next time, for the tables as they are.
+    private func renewPlans(_ link: Link, until deadline: Deadline) {
+        let now = ContinuousClock.now
+        guard let planLifetime, now - plannedAt >= planLifetime else { return }
+        plannedAt = now
+        // A connection that fails at this tells the caller so at the next statement.
+        _ = try? link.run(["DISCARD PLANS"], Exchange(deadline: deadline, canCommit: false, site: .unknown))
     }
 
     /// Closes the socket.

@@ -1,12 +1,26 @@
+/// Which work may take the last connections of a pool.
+public enum PoolPriority: Sendable, Hashable {
+    /// Short work that many wait for: it may take every connection.
+    case hot
+    /// All other work: it leaves the pool's reserve alone.
+    case usual
+}
+
 /// A connection and the time of its making: after a failover, those of an older generation are not used again.
 struct PoolLease<Connection> {
     let connection: Connection
     let generation: Int
+    /// Of the work that it is lent to.
+    var priority = PoolPriority.usual
 }
 
 extension PoolLease: Sendable where Connection: Sendable {}
 
-/// Who has which connection, who waits, and when to connect again: a value without clock, lock or socket.
+/// The connections and their holders, the waiting callers, and when to connect again: a value without clock, lock or
+/// socket.
+///
+/// Usual work never has more than all connections but the reserve; work that waits behind that limit keeps no hot work
+/// waiting. Else the first to come is the first to be served.
 ///
 /// Every method returns what its caller must do, outside of the lock.
 struct PoolState<Connection, Waiter> {
@@ -23,12 +37,19 @@ struct PoolState<Connection, Waiter> {
     private struct Pending {
         let id: UInt64
         let waiter: Waiter
+        /// How many came before.
+        let arrival: Int
     }
 
     private let maximumConnections: Int
     private let maximumWaiting: Int
+    /// How many connections usual work may have.
+    private let usualLimit: Int
     private var idle: [PoolLease<Connection>] = []
-    private var waiters: [Pending] = []
+    private var hot: [Pending] = []
+    private var usual: [Pending] = []
+    private var arrivals = 0
+    private var busyWithUsual = 0
     private var connecting = 0
     private var closing = 0
     private var generation = 0
@@ -39,9 +60,13 @@ struct PoolState<Connection, Waiter> {
     private(set) var failures = 0
     var retries = 0
 
-    init(maximumConnections: Int, maximumWaiting: Int) {
+    /// - Parameters:
+    ///   - reserve: how many connections are kept for hot work; one at least is for all.
+    ///   - maximumWaiting: how many may wait of each priority.
+    init(maximumConnections: Int, reserve: Int = 0, maximumWaiting: Int) {
         self.maximumConnections = maximumConnections
         self.maximumWaiting = maximumWaiting
+        usualLimit = max(1, maximumConnections - max(0, reserve))
     }
 
     /// Whether no connection is open, lent, being opened or being closed.
@@ -49,7 +74,7 @@ struct PoolState<Connection, Waiter> {
 
     var idleCount: Int { idle.count }
 
-    var waitingCount: Int { waiters.count }
+    var waitingCount: Int { hot.count + usual.count }
 
     private var live: Int { idle.count + busy }
 }
@@ -58,49 +83,80 @@ struct PoolState<Connection, Waiter> {
 
 extension PoolState {
     /// Lends an idle connection at once, if nobody waits for it.
-    mutating func takeIdle() -> PoolLease<Connection>? {
-        guard !isClosed, waiters.isEmpty, let lease = idle.popLast() else { return nil }
-        busy += 1
-        return lease
+    mutating func takeIdle(_ priority: PoolPriority = .usual) -> PoolLease<Connection>? {
+        guard !isClosed, !isWaitedFor(priority), priority == .hot || usualRoom > 0 else { return nil }
+        return lendIdle(priority)
     }
 
     /// Puts a caller at the end of the queue, or refuses it.
-    mutating func enqueue(_ waiter: Waiter, id: UInt64, now: Instant) -> [Effect] {
-        if let refusal = refusal(now: now) { return [.fail(waiter, refusal)] }
-        waiters.append(Pending(id: id, waiter: waiter))
+    mutating func enqueue(
+        _ waiter: Waiter,
+        id: UInt64,
+        _ priority: PoolPriority = .usual,
+        now: Instant
+    ) -> [Effect] {
+        if let refusal = refusal(priority, now: now) { return [.fail(waiter, refusal)] }
+        let pending = Pending(id: id, waiter: waiter, arrival: arrivals)
+        arrivals += 1
+        switch priority {
+        case .hot: hot.append(pending)
+        case .usual: usual.append(pending)
+        }
         return serve(now: now)
     }
 
     /// Takes a caller out of the queue; nothing happens if it has been served.
     mutating func remove(_ id: UInt64, because error: any Error) -> [Effect] {
-        guard let index = waiters.firstIndex(where: { $0.id == id }) else { return [] }
-        return [.fail(waiters.remove(at: index).waiter, error)]
+        if let index = hot.firstIndex(where: { $0.id == id }) { return [.fail(hot.remove(at: index).waiter, error)] }
+        guard let index = usual.firstIndex(where: { $0.id == id }) else { return [] }
+        return [.fail(usual.remove(at: index).waiter, error)]
     }
 
-    private func refusal(now: Instant) -> (any Error)? {
+    private func isWaitedFor(_ priority: PoolPriority) -> Bool { priority == .hot ? !hot.isEmpty : !usual.isEmpty }
+
+    private func refusal(_ priority: PoolPriority, now: Instant) -> (any Error)? {
         if isClosed { return PostgresError(.poolClosed) }
         if live == 0, let error = backoff.error, now < backoff.end || connecting > 0 { return error }
         // Those whose connection is on its way do not count as waiting.
-        let served = idle.count + connecting + (backoff.error == nil ? freeSlots : 0)
-        guard waiters.count + 1 - served > maximumWaiting else { return nil }
+        let coming = idle.count + connecting + (backoff.error == nil ? freeSlots : 0)
+        let (waiting, served) = priority == .hot ? (hot.count, coming) : (usual.count, min(coming, usualRoom))
+        guard waiting + 1 - served > maximumWaiting else { return nil }
         return PostgresError(.poolExhausted, outcome: .nothingTookEffect)
     }
 
     private var freeSlots: Int { maximumConnections - live - connecting }
 
+    /// How many more connections usual work may have.
+    private var usualRoom: Int { usualLimit - busyWithUsual }
+
     private mutating func failAll(_ error: any Error) -> [Effect] {
-        defer { waiters.removeAll() }
-        return waiters.map { .fail($0.waiter, error) }
+        defer { (hot, usual) = ([], []) }
+        return (hot + usual).sorted { $0.arrival < $1.arrival }.map { .fail($0.waiter, error) }
+    }
+
+    private mutating func lendIdle(_ priority: PoolPriority) -> PoolLease<Connection>? {
+        guard var lease = idle.popLast() else { return nil }
+        lease.priority = priority
+        busy += 1
+        if priority == .usual { busyWithUsual += 1 }
+        return lease
+    }
+
+    /// The priority of the next to be served: who came first, of those who may have a connection.
+    private var next: PoolPriority? {
+        let usual = usualRoom > 0 ? usual.first : nil
+        guard let first = hot.first else { return usual == nil ? nil : .usual }
+        return usual.map { $0.arrival < first.arrival } == true ? .usual : .hot
     }
 
     /// Gives idle connections to the first in the queue, and opens new ones for the rest as far as allowed.
     private mutating func serve(now: Instant) -> [Effect] {
         var effects: [Effect] = []
-        while !waiters.isEmpty, let lease = idle.popLast() {
-            busy += 1
-            effects.append(.lend(lease, to: waiters.removeFirst().waiter))
+        while let next, let lease = lendIdle(next) {
+            effects.append(.lend(lease, to: next == .hot ? hot.removeFirst().waiter : usual.removeFirst().waiter))
         }
-        while waiters.count > connecting, freeSlots > 0, backoff.allowsConnecting(now: now, connecting: connecting) {
+        let servable = hot.count + min(usual.count, usualRoom)
+        while servable > connecting, freeSlots > 0, backoff.allowsConnecting(now: now, connecting: connecting) {
             connecting += 1
             effects.append(.connect(generation: generation))
         }
@@ -115,6 +171,7 @@ extension PoolState {
     /// A caller gives its connection back.
     mutating func release(_ lease: PoolLease<Connection>, isReusable: Bool, now: Instant) -> [Effect] {
         busy -= 1
+        if lease.priority == .usual { busyWithUsual -= 1 }
         guard isReusable, !isClosed, lease.generation == generation else {
             return close([lease]) + serve(now: now)
         }
@@ -170,29 +227,5 @@ extension PoolState {
     mutating func shutDown() -> [Effect] {
         isClosed = true
         return closeIdle() + failAll(PostgresError(.poolClosed))
-    }
-}
-
-/// When the pool may connect again after failures: 50 ms, doubled each time up to one second.
-private struct Backoff {
-    private static let first = Duration.milliseconds(50)
-    private static let longest = Duration.seconds(1)
-
-    /// The last failure; nil when the last attempt succeeded.
-    private(set) var error: (any Error)?
-    private(set) var end = ContinuousClock.now
-    private var pause = Self.first
-
-    mutating func note(_ error: any Error, now: ContinuousClock.Instant, jitter: Double) {
-        // Attempts that were under way together count once.
-        guard self.error == nil || now >= end else { return }
-        self.error = error
-        end = now.advanced(by: pause * jitter)
-        pause = min(pause * 2, Self.longest)
-    }
-
-    /// After a failure one attempt at a time goes ahead, until it has succeeded.
-    func allowsConnecting(now: ContinuousClock.Instant, connecting: Int) -> Bool {
-        error == nil || (now >= end && connecting == 0)
     }
 }

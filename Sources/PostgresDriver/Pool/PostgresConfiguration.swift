@@ -3,11 +3,13 @@ public struct PostgresConfiguration: Sendable {
     /// A `postgresql://` URI or a `keyword=value` string, which libpq gets as it is: with several hosts,
     /// `target_session_attrs`, `sslmode`, a password and all else that libpq knows.
     public var connectionString: String
-    /// What `pg_stat_activity` shows, unless the connection string says otherwise.
+    /// The name that `pg_stat_activity` shows, unless the connection string says otherwise.
     public var applicationName: String
     /// How many connections are open at most; they are opened when needed.
     public var maximumConnections: Int
-    /// How many callers may wait for a connection at most; more fail at once.
+    /// How many of these are kept for hot work; all other work has the rest, and one at least.
+    public var reservedConnections: Int
+    /// How many callers of each priority may wait for a connection at most; more fail at once.
     public var maximumWaiting: Int
     /// How long one `withSession` may take with queueing, statements and retries, unless the caller says otherwise.
     public var requestTimeout: Duration
@@ -21,6 +23,9 @@ public struct PostgresConfiguration: Sendable {
     public var idleInTransactionTimeout: Duration
     /// Sets `plan_cache_mode` to `force_generic_plan`: no statement is planned anew for its parameters.
     public var forceGenericPlan: Bool
+    /// The age at which the plans of prepared statements are given up and made anew; nil keeps them. Postgres itself does that
+    /// only when a table has been analyzed: a plan that was made while a table was empty may read all of it for a minute.
+    public var planLifetime: Duration?
     /// More settings by name, applied to each new connection; they win over those above.
     public var settings: [String: String]
     /// Runs once on each new connection; what it throws, callers get, and the connection is closed.
@@ -31,6 +36,7 @@ public struct PostgresConfiguration: Sendable {
         connectionString: String,
         applicationName: String = "PostgresDriver",
         maximumConnections: Int = 16,
+        reservedConnections: Int = 0,
         maximumWaiting: Int = 1024,
         requestTimeout: Duration = .seconds(5),
         connectTimeout: Duration = .seconds(3),
@@ -38,12 +44,14 @@ public struct PostgresConfiguration: Sendable {
         lockTimeout: Duration = .seconds(3),
         idleInTransactionTimeout: Duration = .seconds(10),
         forceGenericPlan: Bool = false,
+        planLifetime: Duration? = nil,
         settings: [String: String] = [:],
         onConnect: (@Sendable (borrowing PostgresSession) throws -> Void)? = nil
     ) {
         self.connectionString = connectionString
         self.applicationName = applicationName
         self.maximumConnections = maximumConnections
+        self.reservedConnections = reservedConnections
         self.maximumWaiting = maximumWaiting
         self.requestTimeout = requestTimeout
         self.connectTimeout = connectTimeout
@@ -51,6 +59,7 @@ public struct PostgresConfiguration: Sendable {
         self.lockTimeout = lockTimeout
         self.idleInTransactionTimeout = idleInTransactionTimeout
         self.forceGenericPlan = forceGenericPlan
+        self.planLifetime = planLifetime
         self.settings = settings
         self.onConnect = onConnect
     }
@@ -79,10 +88,12 @@ public struct PostgresConfiguration: Sendable {
 }
 
 extension PostgresConfiguration: CustomStringConvertible, CustomReflectable {
+    /// The application's name and the number of connections; nothing secret.
     public var description: String {
         "PostgresConfiguration(\(applicationName), at most \(maximumConnections) connections)"
     }
 
+    /// The same two values as ``description``, so that dumps do not show the connection string either.
     public var customMirror: Mirror {
         Mirror(self, children: ["applicationName": applicationName, "maximumConnections": maximumConnections])
     }

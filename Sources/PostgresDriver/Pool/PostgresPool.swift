@@ -1,7 +1,8 @@
 import Logging
 import Synchronization
 
-/// Connections to one Postgres, opened when needed and lent to one caller at a time, in the order of their asking.
+/// Connections to one Postgres, opened when needed and lent to one caller at a time, in the order of their asking; some may be
+/// kept for work that is hot.
 ///
 /// After a failed connect, callers fail at once while no other connection is open, until the next attempt, which is made
 /// 50 ms to 1 s later by the first caller after that.
@@ -32,8 +33,6 @@ public final class PostgresPool: Sendable {
     private let state: Mutex<State>
     private let closing = Mutex<[CheckedContinuation<Void, Never>]>([])
     private let nextTicket = Atomic<UInt64>(0)
-    /// Until when no caller waits on a thread of his own, because one did so in vain.
-    private let impatience = Mutex(ContinuousClock.now)
 
     /// Makes a pool; nothing is connected before the first use.
     public init(configuration: PostgresConfiguration, logger: Logger = Logger(label: "postgres")) {
@@ -42,12 +41,13 @@ public final class PostgresPool: Sendable {
         state = Mutex(
             State(
                 maximumConnections: max(1, configuration.maximumConnections),
+                reserve: configuration.reservedConnections,
                 maximumWaiting: configuration.maximumWaiting
             )
         )
     }
 
-    /// How long a caller waits for queueing, statements and retries together, unless he says otherwise.
+    /// How long a caller waits for queueing, statements and retries together, unless they say otherwise.
     public var requestTimeout: Duration { configuration.requestTimeout }
 
     /// How many connections are open at most.
@@ -73,18 +73,14 @@ public final class PostgresPool: Sendable {
     /// One that commits several times is only run again (except by `.idempotentRead`) while nothing is committed.
     /// - Parameters:
     ///   - retry: after which errors of the closure it is run again.
+    ///   - priority: whether it may have a connection of the reserve.
     ///   - timeout: for queueing, statements and retries together; the configuration's `requestTimeout` if nil.
-    ///   - patience: begins on the caller's own thread, and blocks it for so long at most; the connection's thread goes on if
-    ///     Postgres takes longer. That spares a short statement two changes of threads. In the other case the closure is
-    ///     run anew, and finds the answers that it has had; its sessions take pipelines alone.
-    ///     Zero sends and never waits: the server works while the connection's thread is being woken. So it is for 100 ms
-    ///     after the pool has waited in vain.
     /// - Throws: what the closure throws, or ``PostgresError``; `CancellationError` if the task is cancelled before the
     ///   closure runs. A running statement is not cancelled.
     public func withSession<Value: Sendable>(
         _ retry: RetryPolicy = .ifSafe,
+        priority: PoolPriority = .usual,
         timeout: Duration? = nil,
-        patience: Duration? = nil,
         file: String = #fileID,
         line: Int = #line,
         _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
@@ -94,7 +90,7 @@ public final class PostgresPool: Sendable {
         while true {
             let start = ContinuousClock.now
             do {
-                return try await attempt(until: deadline, patience: patience, body)
+                return try await attempt(priority, until: deadline, body)
             } catch let error as PostgresError {
                 let duration = start.duration(to: .now)
                 guard let pause = schedule.pause(after: error, duration: duration, jitter: .random(in: 0.5...1)) else {
@@ -120,33 +116,17 @@ public final class PostgresPool: Sendable {
 
 extension PostgresPool {
     private func attempt<Value: Sendable>(
+        _ priority: PoolPriority,
         until deadline: Deadline,
-        patience: Duration?,
         _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
     ) async throws -> Value {
         while true {
-            let lease = try await lease(until: deadline)
-            let begun = patience.flatMap { begin(lease.connection, until: deadline, patience: $0, body) }
-            let loan = if let begun { begun } else { await lease.connection.lend(until: deadline, to: body) }
+            let lease = try await lease(priority, until: deadline)
+            let loan = await lease.connection.lend(until: deadline, to: body)
             takeBack(lease, loan)
             if !loan.wasDead { return try loan.result.get() }
         }
     }
-
-    /// Begins on this thread; nil when the connection's own has to go on, or to begin.
-    private func begin<Value: Sendable>(
-        _ connection: PostgresConnection,
-        until deadline: Deadline,
-        patience: Duration,
-        _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
-    ) -> PostgresConnection.Loan<Value>? {
-        let patience = patience == .zero || impatience.withLock({ $0 <= .now }) ? patience : .zero
-        let loan = connection.begin(until: deadline, patience: min(.after(patience), deadline), to: body)
-        if loan == nil, patience > .zero { impatience.withLock { $0 = .now + Self.impatienceTime } }
-        return loan
-    }
-
-    private static let impatienceTime = Duration.milliseconds(100)
 
     private func takeBack<Value>(_ lease: Lease, _ loan: PostgresConnection.Loan<Value>) {
         if case .failure(let error as PostgresError) = loan.result, error.sqlState == SQLState.readOnlyTransaction {
@@ -155,9 +135,9 @@ extension PostgresPool {
         perform(state.withLock { $0.release(lease, isReusable: loan.isReusable, now: .now) })
     }
 
-    private func lease(until deadline: Deadline) async throws -> Lease {
+    private func lease(_ priority: PoolPriority, until deadline: Deadline) async throws -> Lease {
         try Task.checkCancellation()
-        if let lease = state.withLock({ $0.takeIdle() }) { return lease }
+        if let lease = state.withLock({ $0.takeIdle(priority) }) { return lease }
         let ticket = nextTicket.add(1, ordering: .relaxed).newValue
         let timer = Task {
             try await Task.sleep(until: deadline.instant, clock: .continuous)
@@ -166,7 +146,7 @@ extension PostgresPool {
         defer { timer.cancel() }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                perform(state.withLock { $0.enqueue(continuation, id: ticket, now: .now) })
+                perform(state.withLock { $0.enqueue(continuation, id: ticket, priority, now: .now) })
                 // Timer and cancellation may have come before the ticket was in the queue, and found nothing.
                 if Task.isCancelled { giveUp(ticket, because: CancellationError()) }
                 if deadline.isPassed { giveUp(ticket, because: Self.outOfTime) }

@@ -13,7 +13,7 @@ final class ResultStorage {
     }
 }
 
-/// What a statement returned. It lives inside the closure that ran the statement: decode there and return the values.
+/// The result of a statement. It lives inside the closure that ran the statement: decode there and return the values.
 public struct PostgresResult {
     let storage: ResultStorage
     let site: CallSite
@@ -36,20 +36,6 @@ public struct PostgresResult {
     /// The rows in the server's order.
     public var rows: some RandomAccessCollection<PostgresRow> {
         (0..<count).lazy.map { self[$0] }
-    }
-
-    /// Decodes all rows: `result.decode((Int, String?).self)`.
-    ///
-    /// - Throws: ``PostgresError/Code/decoding`` when the number of columns, a type or a value does not fit.
-    public func decode<each Column: PostgresDecodable>(
-        _: (repeat each Column).Type
-    ) throws(PostgresError) -> [(repeat each Column)] {
-        var decoded: [(repeat each Column)] = []
-        decoded.reserveCapacity(count)
-        for index in 0..<count {
-            decoded.append(try self[index].decode(repeat (each Column).self))
-        }
-        return decoded
     }
 }
 

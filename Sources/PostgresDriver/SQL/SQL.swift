@@ -34,10 +34,12 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
         self.text = text
     }
 
+    /// Makes a statement without parameters.
     public init(stringLiteral value: String) {
         self.init(pieces: [value], parameters: [])
     }
 
+    /// Makes a statement whose interpolated values are its parameters.
     public init(stringInterpolation: StringInterpolation) {
         self.init(pieces: stringInterpolation.pieces, parameters: stringInterpolation.parameters)
     }
@@ -47,11 +49,13 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
         var pieces = [""]
         var parameters: [PostgresParameter] = []
 
+        /// Makes an empty collection with room for the literal's interpolations.
         public init(literalCapacity: Int, interpolationCount: Int) {
             pieces.reserveCapacity(interpolationCount + 1)
             parameters.reserveCapacity(interpolationCount)
         }
 
+        /// Appends a piece of the literal to the statement's text.
         public mutating func appendLiteral(_ literal: String) {
             pieces[pieces.count - 1] += literal
         }

@@ -4,7 +4,7 @@
 /// It is made from a sample, a statement built in the usual way from values that are all different, so that each parameter
 /// tells by its value what it stands for.
 public struct SQLTemplate: Sendable {
-    /// What is the same for all statements of a template, and what they are known by.
+    /// The part that is the same for all statements of a template, and by which they are known.
     final class Identity: Sendable {
         let text: String
         let pieces: [String]

@@ -14,7 +14,7 @@ public struct PostgresSession: ~Copyable {
     ///
     /// - Returns: nil when the connection must not be used any more.
     public func renewed(timeout: Duration) -> PostgresSession? {
-        guard !link.isInBody, link.isReusable, link.start?.patience == nil else { return nil }
+        guard !link.isInBody, link.isReusable else { return nil }
         link.mayHaveCommitted = false
         return PostgresSession(link: link, deadline: .after(timeout))
     }
@@ -57,7 +57,6 @@ public struct PostgresSession: ~Copyable {
         line: Int = #line
     ) throws(PostgresError) {
         try unit(at: CallSite(file: file, line: line)) { link, exchange throws(PostgresError) in
-            try refuseCallersThread(at: exchange.site)
             // Part of the script may stay even if the rest fails.
             link.mayHaveCommitted = true
             try link.runScript(script, exchange)
@@ -70,16 +69,13 @@ public struct PostgresSession: ~Copyable {
     /// transaction is rolled back and that statement's error is thrown.
     /// - Throws: what the body throws, or ``PostgresError`` from BEGIN and COMMIT.
     public func transaction<Value>(
-        isolation: IsolationLevel = .serverDefault,
-        readOnly: Bool = false,
         file: String = #fileID,
         line: Int = #line,
         _ body: (borrowing PostgresTransaction) throws -> Value
     ) throws -> Value {
         let site = CallSite(file: file, line: line)
         try refuseNesting(at: site)
-        try refuseCallersThread(at: site)
-        let progress = TransactionProgress(isolation: isolation, readOnly: readOnly)
+        let progress = TransactionProgress()
         let transaction = PostgresTransaction(link: link, deadline: deadline, progress: progress)
         link.isInBody = true
         defer { link.isInBody = false }
@@ -106,12 +102,6 @@ public struct PostgresSession: ~Copyable {
         } catch {
             defer { if error.outcome == .unknown { link.mayHaveCommitted = true } }
             throw error.located(at: site).seen(after: link)
-        }
-    }
-
-    private func refuseCallersThread(at site: CallSite) throws(PostgresError) {
-        guard link.start == nil else {
-            throw PostgresError(.misuse, "what begins on its caller's thread is made of pipelines alone", at: site)
         }
     }
 

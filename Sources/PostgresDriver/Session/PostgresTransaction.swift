@@ -1,19 +1,3 @@
-/// How much of other transactions a transaction sees.
-public enum IsolationLevel: String, Sendable, CaseIterable {
-    /// What the server or the role is configured for.
-    case serverDefault = ""
-    /// Each statement sees what was committed before it.
-    case readCommitted = " ISOLATION LEVEL READ COMMITTED"
-    /// All statements see what was committed before the first.
-    case repeatableRead = " ISOLATION LEVEL REPEATABLE READ"
-    /// As if one transaction ran after the other; fails with 40001 where that is not possible.
-    case serializable = " ISOLATION LEVEL SERIALIZABLE"
-
-    func begin(readOnly: Bool) -> SQL {
-        "BEGIN\(unescaped: rawValue)\(unescaped: readOnly ? " READ ONLY" : "")"
-    }
-}
-
 /// How far a transaction has come.
 final class TransactionProgress {
     enum Stage {
@@ -22,27 +6,12 @@ final class TransactionProgress {
         case ended
     }
 
-    let begin: SQL
-    let isReadOnly: Bool
     var stage = Stage.notBegun
     /// The first error that the server reported: the transaction cannot commit any more.
     var failure: PostgresError?
-
-    init(isolation: IsolationLevel, readOnly: Bool) {
-        begin = isolation.begin(readOnly: readOnly)
-        isReadOnly = readOnly
-    }
 }
 
-extension TransactionProgress {
-    /// A write that the caller has forbidden itself is no sign of a demoted server, and trying again does not help.
-    fileprivate func seen(_ error: PostgresError) -> PostgresError {
-        guard isReadOnly, error.sqlState == SQLState.readOnlyTransaction else { return error }
-        return PostgresError(.misuse, "a write in a read-only transaction")
-    }
-}
-
-/// An explicit transaction, lent to the body of ``PostgresSession/transaction(isolation:readOnly:file:line:_:)``.
+/// An explicit transaction, lent to the body of ``PostgresSession/transaction(file:line:_:)``.
 ///
 /// Until COMMIT is sent, every error of the connection is safe to retry: the server rolls back.
 public struct PostgresTransaction: ~Copyable {
@@ -72,7 +41,7 @@ public struct PostgresTransaction: ~Copyable {
     ) throws(PostgresError) -> [PostgresResult] {
         let site = CallSite(file: file, line: line)
         return try guarded(at: site) { () throws(PostgresError) in
-            let opening = progress.stage == .notBegun ? [progress.begin] : []
+            let opening: [SQL] = progress.stage == .notBegun ? ["BEGIN"] : []
             if finishing { progress.stage = .ended }
             let exchange = Exchange(deadline: deadline, canCommit: finishing, site: site)
             let results = try link.run(opening + statements + (finishing ? ["COMMIT"] : []), exchange)
@@ -119,7 +88,7 @@ public struct PostgresTransaction: ~Copyable {
             return try step()
         } catch {
             if error.outcome == .unknown { link.mayHaveCommitted = true }
-            let failure = progress.seen(error).located(at: site)
+            let failure = error.located(at: site)
             progress.failure = failure
             throw failure
         }

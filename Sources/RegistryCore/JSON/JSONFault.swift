@@ -1,8 +1,8 @@
-/// What is wrong with one value of a request, and where.
+/// A fault of one value of a request, and its place.
 public struct JSONFault: Sendable, Hashable {
     /// An RFC 6901 pointer into the body, such as `/reports/3/token`; empty for the body itself.
     public let pointer: String
-    /// What is wrong, said of the value: "must be a string".
+    /// The fault, said of the value: "must be a string".
     public let detail: String
 
     /// Makes a fault of a value.
@@ -34,9 +34,9 @@ extension JSONFault {
     }
 }
 
-/// Why a value was refused, thrown by whoever reads a single value and does not know where it stands.
+/// Why a value was refused, thrown by code that reads a single value and does not know where it stands.
 public struct JSONFaultReason: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What is wrong, said of the value: "must be a string". It never repeats secrets.
+    /// The fault, said of the value: "must be a string". It never repeats secrets.
     public let detail: String
 
     /// Makes a reason of a sentence without its subject.

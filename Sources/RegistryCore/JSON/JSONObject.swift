@@ -102,20 +102,3 @@ extension JSONObject: JSONEncodable {
         }
     }
 }
-
-/// A text that compares and hashes by its UTF-8 bytes, for `String` holds canonically equivalent texts to be equal.
-struct UTF8Text: Hashable {
-    private let text: String
-
-    init(_ text: String) { self.text = text }
-
-    static func == (left: UTF8Text, right: UTF8Text) -> Bool {
-        left.text.utf8.count == right.text.utf8.count && left.text.utf8.elementsEqual(right.text.utf8)
-    }
-
-    func hash(into hasher: inout Hasher) {
-        var text = text
-        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-        hasher.combine(UInt8.max)
-    }
-}

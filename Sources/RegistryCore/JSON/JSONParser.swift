@@ -12,13 +12,15 @@ public struct JSONParser {
     /// - Parameters:
     ///   - bytes: The whole text. Read in place when contiguous, else copied once.
     ///   - maximumDepth: How deep arrays and objects may nest, at most `deepestNesting`.
+    ///   - maximumValues: How many values there may be in all, each object and array among them.
     /// - Throws: `JSONSyntaxError` at the first byte that is wrong.
     public static func parse(
         _ bytes: some Collection<UInt8>,
-        maximumDepth: Int = 32
+        maximumDepth: Int = 32,
+        maximumValues: Int = .max
     ) throws(JSONSyntaxError) -> JSONValue {
-        let inPlace = bytes.withContiguousStorageIfAvailable { scan($0, maximumDepth) }
-        let outcome = inPlace ?? Array(bytes).withUnsafeBufferPointer { scan($0, maximumDepth) }
+        let inPlace = bytes.withContiguousStorageIfAvailable { scan($0, maximumDepth, maximumValues) }
+        let outcome = inPlace ?? Array(bytes).withUnsafeBufferPointer { scan($0, maximumDepth, maximumValues) }
         return try outcome.get()
     }
 
@@ -31,10 +33,12 @@ public struct JSONParser {
 
     private static func scan(
         _ bytes: UnsafeBufferPointer<UInt8>,
-        _ maximumDepth: Int
+        _ maximumDepth: Int,
+        _ maximumValues: Int
     ) -> Result<JSONValue, JSONSyntaxError> {
         Result { () throws(JSONSyntaxError) in
             var scanner = JSONScanner(bytes: bytes, maximumDepth: min(maximumDepth, deepestNesting))
+            scanner.valuesLeft = maximumValues
             return try scanner.document()
         }
     }
@@ -44,8 +48,10 @@ public struct JSONParser {
 public struct JSONSyntaxError: Error, Sendable, Hashable, CustomStringConvertible {
     /// Where, in bytes from the start of the text.
     public let offset: Int
-    /// What is wrong, in one sentence that repeats nothing of the text.
+    /// The fault, in one sentence that repeats nothing of the text.
     public let detail: String
+    /// Whether all that is wrong is that there are more values than may be.
+    public internal(set) var hasTooManyValues = false
 
     /// Makes an error at an offset in bytes.
     public init(offset: Int, detail: String) {

@@ -1,9 +1,4 @@
 extension JSONReader {
-    /// Reads an object that must be there with a reader of its own, whose faults become this one's.
-    public mutating func nested<T>(_ key: String, _ body: (inout JSONReader) -> T?) -> T? {
-        demand(key).flatMap { descend(into: $0, at: pointer.member(key), body) }
-    }
-
     /// Reads an object that may be absent with a reader of its own, whose faults become this one's.
     public mutating func optionalNested<T>(_ key: String, _ body: (inout JSONReader) -> T?) -> T? {
         present(key).flatMap { descend(into: $0, at: pointer.member(key), body) }
@@ -21,36 +16,6 @@ extension JSONReader {
         each: (JSONValue) throws(JSONFaultReason) -> T
     ) -> [T]? {
         demand(key).flatMap { elements(of: $0, at: key, maximumCount)?.compactMap { attempt($0, each) } }
-    }
-
-    /// Reads an array that may be absent, as `array(_:maximumCount:each:)` does.
-    public mutating func optionalArray<T>(
-        _ key: String,
-        maximumCount: Int = .max,
-        each: (JSONValue) throws(JSONFaultReason) -> T
-    ) -> [T]? {
-        present(key).flatMap { elements(of: $0, at: key, maximumCount)?.compactMap { attempt($0, each) } }
-    }
-
-    /// Reads an array of objects that must be there, each with a reader of its own, whose faults become this one's.
-    ///
-    /// - Parameter maximumCount: More elements than this are one fault of the array, and none is read.
-    /// - Returns: What the closure made of the elements, those left out for which it gave nil; nil when there is no array.
-    public mutating func objects<T>(
-        _ key: String,
-        maximumCount: Int = .max,
-        each: (inout JSONReader) -> T?
-    ) -> [T]? {
-        demand(key).flatMap { elements(of: $0, at: key, maximumCount)?.compactMap { visit($0, each) } }
-    }
-
-    /// Reads an array of objects that may be absent, as `objects(_:maximumCount:each:)` does.
-    public mutating func optionalObjects<T>(
-        _ key: String,
-        maximumCount: Int = .max,
-        each: (inout JSONReader) -> T?
-    ) -> [T]? {
-        present(key).flatMap { elements(of: $0, at: key, maximumCount)?.compactMap { visit($0, each) } }
     }
 
     /// Reads an array that must be there as readers of its elements, whose faults do not become this one's: for batches in
@@ -102,10 +67,6 @@ extension JSONReader {
             record(JSONFault(pointer: element.pointer.text, detail: error.detail))
             return nil
         }
-    }
-
-    private mutating func visit<T>(_ element: Element, _ body: (inout JSONReader) -> T?) -> T? {
-        descend(into: element.value, at: element.pointer, body)
     }
 
     private mutating func descend<T>(

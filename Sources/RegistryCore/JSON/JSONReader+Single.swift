@@ -1,6 +1,7 @@
 import Foundation
 
-// Readers of single values, for `required`, `optional`, `array` and for whoever reads a value of its own out of JSON.
+// Readers of single values, for `required`, `optional`, `array` and for callers that read a value of their own out of
+// JSON.
 extension JSONReader {
     /// Reads a string.
     ///

@@ -13,7 +13,7 @@ public struct JSONReader: Sendable {
     public let object: JSONObject
     /// Where the object stands in the body.
     let pointer: JSONPointer
-    /// What was wrong so far, in the order of the calls; at most `maximumFaults`.
+    /// The faults found so far, in the order of the calls; at most `maximumFaults`.
     public private(set) var faults: [JSONFault] = []
 
     /// The most faults that are kept, for a body of many small elements must not make an answer many times its size.

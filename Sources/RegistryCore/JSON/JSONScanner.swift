@@ -5,6 +5,8 @@ struct JSONScanner {
     let bytes: UnsafeBufferPointer<UInt8>
     let maximumDepth: Int
     var position = 0
+    /// How many more values there may be.
+    var valuesLeft = Int.max
 
     init(bytes: UnsafeBufferPointer<UInt8>, maximumDepth: Int) {
         self.bytes = bytes
@@ -23,6 +25,7 @@ struct JSONScanner {
 
     private mutating func value(depth: Int) throws(JSONSyntaxError) -> JSONValue {
         guard let first = next else { throw fault("The text ends where a value should be.") }
+        try countValue()
         switch first {
         case UInt8(ascii: "\""): return .string(try string())
         case UInt8(ascii: "{"): return .object(try object(depth: depth + 1))
@@ -33,6 +36,14 @@ struct JSONScanner {
         case UInt8(ascii: "n"): return try literal("null", .null)
         default: throw fault("There is no JSON value here.")
         }
+    }
+
+    private mutating func countValue() throws(JSONSyntaxError) {
+        valuesLeft -= 1
+        guard valuesLeft < 0 else { return }
+        var error = fault("The text holds more values than may be.")
+        error.hasTooManyValues = true
+        throw error
     }
 
     private mutating func object(depth: Int) throws(JSONSyntaxError) -> JSONObject {

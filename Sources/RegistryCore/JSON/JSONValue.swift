@@ -1,7 +1,7 @@
 /// One JSON value, as it was read or as it is to be written.
 ///
 /// Strings and keys compare byte by byte in UTF-8, as RFC 8259 has it, and not by canonical equivalence as `String` does.
-/// `integer` and `number` are different values even where they are numerically the same.
+/// `integer` and `number` are different values even where they are numerically the same; their canonical form is one then.
 public enum JSONValue: Sendable {
     /// `null`.
     case null
@@ -63,7 +63,9 @@ extension JSONValue {
 
     /// The canonical JSON text in UTF-8: keys in byte order at every level, no spaces, only the escapes that JSON demands.
     ///
-    /// Equal values have the same bytes. Numbers are written as `JSONWriter` writes them.
+    /// Equal values have the same bytes. Numbers are written as `JSONWriter` writes them, but for whole ones that fit `Int64`:
+    /// those are written as integers, however they came. So it is the form, too, of what Postgres's `jsonb` makes of it,
+    /// which writes `1e18` in nineteen digits.
     public var canonicalBytes: [UInt8] {
         var json = JSONWriter()
         json.canonical(self)
@@ -89,7 +91,8 @@ extension JSONValue: JSONEncodable {
 extension JSONWriter {
     fileprivate mutating func canonical(_ value: JSONValue) {
         switch value {
-        case .null, .bool, .integer, .number, .string: value.encode(to: &self)
+        case .null, .bool, .integer, .string: value.encode(to: &self)
+        case .number(let number): Int64(exactly: number).map { integer($0) } ?? double(number)
         case .array(let elements):
             array { json in
                 for element in elements { json.canonical(element) }

@@ -12,7 +12,7 @@ import Foundation
 /// ```
 /// What is written is well-formed as long as each key is followed by one value and each begin by its end.
 public struct JSONWriter: Sendable {
-    /// What has been written: UTF-8.
+    /// The text written so far, in UTF-8.
     public private(set) var bytes: [UInt8] = []
     private var needsComma = false
 
@@ -21,26 +21,17 @@ public struct JSONWriter: Sendable {
 
     /// Writes an object whose members the closure writes.
     public mutating func object<Failure>(_ members: (inout JSONWriter) throws(Failure) -> Void) throws(Failure) {
-        beginObject()
+        open(UInt8(ascii: "{"))
         try members(&self)
-        endObject()
+        close(UInt8(ascii: "}"))
     }
 
     /// Writes an array whose elements the closure writes.
     public mutating func array<Failure>(_ elements: (inout JSONWriter) throws(Failure) -> Void) throws(Failure) {
-        beginArray()
+        open(UInt8(ascii: "["))
         try elements(&self)
-        endArray()
+        close(UInt8(ascii: "]"))
     }
-
-    /// Opens an object. Prefer `object(_:)`, except where the members come over time.
-    public mutating func beginObject() { open(UInt8(ascii: "{")) }
-    /// Closes the object that was opened last.
-    public mutating func endObject() { close(UInt8(ascii: "}")) }
-    /// Opens an array. Prefer `array(_:)`, except where the elements come over time.
-    public mutating func beginArray() { open(UInt8(ascii: "[")) }
-    /// Closes the array that was opened last.
-    public mutating func endArray() { close(UInt8(ascii: "]")) }
 
     /// Writes the key of the member whose value is written next.
     public mutating func key(_ name: String) {
@@ -52,12 +43,6 @@ public struct JSONWriter: Sendable {
     /// Ends a line, so that the next value begins a new one, as in NDJSON. Only between whole values.
     public mutating func newline() {
         bytes.append(0x0A)
-        needsComma = false
-    }
-
-    /// Forgets what has been written, and keeps the room.
-    public mutating func removeAll() {
-        bytes.removeAll(keepingCapacity: true)
         needsComma = false
     }
 

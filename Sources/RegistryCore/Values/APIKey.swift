@@ -49,6 +49,7 @@ public struct APIKey: Sendable {
 
 /// The public name of an API key: its prefix and 12 digits of base 62, such as `prc_0aB1cD2eF3gH`.
 public struct APIKeyID: Sendable, Hashable, CustomStringConvertible {
+    /// All 16 characters: the role's prefix, such as `prc_`, and the digits.
     public let rawValue: String
     /// The role that the prefix names.
     public let role: Role
@@ -70,5 +71,6 @@ public struct APIKeyID: Sendable, Hashable, CustomStringConvertible {
         self.role = role
     }
 
+    /// The id as ``rawValue`` has it; it is no secret.
     public var description: String { rawValue }
 }

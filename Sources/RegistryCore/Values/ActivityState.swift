@@ -1,4 +1,4 @@
-/// What became of an activity, as clients and senders see it.
+/// The state of an activity, as clients and senders see it.
 public enum ActivityState: String, Sendable, Hashable, CaseIterable {
     /// It runs; its token, once it has one, may be handed out.
     case active
@@ -16,7 +16,7 @@ public enum EndReason: String, Sendable, Hashable, CaseIterable {
     case dismissed
 }
 
-/// What a registration did.
+/// The result of a registration.
 public enum RegistrationOutcome: String, Sendable, Hashable, CaseIterable {
     /// The activity's first token, or its first sign of life.
     case registered

@@ -3,14 +3,20 @@
 /// Aliases are compared byte by byte. One alias may name many activities; one activity may bear many aliases.
 public struct Alias: Sendable, Hashable, Comparable, CustomStringConvertible {
     /// `[A-Za-z][A-Za-z0-9_.-]{0,63}`.
-    public let kind: String
+    public let kind: UTF8Text
     /// 1 to 256 bytes of UTF-8 without control characters, never `.` or `..`.
-    public let value: String
+    public let value: UTF8Text
 
     /// - Throws: a sentence when the kind or the value is not allowed.
     public init(kind: String, value: String) throws(JSONFaultReason) {
         try Self.checkKind(kind)
         try ActivityID.check(value, maximumBytes: 256)
+        self.kind = UTF8Text(kind)
+        self.value = UTF8Text(value)
+    }
+
+    /// An alias of a kind and a value that were checked before, when it came.
+    public init(checkedKind kind: UTF8Text, value: UTF8Text) {
         self.kind = kind
         self.value = value
     }
@@ -35,23 +41,14 @@ public struct Alias: Sendable, Hashable, Comparable, CustomStringConvertible {
     }
 
     /// The kind of the alias that `POST …/activities` takes.
-    public static let liveActivityKind = "liveactivityId"
+    public static let liveActivityKind: UTF8Text = "liveactivityId"
 
+    /// `kind:value`, as ``init(pair:)`` reads it.
     public var description: String { "\(kind):\(value)" }
 
+    /// Compares by kind and then by value, byte by byte.
     public static func < (left: Alias, right: Alias) -> Bool {
-        left.kind == right.kind ? left.value.utf8.lexicographicallyPrecedes(right.value.utf8) : left.kind < right.kind
-    }
-
-    // Swift compares strings by canonical equivalence; aliases are compared byte by byte.
-    public static func == (left: Alias, right: Alias) -> Bool {
-        left.kind == right.kind && left.value.utf8.elementsEqual(right.value.utf8)
-    }
-
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(kind)
-        // The same bytes are canonically equivalent as well.
-        hasher.combine(value)
+        left.kind == right.kind ? left.value < right.value : left.kind < right.kind
     }
 
     private static func isLetter(_ byte: UInt8) -> Bool {

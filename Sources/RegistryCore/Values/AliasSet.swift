@@ -15,10 +15,15 @@ public struct AliasSet: Sendable, Hashable {
         self.aliases = sorted
     }
 
+    /// Aliases that are stored: they were counted when they came, and are never refused again.
+    public init(stored aliases: some Sequence<Alias>) { self.aliases = Set(aliases).sorted() }
+
     /// The canonical JSON form, `{"kind":["value",…],…}` in byte order: what is stored, and what breaks a tie.
     public var canonicalJSON: [UInt8] {
         let members = Dictionary(grouping: aliases, by: \.kind).sorted { $0.key < $1.key }
-        let object = JSONObject(members.map { ($0.key, .array($0.value.sorted().map { .string($0.value) })) })
+        let object = JSONObject(
+            members.map { ($0.key.string, .array($0.value.sorted().map { .string($0.value.string) })) }
+        )
         return JSONValue.object(object).canonicalBytes
     }
 }

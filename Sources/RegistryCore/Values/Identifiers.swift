@@ -1,6 +1,7 @@
 /// The bundle id that names an app, such as `com.example.food`: ASCII letters, digits, `.` and `-`, at most 155 bytes
 /// (Apple's documented characters of `CFBundleIdentifier`; 155 is App Store Connect's limit).
 public struct BundleID: Sendable, Hashable, Comparable, CustomStringConvertible {
+    /// The bundle id as it came; upper and lower case differ.
     public let rawValue: String
 
     /// - Throws: a sentence when a character or the length is not allowed.
@@ -19,36 +20,48 @@ public struct BundleID: Sendable, Hashable, Comparable, CustomStringConvertible 
         self.rawValue = rawValue
     }
 
+    /// The bundle id itself.
     public var description: String { rawValue }
 
+    /// Compares as Swift's texts do; all characters are ASCII.
     public static func < (left: BundleID, right: BundleID) -> Bool { left.rawValue < right.rawValue }
 }
 
 /// The id of one Live Activity, normally ActivityKit's `Activity.id`; at most 128 bytes of UTF-8. An id is used once.
-public struct ActivityID: Sendable, Hashable, CustomStringConvertible {
-    public let rawValue: String
+public struct ActivityID: Sendable, Hashable, Comparable, CustomStringConvertible {
+    /// The id as it came, compared byte by byte.
+    public let rawValue: UTF8Text
 
     /// - Throws: a sentence when it is empty, too long, `.`, `..`, or holds a control character.
     public init(_ rawValue: String) throws(JSONFaultReason) {
         try Self.check(rawValue, maximumBytes: 128)
-        self.rawValue = rawValue
+        self.rawValue = UTF8Text(rawValue)
     }
 
-    public var description: String { rawValue }
+    /// An id that is stored: it was checked when it came, and is never refused again.
+    public init(stored rawValue: UTF8Text) { self.rawValue = rawValue }
+
+    /// The id itself.
+    public var description: String { rawValue.string }
+
+    /// Compares byte by byte.
+    public static func < (left: ActivityID, right: ActivityID) -> Bool { left.rawValue < right.rawValue }
 }
 
 /// One install of the app on one device, named by a random id that the app makes and keeps; at most 128 bytes of UTF-8.
 ///
 /// It is a secret of the device, so it prints as nothing; only its hash is stored and shown.
 public struct InstallationID: Sendable, Hashable, CustomStringConvertible {
-    public let rawValue: String
+    /// The id as the app made it: a secret, never to be logged or stored.
+    public let rawValue: UTF8Text
 
     /// - Throws: a sentence when it is empty, too long, `.`, `..`, or holds a control character.
     public init(_ rawValue: String) throws(JSONFaultReason) {
         try ActivityID.check(rawValue, maximumBytes: 128)
-        self.rawValue = rawValue
+        self.rawValue = UTF8Text(rawValue)
     }
 
+    /// The same words for every id, so that none comes into a log.
     public var description: String { "(installation id)" }
 }
 
@@ -57,6 +70,7 @@ public struct InstallationHash: Sendable, Hashable, CustomStringConvertible {
     /// 32 bytes.
     public let bytes: [UInt8]
 
+    /// Wraps a hash that was made before, 32 bytes.
     public init(bytes: [UInt8]) { self.bytes = bytes }
 
     /// Lower-case hex.
@@ -65,15 +79,20 @@ public struct InstallationHash: Sendable, Hashable, CustomStringConvertible {
 
 /// The name of an activity's `ActivityAttributes` type; at most 128 bytes of UTF-8.
 public struct AttributesType: Sendable, Hashable, CustomStringConvertible {
-    public let rawValue: String
+    /// The name as it came, compared byte by byte.
+    public let rawValue: UTF8Text
 
     /// - Throws: a sentence when it is empty, too long, `.`, `..`, or holds a control character.
     public init(_ rawValue: String) throws(JSONFaultReason) {
         try ActivityID.check(rawValue, maximumBytes: 128)
-        self.rawValue = rawValue
+        self.rawValue = UTF8Text(rawValue)
     }
 
-    public var description: String { rawValue }
+    /// A name that is stored: it was checked when it came, and is never refused again.
+    public init(stored rawValue: UTF8Text) { self.rawValue = rawValue }
+
+    /// The name itself.
+    public var description: String { rawValue.string }
 }
 
 extension ActivityID {
@@ -85,9 +104,25 @@ extension ActivityID {
             throw JSONFaultReason("must be at most \(maximumBytes) bytes of UTF-8")
         }
         guard text != ".", text != ".." else { throw JSONFaultReason("must not be '.' or '..'") }
-        // Unicode's general category Cc, which never changes: C0, DEL and C1.
+        try checkCharacters(text)
+    }
+
+    /// Unicode's general category Cc, which never changes, must not be in it: C0, DEL and C1.
+    fileprivate static func checkCharacters(_ text: String) throws(JSONFaultReason) {
         guard !text.unicodeScalars.contains(where: { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }) else {
             throw JSONFaultReason("must not contain control characters")
         }
+    }
+}
+
+extension UTF8Text {
+    /// Reads the name of a signed-in user, the `sub` of a JWT: 1 to 128 bytes of UTF-8 without control characters. It
+    /// stands in no path, so `.` and `..` are names like any other.
+    ///
+    /// - Throws: a sentence when it is anything else.
+    public static func subject(_ text: String) throws(JSONFaultReason) -> UTF8Text {
+        guard (1...128).contains(text.utf8.count) else { throw JSONFaultReason("must be 1 to 128 bytes of UTF-8") }
+        try ActivityID.checkCharacters(text)
+        return UTF8Text(text)
     }
 }

@@ -16,10 +16,14 @@ public struct Metadata: Sendable, Hashable {
         }
         canonicalJSON = bytes
     }
+
+    /// Metadata that is stored: it was measured when it came, and is never refused again.
+    public init(stored value: JSONValue) { canonicalJSON = value.canonicalBytes }
 }
 
 extension JSONValue {
-    fileprivate var containsNulCharacter: Bool {
+    /// Whether a string or key in it holds U+0000.
+    var containsNulCharacter: Bool {
         switch self {
         case .null, .bool, .integer, .number: false
         case .string(let text): text.utf8.contains(0)

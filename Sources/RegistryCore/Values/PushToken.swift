@@ -2,11 +2,13 @@
 ///
 /// It prints as nothing: a whole token belongs in an answer to a sender and in the database, and nowhere else.
 public struct PushToken: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible {
+    /// The token as APNs gave it to the device, not in hex.
     public let bytes: [UInt8]
 
     /// The longest token that is taken, in bytes.
     public static let maximumBytes = 512
 
+    /// Wraps bytes that were checked before: neither their number nor their content is checked here.
     public init(bytes: [UInt8]) { self.bytes = bytes }
 
     /// Reads hex of even length; upper case is accepted.
@@ -22,6 +24,8 @@ public struct PushToken: Sendable, Hashable, CustomStringConvertible, CustomDebu
         self.bytes = bytes
     }
 
+    /// The number of bytes, and nothing of the token.
     public var description: String { "(push token of \(bytes.count) bytes)" }
+    /// The same as ``description``, so that debuggers and dumps do not show the token.
     public var debugDescription: String { description }
 }

@@ -1,4 +1,4 @@
-/// What credentials let their bearer be (section 5 of the contract).
+/// The part that credentials let their bearer play.
 public enum Role: String, Sendable, Hashable, CaseIterable {
     /// An app, or an app's backend for it: registers, and never reads a token.
     case client
@@ -14,7 +14,7 @@ public enum Role: String, Sendable, Hashable, CaseIterable {
     /// The roles of keys that belong to an app.
     public static let ofApps: [Role] = [.client, .sender, .auditor, .admin]
 
-    /// What an API key of the role begins with, such as `prc_`.
+    /// The prefix of an API key of the role, such as `prc_`.
     public var keyPrefix: String {
         switch self {
         case .client: "prc_"

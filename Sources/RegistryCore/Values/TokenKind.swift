@@ -3,7 +3,7 @@
 /// The set is open, for Apple goes on adding kinds: a kind that an installation has one token of costs a member of
 /// ``ofInstallations`` and a row in the table `token_kinds`. Its calls and its place in the database follow.
 public struct TokenKind: Sendable, Hashable, CustomStringConvertible {
-    /// Whose tokens of a kind are.
+    /// The holder of a kind's tokens.
     public enum Holder: String, Sendable, Hashable, CaseIterable {
         case activity
         /// An installation has one for each attributes type.
@@ -14,15 +14,20 @@ public struct TokenKind: Sendable, Hashable, CustomStringConvertible {
 
     /// Lower-case letters and hyphens; in paths it stands before `-token`.
     public let name: String
+    /// The part of the registry that has such tokens: an activity, or an installation once or for each attributes type.
     public let holder: Holder
-    /// What follows the bundle id in `apns-topic`; may be empty.
+    /// Whether a value belongs to the holder that claimed it last alone (R7); else values may repeat.
+    public let hasOneOwner: Bool
+    /// The part of `apns-topic` after the bundle id; may be empty.
     public let topicSuffix: String
     /// The `apns-push-type`.
     public let pushType: String
 
-    public init(name: String, holder: Holder, topicSuffix: String, pushType: String) {
+    /// Makes a kind of its parts; values belong to one owner unless `hasOneOwner` is false.
+    public init(name: String, holder: Holder, hasOneOwner: Bool = true, topicSuffix: String, pushType: String) {
         self.name = name
         self.holder = holder
+        self.hasOneOwner = hasOneOwner
         self.topicSuffix = topicSuffix
         self.pushType = pushType
     }
@@ -38,6 +43,7 @@ public struct TokenKind: Sendable, Hashable, CustomStringConvertible {
     public static let start = TokenKind(
         name: "start",
         holder: .attributesType,
+        hasOneOwner: false,
         topicSuffix: ".push-type.liveactivity",
         pushType: "liveactivity"
     )
@@ -47,14 +53,19 @@ public struct TokenKind: Sendable, Hashable, CustomStringConvertible {
     /// The kinds that an installation has one token of; each has its calls under `…/{name}-token`.
     public static let ofInstallations: [TokenKind] = [.device]
 
+    /// All kinds there are, in the order in which lists have them.
+    public static let all: [TokenKind] = [.update, .start] + ofInstallations
+
     /// The `apns-topic` of pushes to tokens of this kind.
     public func topic(of app: BundleID) -> String { app.rawValue + topicSuffix }
 
+    /// The kind's ``name``.
     public var description: String { name }
 }
 
 /// The place in which an installation keeps one token: its start token of an attributes type, or its token of a kind.
 public struct TokenSlot: Sendable, Hashable {
+    /// The kind of the token.
     public let kind: TokenKind
     /// Only for start tokens.
     public let attributesType: AttributesType?

@@ -1,20 +1,25 @@
 import Foundation
 
-/// What is known of an API key: all but its secret, of which only the SHA-256 is stored.
+/// The record of an API key: all but its secret, of which only the SHA-256 is stored.
 public struct APIKeyRecord: Sendable, Hashable {
+    /// The public part of the key, which also names its role.
     public let id: APIKeyID
     /// The number of the app that it belongs to; 0 for root keys, which belong to none.
     public let appNumber: Int64
     /// The app that it belongs to; nil for root keys.
     public let app: BundleID?
+    /// A name for people; nil when none was given.
     public let name: String?
+    /// Postgres's clock when the key was stored.
     public let createdAt: Date
     /// From when on it is refused; nil for never.
     public let expiresAt: Date?
     /// When it was last used, to the minute or so.
     public let lastUsedAt: Date?
+    /// Since when it is refused for good; nil while nobody has revoked it.
     public let revokedAt: Date?
 
+    /// Makes a record of its parts.
     public init(
         id: APIKeyID,
         appNumber: Int64,
@@ -67,12 +72,16 @@ extension APIKeyRecord: JSONEncodable {
     }
 }
 
-/// What an admin asks for when making a key.
+/// An admin's request for a new key.
 public struct APIKeyRequest: Sendable, Hashable {
+    /// The role of the key to make; as ``read(_:now:)`` gives it, one of ``Role/ofApps``.
     public var role: Role
+    /// A name for people, 1 to 256 bytes of UTF-8; nil for none.
     public var name: String?
+    /// From when on the key is refused; nil for never.
     public var expiresAt: Date?
 
+    /// Makes a request; the key has no name and does not expire unless they are given.
     public init(role: Role, name: String? = nil, expiresAt: Date? = nil) {
         self.role = role
         self.name = name

@@ -1,22 +1,36 @@
 import Foundation
 
-/// What a client says of an activity: a registration, a rotation or a refresh; without a token, a sign of life.
+/// A client's statement about an activity: a registration, a rotation or a refresh; without a token, a sign of life.
 public struct ActivityRegistration: Sendable, Hashable {
+    /// The activity's current token; nil for a sign of life, which leaves the token as it is.
     public var token: PushToken?
     /// The device's clock when `pushTokenUpdates` delivered the token; nil counts as the time of receipt.
     public var observedAt: Date?
+    /// When it started; nil counts as ``observedAt``, or as the time of receipt without one. A time later than the
+    /// receipt counts as the receipt. The earliest one given stays.
     public var startedAt: Date?
+    /// When an activity that is scheduled for later starts; counts where it lies after ``observedAt``.
+    public var startsAt: Date?
+    /// A registry took this in before, so what it says holds however long ago it was observed.
+    public var wasAccepted = false
+    /// The hash of the installation on which it runs; nil when the request names none. The first one given stays.
     public var installation: InstallationHash?
     /// The `sub` of the signed-in user who registers.
-    public var subject: String?
+    public var subject: UTF8Text?
+    /// The name of its `ActivityAttributes` type; nil says nothing. The first one given stays.
     public var attributesType: AttributesType?
     /// Replaces all aliases when given.
     public var aliases: AliasSet?
     /// The aliases of an activity for which none were ever given.
     public var defaultAliases: AliasSet?
+    /// Whether the user allows frequent pushes, as ActivityKit says; nil says nothing. The first one given stays.
     public var frequentPushesEnabled: Bool?
     /// Replaces all metadata when given.
     public var metadata: Metadata?
 
+    /// Makes a statement that says nothing but the token.
     public init(token: PushToken?) { self.token = token }
+
+    /// How far ahead an activity may be scheduled, in days.
+    public static let longestSchedule = 30
 }

@@ -1,10 +1,14 @@
+import Foundation
+
 extension ActivityRegistration {
     /// Reads what a body may say of an activity, and leaves its faults in the reader: with any, this must not be used.
     ///
     /// `installationId` is not read here, for only its hash is kept, nor is the subject, which the credentials name.
     ///
-    /// - Parameter requiresToken: whether a body without `token` is a fault.
-    public init(from json: inout JSONReader, requiresToken: Bool = true) {
+    /// - Parameters:
+    ///   - requiresToken: whether a body without `token` is a fault.
+    ///   - now: what `startsAt` may lie ``longestSchedule`` days ahead of.
+    public init(from json: inout JSONReader, requiresToken: Bool = true, now: Date) {
         let token =
             requiresToken
             ? json.string("token", PushToken.init(hexadecimal:))
@@ -12,9 +16,16 @@ extension ActivityRegistration {
         self.init(token: token)
         observedAt = json.optionalTimestamp("observedAt")
         startedAt = json.optionalTimestamp("startedAt")
+        startsAt = json.optional("startsAt") { value throws(JSONFaultReason) in
+            let time = try JSONReader.timestamp(value)
+            guard time <= now.addingTimeInterval(Double(Self.longestSchedule) * 86_400) else {
+                throw JSONFaultReason("must be at most \(Self.longestSchedule) days ahead")
+            }
+            return time
+        }
         attributesType = json.optionalString("attributesType", AttributesType.init)
         aliases = json.optionalNested("aliases") { AliasSet.read(&$0) }
         frequentPushesEnabled = json.optionalBool("frequentPushesEnabled")
-        metadata = json.optional("metadata", Metadata.init)
+        metadata = json.optional("metadata", Metadata.init(_:))
     }
 }

@@ -4,22 +4,22 @@ extension Alias {
         let kind = json.string("kind", Alias.kind)
         let value = json.string("value", Alias.value)
         guard let kind, let value else { return nil }
-        return try? Alias(kind: kind, value: value)
+        return Alias(checkedKind: kind, value: value)
     }
 
     /// Takes a kind as it is.
     ///
     /// - Throws: a sentence when it is not allowed.
-    public static func kind(_ text: String) throws(JSONFaultReason) -> String {
+    public static func kind(_ text: String) throws(JSONFaultReason) -> UTF8Text {
         try checkKind(text)
-        return text
+        return UTF8Text(text)
     }
 
     /// Takes a value as it is.
     ///
     /// - Throws: a sentence when it is not allowed.
-    public static func value(_ text: String) throws(JSONFaultReason) -> String {
-        try Alias(kind: liveActivityKind, value: text).value
+    public static func value(_ text: String) throws(JSONFaultReason) -> UTF8Text {
+        try Alias(kind: liveActivityKind.string, value: text).value
     }
 }
 

@@ -4,11 +4,16 @@ import Foundation
 public struct App: Sendable, Hashable {
     /// The internal number that every row of the app begins with; it does not travel.
     public let number: Int64
+    /// The id by which callers name the app.
     public let bundleID: BundleID
+    /// The settings in force, defaults included.
     public var settings: AppSettings
+    /// Postgres's clock when the app was made.
     public let createdAt: Date
+    /// Postgres's clock when the settings were last put, changed or not; at first the same as ``createdAt``.
     public let updatedAt: Date
 
+    /// Makes an app of its parts.
     public init(number: Int64, bundleID: BundleID, settings: AppSettings, createdAt: Date, updatedAt: Date) {
         self.number = number
         self.bundleID = bundleID
@@ -20,6 +25,7 @@ public struct App: Sendable, Hashable {
 
 /// The settings of an app, all of them in force.
 public struct AppSettings: Sendable, Hashable {
+    /// A name for people, 1 to 256 bytes of UTF-8; nil for none.
     public var name: String?
     /// How long an activity's token is handed out, counted from `startedAt`; iOS ends an activity after 8 hours.
     public var activityLifetime: Duration
@@ -27,17 +33,18 @@ public struct AppSettings: Sendable, Hashable {
     public var tombstoneRetention: Duration
     /// How long audit events are kept.
     public var eventRetention: Duration
-    /// Who may set an alias of a kind; kinds that are not named follow the defaults.
-    public var aliasRules: [String: AliasRule]
+    /// The rules for who may set an alias, by its kind; kinds that are not named follow the defaults.
+    public var aliasRules: [UTF8Text: AliasRule]
     /// How the JWTs of signed-in users are checked, as the admin gave it.
     public var jwt: JSONObject?
 
+    /// Makes settings; those not given have the defaults of a new app.
     public init(
         name: String? = nil,
         activityLifetime: Duration = .seconds(8 * 3600),
         tombstoneRetention: Duration = .seconds(7 * 86_400),
         eventRetention: Duration = .seconds(90 * 86_400),
-        aliasRules: [String: AliasRule] = [:],
+        aliasRules: [UTF8Text: AliasRule] = [:],
         jwt: JSONObject? = nil
     ) {
         self.name = name
@@ -51,17 +58,24 @@ public struct AppSettings: Sendable, Hashable {
 
 /// Changes to an app's settings; nil keeps what is there.
 public struct AppChanges: Sendable, Hashable {
+    /// A name for people, 1 to 256 bytes of UTF-8.
     public var name: String?
+    /// The lifetime of activities that become known from now on: a second to 7 days.
     public var activityLifetime: Duration?
+    /// How long ended activities are remembered: at least the lifetime in force and an hour.
     public var tombstoneRetention: Duration?
+    /// How long audit events that are written from now on are kept.
     public var eventRetention: Duration?
-    public var aliasRules: [String: AliasRule]?
+    /// Replaces the rules of all kinds; those that it does not name follow the defaults again.
+    public var aliasRules: [UTF8Text: AliasRule]?
+    /// Replaces how JWTs are checked; an empty object turns them off.
     public var jwt: JSONObject?
 
+    /// Makes changes that change nothing.
     public init() {}
 }
 
-/// Who may set an alias of a kind.
+/// The rule for who may set an alias of a kind.
 public enum AliasRule: String, Sendable, Hashable, CaseIterable {
     /// Any client.
     case any

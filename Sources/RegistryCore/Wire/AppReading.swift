@@ -41,12 +41,12 @@ extension AppChanges {
         }
     }
 
-    private static func aliasRules(_ json: inout JSONReader) -> [String: AliasRule] {
-        var rules: [String: AliasRule] = [:]
+    private static func aliasRules(_ json: inout JSONReader) -> [UTF8Text: AliasRule] {
+        var rules: [UTF8Text: AliasRule] = [:]
         for kind in json.object.keys {
             do throws(JSONFaultReason) {
                 try Alias.checkKind(kind)
-                rules[kind] = json.optionalChoice(kind)
+                rules[UTF8Text(kind)] = json.optionalChoice(kind)
             } catch {
                 json.fault(kind, error.detail)
             }
@@ -62,12 +62,16 @@ extension AppChanges {
         _ = json.string("issuer", text)
         _ = json.oneOrMore("audience", maximumCount: 16) { value throws(JSONFaultReason) in try text(String.read(value))
         }
+        if json.object["audience"] == [] { json.fault("audience", "must name at least one") }
         _ = json.optionalString("subjectClaim", text)
         // Where it may point to is for the server to judge.
         let url = json.optionalString("jwksUrl", webURL)
         let keys = json.optional("jwks", keySet)
         if json.faults.isEmpty, (url == nil) == (keys == nil) {
             json.fault(nil, "must hold either jwksUrl or jwks")
+        }
+        if JSONValue.object(json.object).containsNulCharacter {
+            json.fault(nil, "must not contain the character U+0000")
         }
         return JSONObject(json.object.filter { !$0.value.isNull }.map { ($0.key, $0.value) })
     }

@@ -13,7 +13,7 @@ extension App: JSONEncodable {
         json.member("eventRetention", settings.eventRetention)
         json.object("aliasRules") { json in
             for (kind, rule) in settings.aliasRules.sorted(by: { $0.key < $1.key }) {
-                json.member(kind, rule.rawValue)
+                json.member(kind.string, rule.rawValue)
             }
         }
         if let jwt = settings.jwt, !jwt.isEmpty { json.member("jwt", jwt) }

@@ -9,7 +9,8 @@ public struct BroadcastChannel: Sendable, Hashable {
     }
 
     /// The id that APNs gave: base64, as it came.
-    public let id: String
+    public let id: UTF8Text
+    /// Whether APNs keeps a message for devices that are offline.
     public let storagePolicy: StoragePolicy
 
     /// The longest id that is taken, in bytes.
@@ -17,7 +18,7 @@ public struct BroadcastChannel: Sendable, Hashable {
 
     /// - Throws: a sentence when the id is not base64 of 1 to 128 bytes.
     public init(id: String, storagePolicy: StoragePolicy) throws(JSONFaultReason) {
-        self.id = try Self.checked(id: id)
+        self.id = UTF8Text(try Self.checked(id: id))
         self.storagePolicy = storagePolicy
     }
 

@@ -2,23 +2,25 @@ import Foundation
 
 /// A sender's report of what APNs answered to a push.
 public struct FeedbackReport: Sendable, Hashable {
+    /// The token that the push was sent to.
     public let token: PushToken
     /// APNs's HTTP status.
     public let status: Int
     /// APNs's reason, as it spelled it.
-    public var reason: String?
+    public var reason: UTF8Text?
     /// When APNs knew it; it comes with a 410.
     public var timestamp: Date?
 
+    /// Makes a report; `reason` and `timestamp` are nil where APNs gave none.
     public init(token: PushToken, status: Int, reason: String? = nil, timestamp: Date? = nil) {
         self.token = token
         self.status = status
-        self.reason = reason
+        self.reason = reason.map { UTF8Text($0) }
         self.timestamp = timestamp
     }
 
-    /// What the report says of the token, by APNs's table of statuses and reasons. Whatever is the sender's or APNs's
-    /// fault, and every reason not known yet, says nothing.
+    /// The report's verdict on the token, by APNs's table of statuses and reasons. Anything that is the sender's or
+    /// APNs's fault, and every reason not known yet, says nothing.
     public var verdict: FeedbackVerdict {
         switch (status, reason) {
         case (200, _): .delivered
@@ -29,7 +31,7 @@ public struct FeedbackReport: Sendable, Hashable {
     }
 }
 
-/// What a report says of its token.
+/// A report's verdict on its token.
 public enum FeedbackVerdict: String, Sendable, Hashable {
     /// APNs took the push.
     case delivered
@@ -40,7 +42,7 @@ public enum FeedbackVerdict: String, Sendable, Hashable {
     case none
 }
 
-/// What the registry did upon a report.
+/// The registry's action upon a report.
 public enum FeedbackAction: String, Sendable, Hashable, CaseIterable {
     /// The token is dead and no longer handed out.
     case dropped
@@ -62,10 +64,12 @@ public enum FeedbackAction: String, Sendable, Hashable, CaseIterable {
 
 /// The answer to one report.
 public struct FeedbackResult: Sendable, Hashable {
+    /// The effect that the report had on its token.
     public let action: FeedbackAction
     /// A sentence for the developer of the sender.
     public let detail: String
 
+    /// Makes a result of its two parts.
     public init(action: FeedbackAction, detail: String) {
         self.action = action
         self.detail = detail

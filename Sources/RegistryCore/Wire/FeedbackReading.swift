@@ -42,6 +42,7 @@ extension FeedbackReport {
 
     private static func text(_ text: String) throws(JSONFaultReason) -> String {
         guard text.utf8.count <= maximumText else { throw JSONFaultReason("must be at most \(maximumText) bytes") }
+        guard !text.utf8.contains(0) else { throw JSONFaultReason("must not contain the character U+0000") }
         return text
     }
 }

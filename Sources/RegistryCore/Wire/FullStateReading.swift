@@ -1,3 +1,5 @@
+import Foundation
+
 /// A full state as a body gave it: what the store is told, and where in the answer its results belong.
 public struct FullStateBody: Sendable, Hashable {
     /// The items whose activity could be read.
@@ -18,13 +20,15 @@ public struct FullStateBody: Sendable, Hashable {
     ///
     /// A malformed item is no fault of the body: it gets a problem in its place, and when its id can be read its
     /// activity counts as present.
-    public static func read(_ json: inout JSONReader) -> FullStateBody? {
+    ///
+    /// - Parameter now: what `startsAt` is compared with.
+    public static func read(_ json: inout JSONReader, now: Date) -> FullStateBody? {
         let observedAt = json.timestamp("observedAt")
         let elements = json.elements("activities", maximumCount: maximumItems)
         guard let observedAt, let elements else { return nil }
         var (items, places): ([FullState.Item], [Place]) = ([], [])
         for element in elements {
-            switch FullState.Item.read(element) {
+            switch FullState.Item.read(element, now: now) {
             case .success(let item):
                 items.append(item)
                 places.append(.item)
@@ -46,23 +50,26 @@ public struct FullStateBody: Sendable, Hashable {
     }
 }
 
-/// What became of one listed activity; without an id when none could be read.
+/// The result for one listed activity; without an id when none could be read.
 public struct FullStateResult: Sendable, Hashable {
+    /// The id of the listed activity; nil when it could not be read.
     public let activityID: ActivityID?
+    /// The effect on the activity, or why the item was not taken.
     public let result: Result<RegistrationOutcome, Problem>
 }
 
 extension FullState.Item {
     /// Reads an item; the failure is an item whose id cannot be read.
-    fileprivate static func read(_ json: JSONReader) -> Result<FullState.Item, Problem> {
+    fileprivate static func read(_ json: JSONReader, now: Date) -> Result<FullState.Item, Problem> {
         var json = json
         let id = json.string("activityId", ActivityID.init)
-        let registration = ActivityRegistration(from: &json, requiresToken: false)
+        let registration = ActivityRegistration(from: &json, requiresToken: false, now: now)
         let problem = json.faults.isEmpty ? nil : Problem(faults: json.faults)
-        switch (id, problem) {
-        case (let id?, nil): return .success(FullState.Item(activityID: id, registration: registration))
-        case (let id?, let problem?): return .success(FullState.Item(activityID: id, problem: problem))
-        case (nil, let problem): return .failure(problem ?? Problem(faults: []))
-        }
+        guard let id else { return .failure(problem ?? Problem(faults: [])) }
+        var item =
+            problem.map { FullState.Item(activityID: id, problem: $0) }
+            ?? FullState.Item(activityID: id, registration: registration)
+        item.pointer = json.pointer.text
+        return .success(item)
     }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What an installation's start and device tokens are found by, as a client says it.
+/// The profile by which an installation's start and device tokens are found, as a client states it.
 public struct InstallationProfile: Sendable, Hashable {
     /// Replaces all aliases when given.
     public var aliases: AliasSet?
@@ -9,6 +9,7 @@ public struct InstallationProfile: Sendable, Hashable {
     /// The device's clock; nil counts as the time of receipt.
     public var observedAt: Date?
 
+    /// Makes a profile; aliases and metadata that are nil stay as they are stored.
     public init(aliases: AliasSet? = nil, metadata: Metadata? = nil, observedAt: Date? = nil) {
         self.aliases = aliases
         self.metadata = metadata
@@ -18,13 +19,14 @@ public struct InstallationProfile: Sendable, Hashable {
     /// Reads `{aliases, metadata, observedAt}`, and leaves its faults in the reader: with any, this must not be used.
     public init(from json: inout JSONReader) {
         aliases = json.optionalNested("aliases") { AliasSet.read(&$0) }
-        metadata = json.optional("metadata", Metadata.init)
+        metadata = json.optional("metadata", Metadata.init(_:))
         observedAt = json.optionalTimestamp("observedAt")
     }
 }
 
 /// The answer to an installation's profile: what counts now, by times alone.
 public struct InstallationAnswer: Sendable, Hashable {
+    /// The hash under which the installation is stored.
     public let installation: InstallationHash
     /// Nothing was known of it before.
     public let isNew: Bool
@@ -35,6 +37,7 @@ public struct InstallationAnswer: Sendable, Hashable {
     /// When the metadata that holds was given.
     public var metadataObservedAt: Date?
 
+    /// Makes an answer without the times of aliases and metadata.
     public init(installation: InstallationHash, isNew: Bool, observedAt: Date) {
         self.installation = installation
         self.isNew = isNew

@@ -7,17 +7,20 @@ public struct InstallationRecord: Sendable, Hashable {
         /// The name of the kind.
         public let kind: String
         /// Only for start tokens.
-        public let attributesType: String?
+        public let attributesType: UTF8Text?
         /// The first 4 bytes of the token's SHA-256.
         public let fingerprint: [UInt8]
+        /// The device's clock when the system gave it the token; the time of receipt when the request did not say.
         public let observedAt: Date
+        /// The server's clock at the last registration or refresh.
         public let confirmedAt: Date
         /// Why it is not handed out: `kind-conflict`, `taken-over`, `unregistered`, `quarantined`; nil when it is.
         public let reason: String?
 
+        /// Makes a token of its parts.
         public init(
             kind: String,
-            attributesType: String?,
+            attributesType: UTF8Text?,
             fingerprint: [UInt8],
             observedAt: Date,
             confirmedAt: Date,
@@ -32,24 +35,30 @@ public struct InstallationRecord: Sendable, Hashable {
         }
     }
 
+    /// The hash under which the installation is stored.
     public let installation: InstallationHash
     /// The values of one of its tokens went A, B, A: two devices seem to share its id.
     public let isFlapping: Bool
     /// When anything was last heard of it, on the server's clock.
     public let touchedAt: Date
-    public var subject: String?
+    /// The `sub` of the signed-in user to whom it belongs; nil when it belongs to none.
+    public var subject: UTF8Text?
     /// JSON as it was stored: `{"kind": ["value", …]}`.
     public var aliases: [UInt8]?
+    /// When the aliases that hold were given, as the client said; nil when none were.
     public var aliasesObservedAt: Date?
     /// JSON as it was stored.
     public var metadata: [UInt8]?
+    /// When the metadata that holds was given, as the client said; nil when none was.
     public var metadataObservedAt: Date?
     /// The greatest time of its full states and log-outs.
     public var fullStateAt: Date?
     /// The greatest time of its log-outs.
     public var loggedOutAt: Date?
+    /// Its start and device tokens that were not deleted, whether or not they are handed out.
     public var tokens: [Token] = []
 
+    /// Makes a record without tokens, in which all that may be nil is nil.
     public init(installation: InstallationHash, isFlapping: Bool, touchedAt: Date) {
         self.installation = installation
         self.isFlapping = isFlapping

@@ -39,20 +39,22 @@ public struct Problem: Error, Sendable, Hashable {
         case internalError = "internal-error"
     }
 
+    /// The code, which also gives the HTTP status and the title.
     public let code: Code
     /// One sentence for the developer who reads it: what was wrong and what to do.
     public let detail: String
     /// Every fault of the request, with JSON pointers; only for 422.
     public var errors: [JSONFault] = []
-    /// What is known of the activity that a 409 or 410 is about.
+    /// The known facts about the activity that a 409 or 410 is about.
     public var activity: ActivityAnswer?
-    /// What is known of the installation's token that a 409 is about.
-    public var token: TokenStanding?
+    /// The known facts about the installation's token that a 409 is about.
+    public var token: TokenStatus?
     /// The server's clock, on problems that turn on time.
     public var serverTime: Date?
     /// After how long the same request may be sent again.
     public var retryAfter: Duration?
 
+    /// Makes a problem of a code and a sentence, without any further member.
     public init(_ code: Code, _ detail: String) {
         self.code = code
         self.detail = detail

@@ -4,17 +4,30 @@ import Foundation
 public struct ResolvedActivity: Sendable, Hashable {
     /// The immutable internal number that pages are ordered by; it does not travel.
     public let number: Int64
+    /// The id of the activity.
     public let activityID: ActivityID
+    /// The token to push to; it may be handed out.
     public let token: PushToken
+    /// The installation on which it runs; nil when no request named one.
     public var installation: InstallationHash?
-    public var attributesType: String?
+    /// The name of the `ActivityAttributes` type; nil when no request named it.
+    public var attributesType: UTF8Text?
+    /// Whether the user allows frequent pushes (ActivityKit: `frequentPushesEnabled`); nil if the app never said.
     public var frequentPushesEnabled: Bool?
+    /// When it started: the earliest time that requests gave, or the first receipt.
     public let startedAt: Date
+    /// When it starts, or started, if it was scheduled for later.
+    public var startsAt: Date?
+    /// The device's clock when the system gave it the token; the time of receipt when the request did not say.
     public let observedAt: Date
+    /// The server's clock at the last registration or refresh of the token.
     public let confirmedAt: Date
+    /// When its lifetime is over; from then on it is not handed out.
     public let expiresAt: Date
+    /// Counts the changes of what a sender would see, from 1.
     public let revision: Int
 
+    /// Makes an activity of its parts; those that may be nil are nil.
     public init(
         number: Int64,
         activityID: ActivityID,

@@ -2,19 +2,25 @@ import Foundation
 
 /// A start or device token, or one of a kind that installations have, as a sender gets it.
 public struct ResolvedToken: Sendable, Hashable {
+    /// The kind of the token, which gives the topic and the push type.
     public let kind: TokenKind
+    /// The token to push to; it may be handed out.
     public let token: PushToken
+    /// The installation that has the token.
     public let installation: InstallationHash
     /// Only for start tokens.
-    public let attributesType: String?
+    public let attributesType: UTF8Text?
+    /// The device's clock when the system gave it the token; the time of receipt when the request did not say.
     public let observedAt: Date
+    /// The server's clock at the last registration or refresh of the token.
     public let confirmedAt: Date
 
+    /// Makes a token of its parts.
     public init(
         kind: TokenKind,
         token: PushToken,
         installation: InstallationHash,
-        attributesType: String?,
+        attributesType: UTF8Text?,
         observedAt: Date,
         confirmedAt: Date
     ) {

@@ -1,11 +1,13 @@
 import Foundation
 
-/// What a client says of an installation's start or device token.
+/// A client's statement about an installation's start or device token.
 public struct TokenRegistration: Sendable, Hashable {
+    /// The token that the installation has now.
     public let token: PushToken
     /// The device's clock when the system delivered the token; nil counts as the time of receipt.
     public var observedAt: Date?
 
+    /// Makes a statement; without `observedAt` the token counts as observed when it is received.
     public init(token: PushToken, observedAt: Date? = nil) {
         self.token = token
         self.observedAt = observedAt
@@ -19,9 +21,11 @@ public struct TokenRegistration: Sendable, Hashable {
     }
 }
 
-/// What a client is told about one of its installation's tokens; never the token.
-public struct TokenStanding: Sendable, Hashable {
+/// The answer to a client about one of its installation's tokens; never the token.
+public struct TokenStatus: Sendable, Hashable {
+    /// The place of the token: its kind, and the attributes type of a start token.
     public let slot: TokenSlot
+    /// The installation that the answer is about.
     public let installation: InstallationHash
     /// Why the token is not handed out: `rotated`, `deleted`, `logged-out`, `taken-over`, `kind-conflict`,
     /// `unregistered`, `quarantined`.
@@ -31,6 +35,7 @@ public struct TokenStanding: Sendable, Hashable {
     /// The server's clock at the last registration or refresh.
     public var confirmedAt: Date?
 
+    /// Makes a status without a reason and without times.
     public init(slot: TokenSlot, installation: InstallationHash) {
         self.slot = slot
         self.installation = installation
@@ -48,12 +53,15 @@ public struct TokenStanding: Sendable, Hashable {
 
 /// The answer to a registration of a start or device token that took effect.
 public struct TokenRegistrationAnswer: Sendable, Hashable {
+    /// The effect of the request; `reactivated` where the token's place had been emptied by a deletion or a log-out.
     public let outcome: RegistrationOutcome
-    public let standing: TokenStanding
+    /// The token's status after the request.
+    public let status: TokenStatus
 
-    public init(outcome: RegistrationOutcome, standing: TokenStanding) {
+    /// Makes an answer of its two parts.
+    public init(outcome: RegistrationOutcome, status: TokenStatus) {
         self.outcome = outcome
-        self.standing = standing
+        self.status = status
     }
 }
 
@@ -61,9 +69,9 @@ extension TokenRegistrationAnswer: JSONEncodable {
     /// Writes `{installation, kind, attributesType, outcome, reason, observedAt, confirmedAt}`; no token comes back.
     public func encode(to json: inout JSONWriter) {
         json.object { json in
-            standing.writeMembers(to: &json)
+            status.writeMembers(to: &json)
             json.member("outcome", outcome.rawValue)
-            json.member("confirmedAt", ifPresent: standing.confirmedAt)
+            json.member("confirmedAt", ifPresent: status.confirmedAt)
         }
     }
 }

@@ -1,25 +1,29 @@
+import Logging
 import RegistryStore
 
-/// What an instance knows, for a while, of apps and of those who may call.
+/// The knowledge that an instance keeps for a while: of apps, of those who may call, and of whether Postgres works.
 final class AccessState: Sendable {
     let apps: AppDirectory
     let keys: KeyDirectory
     let authenticator: Authenticator
+    let readiness: ReadinessCache
     let clock: ServiceClock
     /// Whether issuers' keys may be fetched from addresses of the operator's own network.
     let allowsInternalKeySets: Bool
 
-    init(registry: Registry, configuration: ServerConfiguration, clock: ServiceClock) {
+    init(registry: Registry, configuration: ServerConfiguration, clock: ServiceClock, logger: Logger) {
         self.clock = clock
         allowsInternalKeySets = configuration.allowsInternalJWKS
         apps = AppDirectory(registry: registry, lifetime: configuration.limits.appLifetime, clock: clock)
         keys = KeyDirectory(registry: registry, clock: clock)
+        readiness = ReadinessCache(clock: clock) { try await registry.checkReadiness() }
         let fetcher = KeySetFetcher(allowsInternal: configuration.allowsInternalJWKS)
         authenticator = Authenticator(
             insecureNoAuth: configuration.insecureNoAuth,
             apps: apps,
             keys: keys,
-            tokens: JWTVerifier(keys: IssuerKeys(clock: clock, fetch: fetcher.fetch), clock: clock)
+            tokens: JWTVerifier(keys: IssuerKeys(clock: clock, logger: logger, fetch: fetcher.fetch), clock: clock),
+            failures: FailedCredentials(configuration.failedCredentialRate, clock: clock)
         )
     }
 }

@@ -1,5 +1,6 @@
 import HTTPTypes
 import RegistryCore
+import RegistryStore
 
 /// Finds out who makes a request.
 struct Authenticator: Sendable {
@@ -8,40 +9,112 @@ struct Authenticator: Sendable {
     let apps: AppDirectory
     let keys: KeyDirectory
     let tokens: JWTVerifier
+    let failures: FailedCredentials
+    private let provedTokens = ProvedTokens()
+
+    init(
+        insecureNoAuth: Bool,
+        apps: AppDirectory,
+        keys: KeyDirectory,
+        tokens: JWTVerifier,
+        failures: FailedCredentials
+    ) {
+        self.insecureNoAuth = insecureNoAuth
+        self.apps = apps
+        self.keys = keys
+        self.tokens = tokens
+        self.failures = failures
+    }
 
     /// Finds out who bears the credentials of a request.
     ///
-    /// - Parameter bundleID: the app of the path, whose settings decide about a JWT; nil where a path names none.
+    /// - Parameters:
+    ///   - bundleID: the app of the path, whose settings decide about a JWT; nil where a path names none.
+    ///   - network: where the request comes from.
     /// - Throws: `unauthenticated` when credentials are given that are not valid; none at all is `Principal.anonymous`.
-    ///   `unavailable`, and `too-many-requests` when unknown names and keys are being tried.
-    func principal(for fields: HTTPFields, of bundleID: String? = nil) async throws -> Principal {
-        switch try Credentials(fields) {
+    ///   `unavailable`; `RateLimited` when too many of the network's were not valid.
+    func principal(
+        for fields: HTTPFields,
+        of bundleID: String? = nil,
+        from network: CallerNetwork? = nil
+    ) async throws -> Principal {
+        let credentials: Credentials
+        do throws(Problem) {
+            credentials = try Credentials(fields)
+        } catch {
+            return try await failures.judge(from: network, isKnown: false) { throw error }
+        }
+        switch credentials {
         case .none: return insecureNoAuth ? .insecure : .anonymous
-        case .key(let key):
-            guard let record = try await keys.validRecord(of: key) else { throw Problem.invalidCredentials }
-            return Principal(record)
-        case .token(let text):
-            let token = try CompactJWT(text)
-            guard let bundleID = bundleID.flatMap({ try? BundleID($0) }),
-                let app = try await apps.app(bundleID, isAuthenticated: false)
-            else { throw Problem.invalidCredentials }
-            return try await tokens.principal(for: token, of: app)
+        case .key(let key): return Principal(try await validKey(key.id, digest: key.secretDigest, from: network).record)
+        case .token(let text): return try await user(of: text, for: bundleID, from: network)
         }
     }
 
-    /// Who makes a request, if that is known without asking anybody: the bearer of an API key that was used lately.
+    /// The key of an id and a secret, if it is valid now.
+    ///
+    /// - Throws: `unauthenticated` for all others; `unavailable`, `RateLimited`.
+    func validKey(_ id: APIKeyID, digest: [UInt8], from network: CallerNetwork?) async throws -> StoredKey {
+        try await validKey(id, from: network) { ConstantTime.areEqual($0.digest, digest) }
+    }
+
+    /// The key of an id that a test accepts, if it is valid now.
+    ///
+    /// - Throws: as ``validKey(_:digest:from:)``.
+    func validKey(
+        _ id: APIKeyID,
+        from network: CallerNetwork?,
+        where accepts: (StoredKey) -> Bool
+    ) async throws -> StoredKey {
+        if let key = keys.knownKey(id, where: accepts) { return key }
+        return try await failures.judge(from: network, isKnown: keys.wasValid(id, where: accepts)) {
+            guard let key = try await keys.validKey(id, where: accepts) else { throw Problem.invalidCredentials }
+            return key
+        }
+    }
+
+    private func user(of text: Secret, for name: String?, from network: CallerNetwork?) async throws -> Principal {
+        guard let bundleID = name.flatMap({ try? BundleID($0) }) else {
+            return try await failures.judge(from: network, isKnown: false) {
+                _ = try CompactJWT(text)
+                throw Problem.invalidCredentials
+            }
+        }
+        let name = ProvedTokens.Name(text, of: bundleID)
+        do {
+            let isKnown = provedTokens.contains(name)
+            let user = try await failures.judge(from: network, isKnown: isKnown) {
+                let token = try CompactJWT(text)
+                guard let app = try await apps.app(bundleID, isAuthenticated: false) else {
+                    throw Problem.invalidCredentials
+                }
+                return try await tokens.principal(for: token, of: app)
+            }
+            if !isKnown { provedTokens.add(name) }
+            return user
+        } catch let problem as Problem where problem.code == .unauthenticated {
+            provedTokens.remove(name)
+            throw problem
+        }
+    }
+
+    /// The caller of a request, if known without asking anybody: the bearer of an API key that was used lately.
     ///
     /// - Parameter last: the key that the connection's last request bore; becomes this one's.
     func knownPrincipal(for fields: HTTPFields, after last: inout RememberedKey?) -> Principal? {
-        if let last, last.isBorne(by: fields) { return keys.knownRecord(of: last).map(Principal.init) }
+        if let last, last.isBorne(by: fields) { return knownPrincipal(of: last) }
         switch try? Credentials(fields) {
         case .some(.none): return insecureNoAuth ? .insecure : nil
         case .key(let key):
             let remembered = RememberedKey(key, of: fields)
             last = remembered
-            return keys.knownRecord(of: remembered).map(Principal.init)
+            return knownPrincipal(of: remembered)
         case .token, nil: return nil
         }
+    }
+
+    private func knownPrincipal(of key: RememberedKey) -> Principal? {
+        keys.knownKey(key.id) { ConstantTime.areEqual($0.digest, key.digest) }.map { Principal($0.record) }
     }
 
     /// Refuses what a browser was tricked into sending (DNS rebinding) where no credentials protect the service.
@@ -57,12 +130,21 @@ struct Authenticator: Sendable {
             )
         }
     }
+
+    /// Refuses what a page of another site had a browser change where no credentials protect the service; what takes no body
+    /// needs no leave of ours to be sent.
+    ///
+    /// - Throws: `forbidden`.
+    func checkOrigin(of request: HTTPRequest) throws(Problem) {
+        guard insecureNoAuth, ![.get, .head].contains(request.method) else { return }
+        try RequestOrigin.checkCall(request.headerFields, authority: request.authority)
+    }
 }
 
 extension Principal {
     /// The bearer of an API key.
     init(_ record: APIKeyRecord) {
-        self.init(role: record.id.role, who: record.id.rawValue, app: record.app)
+        self.init(role: record.id.role, who: UTF8Text(record.id.rawValue), app: record.app)
     }
 }
 

@@ -1,7 +1,7 @@
 import HTTPTypes
 import RegistryCore
 
-/// What a request says about who makes it, before anyone has checked it.
+/// A request's statement about its caller, before anyone has checked it.
 enum Credentials: Sendable {
     case none
     case key(APIKey)

@@ -7,12 +7,11 @@ import Synchronization
 /// The API keys that were used lately, so that not every request reads its key from Postgres.
 ///
 /// What is known is believed for `lifetime`, well below the 5 seconds in which a revocation must be in force
-/// everywhere. That an id is unknown is believed as long; and of ids never seen only some a second are looked up, so
-/// that whoever makes them up cannot keep Postgres busy.
+/// everywhere. That an id is unknown is believed as long. All ids that are asked for while others are being looked up
+/// share the next statement, so that a caller who makes them up can neither keep Postgres busy nor anybody else
+/// waiting.
 final class KeyDirectory: Sendable {
     static let lifetime = Duration.seconds(3)
-    /// How many ids that were never seen are looked up a second, by all callers together.
-    static let lookupsPerSecond = 200
     /// How often a key's last use is written down.
     static let useInterval = Duration.seconds(60)
     /// How many unknown ids are remembered.
@@ -23,45 +22,34 @@ final class KeyDirectory: Sendable {
         var unknown: [APIKeyID: Duration] = [:]
         var reading: [APIKeyID: Task<[StoredKey], any Error>] = [:]
         var notedUses: [APIKeyID: Duration] = [:]
-        var lookups: TokenBucket
     }
 
     private let registry: Registry
     private let clock: ServiceClock
-    private let state: Mutex<State>
+    private let state = Mutex(State())
 
     init(registry: Registry, clock: ServiceClock) {
         self.registry = registry
         self.clock = clock
-        let rate = Double(Self.lookupsPerSecond)
-        state = Mutex(State(lookups: TokenBucket(rate: rate, capacity: rate, at: clock.uptime())))
-    }
-
-    /// The record of a key that is valid now; nil for all others.
-    ///
-    /// - Throws: `unavailable`, and `too-many-requests` when too many unknown ids are asked for.
-    func validRecord(of key: APIKey) async throws -> APIKeyRecord? {
-        let digest = key.secretDigest
-        return findValid(digest, among: try await storedKeys(key.id))
     }
 
     /// A key that is valid now and that a test accepts, found by its public name alone; nil for all others.
     ///
-    /// - Throws: as ``validRecord(of:)``.
+    /// - Throws: `unavailable`.
     func validKey(_ id: APIKeyID, where accepts: (StoredKey) -> Bool) async throws -> StoredKey? {
         guard let found = try await storedKeys(id).first(where: accepts) else { return nil }
         return note(found)
     }
 
-    /// The record of a key that is valid now, if that is known without asking Postgres.
-    func knownRecord(of key: RememberedKey) -> APIKeyRecord? {
-        guard let stored = rememberedKeys(key.id, at: clock.uptime()) else { return nil }
-        return findValid(key.digest, among: stored)
+    /// Whether there was such a key when Postgres was last asked, however long ago, that would be valid still.
+    func wasValid(_ id: APIKeyID, where accepts: (StoredKey) -> Bool) -> Bool {
+        let keys = state.withLock { $0.known[id]?.keys } ?? []
+        return keys.first(where: accepts)?.record.isValid(at: clock.date()) ?? false
     }
 
-    private func findValid(_ digest: [UInt8], among stored: [StoredKey]) -> APIKeyRecord? {
-        guard let found = stored.first(where: { ConstantTime.areEqual($0.digest, digest) }) else { return nil }
-        return note(found)?.record
+    /// The same, if that is known without asking Postgres.
+    func knownKey(_ id: APIKeyID, where accepts: (StoredKey) -> Bool) -> StoredKey? {
+        rememberedKeys(id, at: clock.uptime())?.first(where: accepts).flatMap(note)
     }
 
     /// The key if it is valid now, whose use is noted then.
@@ -96,12 +84,9 @@ extension KeyDirectory {
     }
 
     /// All who ask for a key at once wait for one look at Postgres.
-    private func startReading(_ id: APIKeyID, at now: Duration) throws -> Task<[StoredKey], any Error> {
-        try state.withLock { state in
+    private func startReading(_ id: APIKeyID, at now: Duration) -> Task<[StoredKey], any Error> {
+        state.withLock { state in
             if let reading = state.reading[id] { return reading }
-            guard state.known[id] != nil || state.lookups.take(at: now) else {
-                throw RateLimited.byUnknown(Self.lookupsPerSecond)
-            }
             let task = Task { try await self.read(id, at: now) }
             state.reading[id] = task
             return task

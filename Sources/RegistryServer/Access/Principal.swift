@@ -1,15 +1,15 @@
 import RegistryCore
 
-/// Who makes a request.
+/// The caller of a request.
 struct Principal: Sendable, Hashable {
     /// Nil for a request without credentials.
     let role: Role?
-    /// What the audit trail calls them: key id, subject, or `insecure`.
-    let who: String
+    /// The name that they have in the audit trail: key id, `user:` and the subject, or `insecure`.
+    let who: UTF8Text
     /// The one app that the credentials belong to; nil for all.
     var app: BundleID?
     /// The `sub` of a signed-in user.
-    var subject: String?
+    var subject: UTF8Text?
 
     /// A request without credentials.
     static let anonymous = Principal(role: nil, who: "anonymous")

@@ -1,27 +1,12 @@
 import Foundation
-import HTTPTypes
 import RegistryCore
 import Synchronization
-
-/// How many requests one caller may make, on each instance.
-public struct RateLimit: Sendable, Hashable {
-    /// How many a second in the long run.
-    public var rate: Int
-    /// How many at once.
-    public var burst: Int
-
-    /// - Parameter rate: a second; twice as many may come at once.
-    public init(rate: Int) {
-        self.rate = rate
-        burst = rate * 2
-    }
-}
 
 /// Counts requests by caller in buckets of this instance alone, in a table that cannot grow without bound.
 final class RateLimiter: Sendable {
     /// How it stands with one caller after a request, for the fields of draft-ietf-httpapi-ratelimit-headers.
-    struct Standing: Sendable, Hashable {
-        /// `key`, `address` or `unknown`.
+    struct QuotaState: Sendable, Hashable {
+        /// `key`, `installation`, `address`, `credentials` or `concurrent`.
         let policy: String
         let limit: RateLimit
         let remaining: Int
@@ -34,13 +19,22 @@ final class RateLimiter: Sendable {
         private var window: Int { max(1, limit.burst / limit.rate) }
     }
 
+    /// The caller that is counted.
+    enum Subject: Sendable, Hashable {
+        case network(CallerNetwork)
+        /// A key, or a user.
+        case name(UTF8Text)
+        case nameFrom(UTF8Text, CallerNetwork)
+        case nameAt(UTF8Text, installation: [UInt8])
+    }
+
     /// How many callers are remembered.
     static let maximumCallers = 100_000
 
     private let policy: String
     private let limit: RateLimit
     private let clock: ServiceClock
-    private let buckets = Mutex<[String: TokenBucket]>([:])
+    private let buckets = Mutex<[Subject: TokenBucket]>([:])
 
     init(_ policy: String, _ limit: RateLimit, clock: ServiceClock) {
         self.policy = policy
@@ -49,14 +43,14 @@ final class RateLimiter: Sendable {
     }
 
     /// Counts a request.
-    func count(_ caller: String) -> Standing {
+    func count(_ caller: Subject) -> QuotaState {
         let now = clock.uptime()
         return buckets.withLock { buckets in
             if buckets[caller] == nil, buckets.count >= Self.maximumCallers { Self.makeRoom(in: &buckets, at: now) }
             let new = TokenBucket(rate: Double(limit.rate), capacity: Double(limit.burst), at: now)
             let isTaken = buckets[caller, default: new].take(at: now)
             let bucket = buckets[caller] ?? new
-            return Standing(
+            return QuotaState(
                 policy: policy,
                 limit: limit,
                 remaining: bucket.remaining(at: now),
@@ -65,103 +59,137 @@ final class RateLimiter: Sendable {
         }
     }
 
-    /// Whoever rested long enough to have all of his quota again loses nothing by being forgotten. If nobody did, all
-    /// are: for a moment too many may pass, and the memory is bounded.
-    private static func makeRoom(in buckets: inout [String: TokenBucket], at now: Duration) {
+    /// Takes back that a request was counted.
+    func giveBack(_ caller: Subject) { buckets.withLock { $0[caller]?.giveBack() } }
+
+    /// Forgets the callers who have all of their quota again: they lose nothing by it. If there are none, forgets all:
+    /// for a moment too many requests may pass, and the memory is bounded.
+    private static func makeRoom(in buckets: inout [Subject: TokenBucket], at now: Duration) {
         buckets = buckets.filter { !$0.value.isFull(at: now) }
         if buckets.count >= maximumCallers { buckets.removeAll(keepingCapacity: true) }
     }
 }
 
-/// The limits of an instance: by key or signed-in user, and by the address that a request comes from.
+/// The limits of an instance: by key or signed-in user, and by the network that a request comes from.
+///
+/// A publishable key is in everybody's hands: what one of its bearers sends is counted for the network and the installation
+/// that it comes from, and so much more may come in all that no few of them use up what the others need.
 struct RateLimits: Sendable {
     private let keys: RateLimiter?
-    private let addresses: RateLimiter?
+    private let installations: RateLimiter?
+    private let wholeKeys: RateLimiter?
+    private let networks: RateLimiter?
+
+    /// How many times as much a publishable key may make in all as from one network.
+    static let wholeKeyFactor = 10
 
     init(_ configuration: ServerConfiguration, clock: ServiceClock) {
         keys = configuration.keyRate.map { RateLimiter("key", $0, clock: clock) }
-        addresses = configuration.addressRate.map { RateLimiter("address", $0, clock: clock) }
+        installations = configuration.keyRate.map { RateLimiter("installation", $0, clock: clock) }
+        wholeKeys = configuration.keyRate.map {
+            RateLimiter("key", $0.multiplied(by: Self.wholeKeyFactor), clock: clock)
+        }
+        networks = configuration.addressRate.map { RateLimiter("address", $0, clock: clock) }
     }
 
-    /// Counts a request against both.
+    /// How a request was counted.
+    struct Count: Sendable {
+        /// The tightest of all, to be told to the caller.
+        fileprivate(set) var quota: RateLimiter.QuotaState?
+        fileprivate var wholeKey: (limiter: RateLimiter, key: RateLimiter.Subject)?
+
+        /// Takes back that a publishable key was counted as a whole, for the request was refused.
+        func giveBack() { if let wholeKey { wholeKey.limiter.giveBack(wholeKey.key) } }
+    }
+
+    /// Counts a request against all of them.
     ///
-    /// - Parameter address: asked for where addresses have a limit; nil or loopback is not counted: it is this machine, or a
-    ///   proxy that nobody named.
-    /// - Returns: the tighter of the two, to be told to the caller.
     /// - Throws: `RateLimited`.
-    func count(
-        _ principal: Principal,
-        from address: @autoclosure () -> IPAddress?
-    ) throws(RateLimited) -> RateLimiter.Standing? {
-        let byAddress = addresses.flatMap { limiter in
-            address().flatMap { $0.isLoopback ? nil : limiter.count($0.limitedAs) }
+    func count(_ principal: Principal, _ caller: Caller) throws(RateLimited) -> Count {
+        var count = Count()
+        if let network = caller.network { try networks?.count(.network(network), into: &count.quota) }
+        guard let name = principal.countedName else { return count }
+        guard principal.isPublishableKey else {
+            try keys?.count(.name(name), into: &count.quota)
+            return count
         }
-        if let byAddress, byAddress.retryAfter != nil { throw RateLimited(standing: byAddress) }
-        let byKey = principal.limitedAs.flatMap { keys?.count($0) }
-        if let byKey, byKey.retryAfter != nil { throw RateLimited(standing: byKey) }
-        return [byKey, byAddress].compactMap { $0 }.min { $0.remaining < $1.remaining }
+        if let network = caller.network { try keys?.count(.nameFrom(name, network), into: &count.quota) }
+        if let installation = caller.installation {
+            try installations?.count(.nameAt(name, installation: installation), into: &count.quota)
+        }
+        try wholeKeys?.count(.name(name), into: &count.quota)
+        count.wholeKey = wholeKeys.map { ($0, .name(name)) }
+        return count
     }
 }
 
-/// A caller has made more requests than he may.
-struct RateLimited: Error {
-    let standing: RateLimiter.Standing
+extension RateLimiter {
+    /// Counts a request, and keeps the tighter of two states.
+    ///
+    /// - Throws: `RateLimited`.
+    fileprivate func count(_ caller: Subject, into tightest: inout QuotaState?) throws(RateLimited) {
+        let quota = count(caller)
+        guard quota.retryAfter == nil else { throw RateLimited(quota: quota) }
+        if let known = tightest, known.remaining <= quota.remaining { return }
+        tightest = quota
+    }
+}
 
-    /// Told to callers who are nobody yet, when more unknown keys and apps are being tried than are looked up.
-    static func byUnknown(_ rate: Int) -> RateLimited {
-        var limit = RateLimit(rate: rate)
-        limit.burst = rate
-        return RateLimited(standing: .init(policy: "unknown", limit: limit, remaining: 0, retryAfter: .seconds(1)))
+extension RateLimit {
+    fileprivate func multiplied(by factor: Int) -> RateLimit { RateLimit(rate: rate * factor, burst: burst * factor) }
+}
+
+/// A caller has made more requests than is fair.
+struct RateLimited: Error {
+    let quota: RateLimiter.QuotaState
+    /// The words for the caller that has too many heavy calls at once; nil where another limit was reached.
+    var heavyCaller: String?
+
+    /// The policy of failed credentials.
+    static let credentials = "credentials"
+    /// The policy of heavy calls.
+    static let concurrent = "concurrent"
+
+    /// Told to who has as many heavy calls under way as may be.
+    static func byHeavyCalls(of caller: String, limit: Int) -> RateLimited {
+        let limit = RateLimit(rate: limit, burst: limit)
+        let quota = RateLimiter.QuotaState(
+            policy: concurrent,
+            limit: limit,
+            remaining: 0,
+            retryAfter: .seconds(1)
+        )
+        return RateLimited(quota: quota, heavyCaller: caller)
     }
 
     var problem: Problem {
-        var problem = Problem(
-            .tooManyRequests,
-            "More than \(standing.limit.rate) requests a second \(source). Send this one again after Retry-After."
-        )
-        problem.retryAfter = standing.retryAfter
+        var problem = Problem(.tooManyRequests, "\(reason) Send this one again after Retry-After.")
+        problem.retryAfter = quota.retryAfter
         return problem
     }
 
-    private var source: String {
-        switch standing.policy {
-        case "key": "came from these credentials"
-        case "address": "came from this address"
-        default: "try keys and apps that nobody knows"
+    private var reason: String {
+        if let heavyCaller {
+            return "\(quota.limit.burst) heavy calls of \(heavyCaller) are under way, as many as may be at once."
+        }
+        let rate = "More than \(quota.limit.rate) requests a second"
+        return switch quota.policy {
+        case "address": "\(rate) came from this address."
+        case "installation": "\(rate) came for this installation."
+        case Self.credentials: "\(rate) came from this address with credentials that are not valid."
+        default: "\(rate) came from these credentials."
         }
     }
 }
 
 extension Principal {
-    /// Whose bucket it is: a key's, or a user's of an app. Without authentication there is nobody to be fair to, and
-    /// those who are nobody yet must not use up each other's.
-    fileprivate var limitedAs: String? {
+    /// By what name a caller is counted: a key's, or a user's of an app. Without authentication there is nobody to be fair to,
+    /// and those who are nobody yet must not use up each other's.
+    var countedName: UTF8Text? {
         guard self != .insecure, self != .anonymous else { return nil }
         return subject.map { "\(app?.rawValue ?? "")\0\($0)" } ?? who
     }
-}
 
-extension IPAddress {
-    /// Whose bucket it is: an IPv4 address's, or an IPv6 network's of 64 bits, for whoever has one of those has all of it.
-    fileprivate var limitedAs: String {
-        bytes.count == 4 ? description : IPAddress(bytes: bytes.prefix(8) + [UInt8](repeating: 0, count: 8)).description
-    }
-}
-
-extension Answer {
-    /// The answer that also says how it stands with the caller's limit, where he has one.
-    func with(_ standing: RateLimiter.Standing?) -> Answer {
-        guard let standing else { return self }
-        var answer = self
-        answer.fields.add(standing)
-        return answer
-    }
-}
-
-extension HTTPFields {
-    /// Says how it stands with the caller's limit.
-    mutating func add(_ standing: RateLimiter.Standing) {
-        self[HTTPField.Name("RateLimit-Policy")!] = standing.policyField
-        self[HTTPField.Name("RateLimit")!] = standing.field
-    }
+    /// Whether everybody who has the app has these credentials.
+    var isPublishableKey: Bool { role == .client && subject == nil }
 }

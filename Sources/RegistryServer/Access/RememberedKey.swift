@@ -1,5 +1,6 @@
 import HTTPTypes
 import RegistryCore
+import RegistryStore
 
 /// The API key of a connection's last request as it was read: the next one nearly always bears the same, and need not be read
 /// again. Whether it is valid is asked each time.

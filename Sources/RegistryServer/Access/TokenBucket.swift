@@ -25,6 +25,9 @@ struct TokenBucket: Sendable {
         return true
     }
 
+    /// Puts one back that was taken and not used.
+    mutating func giveBack() { level = min(capacity, level + 1) }
+
     /// How many are left.
     func remaining(at now: Duration) -> Int { Int(level(at: now)) }
 

@@ -3,8 +3,16 @@ import Hummingbird
 import NIOCore
 import RegistryCore
 
-/// What a call answers, before it becomes HTTP.
-struct Answer: Sendable {
+/// The part of an answer before its body.
+protocol AnswerHead: Sendable {
+    var status: HTTPResponse.Status { get }
+    var fields: HTTPFields { get set }
+    /// The policy for a page: what a browser may load and do for it; nil for an answer that is no page.
+    var contentPolicy: String? { get }
+}
+
+/// The answer of a call, before it becomes HTTP.
+struct Answer: AnswerHead {
     enum Body: Sendable {
         case none
         case bytes([UInt8])
@@ -15,7 +23,6 @@ struct Answer: Sendable {
     var status: HTTPResponse.Status = .ok
     var fields: HTTPFields = [:]
     var body: Body = .none
-    /// What a browser may load and do for the page that the answer is; nil for what is no page.
     var contentPolicy: String?
 
     /// An answer without a body.
@@ -23,7 +30,7 @@ struct Answer: Sendable {
 
     /// An answer of one JSON value.
     static func json(_ status: HTTPResponse.Status = .ok, _ value: some JSONEncodable) -> Answer {
-        Answer(status: status, fields: [.contentType: MediaType.json], body: .bytes(value.jsonBytes))
+        Answer(WholeAnswer.json(status, value))
     }
 
     /// An answer of one JSON object whose members the closure writes; large ones need not grow if they say how large.
@@ -32,9 +39,7 @@ struct Answer: Sendable {
         reservingCapacity capacity: Int = 1024,
         _ members: (inout JSONWriter) -> Void
     ) -> Answer {
-        var json = JSONWriter(reservingCapacity: capacity)
-        json.object(members)
-        return Answer(status: status, fields: [.contentType: MediaType.json], body: .bytes(json.bytes))
+        Answer(WholeAnswer.json(status, reservingCapacity: capacity, members))
     }
 
     /// An answer of NDJSON.
@@ -48,6 +53,16 @@ struct Answer: Sendable {
         return isHead ? response.createHeadResponse() : response
     }
 
+    private var responseBody: ResponseBody {
+        switch body {
+        case .none: ResponseBody()
+        case .bytes(let bytes): ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
+        case .stream(let stream): ResponseBody { writer in try await stream.write(to: &writer) }
+        }
+    }
+}
+
+extension AnswerHead {
     /// The fields of the answer, with those that every answer has.
     func allFields(requestID: String) -> HTTPFields {
         var all = HTTPFields()
@@ -59,28 +74,23 @@ struct Answer: Sendable {
     func forEachField(requestID: String, _ tell: (HTTPField) -> Void) {
         for field in fields { tell(field) }
         tell(HTTPField(name: RequestID.field, value: requestID))
-        if fields[.cacheControl] == nil { tell(Self.notCached) }
-        for field in Self.inABrowser { tell(field) }
-        tell(contentPolicy.map { HTTPField(name: .contentSecurityPolicy, value: $0) } ?? Self.nothingLoaded)
+        if fields[.cacheControl] == nil { tell(UsualFields.notCached) }
+        for field in UsualFields.inABrowser { tell(field) }
+        tell(contentPolicy.map { HTTPField(name: .contentSecurityPolicy, value: $0) } ?? UsualFields.nothingLoaded)
     }
+}
 
-    private static let notCached = HTTPField(name: .cacheControl, value: "no-store")
+/// Fields that most answers have.
+private enum UsualFields {
+    static let notCached = HTTPField(name: .cacheControl, value: "no-store")
 
     /// A browser that shows an answer must take it for nothing else, tell nobody of it, and load nothing for it.
-    private static let inABrowser = [
+    static let inABrowser = [
         HTTPField(name: .xContentTypeOptions, value: "nosniff"),
         HTTPField(name: .init("Referrer-Policy")!, value: "no-referrer"),
     ]
-    private static let nothingLoaded = HTTPField(
+    static let nothingLoaded = HTTPField(
         name: .contentSecurityPolicy,
         value: "default-src 'none'; frame-ancestors 'none'"
     )
-
-    private var responseBody: ResponseBody {
-        switch body {
-        case .none: ResponseBody()
-        case .bytes(let bytes): ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
-        case .stream(let stream): ResponseBody { writer in try await stream.write(to: &writer) }
-        }
-    }
 }

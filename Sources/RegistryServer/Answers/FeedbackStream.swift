@@ -9,12 +9,12 @@ import RegistryCore
 /// chunk that would make the response whole; whatever was not answered may be sent again.
 struct FeedbackStream: AnswerStream {
     /// Applies a batch.
-    let apply: @Sendable ([FeedbackLine]) async throws -> [FeedbackResult]
+    let apply: @Sendable ([FeedbackLine]) async throws -> [Result<FeedbackResult, Problem>]
     let lines: BodyLines
     /// Lines that came with the first ones, and are not applied yet.
     let waiting: [BodyLine]
     /// The first batch with its results, applied before the head is sent, so that Postgres being away is still a 503.
-    let first: (batch: [FeedbackLine], results: [FeedbackResult])
+    let first: (batch: [FeedbackLine], results: [Result<FeedbackResult, Problem>])
 
     /// How many reports are applied at a time.
     static let batchSize = FeedbackBody.maximumReports
@@ -24,7 +24,7 @@ struct FeedbackStream: AnswerStream {
     /// - Throws: whatever refuses them as a whole; `ConnectionLost`.
     static func begin(
         _ lines: BodyLines,
-        _ apply: @escaping @Sendable ([FeedbackLine]) async throws -> [FeedbackResult]
+        _ apply: @escaping @Sendable ([FeedbackLine]) async throws -> [Result<FeedbackResult, Problem>]
     ) async throws -> FeedbackStream {
         let read = try await lines.next() ?? []
         let batch = read.prefix(batchSize).map(FeedbackLine.read)
@@ -40,15 +40,19 @@ struct FeedbackStream: AnswerStream {
     func write(to writer: inout any ResponseBodyWriter) async throws {
         lines.begin()
         var count = first.batch.count
-        try await Self.send(first.batch, first.results, to: &writer)
+        if !first.batch.isEmpty { try await writer.write(Self.lines(of: first.batch, first.results)) }
         let buffer = LineBuffer()
         try await withThrowingTaskGroup(of: Void.self) { group in
             defer { buffer.abandon() }
             group.addTask { await Self.read(lines, after: waiting, into: buffer) }
             while case let taken = try await buffer.take(Self.batchSize), !taken.isEmpty {
-                let batch = taken.map(FeedbackLine.read)
-                try await Self.send(batch, apply(batch), to: &writer)
-                count += batch.count
+                // Not on the thread of the connection's event loop, which others wait for.
+                let results = try await withTaskExecutorPreference(globalConcurrentExecutor) {
+                    let batch = taken.map(FeedbackLine.read)
+                    return Self.lines(of: batch, try await apply(batch))
+                }
+                try await writer.write(results)
+                count += taken.count
             }
         }
         var json = JSONWriter(reservingCapacity: 64)
@@ -67,19 +71,14 @@ struct FeedbackStream: AnswerStream {
         }
     }
 
-    private static func send(
-        _ batch: [FeedbackLine],
-        _ results: [FeedbackResult],
-        to writer: inout any ResponseBodyWriter
-    ) async throws {
-        guard !batch.isEmpty else { return }
+    private static func lines(of batch: [FeedbackLine], _ results: [Result<FeedbackResult, Problem>]) -> ByteBuffer {
         var json = JSONWriter(reservingCapacity: batch.count * 128)
         var results = results[...]
         for line in batch {
             json.writeResult(of: line, from: &results)
             json.newline()
         }
-        try await writer.write(ByteBuffer(bytes: json.bytes))
+        return ByteBuffer(bytes: json.bytes)
     }
 }
 
@@ -101,11 +100,16 @@ extension FeedbackLine {
     }
 }
 
+extension Problem {
+    fileprivate static let lostResult = Problem(.internalError, "The registry has no result for this report.")
+}
+
 extension JSONWriter {
     /// Writes what became of the next report, or in its place what was wrong with it.
-    mutating func writeResult(of report: FeedbackLine, from results: inout ArraySlice<FeedbackResult>) {
-        switch report {
-        case .success: value(results.popFirst())
+    mutating func writeResult(of report: FeedbackLine, from results: inout ArraySlice<Result<FeedbackResult, Problem>>)
+    {
+        switch report.flatMap({ _ in results.popFirst() ?? .failure(.lostResult) }) {
+        case .success(let result): value(result)
         case .failure(let problem): object { $0.member("problem", problem) }
         }
     }

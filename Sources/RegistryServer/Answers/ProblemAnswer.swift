@@ -4,39 +4,46 @@ import RegistryCore
 
 // The one place that knows how an error becomes an answer.
 
-extension Answer {
+extension WholeAnswer {
     /// The answer to a request that failed: what the caller may know of it, in the format of RFC 9457.
     init(_ error: any Error, requestID: String, logger: @autoclosure () -> Logger) {
         self.init(Problem(error, logger: logger()), requestID: requestID)
         addFields(of: error)
     }
 
+    /// The answer that tells of a problem.
+    init(_ problem: Problem, requestID: String) {
+        var json = JSONWriter(reservingCapacity: 512)
+        problem.encode(to: &json, requestID: requestID)
+        self.init(
+            status: HTTPResponse.Status(code: problem.code.status),
+            fields: problem.fields,
+            body: json.bytes
+        )
+    }
+}
+
+extension AnswerHead {
     /// Adds what the problem of an error does not say itself.
     mutating func addFields(of error: any Error) {
         if let error = error as? MethodNotAllowed {
             fields[.allow] = error.allowed.map(\.rawValue).joined(separator: ", ")
         }
-        if let error = error as? RateLimited { fields.add(error.standing) }
-    }
-
-    /// The answer that tells of a problem.
-    init(_ problem: Problem, requestID: String) {
-        var json = JSONWriter(reservingCapacity: 512)
-        problem.encode(to: &json, requestID: requestID)
-        status = HTTPResponse.Status(code: problem.code.status)
-        fields = problem.fields
-        body = .bytes(json.bytes)
+        if let error = error as? RateLimited { fields.add(error.quota) }
+        if error is BodyBudgetIsSpent { fields[.connection] = "close" }
     }
 }
 
 extension Problem {
-    /// What is told of any error; what the caller has no part in is logged, and told as `internal-error`.
+    /// The problem that a caller is told for any error. An error in which they have no part is logged, and told as
+    /// `internal-error`.
     init(_ error: any Error, logger: @autoclosure () -> Logger) {
         switch error {
         case let problem as Problem: self = problem
         case let faults as JSONFaults: self.init(faults: faults.faults)
         case let error as JSONSyntaxError: self.init(.malformedJSON, "The body is not JSON. \(error)")
         case let error as RateLimited: self = error.problem
+        case let error as BodyBudgetIsSpent: self = error.problem
         case is MethodNotAllowed: self.init(.methodNotAllowed, "There is something at this path, but not this method.")
         case is CancellationError:
             self.init(.unavailable, "The service is stopping. Send the same request again.")
@@ -52,7 +59,7 @@ extension Problem {
         switch code {
         case .unauthenticated: fields[.wwwAuthenticate] = "Bearer"
         case .unavailable, .tooManyRequests: fields[.retryAfter] = String(retryAfterSeconds)
-        // What was not read of the body still comes; whoever sends it must not take the connection for a free one.
+        // The rest of the body still comes; its sender must not take the connection for a free one.
         case .bodyTooLarge, .malformedRequest, .headersTooLarge, .requestTimeout: fields[.connection] = "close"
         default: break
         }

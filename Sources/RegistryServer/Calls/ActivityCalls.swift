@@ -8,17 +8,19 @@ extension ScopedCall {
     func register() throws -> DeferredAnswer {
         var parameters = ParameterReader(call)
         let id = parameters.path("activityId", ActivityID.init)
-        var json = JSONReader(call.body)
-        let registration = readRegistration(&json, &parameters)
-        parameters.add(json.faults)
+        let registration = call.readBody { json in
+            let registration = readRegistration(&json, &parameters)
+            parameters.add(json.faults)
+            return registration
+        }
         let checkedID = try parameters.checked(id)
         try checkRights(to: registration)
         let claimant = try findClaimant(registration.installation)
-        return DeferredAnswer { thread, complete in
-            registry.register(registration, as: checkedID, in: scope, by: who, claimant: claimant, on: thread) {
+        return DeferredAnswer { executor, complete in
+            registry.register(registration, as: checkedID, in: scope, by: who, claimant: claimant, on: executor) {
                 result in
                 registrations.count(result.map(\.outcome), of: .update)
-                complete { result.map(Answer.registration).mapError(\.self) }
+                complete { result.map(WholeAnswer.registration).mapError(\.self) }
             }
         }
     }
@@ -26,13 +28,15 @@ extension ScopedCall {
     /// `POST …/activities`: the same for apps that know only a token and a `liveactivityId`.
     func registerByAlias() async throws -> Answer {
         var parameters = ParameterReader(call)
-        var json = JSONReader(call.body)
-        let value = json.string("alias", Alias.value)
-        let registration = readRegistration(&json, &parameters)
-        parameters.add(json.faults)
+        let (value, registration) = call.readBody { json in
+            let value = json.string("alias", Alias.value)
+            let registration = readRegistration(&json, &parameters)
+            parameters.add(json.faults)
+            return (value, registration)
+        }
         let alias = try parameters.checked(value)
         try checkRights(to: registration)
-        try checkAliases((try? Alias(kind: Alias.liveActivityKind, value: alias)).flatMap { try? AliasSet([$0]) })
+        try checkAliases(AliasSet(stored: [Alias(checkedKind: Alias.liveActivityKind, value: alias)]))
         let claimant = try findClaimant(registration.installation)
         let owner = findOwner(registration.installation)
         let answer = try await registrations.counting(.update, \.outcome) {
@@ -45,7 +49,7 @@ extension ScopedCall {
                 claimant: claimant
             )
         }
-        return .registration(answer)
+        return Answer(.registration(answer))
     }
 
     /// `GET …/activities/{activityId}`: all that a sender needs to push to it.
@@ -65,7 +69,7 @@ extension ScopedCall {
         var parameters = ParameterReader(call)
         let candidate = parameters.path("activityId", ActivityID.init)
         let ending = Ending(&parameters)
-        let installation = InstallationStatement(self, &parameters)
+        let installation = StatedInstallation(self, &parameters)
         let id = try parameters.checked(candidate)
         let claimant = try findClaimant(installation.hash)
         try await registry.end(
@@ -84,7 +88,7 @@ extension ScopedCall {
         var parameters = ParameterReader(call)
         let value = parameters.requiredQuery("alias", Alias.value)
         let ending = Ending(&parameters)
-        let installation = InstallationStatement(self, &parameters)
+        let installation = StatedInstallation(self, &parameters)
         let alias = try parameters.checked(value)
         let claimant = try findClaimant(installation.hash)
         let owner = findOwner(installation.hash)
@@ -102,13 +106,13 @@ extension ScopedCall {
 }
 
 extension ScopedCall {
-    /// What the body says of an activity, with the installation and the subject that the request names.
+    /// Reads the body's statement about an activity, with the installation and the subject that the request names.
     private func readRegistration(
         _ json: inout JSONReader,
         _ parameters: inout ParameterReader
     ) -> ActivityRegistration {
-        var registration = ActivityRegistration(from: &json)
-        var installation = InstallationStatement(self, &parameters)
+        var registration = ActivityRegistration(from: &json, now: call.access.clock.date())
+        var installation = StatedInstallation(self, &parameters)
         let stated = json.optionalString("installationId", InstallationID.init)
         installation.add(stated, named: "installationId", &parameters)
         registration.installation = installation.hash
@@ -116,14 +120,14 @@ extension ScopedCall {
         return registration
     }
 
-    /// Refuses what the caller may not register; which records are his own is for the store to tell.
+    /// Refuses what the caller may not register; which records are theirs is for the store to tell.
     private func checkRights(to registration: ActivityRegistration) throws(Problem) {
         try checkInstallation(registration.installation)
         try checkAliases(registration.aliases)
     }
 
-    /// Whose activity it is that has only an alias. The app itself is its owner for backends alone: a client that names
-    /// nobody was refused before.
+    /// Finds the owner of an activity that has only an alias. The app itself is its owner for backends alone: a client
+    /// that names nobody was refused before.
     private func findOwner(_ installation: InstallationHash?) -> ActivityOwner {
         ActivityOwner(installation: installation, subject: call.principal.subject)
     }
@@ -140,9 +144,9 @@ private struct Ending {
     }
 }
 
-extension Answer {
+extension WholeAnswer {
     /// 201 the first time, 200 after.
-    fileprivate static func registration(_ answer: RegistrationAnswer) -> Answer {
+    fileprivate static func registration(_ answer: RegistrationAnswer) -> WholeAnswer {
         .json(answer.outcome == .registered ? .created : .ok, answer)
     }
 }

@@ -1,16 +1,10 @@
-import HTTPTypes
 import RegistryCore
 import RegistryStore
 
 extension ScopedCall {
-    /// `GET …/aliases/{kind}/{value}/activities`: a page of them, or all as NDJSON.
+    /// `GET …/aliases/{kind}/{value}/activities`: a page of them.
     func listActivities() throws -> DeferredAnswer {
-        var parameters = ParameterReader(call)
-        let candidate = readAlias(&parameters)
-        let limit = parameters.query("limit", ParameterReader.limit) ?? ResolveBody.defaultLimit
-        let number = try readCursor(&parameters, of: candidate) ?? 0
-        let alias = try parameters.checked(candidate)
-        guard !call.wantsLines else { return DeferredAnswer { try await stream(alias) } }
+        let (alias, limit, number) = try readList()
         // One more than asked for tells whether there is another page.
         guard number == 0 else {
             return DeferredAnswer {
@@ -21,11 +15,36 @@ extension ScopedCall {
                 )
             }
         }
-        return DeferredAnswer { thread, complete in
-            registry.firstPage(of: alias, limit: limit + 1, in: scope, on: thread) { result in
+        return DeferredAnswer { executor, complete in
+            registry.firstPage(of: alias, limit: limit + 1, in: scope, on: executor) { result in
                 complete { result.map { page(alias, limit: limit, $0) }.mapError(\.self) }
             }
         }
+    }
+
+    /// The same call, answered with all of them as NDJSON.
+    func streamActivities() async throws -> Answer {
+        let alias = try readList().alias
+        let limit = ActivityStream.firstPageSize
+        let first = try await registry.page(of: alias, after: 0, limit: limit, in: scope)
+        return .stream(
+            ActivityStream(
+                registry: registry,
+                alias: alias,
+                scope: scope,
+                channels: first.channels,
+                firstPage: first.activities
+            )
+        )
+    }
+
+    /// The path and the query of both, which are checked alike.
+    private func readList() throws -> (alias: Alias, limit: Int, after: Int64) {
+        var parameters = ParameterReader(call)
+        let candidate = readAlias(&parameters)
+        let limit = parameters.query("limit", ParameterReader.limit) ?? ResolveBody.defaultLimit
+        let number = try readCursor(&parameters, of: candidate) ?? 0
+        return (try parameters.checked(candidate), limit, number)
     }
 
     /// `DELETE …/aliases/{kind}/{value}/activities`: ends all that run.
@@ -38,9 +57,11 @@ extension ScopedCall {
 
     /// `POST …/resolve`: many aliases at once.
     func resolve() throws -> DeferredAnswer {
-        var json = JSONReader(call.body)
-        let candidate = ResolveBody.read(&json)
-        try json.check()
+        let candidate = try call.readBody { json in
+            let body = ResolveBody.read(&json)
+            try json.check()
+            return body
+        }
         guard let body = candidate else { throw Problem(faults: []) }
         return DeferredAnswer {
             var found = try await find(body)[...]
@@ -75,7 +96,7 @@ extension ScopedCall {
         let kind = parameters.path("kind", Alias.kind)
         let value = parameters.path("value", Alias.value)
         guard let kind, let value else { return nil }
-        return try? Alias(kind: kind, value: value)
+        return Alias(checkedKind: kind, value: value)
     }
 
     private func readCursor(_ parameters: inout ParameterReader, of alias: Alias?) throws(Problem) -> Int64? {
@@ -98,7 +119,7 @@ extension ScopedCall {
         throw problem
     }
 
-    private func page(_ alias: Alias, limit: Int, _ answer: AliasPage) -> Answer {
+    private func page(_ alias: Alias, limit: Int, _ answer: AliasPage) -> WholeAnswer {
         let found = answer.activities
         let page = found.prefix(limit)
         let last = found.count > limit ? page.last : nil
@@ -109,25 +130,6 @@ extension ScopedCall {
             json.member("nextCursor", ifPresent: last.map { Cursor.encode(after: $0.number, of: alias, in: scope) })
         }
     }
-
-    private func stream(_ alias: Alias) async throws -> Answer {
-        let limit = ActivityStream.firstPageSize
-        let first = try await registry.page(of: alias, after: 0, limit: limit, in: scope)
-        return .stream(
-            ActivityStream(
-                registry: registry,
-                alias: alias,
-                scope: scope,
-                channels: first.channels,
-                firstPage: first.activities
-            )
-        )
-    }
-}
-
-extension Call {
-    /// Whether the caller asks for NDJSON.
-    fileprivate var wantsLines: Bool { MediaType.acceptsLines(fields[.accept]) }
 }
 
 extension ResolvedAlias: JSONEncodable {

@@ -18,10 +18,9 @@ extension Call {
     func putApp() async throws -> Answer {
         var parameters = ParameterReader(self)
         let candidate = parameters.path("bundleId", BundleID.init)
-        var json = JSONReader(body)
-        let changes = AppChanges(from: &json)
-        parameters.add(json.faults)
-        if json.faults.isEmpty { parameters.add(await faults(ofJWT: changes.jwt)) }
+        let (changes, bodyFaults) = readBody { json in (AppChanges(from: &json), json.faults) }
+        parameters.add(bodyFaults)
+        if bodyFaults.isEmpty { parameters.add(await faults(ofJWT: changes.jwt)) }
         let bundleID = try parameters.checked(candidate)
         try await checkKeySetURL(changes.jwt, of: bundleID)
         defer { apps.forget(bundleID) }
@@ -51,7 +50,7 @@ extension Call {
 }
 
 extension Call {
-    /// What is wrong with where an app's users' keys come from, beside its shape.
+    /// The faults of the source of an app's users' keys, beside those of its shape.
     private func faults(ofJWT settings: JSONObject?) async -> [JSONFault] {
         switch (settings?["jwksUrl"], settings?["jwks"]) {
         case (.string(let text)?, _):
@@ -66,7 +65,8 @@ extension Call {
         }
     }
 
-    /// What is given here is meant to work: a key that cannot be used is a mistake, and so is a private one.
+    /// The faults of the keys given here. The keys are meant to work: one that cannot be used is a mistake, and so is a
+    /// private one.
     private func faults(ofKeys set: JSONValue) async -> [JSONFault] {
         guard case .array(let values)? = set["keys"] else { return [] }
         guard (1...VerificationKeySet.maximumCount).contains(values.count) else {
@@ -74,14 +74,20 @@ extension Call {
             return [JSONFault(pointer: "/jwt/jwks/keys", detail: detail)]
         }
         var faults: [JSONFault] = []
+        var ids: [JSONValue: Int] = [:]
         for (index, value) in values.enumerated() {
             guard case .object(let key) = value else { continue }
             let pointer = "/jwt/jwks/keys/\(index)"
+            if let id = key["kid"] { ids[id, default: 0] += 1 }
+            if let id = key["kid"], ids[id] == VerificationKeySet.maximumCandidates + 1 {
+                let detail = "is one of more than \(VerificationKeySet.maximumCandidates) keys of its kid"
+                faults.append(JSONFault(pointer: pointer, detail: detail))
+            }
             if key["d"] != nil || key["k"] != nil {
                 faults.append(JSONFault(pointer: pointer, detail: "must be a public key; this one is secret"))
             } else if await VerificationKey(key) == nil {
                 let detail =
-                    "must be an RSA key of 2048 bits or more, an EC key on P-256 or an OKP key on Ed25519, for sig"
+                    "must be an RSA key of 2048 to 4096 bits, an EC key on P-256 or an OKP key on Ed25519, for sig"
                 faults.append(JSONFault(pointer: pointer, detail: detail))
             }
         }

@@ -24,7 +24,7 @@ extension ScopedCall {
         filter.activityID = parameters.query("activityId", ActivityID.init)
         filter.installation = parameters.query("installationId", InstallationID.init)
             .map { InstallationHash(of: $0, in: scope.app.bundleID) }
-        filter.subject = parameters.query("subject", ActivityID.init)?.rawValue
+        filter.subject = parameters.query("subject", UTF8Text.subject)
         filter.alias = parameters.query("alias", Alias.init(pair:))
         filter.type = parameters.query("type", ActivityID.init)?.rawValue
         filter.since = parameters.query("since", ParameterReader.timestamp)
@@ -41,7 +41,7 @@ extension ScopedCall {
         let list = self.list("explain", ["kind", "value"])
         let place = try readPosition(&parameters, of: list)
         let (checkedKind, checkedValue) = try parameters.checked(kind, value)
-        let alias = try checkedAlias(checkedKind, checkedValue)
+        let alias = Alias(checkedKind: checkedKind, value: checkedValue)
         let position = place.map { ExplainPosition(isClosed: $0.part > 0, number: $0.number) }
         // One more than asked for tells whether there is another page.
         let found = try await registry.explain(alias, after: position ?? .start, limit: limit + 1, in: scope)
@@ -56,18 +56,10 @@ extension ScopedCall {
             json.member("nextCursor", cursor)
         }
     }
-
-    private func checkedAlias(_ kind: String, _ value: String) throws(Problem) -> Alias {
-        do throws(JSONFaultReason) {
-            return try Alias(kind: kind, value: value)
-        } catch {
-            throw Problem(faults: [JSONFault(pointer: "/value", detail: error.detail)])
-        }
-    }
 }
 
 extension ScopedCall {
-    /// What a list is of: its name and what the query says of its filters.
+    /// The identity of a list: its name and what the query says of its filters.
     func list(_ name: String, _ filters: [String]) -> [String] {
         [name] + filters.flatMap { filter in call.query[filter].map { "\(filter)=\($0)" } }
     }

@@ -7,9 +7,8 @@ extension ScopedCall {
     func putChannel() async throws -> Answer {
         var parameters = ParameterReader(call)
         let candidate = readAlias(&parameters)
-        var json = JSONReader(call.body)
-        let body = BroadcastChannel.read(&json)
-        parameters.add(json.faults)
+        let (body, faults) = call.readBody { json in (BroadcastChannel.read(&json), json.faults) }
+        parameters.add(faults)
         let (alias, channel) = try parameters.checked(candidate, body)
         let isNew = try await registry.put(channel, for: alias, in: scope, by: who)
         return .channel(isNew ? .created : .ok, channel, of: alias)

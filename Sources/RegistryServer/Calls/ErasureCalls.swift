@@ -4,9 +4,11 @@ import RegistryStore
 extension ScopedCall {
     /// `POST …/erasures`: all that is held about an alias, an installation or a signed-in user.
     func erase() async throws -> Answer {
-        var json = JSONReader(call.body)
-        let subject = readSubject(&json)
-        try json.check()
+        let subject = try call.readBody { json in
+            let subject = readSubject(&json)
+            try json.check()
+            return subject
+        }
         guard let subject else { throw Problem(faults: []) }
         let counts = try await registry.erase(subject, in: scope, by: who)
         return .json { json in
@@ -16,14 +18,11 @@ extension ScopedCall {
         }
     }
 
-    /// A `sub` is as long as an id, and no more than that is ever stored.
-    private static func subject(_ text: String) throws(JSONFaultReason) -> String { try ActivityID(text).rawValue }
-
     /// `{alias: {kind, value}}`, `{installationId}` or `{subject}`, and only one of them.
     private func readSubject(_ json: inout JSONReader) -> ErasureSubject? {
         let alias = json.optionalNested("alias") { Alias.read(&$0) }
         let installation = json.optionalString("installationId", InstallationID.init)
-        let subject = json.optionalString("subject", Self.subject)
+        let subject = json.optionalString("subject", UTF8Text.subject)
         let given = ["alias", "installationId", "subject"].filter { json.object[$0].map { !$0.isNull } ?? false }
         if given.count != 1 { json.fault(nil, "must have exactly one of alias, installationId and subject") }
         return alias.map { .alias($0) }

@@ -5,9 +5,11 @@ extension ScopedCall {
     /// `POST …/feedback`: what APNs answered to pushes.
     func takeFeedback() async throws -> Answer {
         if let lines = call.lines { return .stream(try await FeedbackStream.begin(lines, apply)) }
-        var json = JSONReader(call.body)
-        let candidate = FeedbackBody.read(&json)
-        try json.check()
+        let candidate = try call.readBody { json in
+            let body = FeedbackBody.read(&json)
+            try json.check()
+            return body
+        }
         guard let body = candidate else { throw Problem(faults: []) }
         var results = try await apply(body.reports)[...]
         return .json { json in
@@ -18,7 +20,7 @@ extension ScopedCall {
     }
 
     /// Applies the reports among these, and counts what became of them.
-    @Sendable private func apply(_ lines: [FeedbackLine]) async throws -> [FeedbackResult] {
+    @Sendable private func apply(_ lines: [FeedbackLine]) async throws -> [Result<FeedbackResult, Problem>] {
         let reports = lines.compactMap { try? $0.get() }
         guard !reports.isEmpty else { return [] }
         let outcome = try await registry.apply(reports, in: scope, by: who)

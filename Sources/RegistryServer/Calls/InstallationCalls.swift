@@ -6,10 +6,12 @@ extension ScopedCall {
     /// `PUT …/installations/{installationId}/activities`: all running activities of an installation.
     func applyFullState() async throws -> Answer {
         var parameters = ParameterReader(call)
-        var json = JSONReader(call.body)
-        let installation = readInstallation(&json, &parameters)
-        let body = FullStateBody.read(&json)
-        parameters.add(json.faults)
+        let (installation, body) = call.readBody { json in
+            let installation = readInstallation(&json, &parameters)
+            let body = FullStateBody.read(&json, now: call.access.clock.date())
+            parameters.add(json.faults)
+            return (installation, body)
+        }
         let (state, hash) = try parameters.checked(body, installation)
         let permitted = state.readable.permitted(by: self)
         let claimant = try findClaimant(hash)
@@ -24,10 +26,12 @@ extension ScopedCall {
     /// `PUT …/installations/{installationId}`: what its start and device tokens are found by.
     func putInstallation() async throws -> Answer {
         var parameters = ParameterReader(call)
-        var json = JSONReader(call.body)
-        let installation = readInstallation(&json, &parameters)
-        let profile = InstallationProfile(from: &json)
-        parameters.add(json.faults)
+        let (installation, profile) = call.readBody { json in
+            let installation = readInstallation(&json, &parameters)
+            let profile = InstallationProfile(from: &json)
+            parameters.add(json.faults)
+            return (installation, profile)
+        }
         let hash = try parameters.checked(installation)
         try checkAliases(profile.aliases)
         let claimant = try findClaimant(hash)
@@ -60,19 +64,19 @@ extension ScopedCall {
 extension ScopedCall {
     /// The installation of the path, with which the header must agree.
     func readInstallation(_ parameters: inout ParameterReader) -> InstallationHash? {
-        readInstallationStatement(&parameters).hash
+        readStatedInstallation(&parameters).hash
     }
 
     /// The installation of the path, with which the header and the body must agree.
     func readInstallation(_ json: inout JSONReader, _ parameters: inout ParameterReader) -> InstallationHash? {
-        var installation = readInstallationStatement(&parameters)
+        var installation = readStatedInstallation(&parameters)
         let stated = json.optionalString("installationId", InstallationID.init)
         installation.add(stated, named: "installationId", &parameters)
         return installation.hash
     }
 
-    private func readInstallationStatement(_ parameters: inout ParameterReader) -> InstallationStatement {
-        var installation = InstallationStatement(self, &parameters)
+    private func readStatedInstallation(_ parameters: inout ParameterReader) -> StatedInstallation {
+        var installation = StatedInstallation(self, &parameters)
         let id = parameters.path("installationId", InstallationID.init)
         installation.add(id, named: "installationId", &parameters)
         return installation
@@ -88,10 +92,12 @@ extension FullState {
             do throws(Problem) {
                 try call.checkAliases(registration.aliases)
             } catch {
-                return Item(activityID: item.activityID, problem: error)
+                return item.refused(for: error)
             }
             registration.subject = call.call.principal.subject
-            return Item(activityID: item.activityID, registration: registration)
+            var permitted = Item(activityID: item.activityID, registration: registration)
+            permitted.pointer = item.pointer
+            return permitted
         }
         return FullState(observedAt: observedAt, items: items)
     }

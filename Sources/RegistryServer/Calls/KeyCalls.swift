@@ -5,9 +5,11 @@ import RegistryStore
 extension AppCall {
     /// `POST /v1/apps/{bundleId}/keys`: makes a key; this answer alone holds it.
     func createKey() async throws -> Answer {
-        var json = JSONReader(call.body)
-        let candidate = APIKeyRequest.read(&json, now: call.access.clock.date())
-        try json.check()
+        let candidate = try call.readBody { json in
+            let request = APIKeyRequest.read(&json, now: call.access.clock.date())
+            try json.check()
+            return request
+        }
         guard let request = candidate else { throw Problem(faults: []) }
         let key = APIKey(random: request.role)
         let record = try await call.registry.createKey(

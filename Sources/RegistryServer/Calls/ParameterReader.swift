@@ -35,7 +35,17 @@ struct ParameterReader {
 
     /// Reads a header field that may be absent.
     mutating func field<Value>(_ name: HTTPField.Name, _ make: (String) throws(JSONFaultReason) -> Value) -> Value? {
-        call.fields[name].flatMap { read(name.rawName, from: "header", $0, make) }
+        let values = call.fields[values: name]
+        guard values.count < 2 else {
+            record(name.rawName, "header", "must be given only once")
+            return nil
+        }
+        // NIO has put this character in the place of bytes that are no UTF-8, so that different ones would be one value.
+        guard values.first?.unicodeScalars.contains("\u{FFFD}") != true else {
+            record(name.rawName, "header", "must be UTF-8")
+            return nil
+        }
+        return values.first.flatMap { read(name.rawName, from: "header", $0, make) }
     }
 
     /// Takes over the faults of the body, or of a check of one's own.

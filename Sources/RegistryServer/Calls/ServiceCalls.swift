@@ -23,9 +23,11 @@ extension Call {
     /// - Throws: `unavailable` when Postgres takes no writes, and once the service was told to stop.
     func readiness(isOpen: Bool = false) async throws -> Answer {
         let isVerbose = !query["verbose"].isEmpty
-        if isVerbose, !isOpen { try Access.operatorReads.check(await access.authenticator.principal(for: fields)) }
+        if isVerbose, !isOpen {
+            try Access.operatorReads.check(await access.authenticator.principal(for: fields, from: network))
+        }
         guard !shutdownNotice.isGiven else { throw Problem(.unavailable, "The service is stopping.") }
-        let readiness = try await registry.checkReadiness()
+        let readiness = try await access.readiness.readiness()
         return .json { json in
             json.member("status", "ok")
             if isVerbose { json.object("checks", readiness.writeChecks) }

@@ -26,10 +26,12 @@ extension ScopedCall {
 
     /// `POST …/audit/stale/purge`: drops them, or says what it would drop.
     func purgeStaleTokens() async throws -> Answer {
-        var json = JSONReader(call.body)
-        let filter = StaleFilter(from: &json)
-        let isDryRun = json.optionalBool("dryRun") ?? true
-        try json.check()
+        let (filter, isDryRun) = try call.readBody { json in
+            let filter = StaleFilter(from: &json)
+            let isDryRun = json.optionalBool("dryRun") ?? true
+            try json.check()
+            return (filter, isDryRun)
+        }
         guard !isDryRun else { return .json(.ok, try await registry.countStaleTokens(filter, in: scope)) }
         let purged = try await registry.purgeStaleTokens(filter, in: scope, by: who)
         return .json { json in

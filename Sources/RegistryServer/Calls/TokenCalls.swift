@@ -6,11 +6,13 @@ extension ScopedCall {
     /// `PUT` of a start token, or of the token of a kind: registers, rotates or refreshes.
     func registerToken(of kind: TokenKind) async throws -> Answer {
         var parameters = ParameterReader(call)
-        var json = JSONReader(call.body)
-        let installation = readInstallation(&json, &parameters)
-        let slot = readSlot(of: kind, &parameters)
-        let registration = TokenRegistration.read(&json)
-        parameters.add(json.faults)
+        let (installation, slot, registration) = call.readBody { json in
+            let installation = readInstallation(&json, &parameters)
+            let slot = readSlot(of: kind, &parameters)
+            let registration = TokenRegistration.read(&json)
+            parameters.add(json.faults)
+            return (installation, slot, registration)
+        }
         let (value, place, hash) = try parameters.checked(registration, slot, installation)
         let claimant = try findClaimant(hash)
         let answer = try await registrations.counting(kind, \.outcome) {

@@ -10,8 +10,19 @@ final class BodyLines: @unchecked Sendable {
     private var splitter = LineSplitter()
     private let channel: any Channel
     private let deadline: TimeAmount
+    /// The room that lines take which were read ahead.
+    private let reservation: BodyReservation?
 
-    init(_ body: RequestBody, from channel: any Channel, deadline: Duration) {
+    /// The most that is held of lines that are read ahead, in bytes: a buffer of them, and a line that is not whole.
+    static let mostBytes = LineBuffer.capacity + LineSplitter.maximumLine
+
+    init(
+        _ body: RequestBody,
+        from channel: any Channel,
+        deadline: Duration,
+        holding reservation: BodyReservation? = nil
+    ) {
+        self.reservation = reservation
         parts = body.makeAsyncIterator()
         self.channel = channel
         self.deadline = TimeAmount(deadline)

@@ -4,34 +4,62 @@ import NIOCore
 import NIOHTTPTypes
 import RegistryCore
 
+/// A body that has come whole, as JSON whose values are not read yet.
+struct ReceivedBody: Sendable {
+    let json: JSONValue
+    /// The room that it takes; nil where it came so fast that none was kept for it.
+    let reservation: BodyReservation?
+}
+
 /// Reads the JSON of a request's body.
 struct BodyReader: Sendable {
     let limits: ServerConfiguration.Limits
+    let budget: BodyBudget
 
     /// Reads a body as a route wants it.
     ///
-    /// - Throws: `body-too-large`, `unsupported-media-type`, `JSONSyntaxError`; `ConnectionLost` when it never came whole.
-    func read(_ request: Request, as body: Route.Body, from channel: any Channel) async throws -> JSONValue {
-        guard let limit = limit(of: body), !Self.isLines(request, body) else { return .null }
-        return try Self.parse(try await collect(request, upTo: limit, from: channel), request.headers)
+    /// - Returns: nil where the route takes none.
+    /// - Throws: `body-too-large`, `unsupported-media-type`, `invalid-request`, `JSONSyntaxError`; `BodyBudgetIsSpent` before
+    ///   anything is read that has no room; `ConnectionLost` when it never came whole.
+    func read(
+        _ request: Request,
+        as body: Route.Body,
+        from channel: any Channel,
+        of network: CallerNetwork?
+    ) async throws -> ReceivedBody? {
+        guard let limit = limit(of: body), !Self.isLines(request, body) else { return nil }
+        let (bytes, reservation) = try await collect(request, upTo: limit, from: channel, of: network)
+        return ReceivedBody(json: try parse(bytes, request.headers), reservation: reservation)
     }
 
     /// The JSON of a whole body.
     ///
-    /// - Throws: `unsupported-media-type`, `JSONSyntaxError`.
-    static func parse(_ bytes: ByteBuffer, _ fields: HTTPFields) throws -> JSONValue {
-        if bytes.readableBytes > 0 { try checkMediaType(fields) }
-        return try JSONParser.parse(bytes.readableBytesView)
+    /// - Throws: `unsupported-media-type`, `JSONSyntaxError`; `invalid-request` when it holds too many values.
+    func parse(_ bytes: ByteBuffer, _ fields: HTTPFields) throws -> JSONValue {
+        if bytes.readableBytes > 0 { try Self.checkMediaType(fields) }
+        do throws(JSONSyntaxError) {
+            return try JSONParser.parse(bytes.readableBytesView, maximumValues: limits.bodyValues)
+        } catch {
+            guard error.hasTooManyValues else { throw error }
+            let detail = "must hold at most \(limits.bodyValues) JSON values in all; send fewer items at a time"
+            throw Problem(faults: [JSONFault(pointer: "", detail: detail)])
+        }
     }
 
     /// The body as lines, for the call to read, where the route takes such and the request has it.
     ///
-    /// - Throws: `unsupported-media-type`.
-    func lines(of request: Request, as body: Route.Body, from channel: any Channel) throws(Problem) -> BodyLines? {
+    /// - Throws: `unsupported-media-type`; `BodyBudgetIsSpent` when there is no room for as many lines as are read ahead.
+    func lines(
+        of request: Request,
+        as body: Route.Body,
+        from channel: any Channel,
+        of network: CallerNetwork?
+    ) throws -> BodyLines? {
         guard Self.isLines(request, body) else { return nil }
+        let reservation = try budget.reserve(BodyLines.mostBytes, for: network)
         try Self.checkEncoding(request.headers)
         acceptExpected(request, channel)
-        return BodyLines(request.body, from: channel, deadline: limits.requestDeadline)
+        return BodyLines(request.body, from: channel, deadline: limits.requestDeadline, holding: reservation)
     }
 
     private static func isLines(_ request: Request, _ body: Route.Body) -> Bool {
@@ -46,16 +74,30 @@ struct BodyReader: Sendable {
         }
     }
 
-    func collect(_ request: Request, upTo limit: Int, from channel: any Channel) async throws -> ByteBuffer {
-        if let length = request.headers[.contentLength].flatMap(Int.init), length > limit { throw Self.tooLarge(limit) }
+    /// Reads a whole body, for which there is room from before its first byte on.
+    ///
+    /// - Throws: `body-too-large`, `BodyBudgetIsSpent`, `ConnectionLost`.
+    func collect(
+        _ request: Request,
+        upTo limit: Int,
+        from channel: any Channel,
+        of network: CallerNetwork?
+    ) async throws -> (ByteBuffer, BodyReservation) {
+        let announced = request.headers[.contentLength].flatMap(Int.init)
+        if let announced, announced > limit { throw Self.tooLarge(limit) }
+        let reservation = try budget.reserve(max(0, announced ?? 0), for: network)
         acceptExpected(request, channel)
         var bytes = ByteBuffer()
         var parts = request.body.makeAsyncIterator()
         while var part = try await Self.next(&parts) {
-            guard bytes.readableBytes + part.readableBytes <= limit else { throw Self.tooLarge(limit) }
+            let size = bytes.readableBytes + part.readableBytes
+            guard size <= limit else { throw Self.tooLarge(limit) }
+            if announced == nil { try reservation.grow(by: part.readableBytes) }
+            // At once as large as it will be, for to grow takes twice as much meanwhile.
+            if bytes.capacity == 0 { bytes.reserveCapacity(announced ?? size) }
             bytes.writeBuffer(&part)
         }
-        return bytes
+        return (bytes, reservation)
     }
 
     private func acceptExpected(_ request: Request, _ channel: any Channel) {

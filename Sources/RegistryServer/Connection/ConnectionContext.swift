@@ -2,7 +2,7 @@ import Hummingbird
 import Logging
 import NIOCore
 
-/// What a request knows of the connection that it came by.
+/// The facts that a request knows about the connection that it came by.
 struct ConnectionContext: InitializableFromSource, Sendable {
     let channel: any Channel
     let logger: Logger

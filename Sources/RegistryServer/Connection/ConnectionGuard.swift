@@ -2,6 +2,7 @@ import HTTPTypes
 import NIOCore
 import NIOHTTP1
 import NIOHTTPTypes
+import NIOHTTPTypesHTTP1
 import NIOHTTPTypesHTTP2
 import RegistryCore
 
@@ -20,6 +21,10 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private let stalledReader: TimeAmount
     private let answerDeadline: TimeAmount
     private let unreadBody: Int
+    private let headerFields: Int
+    private var seat: ConnectionSeat?
+    /// Whether the connection has been told of a request that is not answered yet.
+    private var isBusy = false
     private var isReading = false
     /// The call itself sees to it that the body goes on coming.
     private var isAnsweredWhileItComes = false
@@ -27,40 +32,61 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private var responses = 0
     /// A response's head was written and its end was not.
     private var isResponding = false
+    /// Whether more was written than the socket's buffers take.
+    private var isDraining = false
     private var closes = false
     private var isStream = false
+    /// The number of the request after which the connection ends.
+    private var lastRequest: Int?
+    /// The request's head was not passed on, and neither is the rest.
+    private var isRefused = false
     private var readTimer: Scheduled<Void>?
     private var writeTimer: Scheduled<Void>?
     private var answerTimer: Scheduled<Void>?
     /// How much came of a body whose request was answered already.
     private var unread = 0
-    private var hasTooLargeHeader = false
+    /// The problem of a connection that does not speak HTTP.
+    private var fault = Problem.malformedRequest
 
     init(_ limits: ServerConfiguration.Limits) {
         requestDeadline = TimeAmount(limits.requestDeadline)
         stalledReader = TimeAmount(limits.stalledReader)
         answerDeadline = TimeAmount(limits.answerDeadline)
         unreadBody = limits.unreadBody
+        headerFields = limits.headerFields
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
         let codec = HTTP2FramePayloadToHTTPServerCodec.self
         isStream = (try? context.pipeline.syncOperations.context(handlerType: codec)) != nil
+        let connection = isStream ? context.channel.parent : context.channel
+        seat = try? connection?.pipeline.syncOperations.handler(type: ConnectionSeat.self)
+        guard !isStream, let codec = try? context.pipeline.syncOperations.handler(type: HTTP1ToHTTPServerCodec.self)
+        else { return }
+        // Without it nothing ends a connection that the decoder has stopped reading.
+        do {
+            try context.pipeline.syncOperations.addHandler(HTTP1Framing(), position: .before(codec))
+        } catch {
+            context.close(promise: nil)
+        }
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
-        case .head:
+        case .head(let head):
             requests += 1
             isReading = true
             unread = 0
+            noteOpen()
+            if isStream, let problem = head.streamFault(mostFields: headerFields) { return refuse(problem, context) }
+            if !isStream, head.headerFields[.connection] == "close" { lastRequest = requests }
         case .body(let part) where responses == requests && !isAnsweredWhileItComes:
             unread += part.readableBytes
             if unread > unreadBody { return context.close(promise: nil) }
         case .body: break
         case .end: endRequest(context)
         }
-        context.fireChannelRead(data)
+        if !isRefused { context.fireChannelRead(data) }
     }
 
     /// Most requests come whole in one read; only for the others is a timer worth its while.
@@ -83,7 +109,9 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         writeTimer?.cancel()
         writeTimer = nil
-        if !context.channel.isWritable {
+        isDraining = !context.channel.isWritable
+        noteOpen()
+        if isDraining {
             writeTimer = schedule(stalledReader, context) { _ in context.close(promise: nil) }
             answerTimer = answerTimer ?? schedule(answerDeadline, context) { _ in context.close(promise: nil) }
         }
@@ -93,25 +121,28 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch unwrapOutboundIn(data) {
         case .head(let head) where head.headerFields[RequestID.field] == nil && head.status == .badRequest:
-            // What Hummingbird answers by itself to what is no HTTP has neither a name nor a reason.
+            // Hummingbird's own answer to what is no HTTP has neither a request id nor a reason.
             responses += 1
             isResponding = true
             closes = true
-            write(hasTooLargeHeader ? .headersTooLarge : .malformedRequest, context)
+            write(fault, context)
         case .head(var head) where head.status.kind != .informational:
             responses += 1
             isResponding = true
             closes = head.headerFields[.connection] == "close" && !isStream
             // HTTP/2 has no such field, and a stream is no connection.
             if isStream { head.headerFields[.connection] = nil }
+            if responses == lastRequest { head.headerFields[.connection] = "close" }
             context.write(wrapOutboundOut(.head(head)), promise: promise)
         case .head, .body: context.write(data, promise: promise)
         case .end where !isResponding:
             // All of it was written as bytes; only those behind this handler had to be told.
             responses += 1
+            noteOpen()
             context.flush()
         case .end:
             isResponding = false
+            noteOpen()
             answerTimer?.cancel()
             answerTimer = nil
             context.writeAndFlush(data, promise: promise)
@@ -120,7 +151,14 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        if case HTTPParserError.headerOverflow = error { hasTooLargeHeader = true }
+        switch error {
+        case HTTPParserError.headerOverflow: fault = .headersTooLarge
+        case let error as MalformedRequest:
+            fault = error.problem
+            // The error that Hummingbird answers.
+            return context.fireErrorCaught(HTTPParserError.unknown)
+        default: break
+        }
         context.fireErrorCaught(error)
     }
 
@@ -129,7 +167,19 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelInactive()
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { cancelTimers() }
+    func handlerRemoved(context: ChannelHandlerContext) {
+        cancelTimers()
+        if isBusy { seat?.noteOpen(-1) }
+        seat = nil
+    }
+
+    /// Tells the connection whether it waits for a request.
+    private func noteOpen() {
+        let isBusy = isReading || isResponding || isDraining || responses < requests
+        guard isBusy != self.isBusy else { return }
+        self.isBusy = isBusy
+        seat?.noteOpen(isBusy ? 1 : -1)
+    }
 
     private func endRequest(_ context: ChannelHandlerContext) {
         isReading = false
@@ -137,6 +187,15 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         readTimer?.cancel()
         readTimer = nil
         if closes { context.close(promise: nil) }
+        noteOpen()
+    }
+
+    /// Answers a stream's request by itself; what else comes of it nobody reads.
+    private func refuse(_ problem: Problem, _ context: ChannelHandlerContext) {
+        isRefused = true
+        responses += 1
+        write(problem, context)
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
     }
 
     /// Says why when the request was not answered yet, and closes.
@@ -151,13 +210,12 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     /// Writes an answer but for its end.
     private func write(_ problem: Problem, _ context: ChannelHandlerContext) {
         let id = RequestID.choose(nil)
-        let answer = Answer(problem, requestID: id)
-        guard case .bytes(let bytes) = answer.body else { return }
+        let answer = WholeAnswer(problem, requestID: id)
         var fields = answer.allFields(requestID: id)
-        fields[.contentLength] = String(bytes.count)
+        fields[.contentLength] = String(answer.body.count)
         if isStream { fields[.connection] = nil }
         context.write(wrapOutboundOut(.head(.init(status: answer.status, headerFields: fields))), promise: nil)
-        context.write(wrapOutboundOut(.body(ByteBuffer(bytes: bytes))), promise: nil)
+        context.write(wrapOutboundOut(.body(ByteBuffer(bytes: answer.body))), promise: nil)
     }
 
     private func schedule(
@@ -173,16 +231,4 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         writeTimer?.cancel()
         answerTimer?.cancel()
     }
-}
-
-extension Problem {
-    fileprivate static let malformedRequest = Problem(.malformedRequest, "What came is not HTTP/1.1.")
-    fileprivate static let headersTooLarge = Problem(
-        .headersTooLarge,
-        "The request's header has too many fields, or one that is too long, or its path is."
-    )
-    fileprivate static let requestTimeout = Problem(
-        .requestTimeout,
-        "The request did not come whole in time. Send the same request again."
-    )
 }

@@ -18,7 +18,7 @@ final class LineBuffer: Sendable {
     }
 
     /// From how many bytes on the reader waits.
-    private static let capacity = 256 * 1024
+    static let capacity = 256 * 1024
     private let state = Mutex(State())
 
     /// Adds lines, and waits until there is room for more.
@@ -86,7 +86,7 @@ final class LineBuffer: Sendable {
 }
 
 extension BodyLine {
-    /// What it takes of memory, roughly.
+    /// Its size in memory, roughly.
     fileprivate var size: Int {
         switch self {
         case .text(let bytes): bytes.count + 64

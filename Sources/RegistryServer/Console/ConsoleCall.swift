@@ -8,9 +8,9 @@ struct ConsoleCall: Sendable {
     let call: Call
     let console: Console
     let visit: ConsoleVisit
-    /// Whose page it is; nil for those about no app.
+    /// The app and environment that the page is about; nil for pages about no app.
     let scope: Scope?
-    /// What was sent with a form.
+    /// The values that were sent with a form.
     let form: Query
 
     var registry: Registry { call.registry }
@@ -38,15 +38,15 @@ struct ConsoleCall: Sendable {
     var isRoot: Bool { principal.role == .root }
 }
 
-/// Who asks for a page, and how his browser is told apart from others.
+/// The caller of a page, and what tells their browser apart from others.
 struct ConsoleVisit: Sendable {
     let principal: Principal
     /// Nil where nobody is signed in, or need be.
     var session: ConsoleSession?
-    /// What proves the session's next cookie.
+    /// The digest that proves the session's next cookie.
     var digest: [UInt8] = []
     let isSecure: Bool
-    /// What forms carry; nil for those who are nobody yet.
+    /// The token that forms carry; nil for anonymous callers.
     let formToken: String?
 
     /// Refuses a form that no page of this session sent.

@@ -18,20 +18,20 @@ extension Route {
 
     private static var overviews: [Route] {
         [
-            .page(.get, scope, for: .auditReads) { try await $0.showOverview() },
-            .page(.get, scope + "/search", for: .auditReads) { try await $0.showSearch() },
-            .page(.get, scope + "/activities/{activityId}", for: .auditReads) { try await $0.showActivity() },
-            .page(.get, scope + "/aliases/{kind}/{value}", for: .auditReads) { try await $0.showAlias() },
+            .page(.get, scope, for: .auditReads) { try await $0.showOverview() }.heavy,
+            .page(.get, scope + "/search", for: .auditReads) { try await $0.showSearch() }.heavy,
+            .page(.get, scope + "/activities/{activityId}", for: .auditReads) { try await $0.showActivity() }.heavy,
+            .page(.get, scope + "/aliases/{kind}/{value}", for: .auditReads) { try await $0.showAlias() }.heavy,
             .page(.get, scope + "/system", for: .operatorReads) { try await $0.showSystem() },
         ]
     }
 
     private static var lists: [Route] {
         [
-            .page(.get, scope + "/stale", for: .auditReads) { try await $0.showStale() },
-            .page(.get, scope + "/stale/purge", for: .auditReads) { try await $0.showPurge() },
-            .page(.get, scope + "/installations", for: .auditReads) { try await $0.showInstallations() },
-            .page(.get, scope + "/installations/{hash}", for: .auditReads) { try await $0.showInstallation() },
+            .page(.get, scope + "/stale", for: .auditReads) { try await $0.showStale() }.heavy,
+            .page(.get, scope + "/stale/purge", for: .auditReads) { try await $0.showPurge() }.heavy,
+            .page(.get, scope + "/installations", for: .auditReads) { try await $0.showInstallations() }.heavy,
+            .page(.get, scope + "/installations/{hash}", for: .auditReads) { try await $0.showInstallation() }.heavy,
             .page(.get, scope + "/channels", for: .auditReads) { try await $0.showChannels() },
             .page(.get, scope + "/keys", for: .appReads) { try await $0.showKeys() },
         ]
@@ -39,7 +39,7 @@ extension Route {
 
     private static var changes: [Route] {
         [
-            .page(.post, scope + "/stale/purge", for: .adminCalls, body: .form) { try await $0.purge() },
+            .page(.post, scope + "/stale/purge", for: .adminCalls, body: .form) { try await $0.purge() }.heavy,
             .page(.post, scope + "/activities/{activityId}/release", for: .adminCalls, body: .form) {
                 try await $0.releaseActivity()
             },

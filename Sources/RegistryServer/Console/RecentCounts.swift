@@ -3,9 +3,8 @@ import RegistryCore
 import RegistryStore
 import Synchronization
 
-/// Counts that were made lately, so that whoever looks at them again, or many at once, does not have Postgres count anew.
+/// Counts that were made lately, so that Postgres does not count anew when somebody looks again, or when many look at once.
 final class RecentCounts: Sendable {
-    /// What was counted.
     private enum Subject: Hashable {
         case statistics(app: Int64, APNSEnvironment, Duration)
         case stale(app: Int64, APNSEnvironment)
@@ -19,7 +18,7 @@ final class RecentCounts: Sendable {
     /// How long counts are shown before they are made anew.
     static let lifetime = Duration.seconds(20)
     /// How long stale tokens are counted.
-    private static let patience = Duration.milliseconds(200)
+    private static let searchTime = Duration.milliseconds(200)
 
     private let entries = Mutex<[Subject: Entry]>([:])
 
@@ -33,7 +32,7 @@ final class RecentCounts: Sendable {
     /// How many tokens look dead, by kind and reason, at most ``lifetime`` old.
     func staleCounts(in scope: Scope, _ registry: Registry) async throws -> StaleCounts {
         try await find(.stale(app: scope.app.number, scope.environment)) {
-            try await registry.countStaleTokens(patience: Self.patience, in: scope)
+            try await registry.countStaleTokens(searchTime: Self.searchTime, in: scope)
         }
     }
 

@@ -5,114 +5,103 @@ import NIOHTTP1
 import RegistryCore
 import RegistryStore
 
-/// A hot call of which everything is known that would have to be asked for: where it leads, who makes it, and that he may.
+/// A hot call that was admitted without asking anybody.
 struct DirectCall: Sendable {
-    fileprivate let located: RegistryResponder.Located
-    fileprivate let action: @Sendable (ScopedCall) throws -> DeferredAnswer
-    fileprivate let head: HTTPRequest
-    fileprivate let principal: Principal
+    fileprivate let admission: Admission
     fileprivate let scope: Scope
-    fileprivate let remote: SocketAddress?
+    fileprivate let action: @Sendable (ScopedCall) throws -> DeferredAnswer
+    let head: HTTPRequest
     fileprivate let start = NIODeadline.now()
+
+    var network: CallerNetwork? { admission.network }
 }
 
 extension RegistryResponder {
     /// The call that a request makes, if nobody need be asked about it and nothing about it is out of the ordinary.
     ///
-    /// All others, those that will be refused among them, take the usual way, which tells them so; what is decided here is
-    /// decided there by the same methods.
+    /// All others, those that will be refused among them, take the usual way, which gives the reason.
     ///
-    /// - Parameter lastKey: the key that the connection's last request bore; becomes this one's.
-    func directCall(_ head: HTTPRequest, from remote: SocketAddress?, after lastKey: inout RememberedKey?)
+    /// - Parameters:
+    ///   - peer: the address at the other end of the connection.
+    ///   - lastKey: the key that the connection's last request bore; becomes this one's.
+    func directCall(_ head: HTTPRequest, from peer: IPAddress?, after lastKey: inout RememberedKey?)
         -> DirectCall?
     {
         let fields = head.headerFields
         guard routes.hotMethods.contains(head.method), Self.isOrdinary(fields), let located = try? locate(head),
-            case .hot(let action) = located.match.route.action,
-            isSmall(fields, for: located.match.route.body),
+            case .hot(let action, asLines: _) = located.match.route.action, isBrief(located, fields),
+            located.match.route.body != .none || fields[.contentLength] == nil,
             let principal = access.authenticator.knownPrincipal(for: fields, after: &lastKey),
-            let scope = knownScope(of: located.match, for: principal),
-            (try? located.match.route.access.check(principal)) != nil
+            case .admitted(let admission)? = try? admit(
+                principal,
+                to: located,
+                fields,
+                from: network(of: fields, from: peer)
+            ),
+            let scope = admission.place.scope
         else { return nil }
-        return DirectCall(
-            located: located,
-            action: action,
-            head: head,
-            principal: principal,
-            scope: scope,
-            remote: remote
-        )
+        return DirectCall(admission: admission, scope: scope, action: action, head: head)
     }
 
-    /// What changes the course of a connection, and answers that are written bit by bit, are not for this way.
+    /// Whether the fields leave the course of the connection unchanged; other requests are not for this way.
     private static func isOrdinary(_ fields: HTTPFields) -> Bool {
-        fields[.connection] == nil && fields[.expect] == nil && fields[.transferEncoding] == nil
-            && !MediaType.acceptsLines(fields[.accept])
-    }
-
-    private func isSmall(_ fields: HTTPFields, for body: Route.Body) -> Bool {
-        guard let length = fields[.contentLength] else { return true }
-        return (body == .single || body == .batch) && Int(length).map { $0 <= bodies.limits.singleBody } == true
-    }
-
-    private func knownScope(of match: RouteTable.Match, for principal: Principal) -> Scope? {
-        guard let name = match.parameters["bundleId"], (try? Self.check(name, isAppOf: principal)) != nil,
-            let environment = try? Self.environment(of: match),
-            let app = (try? BundleID(name)).flatMap(access.apps.known)
-        else { return nil }
-        return Scope(app: app, environment: environment)
+        fields[.connection] == nil && fields[.expect] == nil
     }
 
     /// Makes a call.
     ///
     /// - Parameters:
     ///   - body: the whole body, empty where there is none.
-    ///   - thread: the connection's.
+    ///   - executor: runs what goes on between waits.
     ///   - complete: told how to make the bytes of the response, once, on any thread.
     func perform(
         _ direct: DirectCall,
         body: ByteBuffer,
-        on thread: CallersThread,
+        on executor: any TaskExecutor,
         logger: Logger,
         complete: @escaping @Sendable (@escaping @Sendable () -> ByteBuffer) -> Void
     ) {
+        let (admission, fields) = (direct.admission, direct.head.headerFields)
         let request = AnsweredRequest(
             method: direct.head.method,
-            fields: direct.head.headerFields,
-            located: direct.located,
-            meters: direct.located.match.route.meters,
-            requestID: RequestID.choose(direct.head.headerFields[RequestID.field]),
+            fields: fields,
+            located: admission.located,
+            meters: admission.route.meters,
+            refusals: metrics.refusals,
+            requestID: RequestID.choose(fields[RequestID.field]),
             start: direct.start
         )
+        let answer: @Sendable (Result<WholeAnswer, any Error>) -> ByteBuffer = {
+            request.answer($0, logger).bytes(requestID: request.requestID)
+        }
+        let count: RequestCount
         do {
-            let (deferred, standing) = try begin(direct, body)
-            deferred.begin(on: thread) { make in
-                complete {
-                    let result = make().map { $0.with(standing) }
-                    return request.answer(result, logger).bytes(requestID: request.requestID)
-                }
-            }
+            count = try self.count(admission)
         } catch {
-            complete { request.answer(.failure(error), logger).bytes(requestID: request.requestID) }
+            return complete { answer(.failure(error)) }
+        }
+        do {
+            try begin(direct, body).begin(on: executor) { make in complete { answer(count.finish(make())) } }
+        } catch {
+            complete { answer(count.finish(.failure(error))) }
         }
     }
 
-    private func begin(_ direct: DirectCall, _ body: ByteBuffer) throws -> (DeferredAnswer, RateLimiter.Standing?) {
-        let (route, fields) = (direct.located.match.route, direct.head.headerFields)
-        let standing = try countRequest(of: direct.principal, to: route, fields, from: direct.remote)
-        let json = route.body == .none ? .null : try BodyReader.parse(body, fields)
-        let call = Call(to: self, direct.located, fields, by: direct.principal, body: json)
-        return (try direct.action(ScopedCall(call: call, scope: direct.scope)), standing)
+    private func begin(_ direct: DirectCall, _ body: ByteBuffer) throws -> DeferredAnswer {
+        let json = direct.admission.route.body == .none ? nil : try bodies.parse(body, direct.head.headerFields)
+        // A body that came whole at once is decoded at once: no room need be kept for it.
+        let received = json.map { ReceivedBody(json: $0, reservation: nil) }
+        return try direct.action(
+            ScopedCall(call: Call(to: self, direct.admission, body: received), scope: direct.scope)
+        )
     }
 }
 
-extension Answer {
-    /// The response as it goes out. Hot calls answer with a body that is there whole.
+extension WholeAnswer {
+    /// The response as it goes out.
     ///
     /// No field can hold what ends a line: `HTTPField` takes no such value.
     fileprivate func bytes(requestID: String) -> ByteBuffer {
-        var body: [UInt8] = []
-        if case .bytes(let written) = self.body { body = written }
         var buffer = ByteBuffer()
         buffer.reserveCapacity(512 + body.count)
         let reason = HTTPResponseStatus(statusCode: status.code).reasonPhrase

@@ -33,15 +33,16 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private let responder: RegistryResponder
     private let executor: any TaskExecutor
     private let logger: Logger
-    /// What is written here is bytes.
+    /// The place in the pipeline from which bytes are written.
     private var encoder: ChannelHandlerContext?
-    private var caller: LoneCaller.Connection
     private var state = State.idle
     private var lastKey: RememberedKey?
+    /// The address at the other end, once it was asked for.
+    private var peer: IPAddress?
+    /// The room for a body that did not come whole at once.
+    private var reservation: BodyReservation?
     /// Requests behind this handler that are not answered.
-    private var passed = 0 {
-        didSet { responder.loneCaller.noteOpen(passed - oldValue) }
-    }
+    private var passed = 0
     private var held: [Held] = []
     private var holdsRead = false
     private var isReleasing = false
@@ -60,7 +61,6 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
         self.executor = executor
         self.logger = logger
         self.encoder = encoder
-        caller = responder.loneCaller.connection()
     }
 
     // MARK: What comes
@@ -78,6 +78,23 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
+    /// Most bodies come whole in one read. Others may take their time, and as much room as they announce; where there is none
+    /// the usual way says so.
+    func channelReadComplete(context: ChannelHandlerContext) {
+        if case .reading(let call, let body) = state, reservation == nil { keepRoom(for: call, body, context) }
+        context.fireChannelReadComplete()
+    }
+
+    private func keepRoom(for call: DirectCall, _ body: ByteBuffer, _ context: ChannelHandlerContext) {
+        let announced = call.head.headerFields[.contentLength].flatMap(Int.init) ?? 0
+        reservation = try? responder.bodies.budget.reserve(announced, for: call.network)
+        guard reservation == nil else { return }
+        state = .idle
+        passed += 1
+        context.fireChannelRead(wrapInboundOut(.head(call.head)))
+        if body.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(.body(body))) }
+    }
+
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         guard case .answering = state else { return context.fireUserInboundEventTriggered(event) }
         held.append(.event(event))
@@ -89,7 +106,8 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func read(context: ChannelHandlerContext) {
-        // Who waits for his answer sends nothing meanwhile, and telling the kernel to look away and back again is dear.
+        // A client that waits for its answer sends nothing meanwhile, and telling the kernel to look away and back
+        // again is expensive.
         guard case .answering = state, !held.isEmpty || isDraining else { return context.read() }
         holdsRead = true
     }
@@ -101,37 +119,42 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        // What is no HTTP is answered, too, and was no request.
+        // Input that is no HTTP is answered, too, and was no request.
         if case .end = unwrapOutboundIn(data), passed > 0 { passed -= 1 }
         context.write(data, promise: promise)
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
         isRemoved = true
-        if case .answering = state, !isDraining { caller.noteAnswer(of: responder.loneCaller) }
         held = []
         passed = 0
+        reservation = nil
         encoder = nil
     }
 
     private func take(_ head: HTTPRequest, _ data: NIOAny, _ context: ChannelHandlerContext) {
-        guard passed == 0, let call = responder.directCall(head, from: context.channel.remoteAddress, after: &lastKey)
-        else {
+        guard passed == 0, let call = responder.directCall(head, from: findPeer(context), after: &lastKey) else {
             passed += 1
             return context.fireChannelRead(data)
         }
         state = .reading(call, ByteBuffer())
     }
 
+    private func findPeer(_ context: ChannelHandlerContext) -> IPAddress? {
+        if peer == nil { peer = IPAddress(context.channel.remoteAddress) }
+        return peer
+    }
+
     // MARK: What is answered
 
     private func perform(_ call: DirectCall, _ body: ByteBuffer, _ context: ChannelHandlerContext) {
         state = .answering
-        caller.noteRequest(of: responder.loneCaller)
+        // Until the body was decoded.
+        let room = reservation.take()
+        defer { withExtendedLifetime(room) {} }
         let eventLoop = context.eventLoop
         let connection = NIOLoopBound((handler: self, context: context), eventLoop: eventLoop)
-        let thread = CallersThread(executor: executor, isSpare: caller.isAlone)
-        responder.perform(call, body: body, on: thread, logger: logger) { make in
+        responder.perform(call, body: body, on: executor, logger: logger) { make in
             let finish: @Sendable () -> Void = { connection.value.handler.finish(make, connection.value.context) }
             if eventLoop.inEventLoop { finish() } else { eventLoop.execute(finish) }
         }
@@ -141,22 +164,8 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
         guard !isRemoved else { return }
         encoder?.write(NIOAny(IOData.byteBuffer(make())), promise: nil)
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
-        caller.noteAnswer(of: responder.loneCaller)
         isDraining = !context.channel.isWritable
-        guard !isDraining else { return }
-        goOn(context)
-        if caller.isInHaste, case .idle = state { lookOut(context) }
-    }
-
-    /// Looks out for the next request, once all else is done that this turn of the event loop has to do.
-    private func lookOut(_ context: ChannelHandlerContext) {
-        let connection = NIOLoopBound((handler: self, context: context), eventLoop: context.eventLoop)
-        context.eventLoop.execute {
-            let (handler, context) = connection.value
-            guard !handler.isRemoved else { return }
-            let operations = context.pipeline.syncOperations
-            _ = try? operations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) { LoneCaller.lookOut($0) }
-        }
+        if !isDraining { goOn(context) }
     }
 
     private func goOn(_ context: ChannelHandlerContext) {
@@ -177,7 +186,7 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
             case .event(let event): context.fireUserInboundEventTriggered(event)
             case .error(let error): context.fireErrorCaught(error)
             }
-            if held.isEmpty { context.fireChannelReadComplete() }
+            if held.isEmpty { channelReadComplete(context: context) }
         }
         guard holdsRead, case .idle = state else { return }
         holdsRead = false

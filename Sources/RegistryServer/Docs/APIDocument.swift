@@ -13,7 +13,7 @@ struct APIDocument: Sendable {
         return APIDocument(json: json)
     }()
 
-    /// What a reference leads to, or the value itself. What stands beside a reference takes the place of what it leads to.
+    /// The target of a reference, or the value itself. Members beside a reference take the place of the target's.
     func resolve(_ value: JSONValue) -> JSONValue {
         guard let reference = value["$ref"]?.string else { return value }
         let target = reference.dropFirst(2).split(separator: "/").reduce(json) { $0[String($1)] ?? .null }

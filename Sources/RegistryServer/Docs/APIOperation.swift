@@ -14,7 +14,7 @@ struct APIOperation: Sendable {
     var parameters: [JSONValue] { (json["parameters"]?.list ?? []).map(document.resolve) }
     /// The bodies that it takes, by media type.
     var requests: [JSONObject.Member] { json["requestBody"]?["content"]?.members ?? [] }
-    /// What it may answer, by status.
+    /// Its possible answers, by status.
     var responses: [(status: Int, answer: JSONValue)] {
         (json["responses"]?.members ?? []).compactMap { key, value in Int(key).map { ($0, document.resolve(value)) } }
             .sorted { $0.status < $1.status }
@@ -22,7 +22,7 @@ struct APIOperation: Sendable {
 }
 
 extension APIOperation {
-    /// What its section shows.
+    /// The fields of its section.
     var fields: Fields {
         var fields = heading
         fields.add([
@@ -35,7 +35,7 @@ extension APIOperation {
         return fields
     }
 
-    /// What lists of operations show of it.
+    /// The fields that lists of operations show of it.
     var heading: Fields {
         [
             "operation": .text(id), "summary": .text(summary), "method": .text(method.uppercased()),

@@ -15,7 +15,7 @@ enum DocsSite {
         return pages
     }()
 
-    /// What is shown where there is no page.
+    /// The page that is shown where there is none.
     static let missing = render("docs-missing", at: "", title: "No such page", [:])
 
     static let assets = PageAssets(below: "/docs/assets", WebAssets.docsFiles)
@@ -35,6 +35,7 @@ enum DocsSite {
             ("Guides", Guide.byReader.map { ($0.title, $0.path) }),
             ("Reference", reference + [(Guide.errorCodes.title, Guide.errorCodes.path)]),
             ("In depth", Guide.inDepth.map { ($0.title, $0.path) }),
+            ("The code", Guide.aboutTheCode.map { ($0.title, $0.path) }),
         ]
         return parts.map { name, pages in
             let links: [Fields] = pages.map { label, target in
@@ -53,6 +54,7 @@ enum DocsSite {
         }
         return [
             "readers": .rows(Guide.byReader.map(summaries)), "depth": .rows(Guide.inDepth.map(summaries)),
+            "code": .rows(Guide.aboutTheCode.map(summaries)),
             "groups": .rows(groups + [summaries(.errorCodes)]),
         ]
     }

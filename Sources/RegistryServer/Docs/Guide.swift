@@ -4,14 +4,14 @@ import WebAssets
 struct Guide: Sendable {
     /// The last part of its path.
     let name: String
-    /// What its heading says.
+    /// The text of its heading.
     let title: String
-    /// What it is for, in a sentence.
+    /// Its purpose, in a sentence.
     let summary: String
-    /// What is on the page, and the text.
+    /// The list of the page's contents, and the text.
     var fragment: [UInt8] { WebAssets.guides[name] ?? [] }
 
-    /// For those who work with the service, each by what he does.
+    /// For those who work with the service, by their part in it.
     static let byReader = [
         Guide(
             name: "for-app-developers",
@@ -30,7 +30,7 @@ struct Guide: Sendable {
         ),
     ]
 
-    /// What every code of a refusal means, to which other pages lead.
+    /// The guide to the meaning of every refusal's code, to which other pages lead.
     static let errorCodes = Guide(
         name: "error-codes",
         title: "Error codes",
@@ -39,6 +39,11 @@ struct Guide: Sendable {
 
     /// For those who want to know more of one thing.
     static let inDepth = [
+        Guide(
+            name: "access-and-limits",
+            title: "Access and limits",
+            summary: "Roles, keys, signed-in users, alias rules, and how much one caller may ask for."
+        ),
         Guide(
             name: "states-of-an-activity",
             title: "The states of an activity and of its token",
@@ -55,6 +60,11 @@ struct Guide: Sendable {
             summary: "What the service measures, and what to do when an alert comes."
         ),
         Guide(
+            name: "moving-registrations",
+            title: "Moving registrations",
+            summary: "Export and import: into another registry, or a newer schema."
+        ),
+        Guide(
             name: "console",
             title: "The console",
             summary: "Sign-in, rights and pages of the audit for people with a browser."
@@ -64,6 +74,17 @@ struct Guide: Sendable {
             title: "Threats",
             summary: "What is protected, from whom, and what is not covered."
         ),
+    ]
+
+    /// For those who change the code, or want proof.
+    static let aboutTheCode = [
+        Guide(
+            name: "contributing",
+            title: "Contributing",
+            summary: "The words of the code, where a change goes, how it is tested, and why each library is used."
+        ),
+        Guide(name: "promises", title: "Promises", summary: "The rules R0 to R11, each with its tests."),
+        Guide(name: "figures", title: "Figures", summary: "Proofs by numbers, and the speed beside others."),
         Guide(
             name: "where-the-time-goes",
             title: "Where the time goes",
@@ -71,7 +92,7 @@ struct Guide: Sendable {
         ),
     ]
 
-    static let all = byReader + [errorCodes] + inDepth
+    static let all = byReader + [errorCodes] + inDepth + aboutTheCode
 
     var path: String { "/docs/\(name)" }
 }

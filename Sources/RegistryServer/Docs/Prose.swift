@@ -1,6 +1,6 @@
 import RegistryCore
 
-/// What `openapi.json` says in words, as HTML: paragraphs, `code` and **emphasis**, which is all of Markdown that it uses.
+/// The prose of `openapi.json` as HTML: paragraphs, `code` and **emphasis**, which is all of Markdown that it uses.
 enum Prose {
     /// Paragraphs.
     static func paragraphs(_ text: String) -> String {

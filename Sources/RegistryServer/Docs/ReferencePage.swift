@@ -4,7 +4,7 @@ import RegistryCore
 struct ReferencePage: Sendable {
     let path: String
     let title: String
-    /// What the navigation calls it.
+    /// Its name in the navigation.
     let label: String
     let summary: String
     let template: String
@@ -17,7 +17,7 @@ struct ReferencePage: Sendable {
 
     private static let document = APIDocument.embedded
 
-    /// What all calls have in common, and a list of them.
+    /// The page about what all calls have in common, with a list of them.
     private static let overview = ReferencePage(
         path: "/docs/reference",
         title: "API reference",

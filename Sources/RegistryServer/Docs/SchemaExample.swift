@@ -15,7 +15,7 @@ struct SchemaExample {
     func value(_ schema: JSONValue) -> JSONValue {
         let schema = document.resolve(schema)
         if let own = schema["examples"]?.list.first ?? schema["const"] ?? schema["enum"]?.list.first { return own }
-        if let choice = (schema["anyOf"] ?? schema["oneOf"] ?? schema["allOf"])?.list.first { return value(choice) }
+        if let choice = (schema["oneOf"] ?? schema["allOf"])?.list.first { return value(choice) }
         switch schema["type"]?.string ?? schema["type"]?.list.first?.string {
         case "object": return object(schema)
         case "array": return .array(schema["items"].map { [value($0)] } ?? [])

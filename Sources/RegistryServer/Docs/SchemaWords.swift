@@ -50,7 +50,7 @@ struct SchemaWords {
         }
     }
 
-    private static func choices(_ schema: JSONValue) -> [JSONValue]? { (schema["anyOf"] ?? schema["oneOf"])?.list }
+    private static func choices(_ schema: JSONValue) -> [JSONValue]? { schema["oneOf"]?.list }
 
     private static func types(_ schema: JSONValue) -> [String] {
         switch schema["type"] {
@@ -69,7 +69,9 @@ extension SchemaWords {
         let schema = document.resolve(schema)
         let all = [schema] + (schema["allOf"]?.list ?? []).map(document.resolve)
         let required = Set(all.flatMap { $0["required"]?.list ?? [] }.compactMap(\.string))
-        return all.flatMap { $0["properties"]?.members ?? [] }.flatMap { name, member in
+        // A later part's statement about a member narrows an earlier one's.
+        let members = JSONObject(all.flatMap { $0["properties"]?.members ?? [] }.map { ($0.key, $0.value) })
+        return members.flatMap { name, member in
             [row(prefix + name, member, isRequired: required.contains(name))] + inner(member, below: prefix + name)
         }
     }

@@ -9,7 +9,7 @@ extension DatabaseCondition {
     /// The part of the connections above which a restart or another instance may find none.
     private static let connectionShare = 0.8
 
-    /// What is wrong with Postgres itself.
+    /// The problems of Postgres itself.
     public var findings: [Finding] {
         [versionFinding, readOnlyFinding, clockFinding, connectionFinding].compactMap(\.self)
             + unsafeSettings.map(Finding.init) + vacuumFindings

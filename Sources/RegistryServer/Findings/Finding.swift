@@ -21,10 +21,11 @@ public struct Finding: Sendable, Hashable {
         case noTLS = "no-tls"
     }
 
+    /// The word for the problem.
     public let code: Code
-    /// What is wrong, in a sentence without secrets.
+    /// The problem, in a sentence without secrets.
     public let detail: String
-    /// What to do about it, in a sentence.
+    /// The remedy, in a sentence.
     public let remedy: String
 
     /// Makes a finding of its word and its two sentences.

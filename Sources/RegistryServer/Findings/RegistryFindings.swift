@@ -3,7 +3,7 @@ import RegistryCore
 import RegistryStore
 
 extension Registry {
-    /// What is wrong with the records of an app in an environment.
+    /// Finds the problems of the records of an app in an environment.
     ///
     /// - Parameter sweepInterval: how long the service rests between two sweeps.
     /// - Throws: `unavailable`.

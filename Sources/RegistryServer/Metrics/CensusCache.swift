@@ -1,7 +1,7 @@
 import RegistryCore
 import RegistryStore
 
-/// The last count of what there is in Postgres, so that whoever asks often does not make it count each time.
+/// The last count of what there is in Postgres, so that frequent questions do not make it count each time.
 actor CensusCache {
     private let registry: Registry
     private let lifetime: Duration
@@ -16,7 +16,7 @@ actor CensusCache {
         self.clock = clock
     }
 
-    /// What there is; nil when Postgres did not say. Those who ask at once wait for the same count.
+    /// The counts; nil when Postgres did not give them. Those who ask at once wait for the same count.
     func census() async -> Census? {
         if let last, clock.uptime() - last.time < lifetime { return last.census }
         if let counting { return await counting.value }

@@ -6,6 +6,9 @@ enum Metric: String, Sendable, CaseIterable {
     case build = "pushreg_build_info"
     case requests = "pushreg_http_requests_total"
     case requestSeconds = "pushreg_http_request_duration_seconds"
+    case refusedBodies = "pushreg_bodies_refused_total"
+    case refusedHeavyCalls = "pushreg_heavy_calls_refused_total"
+    case limitedCredentials = "pushreg_credentials_limited_total"
     case registrations = "pushreg_registrations_total"
     case feedback = "pushreg_feedback_total"
     case guardTrips = "pushreg_quarantine_guard_trips_total"
@@ -29,12 +32,15 @@ enum Metric: String, Sendable, CaseIterable {
     case sweptRows = "pushreg_sweep_rows_total"
     case sweepLag = "pushreg_sweep_lag_seconds"
 
-    /// One line for whoever meets the name.
+    /// One line for readers who meet the name.
     var help: String {
         switch self {
         case .build: "1, with the version of the program and that of the schema it works with."
         case .requests: "Requests answered, by route and class of status; those of no route have the route none."
         case .requestSeconds: "From a request's head to its answer, which is written after that, by route."
+        case .refusedBodies: "Requests answered 503 because bodies under way left no room for theirs."
+        case .refusedHeavyCalls: "Heavy calls answered 429 because their caller had as many under way as may be."
+        case .limitedCredentials: "Requests answered 429 because too many credentials of their network were not valid."
         case .registrations: "Registrations of tokens, by kind of token and outcome; refusals by their code."
         case .feedback: "Reports of what APNs answered, by what was done and APNs's reason."
         case .guardTrips: "Burst guards that reports made to this instance tripped."

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Keeps what is counted by way of swift-metrics, each series once, for Prometheus to ask for.
 ///
-/// Whoever counts often makes his counter once and keeps it: counting is then an addition, and no look-up.
+/// Code that counts often makes its counter once and keeps it: counting is then an addition, and no look-up.
 final class PrometheusMetrics: MetricsFactory {
     private struct Series {
         var counters: [MetricsText.Labels: PrometheusCounter] = [:]

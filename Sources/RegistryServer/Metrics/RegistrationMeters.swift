@@ -18,7 +18,7 @@ struct RegistrationMeters: Sendable {
     private let kinds: [String: Outcomes]
 
     init(_ factory: any MetricsFactory) {
-        let kinds = [.update, .start] + TokenKind.ofInstallations
+        let kinds = TokenKind.all
         self.kinds = Dictionary(uniqueKeysWithValues: kinds.map { ($0.name, Self.outcomes(of: $0, factory)) })
     }
 

@@ -2,11 +2,12 @@ import HTTPTypes
 import RegistryCore
 import RegistryStore
 
-/// What one running service measures, and how it is told.
+/// The measures of one running service, and the answer that tells them.
 final class ServiceMetrics: Sendable {
     /// Where whatever counts makes its counters.
     let factory = PrometheusMetrics()
     let registrations: RegistrationMeters
+    let refusals: RefusalMeters
     /// Counts the requests that no route was found for.
     let unmatched: RouteMeters
 
@@ -17,6 +18,7 @@ final class ServiceMetrics: Sendable {
     init(registry: Registry, configuration: ServerConfiguration, clock: ServiceClock = .system) {
         self.registry = registry
         registrations = RegistrationMeters(factory)
+        refusals = RefusalMeters(factory)
         unmatched = RouteMeters(method: "any", template: "none", factory)
         census = CensusCache(registry: registry, lifetime: configuration.limits.censusLifetime, clock: clock)
         build = MetricsText.labels([
@@ -44,7 +46,8 @@ final class ServiceMetrics: Sendable {
     private func write(_ metric: Metric, _ census: Census?, to text: inout MetricsText) {
         let (connections, measures) = (registry.connections, registry.measures)
         switch metric {
-        case .requests, .requestSeconds, .registrations, .feedback, .guardTrips, .sweeps, .sweepFailures, .sweptRows:
+        case .requests, .requestSeconds, .refusedBodies, .refusedHeavyCalls, .limitedCredentials, .registrations,
+            .feedback, .guardTrips, .sweeps, .sweepFailures, .sweptRows:
             factory.write(metric, to: &text)
         case .build: text.add(metric, [(build, 1)])
         case .batchSizes: text.add(metric, measures.batches.labelled("work") { $0.sizes.snapshot })

@@ -13,7 +13,7 @@ struct ClientAddress: Sendable {
         let hops = fields[values: name].joined(separator: ",").split(separator: ",")
         var last = peer
         for hop in hops.reversed() {
-            // What cannot be read says nothing about what is left of it.
+            // An entry that cannot be read says nothing about those to its left.
             guard let address = Self.address(hop) else { return last }
             guard isTrusted(address) else { return address }
             last = address

@@ -49,7 +49,7 @@ struct IPAddress: Sendable, Hashable, CustomStringConvertible {
         return isTranslated || isCompatible ? IPAddress(bytes: Array(bytes.suffix(4))) : nil
     }
 
-    private static let loopback = ranges(["127.0.0.0/8", "::1/128"])
+    static let loopback = ranges(["127.0.0.0/8", "::1/128"])
 
     private static let special = ranges([
         "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",

@@ -1,9 +1,10 @@
 import Mustache
+import RegistryCore
 
-/// What a template is filled with: texts, flags, and rows of more fields.
+/// The fields that fill a template: texts, flags, and rows of more fields.
 ///
-/// What is nil is not there, so that `{{#name}}` asks whether there is such a thing. A name that a row lacks is looked
-/// for in what is around it: rows have names that pages do not have.
+/// A field that is nil is not there, so that `{{#name}}` asks whether there is such a thing. A name that a row lacks is
+/// looked for in what is around it: rows have names that pages do not have.
 struct Fields: MustacheParent, Sendable, ExpressibleByDictionaryLiteral {
     /// One thing that a template may show.
     enum Content: Sendable {
@@ -29,7 +30,7 @@ struct Fields: MustacheParent, Sendable, ExpressibleByDictionaryLiteral {
     /// Adds other fields, which take the place of those of the same names.
     mutating func add(_ others: Fields) { values.merge(others.values) { $1 } }
 
-    /// What Mustache shows. `hasRows` asks whether there is something called `rows`.
+    /// The value that Mustache shows. `hasRows` asks whether there is something called `rows`.
     func child(named name: String) -> Any? {
         switch values[name] {
         case .text(let text): text
@@ -52,6 +53,8 @@ extension Fields.Content: ExpressibleByStringLiteral, ExpressibleByStringInterpo
 
     /// A text, where there is one.
     static func optional(_ text: String?) -> Self? { text.map { .text($0) } }
+    /// A text that callers named, where there is one.
+    static func optional(_ text: UTF8Text?) -> Self? { text.map { .text($0.string) } }
     /// A row, where there is one.
     static func optional(_ fields: Fields?) -> Self? { fields.map { .row($0) } }
     /// Rows, where there are any: `{{#name}}` then asks for them, too.

@@ -18,7 +18,7 @@ enum Cursor {
     /// The cursor of the page after the token at this position.
     static func encode(after position: TokenPosition, of kind: TokenKind, under alias: Alias, in scope: Scope) -> String
     {
-        encode(after: position.installation + Array(position.key.utf8), subject(alias, scope, list: kind.name))
+        encode(after: position.installation + Array(position.type.string.utf8), subject(alias, scope, list: kind.name))
     }
 
     private static func encode(after position: [UInt8], _ subject: [UInt8]) -> String {
@@ -48,11 +48,11 @@ enum Cursor {
         under alias: Alias,
         in scope: Scope
     ) throws(JSONFaultReason) -> TokenPosition {
-        // The hash has 32 bytes, and its attributes type or kind follows.
-        guard let bytes = bytes(base64URL: text), bytes.count > 49,
-            let key = String(bytes: bytes[41..<(bytes.count - 8)], encoding: .utf8)
+        // The hash has 32 bytes, and the attributes type follows where there is one.
+        guard let bytes = bytes(base64URL: text), bytes.count >= 49,
+            let type = String(bytes: bytes[41..<(bytes.count - 8)], encoding: .utf8)
         else { throw fault }
-        let position = TokenPosition(installation: Array(bytes[9..<41]), key: key)
+        let position = TokenPosition(installation: Array(bytes[9..<41]), type: UTF8Text(type))
         guard encode(after: position, of: kind, under: alias, in: scope) == text else { throw fault }
         return position
     }
@@ -92,7 +92,7 @@ enum Cursor {
 
     private static func subject(_ alias: Alias, _ scope: Scope, list: String? = nil) -> [UInt8] {
         let app = [scope.app.bundleID.rawValue, scope.environment.rawValue]
-        let names = app + [alias.kind, alias.value] + (list.map { [$0] } ?? [])
+        let names = app + [alias.kind.string, alias.value.string] + (list.map { [$0] } ?? [])
         return Array(SHA256.hash(data: Data(names.joined(separator: "\0").utf8)).prefix(8))
     }
 

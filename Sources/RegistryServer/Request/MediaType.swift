@@ -1,9 +1,11 @@
+import RegistryCore
+
 /// A media type with its parameters, such as `application/json; charset=utf-8`.
 struct MediaType: Sendable, Hashable {
     /// Lower case, without parameters.
     let name: String
     /// Names in lower case, values without their quotes.
-    let parameters: [String: String]
+    let parameters: [UTF8Text: String]
 
     static let json = "application/json"
     static let problem = "application/problem+json"
@@ -18,7 +20,7 @@ struct MediaType: Sendable, Hashable {
         let pairs = fields.dropFirst().map { field in
             let halves = field.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let value = halves.count > 1 ? Self.unquoted(Self.trimmed(halves[1])) : ""
-            return (Self.trimmed(halves[0]).lowercased(), value)
+            return (UTF8Text(Self.trimmed(halves[0]).lowercased()), value)
         }
         parameters = Dictionary(pairs) { first, _ in first }
     }
@@ -30,14 +32,6 @@ struct MediaType: Sendable, Hashable {
 
     /// Whether it is NDJSON, which is UTF-8 always.
     var isLines: Bool { name == Self.lines && (parameters["charset"] ?? "utf-8").lowercased() == "utf-8" }
-
-    /// Whether an `Accept` field asks for NDJSON by name.
-    static func acceptsLines(_ accept: String?) -> Bool {
-        guard let accept else { return false }
-        return accept.split(separator: ",").map { MediaType(String($0)) }.contains { type in
-            type.name == lines && type.parameters["q"].flatMap(Double.init) != 0
-        }
-    }
 
     private static func trimmed(_ text: Substring) -> String {
         let isBlank: (UInt8) -> Bool = { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }

@@ -3,23 +3,31 @@ import RegistryCore
 /// The parameters of a query, decoded, in the order in which they came.
 struct Query: Sendable, Hashable {
     private struct Parameter: Sendable, Hashable {
-        let name: String
+        let name: UTF8Text
         let value: String
     }
 
     private let parameters: [Parameter]
 
-    /// - Throws: `malformed-path` for bad escapes and bytes that are not UTF-8.
+    /// How many there may be: more than any call has.
+    static let most = 64
+
+    /// - Throws: `malformed-path` for bad escapes, bytes that are not UTF-8, and more than ``most``.
     init(_ raw: Substring) throws(Problem) {
-        parameters = try raw.split(separator: "&").map { (pair) throws(Problem) in
-            let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        // Bytes, for characters cost far more to be told apart, and nobody has shown who they are yet.
+        let pairs = raw.utf8.split(separator: UInt8(ascii: "&"), maxSplits: Self.most)
+        guard pairs.count <= Self.most else {
+            throw Problem(.malformedPath, "The query has more than \(Self.most) parameters; no call has so many.")
+        }
+        parameters = try pairs.map { (pair) throws(Problem) in
+            let name = pair.prefix { $0 != UInt8(ascii: "=") }
             return Parameter(
-                name: try RequestTarget.decode(halves[0]),
-                value: halves.count > 1 ? try RequestTarget.decode(halves[1]) : ""
+                name: UTF8Text(try RequestTarget.decode(Substring(name))),
+                value: try RequestTarget.decode(Substring(pair[name.endIndex...].dropFirst()))
             )
         }
     }
 
     /// All values given for a name.
-    subscript(name: String) -> [String] { parameters.filter { $0.name == name }.map(\.value) }
+    subscript(name: String) -> [String] { parameters.filter { $0.name == UTF8Text(name) }.map(\.value) }
 }

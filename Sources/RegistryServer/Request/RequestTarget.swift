@@ -1,6 +1,6 @@
 import RegistryCore
 
-/// What a request asks for: the parts of its path and its query, decoded.
+/// The target of a request: the parts of its path and its query, decoded.
 ///
 /// The path is split at `/` first and each part is decoded once after, so `%2F` is part of an id and no separator.
 struct RequestTarget: Sendable, Hashable {
@@ -9,6 +9,9 @@ struct RequestTarget: Sendable, Hashable {
 
     /// In bytes, with the query: more than any id, name or cursor of ours fills.
     static let longest = 8192
+
+    /// How many parts of a path are told apart, more than any of ours has; what follows them stays together.
+    private static let mostParts = 16
 
     /// - Throws: `malformed-path` for bad escapes, bytes that are not UTF-8, what is too long, and anything that is no path.
     init(_ raw: String) throws(Problem) {
@@ -21,7 +24,8 @@ struct RequestTarget: Sendable, Hashable {
         }
         // Bytes, for characters cost far more to be told apart, and here each is one.
         let path = raw.utf8.prefix { $0 != UInt8(ascii: "?") }
-        parts = try path.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        parts = try path.dropFirst()
+            .split(separator: UInt8(ascii: "/"), maxSplits: Self.mostParts, omittingEmptySubsequences: false)
             .map { (part) throws(Problem) in try Self.decode(Substring(part)) }
         query = try Query(Substring(raw.utf8[path.endIndex...].dropFirst()))
     }

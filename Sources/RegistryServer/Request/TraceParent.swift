@@ -18,7 +18,7 @@ struct TraceParent: Sendable, Hashable {
             case let version = String(decoding: parts[0], as: UTF8.self), version != "ff", Self.isName(parts[1]),
             Self.isName(parts[2])
         else { return nil }
-        // What a later version adds follows after another hyphen.
+        // Additions of a later version follow after another hyphen.
         let rest = text.utf8.dropFirst(55)
         guard rest.isEmpty || (version != "00" && rest.first == UInt8(ascii: "-")) else { return nil }
         traceID = String(decoding: parts[1], as: UTF8.self)

@@ -16,10 +16,20 @@ struct Route: Sendable {
         case form
     }
 
-    /// What answers a request for a page of the console.
+    /// The cost of a call, so that nobody may have any number of them under way.
+    enum Cost: Sendable, Hashable {
+        /// It reads and writes one record, or a page.
+        case light
+        /// It may be about many records.
+        case heavy
+        /// It is light, unless all there is is asked for, as NDJSON.
+        case heavyAsLines
+    }
+
+    /// The function that answers a request for a page of the console.
     typealias Page = @Sendable (ConsoleCall) async throws -> Answer
 
-    /// What a route does, by what it needs to know first.
+    /// The work of a route, by what it needs to know first.
     enum Action: Sendable {
         case plain(@Sendable (Call) async throws -> Answer)
         /// The path begins with an app that there is.
@@ -27,8 +37,11 @@ struct Route: Sendable {
         /// The path begins with an app that there is and an environment.
         case scoped(@Sendable (ScopedCall) async throws -> Answer)
         /// The same, for the calls that most requests make: it checks all that can be checked at once, and leaves the
-        /// rest to be done for whoever waits for it.
-        case hot(@Sendable (ScopedCall) throws -> DeferredAnswer)
+        /// rest to a ``DeferredAnswer``. Where the caller wants NDJSON and the call has that, another one answers.
+        case hot(
+            @Sendable (ScopedCall) throws -> DeferredAnswer,
+            asLines: (@Sendable (ScopedCall) async throws -> Answer)?
+        )
         /// A page of the console, whose callers show a cookie; below an app and an environment it is about those.
         case page(Page)
     }
@@ -39,8 +52,36 @@ struct Route: Sendable {
     let access: Access
     let body: Body
     let action: Action
+    var cost = Cost.light
     /// Counts the route's requests, in a service that runs.
     var meters: RouteMeters?
+
+    /// Whether it is a page of the console.
+    var isPage: Bool {
+        guard case .page = action else { return false }
+        return true
+    }
+
+    /// The same, whose calls are heavy.
+    var heavy: Route { costing(.heavy) }
+
+    /// The same, whose calls cost so much.
+    func costing(_ cost: Cost) -> Route {
+        var route = self
+        route.cost = cost
+        return route
+    }
+
+    /// Whether a request is a heavy call.
+    ///
+    /// - Parameter asLines: whether the caller wants NDJSON.
+    func isHeavy(asLines: Bool) -> Bool {
+        switch cost {
+        case .light: false
+        case .heavy: true
+        case .heavyAsLines: asLines
+        }
+    }
 
     /// A call that is not about one app, or that need not find it.
     static func plain(
@@ -75,15 +116,17 @@ struct Route: Sendable {
         Route(method: method, template: scope(template), access: access, body: body, action: .scoped(action))
     }
 
-    /// One of those that most requests make; see ``Action/hot(_:)``.
+    /// One of those that most requests make; see ``Action/hot(_:asLines:)``.
     static func hot(
         _ method: HTTPRequest.Method,
         _ template: String,
         for access: Access,
         body: Body = .none,
+        asLines: (@Sendable (ScopedCall) async throws -> Answer)? = nil,
         _ action: @escaping @Sendable (ScopedCall) throws -> DeferredAnswer
     ) -> Route {
-        Route(method: method, template: scope(template), access: access, body: body, action: .hot(action))
+        let action = Action.hot(action, asLines: asLines)
+        return Route(method: method, template: scope(template), access: access, body: body, action: action)
     }
 
     /// A page of the console.

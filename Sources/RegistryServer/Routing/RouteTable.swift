@@ -24,10 +24,10 @@ extension Route {
         return [
             .scoped(.put, installation, for: .clientCalls, body: .single) { try await $0.putInstallation() },
             .scoped(.get, installation, for: .recordReads) { try await $0.readInstallationRecord() },
-            .scoped(.delete, installation, for: .clientCalls) { try await $0.logOut() },
+            .scoped(.delete, installation, for: .clientCalls) { try await $0.logOut() }.heavy,
             .scoped(.put, installation + "/activities", for: .clientCalls, body: .batch) {
                 try await $0.applyFullState()
-            },
+            }.heavy,
             .scoped(.put, startToken, for: .clientCalls, body: .single) { try await $0.registerToken(of: .start) },
             .scoped(.delete, startToken, for: .clientCalls) { try await $0.deleteToken(of: .start) },
             .scoped(.post, startToken + "/release", for: .adminCalls) { try await $0.releaseToken(of: .start) },
@@ -50,31 +50,37 @@ extension Route {
     private static var aliases: [Route] {
         let channel = "…/aliases/{kind}/{value}/channel"
         return [
-            .hot(.get, "…/aliases/{kind}/{value}/activities", for: .senderCalls) { try $0.listActivities() },
-            .scoped(.delete, "…/aliases/{kind}/{value}/activities", for: .senderCalls) { try await $0.endAll() },
+            .hot(
+                .get,
+                "…/aliases/{kind}/{value}/activities",
+                for: .senderCalls,
+                asLines: { try await $0.streamActivities() },
+                { try $0.listActivities() }
+            ).costing(.heavyAsLines),
+            .scoped(.delete, "…/aliases/{kind}/{value}/activities", for: .senderCalls) { try await $0.endAll() }.heavy,
             .scoped(.get, "…/aliases/{kind}/{value}/start-tokens", for: .senderCalls) {
                 try await $0.listTokens(of: .start)
             },
             .scoped(.put, channel, for: .senderCalls, body: .single) { try await $0.putChannel() },
             .scoped(.get, channel, for: .senderCalls) { try await $0.readChannel() },
             .scoped(.delete, channel, for: .senderCalls) { try await $0.deleteChannel() },
-            .hot(.post, "…/resolve", for: .senderCalls, body: .batch) { try $0.resolve() },
-            .scoped(.post, "…/feedback", for: .senderCalls, body: .batchOrLines) { try await $0.takeFeedback() },
+            .hot(.post, "…/resolve", for: .senderCalls, body: .batch) { try $0.resolve() }.heavy,
+            .scoped(.post, "…/feedback", for: .senderCalls, body: .batchOrLines) { try await $0.takeFeedback() }.heavy,
             .scoped(.post, "…/activities/{activityId}/release", for: .adminCalls) { try await $0.releaseActivity() },
-            .scoped(.post, "…/release", for: .adminCalls) { try await $0.releaseAll() },
-            .scoped(.post, "…/erasures", for: .adminCalls, body: .single) { try await $0.erase() },
+            .scoped(.post, "…/release", for: .adminCalls) { try await $0.releaseAll() }.heavy,
+            .scoped(.post, "…/erasures", for: .adminCalls, body: .single) { try await $0.erase() }.heavy,
         ]
     }
 
     private static var audit: [Route] {
         [
-            .scoped(.get, "…/stats", for: .auditReads) { try await $0.readStatistics() },
-            .scoped(.get, "…/audit/stale", for: .auditReads) { try await $0.listStaleTokens() },
+            .scoped(.get, "…/stats", for: .auditReads) { try await $0.readStatistics() }.heavy,
+            .scoped(.get, "…/audit/stale", for: .auditReads) { try await $0.listStaleTokens() }.heavy,
             .scoped(.post, "…/audit/stale/purge", for: .adminCalls, body: .single) {
                 try await $0.purgeStaleTokens()
-            },
-            .scoped(.get, "…/audit/events", for: .auditReads) { try await $0.listEvents() },
-            .scoped(.get, "…/audit/explain", for: .auditReads) { try await $0.explainAlias() },
+            }.heavy,
+            .scoped(.get, "…/audit/events", for: .auditReads) { try await $0.listEvents() }.heavy,
+            .scoped(.get, "…/audit/explain", for: .auditReads) { try await $0.explainAlias() }.heavy,
         ]
     }
 
@@ -83,7 +89,7 @@ extension Route {
             .plain(.get, "/v1/apps", for: .appReads) { try await $0.listApps() },
             .plain(.put, "/v1/apps/{bundleId}", for: .appChanges, body: .single) { try await $0.putApp() },
             .plain(.get, "/v1/apps/{bundleId}", for: .appReads) { try await $0.readApp() },
-            .plain(.delete, "/v1/apps/{bundleId}", for: .rootCalls) { try await $0.deleteApp() },
+            .plain(.delete, "/v1/apps/{bundleId}", for: .rootCalls) { try await $0.deleteApp() }.heavy,
             .app(.post, "/v1/apps/{bundleId}/keys", for: .keyCalls, body: .single) { try await $0.createKey() },
             .app(.get, "/v1/apps/{bundleId}/keys", for: .keyCalls) { try await $0.listKeys() },
             .app(.delete, "/v1/apps/{bundleId}/keys/{keyId}", for: .keyCalls) { try await $0.revokeKey() },
@@ -107,11 +113,13 @@ struct RouteTable: Sendable {
     private struct Resource: Sendable {
         /// A part of a template: a word, or a name for whatever stands there.
         enum Part: Sendable, Hashable {
-            case word(String)
+            case word(UTF8Text)
             case parameter(String)
 
             init(_ text: Substring) {
-                self = text.hasPrefix("{") ? .parameter(String(text.dropFirst().dropLast())) : .word(String(text))
+                self =
+                    text.hasPrefix("{")
+                    ? .parameter(String(text.dropFirst().dropLast())) : .word(UTF8Text(String(text)))
             }
         }
 
@@ -155,7 +163,7 @@ struct RouteTable: Sendable {
         // The words that tell templates apart stand at their ends.
         for index in parts.indices.reversed() {
             switch template[index] {
-            case .word(let word): if parts[index] != word { return false }
+            case .word(let word): if UTF8Text(parts[index]) != word { return false }
             case .parameter: if parts[index].isEmpty { return false }
             }
         }
@@ -169,19 +177,4 @@ struct RouteTable: Sendable {
         }
         return parameters
     }
-}
-
-/// What stands in the places of a template's braces. They are so few that to look through them costs less than to hash them.
-struct PathParameters: Sendable {
-    private var pairs: [(name: String, value: String)] = []
-
-    /// What stands in the place of a name, of which a template has no two.
-    subscript(name: String) -> String? { pairs.first { $0.name == name }?.value }
-
-    fileprivate mutating func append(_ name: String, _ value: String) { pairs.append((name, value)) }
-}
-
-/// There is something at the path, but not with this method.
-struct MethodNotAllowed: Error, Hashable {
-    let allowed: [HTTPRequest.Method]
 }

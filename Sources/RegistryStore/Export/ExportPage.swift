@@ -6,8 +6,17 @@ public enum ExportPart: String, Sendable, Hashable, CaseIterable {
     case activities
     /// Ends under a `liveactivityId`.
     case names
-    case startTokens = "start-tokens"
-    case deviceTokens = "device-tokens"
+    /// Tokens of installations, kind by kind.
+    case tokens
+
+    /// The kinds whose tokens it has, in its order; none where its rows have no numbers.
+    var kinds: [TokenKind] {
+        switch self {
+        case .activities: [.update]
+        case .tokens: TokenKind.all.filter { $0 != .update }
+        case .installations, .names: []
+        }
+    }
 
     /// The one that follows; nil after the last.
     var next: ExportPart? { Self.allCases.drop { $0 != self }.dropFirst().first }
@@ -15,11 +24,13 @@ public enum ExportPart: String, Sendable, Hashable, CaseIterable {
 
 /// How far an export has come.
 public struct ExportPosition: Sendable, Hashable {
+    /// The kind of row that comes next.
     public let part: ExportPart
-    /// The key of the last row that was looked at; empty before the first.
-    public let after: [String]
+    /// The key of the last row that was looked at, of numbered rows the kind and the number; empty before the first.
+    public let after: [UTF8Text]
 
-    public init(part: ExportPart, after: [String]) {
+    /// Makes a position of its two parts.
+    public init(part: ExportPart, after: [UTF8Text]) {
         self.part = part
         self.after = after
     }
@@ -30,6 +41,7 @@ public struct ExportPosition: Sendable, Hashable {
 
 /// A page of an export: all that is to be said of some rows, each read as it was at one moment.
 public struct ExportPage: Sendable {
+    /// The records of the page's rows; a row may have several.
     public let records: [TransferRecord]
     /// Where the next page begins; nil after the last.
     public let next: ExportPosition?

@@ -11,26 +11,27 @@ struct ExportedActivity {
     private let tokenObservedAt: Date?
     private let startedAt: Date
     /// The `liveactivityId` under which its owner has it, if it was made for one.
-    private let name: String?
+    private let name: UTF8Text?
     /// The end is in the name's own row, which has a part of its own.
     private let isEndNoted: Bool
     private let facts: [(time: Date?, give: (inout ActivityRegistration) -> Void)]
 
     /// Reads the columns of ``ExportStatements/rows(of:after:through:)`` for activities.
     init(_ row: PostgresRow) throws {
-        answer = try ActivityAnswer(id: row.column(0, as: String.self), row, from: 1)
+        answer = try ActivityAnswer(id: row.column(0, as: ActivityID.self), row, from: 1)
         id = answer.activityID
         token = try row.column(8, as: [UInt8]?.self).map(PushToken.init(bytes:))
         tokenObservedAt = try row.column(9, as: Date?.self)
         startedAt = try row.column(10, as: Date.self)
-        name = try row.column(11, as: String?.self)
+        name = try row.column(11, as: UTF8Text?.self)
         let installation = try row.column(12, as: [UInt8]?.self).map(InstallationHash.init(bytes:))
-        let subject = try row.column(14, as: String?.self)
-        let type = try row.column(16, as: String?.self).map(AttributesType.init(stored:))
+        let subject = try row.column(14, as: UTF8Text?.self)
+        let type = try row.column(16, as: UTF8Text?.self).map(AttributesType.init(stored:))
         let pushes = try row.column(18, as: Bool?.self)
         let aliases = try row.column(20, as: JSONB?.self).map(AliasSet.init(stored:))
         let metadata = try row.column(22, as: JSONB?.self).map(Metadata.init(stored:))
         isEndNoted = try row.column(24, as: Bool.self)
+        let startsAt = try row.column(25, as: Date?.self)
         facts = [
             (try row.column(13, as: Date?.self), { $0.installation = installation }),
             (try row.column(15, as: Date?.self), { $0.subject = subject }),
@@ -38,11 +39,12 @@ struct ExportedActivity {
             (try row.column(19, as: Date?.self), { $0.frequentPushesEnabled = pushes }),
             (try row.column(21, as: Date?.self), { $0.aliases = aliases }),
             (try row.column(23, as: Date?.self), { $0.metadata = metadata }),
+            (try row.column(26, as: Date?.self), { $0.startsAt = startsAt }),
         ]
     }
 
-    /// What must be said for another registry to have the row: a registration for each time at which something was given
-    /// that holds, mostly one.
+    /// The records from which another registry gets the row: a registration for each time at which something that holds
+    /// was given, mostly one.
     var records: [TransferRecord] {
         switch answer.state {
         case .expired, .dismissed: return []
@@ -65,7 +67,7 @@ struct ExportedActivity {
 
     /// A tombstone that an end under a name left where nothing ran: nobody was ever told its id, and the name has it.
     private var isUnnamed: Bool {
-        tokenObservedAt == nil && facts[4].time == nil && AliasIdentity.isServerMade(id.rawValue)
+        tokenObservedAt == nil && facts[4].time == nil && AliasIdentity.isServerMade(id)
     }
 
     private var owner: ActivityOwner {
@@ -90,7 +92,7 @@ struct ExportedActivity {
     /// Aliases that nobody gave but the name itself come with it.
     private func isImplied(_ time: Date?) -> Bool { name != nil && time == .distantPast }
 
-    /// What was given before all times is given with the token.
+    /// The time to give a fact at: one that was given before all times is given with the token.
     private func time(of time: Date?, _ base: Date) -> Date { time == .distantPast ? base : time ?? base }
 }
 
@@ -98,7 +100,7 @@ struct ExportedActivity {
 struct ExportedInstallation {
     let hash: InstallationHash
     private let removedAt: Date?
-    private let subject: (value: String?, time: Date?)
+    private let subject: (value: UTF8Text?, time: Date?)
     private let aliases: (value: AliasSet?, time: Date?)
     private let metadata: (value: Metadata?, time: Date?)
 
@@ -106,7 +108,7 @@ struct ExportedInstallation {
     init(_ row: PostgresRow) throws {
         hash = InstallationHash(bytes: try row.column(0, as: [UInt8].self))
         removedAt = try row.column(1, as: Date?.self)
-        subject = (try row.column(2, as: String?.self), try row.column(3, as: Date?.self))
+        subject = (try row.column(2, as: UTF8Text?.self), try row.column(3, as: Date?.self))
         aliases = (
             try row.column(4, as: JSONB?.self).map(AliasSet.init(stored:)), try row.column(5, as: Date?.self)
         )
@@ -129,42 +131,22 @@ struct ExportedInstallation {
 }
 
 extension TransferRecord {
-    /// Reads the columns of ``ExportStatements/rows(of:after:through:)`` for start tokens.
-    init(startToken row: PostgresRow) throws {
-        let (hash, type, token, observedAt) = try row.decode([UInt8].self, String.self, [UInt8].self, Date.self)
+    /// Reads the columns of ``ExportStatements/rows(of:after:through:)`` for tokens of a kind.
+    init(token row: PostgresRow, of kind: TokenKind) throws {
+        let (hash, type, token, observedAt) = try row.decode([UInt8].self, UTF8Text.self, [UInt8].self, Date.self)
         self = .token(
-            .start(try AttributesType(stored: type)),
+            kind == .start ? .start(AttributesType(stored: type)) : .only(kind),
             InstallationHash(bytes: hash),
-            Self.registration(token, observedAt)
+            TokenRegistration(token: PushToken(bytes: token), observedAt: observedAt)
         )
     }
-
-    /// The same for tokens that an installation has one of.
-    init(deviceToken row: PostgresRow) throws {
-        let (hash, name, token, observedAt) = try row.decode([UInt8].self, String.self, [UInt8].self, Date.self)
-        guard let kind = TokenKind.ofInstallations.first(where: { $0.name == name }) else {
-            throw UnreadableRow(detail: "a token is of no known kind")
-        }
-        self = .token(.only(kind), InstallationHash(bytes: hash), Self.registration(token, observedAt))
-    }
-
-    private static func registration(_ token: [UInt8], _ observedAt: Date) -> TokenRegistration {
-        TokenRegistration(token: PushToken(bytes: token), observedAt: observedAt)
-    }
 }
 
-// What cannot be read ends the export: a file that silently lacks it would be taken for whole.
-
-extension AttributesType {
-    fileprivate init(stored text: String) throws {
-        guard let type = try? Self(text) else { throw UnreadableRow(detail: "an attributes type is not one") }
-        self = type
-    }
-}
+// A value that cannot be read ends the export: a file that silently lacks it would be taken for whole.
 
 extension AliasSet {
     fileprivate init(stored: JSONB) throws {
-        guard let value = try? JSONParser.parse(stored.bytes), let set = try? AliasSet(canonical: value) else {
+        guard let value = JSONValue(stored: stored.bytes), let set = try? AliasSet(stored: value) else {
             throw UnreadableRow(detail: "aliases are none")
         }
         self = set
@@ -173,9 +155,7 @@ extension AliasSet {
 
 extension Metadata {
     fileprivate init(stored: JSONB) throws {
-        guard let value = try? JSONParser.parse(stored.bytes), let metadata = try? Metadata(value) else {
-            throw UnreadableRow(detail: "metadata is none")
-        }
-        self = metadata
+        guard let value = JSONValue(stored: stored.bytes) else { throw UnreadableRow(detail: "metadata is no JSON") }
+        self.init(stored: value)
     }
 }

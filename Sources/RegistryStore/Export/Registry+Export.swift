@@ -14,36 +14,36 @@ extension Registry {
             switch position.part {
             case .installations: try Self.installations(position, statements, session)
             case .names: try Self.names(position, statements, session)
-            case .activities:
-                try Self.numbered(position, .activities, statements, session) { try ExportedActivity($0).records }
-            case .startTokens:
-                try Self.numbered(position, .startTokens, statements, session) { [try TransferRecord(startToken: $0)] }
-            case .deviceTokens:
-                try Self.numbered(position, .deviceTokens, statements, session) {
-                    [try TransferRecord(deviceToken: $0)]
-                }
+            case .activities, .tokens: try Self.numbered(position, statements, session)
             }
         }
     }
 
-    /// A page of a table whose rows have immutable numbers.
+    /// A page of rows that have immutable numbers, of one kind.
     private static func numbered(
         _ position: ExportPosition,
-        _ part: ExportPart,
         _ statements: ExportStatements,
-        _ session: borrowing PostgresSession,
-        _ records: (PostgresRow) throws -> [TransferRecord]
+        _ session: borrowing PostgresSession
     ) throws -> ExportPage {
-        let start = position.after.first.flatMap(Int64.init) ?? 0
-        let (end, count, first, last) = try session.execute(statements.stretch(of: part, after: start))[0]
+        let kinds = position.part.kinds
+        let index = kinds.firstIndex { UTF8Text($0.name) == position.after.first } ?? 0
+        let (kind, start) = (kinds[index], position.after.last.flatMap { Int64($0.string) } ?? 0)
+        let (end, count, first, last) = try session.execute(statements.stretch(of: kind, after: start))[0]
             .decode(Int64?.self, Int.self, Int64?.self, Int64?.self)
-        guard let end, let first, let last else { return page([], after: position, isLast: true, progress: 1) }
-        let rows = try session.execute(statements.rows(of: part, after: start, through: end)).rows
-        return page(
-            try rows.flatMap(records),
-            after: ExportPosition(part: part, after: ["\(end)"]),
-            isLast: count < ExportStatements.pageSize,
-            progress: Double(end - first + 1) / Double(last - first + 1)
+        let page = statements.rows(of: kind, after: start, through: end ?? start)
+        let records = try session.execute(page).rows.flatMap {
+            kind == .update ? try ExportedActivity($0).records : [try TransferRecord(token: $0, of: kind)]
+        }
+        let isLast = count < ExportStatements.pageSize
+        let next = isLast ? kinds.dropFirst(index + 1).first : kind
+        let key = next.map { [UTF8Text($0.name), "\(isLast ? 0 : end ?? start)"] }
+        let share: Double =
+            if let end, let first, let last { Double(end - first + 1) / Double(last - first + 1) } else { 1 }
+        return self.page(
+            records,
+            after: ExportPosition(part: position.part, after: key ?? []),
+            isLast: next == nil,
+            progress: (Double(index) + share) / Double(kinds.count)
         )
     }
 
@@ -52,12 +52,12 @@ extension Registry {
         _ statements: ExportStatements,
         _ session: borrowing PostgresSession
     ) throws -> ExportPage {
-        let last = position.after.first.flatMap(Hexadecimal.decode) ?? []
+        let last = position.after.first.flatMap { Hexadecimal.decode($0.string) } ?? []
         let rows = try session.execute(statements.installations(after: last)).rows.map(ExportedInstallation.init)
         guard let end = rows.last?.hash else { return page([], after: position, isLast: true, progress: 1) }
         return page(
             rows.flatMap(\.records),
-            after: ExportPosition(part: .installations, after: [end.description]),
+            after: ExportPosition(part: .installations, after: ["\(end)"]),
             isLast: rows.count < ExportStatements.pageSize,
             // Hashes are spread evenly.
             progress: Double(end.bytes.first ?? 0) / 256
@@ -71,7 +71,7 @@ extension Registry {
     ) throws -> ExportPage {
         let (alias, owner) = (position.after.first ?? "", position.after.last ?? "")
         let rows = try session.execute(statements.names(after: alias, owner)).rows.map { row in
-            try row.decode(String.self, String.self, Date?.self)
+            try row.decode(UTF8Text.self, UTF8Text.self, Date?.self)
         }
         guard let end = rows.last else { return page([], after: position, isLast: true, progress: 1) }
         let records = try rows.compactMap { alias, owner, endedAt in

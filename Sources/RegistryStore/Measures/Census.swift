@@ -12,17 +12,22 @@ public struct Census: Sendable, Hashable {
         case withheld
     }
 
-    /// What activities are told apart by.
+    /// A group of activities that are counted together.
     public struct ActivityGroup: Sendable, Hashable {
+        /// The APNs environment of the activities.
         public let environment: APNSEnvironment
+        /// The state that the activities are in.
         public let state: ActivityState
     }
 
-    /// What tokens are told apart by. Those of activities that run are counted, and those of installations.
+    /// A group of tokens that are counted together. Tokens of activities that run are counted, and those of
+    /// installations.
     public struct TokenGroup: Sendable, Hashable {
+        /// The APNs environment of the tokens.
         public let environment: APNSEnvironment
         /// The name of the kind, such as `update`.
         public let kind: String
+        /// Whether the tokens are handed out.
         public let state: TokenState
     }
 
@@ -43,7 +48,7 @@ public struct Census: Sendable, Hashable {
             for state in ActivityState.allCases {
                 activities[ActivityGroup(environment: environment, state: state)] = 0
             }
-            for kind in [.update, .start] + TokenKind.ofInstallations {
+            for kind in TokenKind.all {
                 for state in TokenState.allCases {
                     tokens[TokenGroup(environment: environment, kind: kind.name, state: state)] = 0
                 }

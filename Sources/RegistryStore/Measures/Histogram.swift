@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// To record costs two additions that nobody waits for. A snapshot that is taken meanwhile may lack one of the two.
 public final class Histogram: Sendable {
-    /// What was counted until one moment.
+    /// The counts up to one moment.
     public struct Snapshot: Sendable, Hashable {
         /// The upper bounds, each of its own bucket, in ascending order.
         public let bounds: [Double]
@@ -40,7 +40,7 @@ public final class Histogram: Sendable {
         buckets = (0...bounds.count).map { _ in Bucket() }
     }
 
-    /// What was counted so far.
+    /// The counts so far.
     public var snapshot: Snapshot {
         Snapshot(
             bounds: bounds,

@@ -1,4 +1,4 @@
-/// What a store measures of its own work with Postgres, from its making on.
+/// A store's measures of its own work with Postgres, from its making on.
 public struct StoreMeasures: Sendable {
     /// The work that requests share statements for.
     public enum SharedWork: String, Sendable, Hashable, CaseIterable {

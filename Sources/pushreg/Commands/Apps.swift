@@ -9,8 +9,8 @@ struct Apps: AsyncParsableCommand {
         subcommands: [Create.self, List.self, Show.self, Delete.self]
     )
 
-    /// Who the audit trail says it was.
-    static let who = "command-line"
+    /// The name of the command line in the audit trail.
+    static let who: UTF8Text = "command-line"
 
     /// - Throws: a ``CommandFailure`` when the text is no bundle id.
     static func bundleID(_ text: String) throws(CommandFailure) -> BundleID {

@@ -55,7 +55,7 @@ extension Audit {
             for token in tokens {
                 table.append(
                     token.kind.name,
-                    token.activityID ?? token.installation.map { String($0.description.prefix(16)) } ?? "",
+                    token.activityID?.string ?? token.installation.map { String($0.description.prefix(16)) } ?? "",
                     Hexadecimal.encode(token.fingerprint),
                     ISO8601Duration.format(token.unconfirmedFor),
                     token.reasons.map { token.sentence(for: $0) }.joined(separator: " ")
@@ -101,9 +101,9 @@ extension Audit {
             filter.activityID = try readOption("--activity-id", activityID, ActivityID.init)
             filter.installation = try readOption("--installation-id", installationID, InstallationID.init)
                 .map { InstallationHash(of: $0, in: scope.app.bundleID) }
-            filter.subject = subject
+            filter.subject = subject.map { UTF8Text($0) }
             filter.alias = try readOption("--alias", alias, Alias.init(pair:))
-            filter.type = type
+            filter.type = type.map { UTF8Text($0) }
             filter.since = try readOption("--since", since, Self.time)
             filter.until = try readOption("--until", until, Self.time)
             return filter
@@ -121,8 +121,8 @@ extension Audit {
                 table.append(
                     RFC3339.format(event.recordedAt),
                     event.type,
-                    event.who,
-                    event.activityID ?? event.installation.map { String($0.description.prefix(16)) } ?? "",
+                    event.who.string,
+                    event.activityID?.string ?? event.installation.map { String($0.description.prefix(16)) } ?? "",
                     event.fingerprint.map { Hexadecimal.encode($0) } ?? "",
                     event.aliases.map { String(decoding: $0, as: UTF8.self) } ?? ""
                 )
@@ -161,7 +161,7 @@ extension Audit {
                 return
             }
             var table = Table("Activity or token", "Handed out", "Reason", "Why")
-            for activity in explanation.activities { table.append(activity.activityID.rawValue, activity.facts) }
+            for activity in explanation.activities { table.append(activity.activityID.description, activity.facts) }
             for token in explanation.tokens {
                 let type = token.attributesType.map { " \($0)" } ?? ""
                 table.append("\(token.kind)\(type) of \(token.installation.description.prefix(16))", token.facts)

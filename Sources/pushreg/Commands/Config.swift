@@ -48,7 +48,7 @@ struct Config: AsyncParsableCommand {
     }
 }
 
-/// What `config print` says of one setting.
+/// One setting, as `config print` shows it.
 private struct ConfigRow {
     let name: String
     let flag: String

@@ -57,13 +57,13 @@ struct Erase: AsyncParsableCommand {
         }
         let alias = try readOption("--alias", alias, Alias.init(pair:))
         let installation = try readOption("--installation-id", installationID, InstallationID.init)
-        let user = try readOption("--subject", subject, ActivityID.init)
+        let user = try readOption("--subject", subject, UTF8Text.subject)
         guard yes else { throw CommandFailure(.usage, "This deletes for good. Add --yes if you mean it.") }
         try await scope.withRegistry { registry, scope in
             let hash = installation.map { InstallationHash(of: $0, in: scope.app.bundleID) }
             let erased: ErasureSubject =
                 if let alias { .alias(alias) } else if let hash { .installation(hash) } else {
-                    .subject(user?.rawValue ?? "")
+                    .subject(user ?? "")
                 }
             let counts = try await registry.erase(erased, in: scope, by: Apps.who)
             let (activities, records, events) = (counts.activities, counts.records, counts.events)

@@ -53,7 +53,7 @@ struct Resolve: AsyncParsableCommand {
             for activity in page {
                 if json { try Output.results.line(activity.jsonLine) }
                 let token = Hexadecimal.encode(activity.token.bytes)
-                table.append(activity.activityID.rawValue, RFC3339.format(activity.expiresAt), token)
+                table.append(activity.activityID.description, RFC3339.format(activity.expiresAt), token)
             }
             count += page.count
             guard let end = page.last else { break }

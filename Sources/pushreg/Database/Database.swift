@@ -15,7 +15,7 @@ struct Database: Sendable {
     var migrator: SchemaMigrator { SchemaMigrator(pool: pool) }
 }
 
-/// What a command does about the schema before it works.
+/// The treatment of the schema before a command's own work.
 enum SchemaPolicy: Sendable {
     /// Brings it up to date.
     case migrate
@@ -76,7 +76,7 @@ extension DatabaseSettings {
             allowsUnsafeDurability: allowsUnsafeDurability,
             logger: logger
         )
-        let registry = Registry(pool: pool, patience: limits.requestTimeout, logger: logger)
+        let registry = Registry(pool: pool, queueTimeout: limits.requestTimeout, logger: logger)
         let database = Database(pool: pool, logger: logger, isEmbedded: isEmbedded, registry: registry)
         return try await closing(
             after: {

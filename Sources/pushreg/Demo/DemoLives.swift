@@ -84,12 +84,14 @@ struct DemoLives: Sendable {
         let match = id("match")
         let clock = ContinuousClock()
         let registering = try await clock.measure { try await registerCrowd(match) }
-        try Output.results.line("  \(crowd) registrations in \(registering)")
+        try Output.results.line("  \(crowd) registrations in \(seconds(registering))")
         var streamed: (lines: Int, last: JSONValue) = (0, .null)
         let streaming = try await clock.measure {
             streamed = try await service.stream("\(DemoService.scope)/aliases/matchId/\(match)/activities")
         }
-        try Output.results.line("  ← \(streamed.lines) lines in \(streaming), the last one \(streamed.last.jsonLine)")
+        try Output.results.line(
+            "  ← \(streamed.lines) lines in \(seconds(streaming)), the last one \(streamed.last.jsonLine)"
+        )
         let end: JSONValue = ["end": true, "count": .integer(Int64(crowd))]
         try expect(streamed.last == end && streamed.lines == crowd + 2, "every activity is in it, and its end")
         let all = try await service.call("DELETE", "\(DemoService.scope)/aliases/matchId/\(match)/activities")
@@ -129,6 +131,8 @@ extension DemoLives {
         guard case .array(let activities) = reply.body["activities"] ?? .null else { return [.null] }
         return activities.compactMap { $0["token"] }
     }
+
+    private func seconds(_ duration: Duration) -> String { String(format: "%.2f s", duration / .seconds(1)) }
 
     private func title(_ text: String) throws(CommandFailure) { try Output.results.line("\n\(text)") }
 

@@ -118,7 +118,7 @@ struct DemoService: Sendable {
         }
     }
 
-    /// What the HTTP client's error means to a person, where that is known.
+    /// The meaning of the HTTP client's error to a person, where that is known.
     private static func reason(_ error: any Error) -> String {
         switch error {
         case let error as IOError: return ": " + String(cString: strerror(error.errnoCode))

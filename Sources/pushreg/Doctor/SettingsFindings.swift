@@ -1,7 +1,7 @@
 import RegistryServer
 
 extension ServiceSettings {
-    /// What is wrong with the settings in force.
+    /// The problems of the settings in force.
     var findings: [Finding] {
         guard isInTheClear else { return [] }
         return [

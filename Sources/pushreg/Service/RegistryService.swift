@@ -9,7 +9,7 @@ import UnixSignals
 struct RegistryService: Service {
     let database: DatabaseSettings
     let settings: ServiceSettings
-    /// What the console shows of the settings.
+    /// The settings that the console shows.
     let inForce: [SettingInForce]
 
     /// How long requests in flight may go on after a signal.

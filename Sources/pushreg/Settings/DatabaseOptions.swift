@@ -42,7 +42,7 @@ struct DatabaseOptions: ParsableArguments {
     )
     var unsafeDurability = false
 
-    /// What was given as a flag.
+    /// The settings that were given as flags.
     var flags: [Setting: ConfigContent] {
         var flags: [Setting: ConfigContent] = [:]
         flags[.embedded] = embedded.map { .string($0) }

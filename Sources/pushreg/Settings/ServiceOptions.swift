@@ -120,7 +120,7 @@ struct ServiceOptions: ParsableArguments {
     )
     var logLevel: String?
 
-    /// What was given as a flag.
+    /// The settings that were given as flags.
     var flags: [Setting: ConfigContent] {
         var flags: [Setting: ConfigContent] = [:]
         flags[.migrate] = migrate.map { .bool($0) }

@@ -96,7 +96,7 @@ struct ServiceSettings: Sendable {
 }
 
 extension ServiceSettings {
-    /// Whether others could listen to what callers send; whoever names a proxy has it end TLS.
+    /// Whether others could listen to what callers send; a trusted proxy ends TLS.
     var isInTheClear: Bool {
         tls == nil && !ServerConfiguration(host: host).listensOnLoopback && trustedProxies.isEmpty
     }

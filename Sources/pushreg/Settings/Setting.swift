@@ -5,7 +5,7 @@ struct Setting: Sendable, Hashable {
     /// The key in the config file, camelCase; the other names follow from it.
     let key: String
     let type: ConfigType
-    /// What holds where nobody says anything; nil for settings that may be absent.
+    /// The value where nobody gives one; nil for settings that may be absent.
     let fallback: ConfigContent?
     /// Whether the value may hold a password.
     let isSecret: Bool

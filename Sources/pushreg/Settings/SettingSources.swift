@@ -120,7 +120,7 @@ extension SettingSources {
 }
 
 extension ConfigType {
-    /// What a value of the type must be, for sentences.
+    /// The requirement for a value of the type, for sentences.
     var requirement: String {
         switch self {
         case .int: "a whole number"

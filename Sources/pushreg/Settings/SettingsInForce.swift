@@ -2,7 +2,7 @@ import Configuration
 import RegistryServer
 
 extension SettingSources {
-    /// What is in force, as the console may show it: passwords are masked.
+    /// The settings in force, as the console may show them: passwords are masked.
     ///
     /// - Throws: a ``CommandFailure`` as ``find(_:)`` does.
     func inForce() throws(CommandFailure) -> [SettingInForce] {

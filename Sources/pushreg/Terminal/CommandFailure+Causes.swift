@@ -35,6 +35,16 @@ extension CommandFailure {
             self.init(.notPermitted, "Postgres asks for a password, and none is given.")
         case (.connectionFailed, nil) where error.message?.contains("failed: Permission denied") == true:
             self.init(.notPermitted, "This user may not connect to Postgres: \(error.reason)")
+        // duplicate_prepared_statement, invalid_sql_statement_name: another session's statements are met on the connection.
+        case (_, "42P05"), (_, "26000"):
+            self.init(
+                .unavailable,
+                """
+                Something between here and Postgres hands one session to several callers, and does not keep their prepared \
+                statements apart: PgBouncer before 1.21, or without max_prepared_statements, with pool_mode = transaction. \
+                Connect to Postgres itself, or set pool_mode = session. (\(error.reason))
+                """
+            )
         default:
             self.init(.unavailable, "Postgres is not available: \(error.reason)")
         }
@@ -42,7 +52,7 @@ extension CommandFailure {
 }
 
 extension PostgresError {
-    /// What is known of the reason, as the end of a sentence.
+    /// The reason as far as it is known, as the end of a sentence.
     fileprivate var reason: String {
         if message == "timeout" { return "it did not answer in time." }
         var text = message ?? sqlState.map { "SQLSTATE \($0)" } ?? code.rawValue

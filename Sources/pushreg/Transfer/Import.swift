@@ -11,8 +11,8 @@ struct Import: AsyncParsableCommand {
             refused, what has ended stays ended, and a line that is imported twice counts once. So an import may be \
             interrupted and repeated; of a file it goes on where it was, which FILE.imported says. Lines that are refused \
             or faulty are named on standard error. It exits with 1 when a line was faulty. A line made by hand is \
-            {"activityId", "token", "observedAt"}, with "startedAt", "installationId", "attributesType", "aliases", \
-            "frequentPushesEnabled", "metadata" as in PUT …/activities/{activityId}, and "subject"; observedAt is required.
+            {"activityId", "token", "observedAt"}, with "startedAt", "startsAt", "installationId", "attributesType", \
+            "aliases", "frequentPushesEnabled", "metadata" as in PUT …/activities/{activityId}, and "subject"; observedAt is required.
             """
     )
 

@@ -38,7 +38,7 @@ struct ImportProgress: Sendable, Hashable {
     /// The place beside a file where its progress is kept.
     static func place(beside path: String) -> String { path + ".imported" }
 
-    /// What was kept; nil when there is nothing, or it is about something else.
+    /// Reads the progress that was kept; nil when there is none, or it is about something else.
     init?(at place: String, about subject: Subject) {
         guard let text = try? String(contentsOfFile: place, encoding: .utf8),
             let json = try? JSONParser.parse(text), case .integer(let line) = json["line"],

@@ -2,7 +2,7 @@ import Foundation
 import RegistryCore
 import RegistryStore
 
-/// What an import reads, and how far it has come there.
+/// The source of an import's lines, and how far the import has come in it.
 struct ImportSource {
     /// A line that is a record, or should be.
     struct Line: Sendable {

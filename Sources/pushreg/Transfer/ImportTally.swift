@@ -1,6 +1,6 @@
 import RegistryCore
 
-/// What became of a line of an import.
+/// The result of a line of an import.
 enum LineOutcome: Sendable {
     case taken
     /// It says what no longer holds, or what another has: the rules decided.
@@ -9,7 +9,7 @@ enum LineOutcome: Sendable {
     case faulty(String)
 }
 
-/// What became of the lines of an import.
+/// The results of the lines of an import, counted.
 struct ImportTally: Sendable {
     private(set) var taken = 0
     private(set) var refused: [String: Int] = [:]

@@ -27,7 +27,7 @@ extension Registry {
         }
     }
 
-    private func take(_ record: TransferRecord, in scope: Scope, by who: String) async throws {
+    private func take(_ record: TransferRecord, in scope: Scope, by who: UTF8Text) async throws {
         switch record {
         case .activity(let id, let registration):
             _ = try await register(registration, as: id, in: scope, by: who)
@@ -55,12 +55,12 @@ extension TransferRecord {
     fileprivate init(line: [UInt8], _ app: BundleID) throws(JSONFaultReason) {
         let value: JSONValue
         do {
-            value = try JSONParser.parse(line)
+            value = try JSONParser.parse(line, maximumDepth: JSONParser.deepestNesting)
         } catch {
             throw JSONFaultReason("It is not JSON: \(error.description).")
         }
         var json = JSONReader(value)
-        let record = TransferRecord.read(&json) { InstallationHash(of: $0, in: app) }
+        let record = TransferRecord.read(&json, now: Date()) { InstallationHash(of: $0, in: app) }
         guard let record else {
             let fault = json.faults.first
             // No further than the first member: what follows may be anything.

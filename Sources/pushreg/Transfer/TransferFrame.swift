@@ -33,7 +33,9 @@ enum TransferFrame: Sendable, Hashable {
             case .array(let after) = checkpoint["after"], case .integer(let count) = checkpoint["count"],
             let part = ExportPart(rawValue: part)
         {
-            let keys = after.compactMap { key in if case .string(let text) = key { text } else { nil } }
+            let keys = after.compactMap { key in
+                if case .string(let text) = key { UTF8Text(text) } else { nil as UTF8Text? }
+            }
             self = .checkpoint(ExportPosition(part: part, after: keys), count: Int(count))
         } else if json["end"] == .bool(true), case .integer(let count) = json["count"] {
             self = .end(count: Int(count))

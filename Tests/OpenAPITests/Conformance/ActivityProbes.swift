@@ -15,14 +15,15 @@ extension Probe {
     }
 
     private static let everything: JSONObject = [
-        "startedAt": Sample.minutesAgo(5), "installationId": "phone-1", "attributesType": "DeliveryAttributes",
+        "startedAt": Sample.minutesAgo(5), "startsAt": Sample.minutesAgo(-5), "installationId": "phone-1",
+        "attributesType": "DeliveryAttributes",
         "aliases": ["liveactivityId": "order-1", "userId": ["u-1", "u-2"]], "frequentPushesEnabled": true,
         "metadata": ["appVersion": "7.4.1"],
     ]
 
     private static let nulls: JSONObject = [
-        "observedAt": .null, "startedAt": .null, "installationId": .null, "attributesType": .null, "aliases": .null,
-        "frequentPushesEnabled": .null, "metadata": .null,
+        "observedAt": .null, "startedAt": .null, "startsAt": .null, "installationId": .null, "attributesType": .null,
+        "aliases": .null, "frequentPushesEnabled": .null, "metadata": .null,
     ]
 
     static let registrations: [Probe] = [

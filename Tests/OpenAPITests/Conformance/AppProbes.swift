@@ -89,6 +89,6 @@ extension Probe {
         registrations + refusedRegistrations + reads + ends + namedRegistrations + namedEnds + lists + resolutions
             + feedback + fullStates + malformedItems + installations + startTokens + deviceTokens + tokenLists
             + channels + ofOthers + audit
-            + apps + apiKeys + forbidden + service
+            + apps + apiKeys + forbidden + service + excluded + erased
     }
 }

@@ -29,6 +29,8 @@ extension Probe {
             .gives(200),
         Probe("listStaleTokens", "with filters", .get("…/audit/stale?kind=start&reason=flapping&attributesType=x"))
             .gives(200, ["tokens": []]),
+        Probe("listStaleTokens", "of an unheard-of kind", .get("…/audit/stale?kind=widget"))
+            .fails(.invalidRequest),
         Probe("listStaleTokens", "of another cursor", .get("…/audit/stale?cursor=nonsense"))
             .fails(.invalidCursor),
         Probe("purgeStaleTokens", "what would go", .post("…/audit/stale/purge", ["reason": "expired"]))

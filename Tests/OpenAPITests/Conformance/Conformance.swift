@@ -68,7 +68,7 @@ struct Conformance: Sendable {
         return values.flatMap { faults(of: $0, against: schema) }.map { "\($0.pointer) \($0.detail)" }
     }
 
-    /// What no schema can say: the parts of a problem agree with each other.
+    /// Faults that no schema can show: the parts of a problem must agree with each other.
     private func problemFaults(_ reply: Reply, _ values: [JSONValue]) -> [String] {
         guard reply.status >= 400, let problem = values.first else { return [] }
         let code = problem["code"]?.text ?? ""

@@ -1,7 +1,7 @@
 import HTTPTypes
 import RegistryCore
 
-/// What can be wrong with a request to any operation.
+/// A mistake that a request to any operation can have.
 enum Mistake: String, Sendable, CaseIterable {
     case badEscape
     case unknownEnvironment

@@ -8,7 +8,7 @@ struct Message: Sendable {
     var target: String
     var fields: HTTPFields = [:]
     var body: [UInt8]?
-    /// What stands in `Host`.
+    /// The value of `Host`.
     var authority = "localhost"
 
     /// `…` stands for an app and environment that there are.
@@ -35,7 +35,7 @@ struct Message: Sendable {
     }
 }
 
-/// What came back.
+/// The response to a message.
 struct Reply: Sendable {
     var status: Int
     var fields: HTTPFields

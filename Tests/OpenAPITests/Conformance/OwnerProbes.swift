@@ -1,7 +1,7 @@
 import RegistryCore
 
 extension Probe {
-    /// What belongs to another user.
+    /// Requests about records that belong to another user.
     static let ofOthers: [Probe] = [
         Probe("registerActivity", "of another's", activity(211).by(user: "u-2"))
             .after(activity(210).by(user: "u-1"))

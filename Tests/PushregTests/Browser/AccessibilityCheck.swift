@@ -6,7 +6,7 @@ import RegistryCore
 /// `axe-core` has the last word where it is installed; what it does not look at, and the rest where it is not, is looked
 /// at by a script of our own.
 enum AccessibilityCheck {
-    /// What is wrong with the page that the browser shows, a line each.
+    /// The faults of the page that the browser shows, a line each.
     static func faults(_ browser: WebDriver) async throws -> [String] {
         var faults = lines(try await browser.run(own))
         if let axe {
@@ -115,7 +115,7 @@ enum AccessibilityCheck {
                 fault("a contrast of " + ratio.toFixed(2), element);
             }
         }
-        // Whoever goes through with the keyboard sees where he is.
+        // Keyboard users see where they are.
         for (const element of all("a[href], button:not([disabled]), input:not([type=hidden]), select, summary").slice(0, 60)) {
             if (!isShown(element)) continue;
             element.focus({focusVisible: true});

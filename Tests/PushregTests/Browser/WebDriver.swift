@@ -38,6 +38,8 @@ final class WebDriver: Sendable {
         let wishes: JSONValue = [
             "browserName": "chrome", "goog:chromeOptions": options,
             "goog:loggingPrefs": ["browser": "ALL", "performance": "OFF"],
+            // A long page takes axe-core half a minute where two cores do all else, too.
+            "timeouts": ["script": 180_000],
         ]
         let base = "http://127.0.0.1:\(port)/session"
         let answer = try await call("POST", base, ["capabilities": ["alwaysMatch": wishes]])
@@ -95,18 +97,18 @@ final class WebDriver: Sendable {
         return Array(image)
     }
 
-    /// What a script returns.
+    /// Runs a script and gives what it returns.
     @discardableResult
     func run(_ script: String) async throws -> JSONValue {
         try await post("execute/sync", ["script": .string(script), "args": []])
     }
 
-    /// What a script gives to its last argument, a function.
+    /// Runs a script and gives what it hands to its last argument, a function.
     func runAsynchronously(_ script: String) async throws -> JSONValue {
         try await post("execute/async", ["script": .string(script), "args": []])
     }
 
-    /// What the browser has to say of its pages since it was asked last, from warnings on.
+    /// The browser's messages about its pages since it was asked last, from warnings on.
     func complaints() async throws -> [String] {
         guard case .array(let entries) = try await post("se/log", ["type": "browser"]) else { return [] }
         return entries.compactMap { entry in

@@ -9,7 +9,7 @@ struct CanaryRequest {
     let path: String
     var body: [UInt8]?
     var fields: [(String, String)] = []
-    /// Whose credentials it bears when it has none of its own.
+    /// The role whose credentials it bears when it has none of its own.
     var role = Role.client
 }
 

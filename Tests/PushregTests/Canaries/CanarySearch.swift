@@ -46,7 +46,7 @@ struct Canary {
 
     private static func hex() -> String { UUID().uuidString.replacingOccurrences(of: "-", with: "").lowercased() }
 
-    /// What nobody may find: of a key the id is public.
+    /// The texts that nobody may find: of a key the id is public.
     var secrets: [String] { [token, String(key.dropFirst(APIKeyID.publicLength)), installation] }
 }
 

@@ -12,7 +12,7 @@ import Testing
 
 /// Secrets nowhere that they do not belong: thousands of canaries through every path of a service that logs all it can.
 ///
-/// Left out on purpose, because the caller himself makes a name of it: `Request-Id`, which is echoed, and the ids and
+/// Left out on purpose, because callers themselves make names of it: `Request-Id`, which is echoed, and the ids and
 /// aliases under which things are stored.
 @Suite(.timeLimit(.minutes(40))) struct CanaryTests {
     private static let count = TestScale.isLong ? 3400 : 60
@@ -59,7 +59,8 @@ import Testing
         }
     }
 
-    /// What an operator may switch on who wants to see much; what is bound to statements that fail is ours to keep out.
+    /// Settings that an operator who wants to see much may switch on. Values that are bound to failing statements are ours to
+    /// keep out.
     private static let talkative = [
         "log_statement": "all", "log_min_duration_statement": "0", "log_parameter_max_length_on_error": "-1",
         "log_min_messages": "debug1", "log_connections": "on",

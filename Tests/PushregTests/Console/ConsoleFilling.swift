@@ -20,8 +20,8 @@ struct ConsoleFilling {
         try await database.pool.withSession(.never, timeout: .seconds(900)) { session in
             try session.simple("SET statement_timeout = 0")
             // Not of claims: a table that grew at once is looked through before Postgres knows it.
-            try session.simple("ANALYZE activities, token_values, activity_aliases, installations, start_tokens")
-            try session.simple("ANALYZE device_tokens, channels, events")
+            try session.simple("ANALYZE activities, token_values, activity_aliases, installations, installation_tokens")
+            try session.simple("ANALYZE channels, events")
         }
     }
 
@@ -73,9 +73,9 @@ struct ConsoleFilling {
             FROM activities a
             """,
             """
-            INSERT INTO start_tokens (app_number, environment, installation_hash, attributes_type, token, token_digest,
-                observed_at, claimed_at, confirmed_at, outcome)
-            SELECT \(app), 'sandbox', sha256(convert_to('phone ' || n, 'UTF8')), 'DeliveryAttributes', t.token,
+            INSERT INTO installation_tokens (app_number, environment, installation_hash, kind, attributes_type,
+                has_one_owner, token, token_digest, observed_at, claimed_at, confirmed_at, outcome)
+            SELECT \(app), 'sandbox', sha256(convert_to('phone ' || n, 'UTF8')), 'start', 'DeliveryAttributes', false, t.token,
                 sha256(t.token), m.at, m.at, m.at, 'registered'
             FROM generate_series(1, \(count / 4)) AS n
             CROSS JOIN LATERAL (SELECT convert_to('start ' || n, 'UTF8') AS token) AS t
@@ -84,9 +84,9 @@ struct ConsoleFilling {
             """
             INSERT INTO installation_token_claims (app_number, environment, installation_hash, kind, attributes_type,
                 token_digest, first_observed_at, last_observed_at)
-            SELECT s.app_number, s.environment, s.installation_hash, 'start', s.attributes_type, s.token_digest,
+            SELECT s.app_number, s.environment, s.installation_hash, s.kind, s.attributes_type, s.token_digest,
                 s.observed_at, s.observed_at
-            FROM start_tokens s
+            FROM installation_tokens s
             """,
             """
             INSERT INTO events (app_number, drop_on, recorded_at, environment, type, who, activity_id,

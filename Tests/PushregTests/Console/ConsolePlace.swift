@@ -14,7 +14,7 @@ struct ConsolePlace {
     struct Page {
         let name: String
         let path: String
-        /// What must be read there.
+        /// The text that must stand there.
         let words: String
     }
 

@@ -75,7 +75,7 @@ struct CommandSession {
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path("bin/\(name)"))
     }
 
-    /// What a command is run as: with the ports, the directories and the Postgres of this machine.
+    /// The text with which a command is run: with the ports, the directories and the Postgres of this machine.
     func here(_ text: String) -> String {
         let places = [
             (":8080", ":\(ports.service)"), ("9090", "\(ports.admin)"), ("/etc/", path("etc/")),
@@ -152,8 +152,8 @@ extension CommandSession {
             """
     }
 
-    /// A service is what a user starts in a terminal of its own, after he has stopped the one before; he goes on when it says
-    /// that it accepts requests. That of `deploy/run` prints keys, which he pastes.
+    /// A user starts a service in a terminal of its own, after they have stopped the one before. They go on when it says that
+    /// it accepts requests. The service of `deploy/run` prints keys, which they paste.
     private static let functions = #"""
         set -o pipefail
         session_files=$1 session_keys=$2 session_service=''

@@ -5,7 +5,7 @@ struct DocumentedCommand: Sendable {
     let document: String
     let line: Int
     let text: String
-    /// What stands below it as comments; empty where it may print anything.
+    /// The output that stands below it as comments; empty where it may print anything.
     let printed: [String]
     /// The lines above its block, which say whether it is untested.
     let introduction: String

@@ -32,7 +32,7 @@ import Testing
     /// The pages whose commands begin with a service that runs already, as they say.
     private static let withService = ["ForAppDevelopers.md", "ForSenders.md"]
     /// Those that are read where an app is in use.
-    private static let withApp = ["README.md", "RunningInProduction.md"]
+    private static let withApp = ["MovingRegistrations.md", "RunningInProduction.md"]
 
     @Test(arguments: try DocumentedCommand.documents)
     func commandsDoWhatStandsThere(_ document: String) async throws {
@@ -85,8 +85,8 @@ import Testing
         for (text, outcome) in zip(before, outcomes) { #expect(outcome.status == 0, "\(text): \(outcome.words)") }
         for (operation, outcome) in zip(operations, outcomes.dropFirst(before.count)) {
             let status = Int(outcome.results.suffix(3)) ?? 0
-            // What the examples are about may be over, or not there; its times may lie ahead of the machine's clock; and a
-            // user's own alias takes his JWT in the key's place.
+            // The records of the examples may be over, or not there; their times may lie ahead of the machine's clock; and a
+            // user's own alias takes their JWT in the key's place.
             let isUnderstood = (200..<300).contains(status) || [404, 409, 410].contains(status)
             let isLacking = status == 404 && outcome.results.contains(#/"(no-such-route|unknown-app)"/#)
             let isOther = outcome.results.contains(#/"(clock-skew|alias-not-allowed)"/#)

@@ -24,7 +24,7 @@ import Testing
             "synchronous_commit": "off", "wal_writer_delay": "10000", "wal_writer_flush_after": "1GB",
             "wal_buffers": "64MB",
         ]
-        // Whatever else makes Postgres flush may come just before the end, so not every play loses.
+        // Something else may make Postgres flush just before the end, so not every play loses.
         var lost = (acknowledged: 0, missing: 0)
         for _ in 0..<8 where lost.missing == 0 {
             lost = try await play(rounds: 2, settings: settings, arguments: ["--unsafe-durability"])

@@ -105,7 +105,7 @@ private final class SilentSender {
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, size) }
         }
         guard status == 0 else { throw POSIXError(.ECONNREFUSED) }
-        // What a second does not make room for is held back.
+        // Bytes for which there is no room within a second are held back.
         var patience = timeval(tv_sec: 1, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
         _ = send(

@@ -19,7 +19,7 @@ import Testing
         )
         try await service.makeApp()
         _ = try await Self.slowestHundredth(service, "warm")
-        // What else the machine does is no fault of the service: one undisturbed measure of three will do.
+        // Other work of the machine is no fault of the service: one undisturbed measure of three will do.
         var isUndisturbed = false
         for round in 0..<3 where !isUndisturbed { isUndisturbed = try await Self.measure(service, round) }
         #expect(isUndisturbed)

@@ -9,7 +9,7 @@ import Testing
 @Suite(.serialized) struct SweepTests {
     private static let count = TestScale.isLong ? 1_000_000 : 20_000
     private static let callers = 64
-    /// What a window's p99 is taken of, at least.
+    /// The number of calls that a window's p99 is taken of, at most.
     private static let callsAWindow = TestScale.isLong ? 20_000 : 2000
 
     @Test(.timeLimit(.minutes(60))) func sweepBesideCallers() async throws {
@@ -114,7 +114,7 @@ private final class Callers: Sendable {
         self.count = count
     }
 
-    /// What was not answered, or not as it should be.
+    /// The calls that were not answered, or not as they should be.
     var faults: Set<String> { state.withLock { $0.faults } }
 
     func windows(_ number: Int, calls: Int) async -> [Duration] {

@@ -53,7 +53,7 @@ import Testing
         ]
         for cut in cuts {
             try Data(whole[..<cut]).write(to: URL(fileURLWithPath: file.path))
-            // What is no whole first line is no export of ours.
+            // A file whose first line is cut off is no export of ours.
             guard cut == 0 || cut > newlines[0] else { continue }
             try await file.export(from: database, ["--resume"])
             // Not compared in the expectation, which would look for the differences of millions of bytes.
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    /// What was imported elsewhere, or of a file that has changed since, says nothing about this one.
+    /// An import into another database, or of a file that has changed since, says nothing about this one.
     @Test(.timeLimit(.minutes(15))) func progressCountsForItsFileAndDatabaseAlone() async throws {
         let (source, target, file) = try await Self.exported(3000)
         defer { file.remove() }
@@ -79,7 +79,7 @@ import Testing
         #expect(changed.results.contains(#""taken":3000"#) && !changed.words.contains("Going on"), "\(changed.words)")
     }
 
-    /// What was faulty before the interruption is not forgotten after it.
+    /// Faulty lines from before the interruption are not forgotten after it.
     @Test(.timeLimit(.minutes(15))) func faultsOfTheFirstPartCount() async throws {
         let (_, target, file) = try await Self.exported(3000)
         defer { file.remove() }
@@ -133,11 +133,10 @@ import Testing
         let holder = try await HeldTransaction(activities(of: app, middle...middle), in: database)
         let flags = TransferFile.flags(database)
         let program = try RunningProgram.start(["import"] + TransferFile.scope + [file.path] + flags)
-        let waiting: SQL = "SELECT count(*) FROM pg_stat_activity WHERE \(holder.backend) = ANY(pg_blocking_pids(pid))"
         var isWaiting = false
         while !isWaiting {
             try #require(program.isRunning, "it came to its end")
-            isWaiting = try await number(waiting, database) > 0
+            isWaiting = try await holder.waiting > 0
         }
         let done = linesDone(file)
         let rate = Double(done) / ((ContinuousClock.now - start) / .seconds(1))

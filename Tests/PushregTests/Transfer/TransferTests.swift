@@ -5,7 +5,7 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// What `pushreg export` writes, `pushreg import` takes in by the rules.
+/// `pushreg import` takes in by the rules what `pushreg export` writes.
 @Suite(.timeLimit(.minutes(15))) struct TransferTests {
     // MARK: What arrives
 
@@ -20,7 +20,7 @@ import Testing
         #expect(first.records.count == 14, "\(first.text)")
         let loaded = try await first.load(into: target)
         #expect(loaded.status == 0 && loaded.words.contains("14 taken, 0 refused"), "\(loaded.words)")
-        // What another registry knows after it, it would say itself.
+        // After it, the other registry exports the same.
         try await second.export(from: target)
         #expect(second.records == first.records)
         // Once more, it changes nothing and leaves no event.
@@ -33,6 +33,31 @@ import Testing
             #expect(try await Self.tokens(alias, source) == Self.tokens(alias, target))
         }
         #expect(try await Self.tokens("both", target).count == 2)
+    }
+
+    /// An activity that was observed long ago, and is still to come, arrives as it was.
+    @Test func scheduledActivitiesArrive() async throws {
+        let (source, target) = (try await TestDatabase.make(), try await TestDatabase.make())
+        let (scope, other) = (try await source.scope(), try await target.scope())
+        let start = Date.minutesAgo(-5 * 60)
+        for number in 1...2 {
+            var registration = ActivityRegistration.sample(token: .sample(number), observedAt: .minutesAgo(20 * 60))
+            (registration.startsAt, registration.wasAccepted) = (start, true)
+            if number == 1 {
+                registration.aliases = try AliasSet([.sample("liveactivityId", "both")])
+                _ = try await source.registry.register(registration, as: .sample("a-1"), in: scope, by: "test")
+            } else {
+                _ = try await source.registry.register(registration, alias: "both", owner: .app, in: scope, by: "test")
+            }
+        }
+        let file = try TransferFile()
+        defer { file.remove() }
+        try await file.export(from: source)
+        #expect(try await file.load(into: target).words.contains("2 taken, 0 refused"))
+        let found = try await target.registry.activities(under: .sample("liveactivityId", "both"), limit: 9, in: other)
+        #expect(Set(found.map(\.token)) == [.sample(1), .sample(2)])
+        #expect(found.map(\.startsAt) == [start, start])
+        #expect(found.allSatisfy { $0.expiresAt == start.addingTimeInterval(8 * 3600) })
     }
 
     @Test func tokensAreTheOwnersAlone() async throws {
@@ -205,7 +230,7 @@ import Testing
     private static func tokens(_ value: String, _ database: TestDatabase) async throws -> Set<PushToken> {
         let scope = try await database.scope()
         var found: Set<PushToken> = []
-        for kind in ["testId", Alias.liveActivityKind] {
+        for kind in ["testId", Alias.liveActivityKind.string] {
             let alias = Alias.sample(kind, value)
             let activities = try await database.registry.activities(under: alias, after: 0, limit: 10, in: scope)
             found.formUnion(activities.map(\.token))
@@ -277,7 +302,7 @@ private enum Life {
         ] {
             _ = try await registry.register(
                 .sample(token: .sample(number), observedAt: .minutesAgo(30)),
-                alias: alias,
+                alias: UTF8Text(alias),
                 owner: owner,
                 in: scope,
                 by: "test"

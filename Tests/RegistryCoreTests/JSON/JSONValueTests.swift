@@ -51,7 +51,7 @@ import Testing
     }
 
     static let different: [JSONValue] = [
-        .null, true, false, 0, 1, .number(1), 1.5, "", "1", "null", [], [.null], [1], [1, 1], [:], ["a": .null],
+        .null, true, false, 0, 1, .number(1e19), 1.5, "", "1", "null", [], [.null], [1], [1, 1], [:], ["a": .null],
         ["a": 1],
         ["b": 1],
         ["a": 1, "b": 1], ["a": [:]],
@@ -75,7 +75,7 @@ import Testing
             "{\"\":4,\"Z\":3,\"z\":2,\"é\":1,\"\u{FFFF}\":6,\"😀\":5}"
         ),
         (["a/b": "c/d", "\u{1}": "\u{2028}"], "{\"\\u0001\":\"\u{2028}\",\"a/b\":\"c/d\"}"),
-        (.number(-0.0), "0.0"), (.number(1), "1.0"), (.number(1e300), "1e+300"),
+        (.number(-0.0), "0"), (.number(1), "1"), (.number(1e300), "1e+300"),
         (.integer(.min), "-9223372036854775808"),
         (.number(.infinity), "null"),
     ]
@@ -94,5 +94,40 @@ import Testing
         #expect(JSONValue.array([])["a"] == nil)
         #expect(JSONValue.null.isNull)
         #expect(!value.isNull)
+    }
+}
+
+extension JSONValueTests {
+    /// The form that is measured at the entrance is the one that is kept: `jsonb` writes the digits of whole numbers out.
+    @Test(
+        "The canonical form of numbers is that of what Postgres makes of it",
+        arguments: [
+            ("1e18", "1000000000000000000"), ("-1E18", "-1000000000000000000"), ("5.0", "5"), ("1E5", "100000"),
+            ("1.50", "1.5"), ("0.1", "0.1"), ("-0", "0"), ("-0.0", "0"), ("0e5", "0"), ("1e19", "1e+19"),
+            ("10000000000000000000", "1e+19"), ("9223372036854775807", "9223372036854775807"),
+            ("9223372036854775808", "9.223372036854776e+18"), ("9223372036854774784.0", "9223372036854774784"),
+            ("-9223372036854775808", "-9223372036854775808"), ("-9223372036854775808.0", "-9223372036854775808"),
+            ("123456789012345678901234567890", "1.2345678901234568e+29"), ("1e308", "1e+308"), ("5e-324", "5e-324"),
+            ("1e-400", "0"), ("1.7976931348623157e308", "1.7976931348623157e+308"),
+        ]
+    )
+    func canonicalNumbers(_ text: String, _ canonical: String) throws {
+        #expect(try String(decoding: JSONParser.parse(text).canonicalBytes, as: UTF8.self) == canonical)
+    }
+
+    @Test("Numbers that no Double has are refused", arguments: ["1e309", "-1e400", "1e9999"])
+    func hugeNumbers(_ text: String) {
+        #expect(throws: JSONSyntaxError.self) { try JSONParser.parse(text) }
+    }
+
+    @Test("Metadata is measured in the form that is kept, and is never measured again")
+    func metadataIsMeasuredOnce() throws {
+        func metadata(_ count: Int) throws -> JSONValue {
+            try JSONParser.parse("{\"a\":[\(repeatElement("1e18", count: count).joined(separator: ","))]}")
+        }
+        // 8 bytes around them, and 20 for each but the last.
+        #expect(try Metadata(metadata(102)).canonicalJSON.count == 2047)
+        #expect(throws: JSONFaultReason.self) { try Metadata(metadata(103)) }
+        #expect(try Metadata(stored: metadata(280)).canonicalJSON.count == 5607)
     }
 }

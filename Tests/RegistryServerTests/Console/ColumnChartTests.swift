@@ -4,7 +4,7 @@ import Testing
 
 @testable import RegistryServer
 
-/// What the charts of the overview say.
+/// The charts of the overview, and what they say.
 @Suite struct ColumnChartTests {
     private struct NoLegend: Error {}
 

@@ -8,7 +8,7 @@ import RegistryCore
 final class ConsoleBrowser {
     let server: LiveServer
     private(set) var cookies: [String: String] = [:]
-    /// What it says of where a form comes from; nil for nothing.
+    /// The `Sec-Fetch-Site` that it sends with a form; nil for none.
     var fetchSite: String? = "same-origin"
     var origin: String?
     /// Sent with every request.
@@ -77,7 +77,7 @@ final class ConsoleBrowser {
 extension Reply {
     var text: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// What the page's forms carry.
+    /// The token that the page's forms carry.
     var formToken: String { text.firstMatch(of: /name="form" value="([0-9a-f]+)"/).map { String($0.1) } ?? "" }
 
     /// The page's words, without its markup.

@@ -7,7 +7,7 @@ import Testing
 
 @testable import RegistryServer
 
-/// What callers named goes into pages as text, whatever it is; and of tokens no more than their fingerprints.
+/// Names that callers gave go into pages as text, whatever they are; of tokens only the fingerprints do.
 @Suite(.timeLimit(.minutes(2))) struct ConsoleEscapingTests {
     /// The last has an accent upon its quotation mark: another character, and the end of an attribute all the same.
     private static let nasty = [
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    /// Whatever stands in the page as markup is ours: every tag, and every attribute of it, is one that we write.
+    /// Checks that all markup of the page is ours: every tag, and every attribute of it, is one that we write.
     private static func checkMarkup(_ reply: Reply, _ path: String) {
         let allowed: Set<String> = [
             "a", "body", "button", "caption", "code", "dd", "details", "div", "dl", "dt", "figcaption", "figure",
@@ -76,7 +76,7 @@ import Testing
         #expect(reply.text.components(separatedBy: "<script").count <= 2, "\(path)")
     }
 
-    /// What stands between `<` and `>`, scalar by scalar as browsers read it, with nothing in place of quoted values.
+    /// The text between `<` and `>`, scalar by scalar as browsers read it, with nothing in place of quoted values.
     private static func tags(of text: String) -> [Substring.UnicodeScalarView] {
         var (tags, tag, isTag, isQuoted) = ([Substring.UnicodeScalarView](), "".unicodeScalars, false, false)
         for scalar in text.unicodeScalars {

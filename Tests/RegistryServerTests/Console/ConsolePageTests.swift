@@ -9,7 +9,7 @@ import Testing
 
 @testable import RegistryServer
 
-/// What the pages say of lives that were played.
+/// The pages about lives that were played, and what they say.
 @Suite(.timeLimit(.minutes(2))) struct ConsolePageTests {
     /// Plays lives through the API and looks at them.
     private static func play(_ test: @Sendable (Life, ConsoleBrowser) async throws -> Void) async throws {
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    /// Whoever pastes a token finds it, and no page repeats it; the same of a key.
+    /// A token that is pasted is found, and no page repeats it; the same holds for a key.
     @Test func pastedSecretsGoIntoNoPage() async throws {
         try await Self.play { life, browser in
             try await life.register(1, observed: 5)

@@ -93,7 +93,7 @@ import Testing
             ]
             for path in paths {
                 let reply = try await browser.get(path)
-                // Who is signed in already is led on, to a page.
+                // A user who is signed in already is led on, to a page.
                 if path == "/console/sign-in" {
                     #expect(reply.status == 303)
                     continue

@@ -82,7 +82,7 @@ import Testing
         let clock = ManualClock()
         try await Self.run(clock: clock) { server in
             let browser = try await ConsoleBrowser.signedIn(server, as: .auditor)
-            // Whoever goes on stays in, up to the longest time.
+            // A user who goes on stays signed in, up to the longest time.
             for _ in 0..<19 {
                 clock.advance(by: .seconds(25 * 60))
                 #expect(try await browser.get("…").status == 200)
@@ -183,7 +183,7 @@ import Testing
         }
     }
 
-    /// Whoever tries keys is slowed down, and nobody else with him.
+    /// A caller who tries keys is slowed down, and nobody else with them.
     @Test func signInsAreCountedByAddress() async throws {
         var configuration = ServerConfiguration(port: 0)
         configuration.addressRate = RateLimit(rate: 1)

@@ -11,7 +11,7 @@ import Testing
 
 /// For each way in which a token is not handed out, `audit/explain` and the console say so in one sentence.
 @Suite(.timeLimit(.minutes(15))) struct VerdictTests {
-    /// What a token is kept for, of `phone-1`.
+    /// The purpose for which a token of `phone-1` is kept.
     enum Keeping: String, Sendable, CaseIterable {
         case activity, start, device
     }
@@ -23,7 +23,7 @@ import Testing
     private static func words(_ verdict: TokenVerdict, _ keeping: Keeping) -> String? {
         switch verdict {
         case .handedOut: "It is handed out."
-        // What runs and ends are activities.
+        // Only activities run and end.
         case .ended: keeping == .activity ? "The activity was ended at" : nil
         case .expired: keeping == .activity ? "The activity's lifetime was over at" : nil
         case .dismissed: keeping == .activity ? "The full state of its installation at" : nil
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    /// What a sender gets.
+    /// The tokens that a sender gets.
     private static func tokens(_ server: LiveServer, _ keeping: Keeping) async throws -> [JSONValue] {
         let alias = "…/aliases/liveactivityId/\(Life.alias)"
         switch keeping {
@@ -210,7 +210,7 @@ private struct Provocation {
     }
 
     private func purge() async throws {
-        for table in ["activities", "start_tokens", "device_tokens"] {
+        for table in ["activities", "installation_tokens"] {
             try await database.pool.withSession { session in
                 _ = try session.execute("UPDATE \(unescaped: table) SET confirmed_at = now() - interval '9 days'").count
             }

@@ -101,7 +101,7 @@ import Testing
             guard let code = Problem.Code(rawValue: String(entry.prefix { $0 != "\"" })) else { continue }
             let words = entry.components(separatedBy: "</h3>").last?.trimmingCharacters(in: .newlines) ?? ""
             #expect(words.hasPrefix("<p>\(code.status), &quot;\(code.title)&quot;. "), "\(code)")
-            // What it is, and what to do.
+            // The text says what it is, and what to do.
             #expect(words.count > 120, "\(code)")
         }
     }
@@ -110,7 +110,7 @@ import Testing
         let catalog = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../../../Sources/WebAssets/Documentation.docc").standardizedFileURL
         let files = try FileManager.default.contentsOfDirectory(atPath: catalog.path).filter { $0.hasSuffix(".md") }
-        let titles = try files.filter { $0 != "WebAssets.md" }.map { file in
+        let titles = try files.filter { $0 != "README.md" }.map { file in
             let text = try String(contentsOf: catalog.appendingPathComponent(file), encoding: .utf8)
             return String(text.prefix { $0 != "\n" }.dropFirst(2))
         }
@@ -118,8 +118,8 @@ import Testing
         for guide in Guide.all {
             let text = String(decoding: guide.fragment, as: UTF8.self)
             #expect(text.contains(">\(guide.title)</h1>"), "\(guide.name)")
-            // No mark of Markdown or DocC is left over.
-            #expect(!text.contains("doc:") && !text.contains("``") && !text.contains("```"), "\(guide.name)")
+            // No mark of Markdown is left over.
+            #expect(!text.contains("``") && !text.contains("```"), "\(guide.name)")
         }
     }
 

@@ -1,4 +1,4 @@
-/// The elements of a page of HTML, read strictly: whoever writes pages by hand closes what he opens.
+/// The elements of a page of HTML, read strictly: people who write pages by hand close what they open.
 struct PageScan {
     struct Element {
         let name: String
@@ -6,7 +6,7 @@ struct PageScan {
     }
 
     private(set) var elements: [Element] = []
-    /// What is wrong with the page, a line each.
+    /// The faults of the page, a line each.
     private(set) var faults: [String] = []
     private var open: [String] = []
 

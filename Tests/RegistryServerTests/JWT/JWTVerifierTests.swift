@@ -47,11 +47,11 @@ import Testing
         ]
         for token in tokens {
             let principal = try await Self.verify(token)
-            #expect(principal == Principal(role: .client, who: "u-1", app: try BundleID("a"), subject: "u-1"))
+            #expect(principal == Principal(role: .client, who: "user:u-1", app: try BundleID("a"), subject: "u-1"))
         }
         let long = String(repeating: "é", count: 64)
         let subject = try await Self.verify(issuer.token(key, claims: ["sub": .string(long)], at: Self.now)).subject
-        #expect(subject == long)
+        #expect(subject == UTF8Text(long))
     }
 
     @Test func anotherClaimMayNameTheSubject() async throws {
@@ -62,7 +62,7 @@ import Testing
         await #expect(throws: Problem.self) { try await Self.verify(TestIssuer.honest.token(at: Self.now), settings) }
     }
 
-    /// What a key says of itself binds it.
+    /// A key is bound by what it says of itself.
     @Test(
         arguments: [
             ["use": "enc"], ["use": 1], ["alg": "ES384"], ["alg": "RS256"], ["key_ops": ["sign"]],
@@ -80,11 +80,30 @@ import Testing
         await #expect(throws: Problem.self) { try await Self.verify(token, settings) }
     }
 
-    @Test func shortRSAKeysAreNoKeys() async throws {
-        let modulus = Data([UInt8](repeating: 0xAB, count: 128))
-        let json: JSONObject = ["kty": "RSA", "n": .base64URL(modulus), "e": "AQAB"]
-        #expect(await VerificationKey(json) == nil)
+    @Test func rsaKeysHave2048To4096Bits() async throws {
+        func isKey(_ modulus: [UInt8]) async -> Bool {
+            await VerificationKey(["kty": "RSA", "n": .base64URL(Data(modulus)), "e": "AQAB"]) != nil
+        }
+        func modulus(_ bytes: Int) -> [UInt8] { [UInt8](repeating: 0xAB, count: bytes) }
+        for bytes in [128, 255, 513, 1024] { #expect(await !isKey(modulus(bytes))) }
+        for bytes in [256, 384, 512] { #expect(await isKey(modulus(bytes))) }
+        // Zeros before a number make it no longer, and 4097 bits are too many.
+        #expect(await isKey([0] + modulus(512)))
+        #expect(await !isKey([1] + modulus(512)))
         #expect(await VerificationKey(TestIssuer.honest.publicKey(.rsa)) != nil)
+    }
+
+    /// However many keys a set has of one name, few are tried.
+    @Test func fewKeysOfOneNameAreTried() async throws {
+        func set(strangers: Int) async throws -> VerificationKeySet {
+            let strange = (0..<strangers).map { _ in TestIssuer().publicKey(.ec) }
+            let keys = (strange + [TestIssuer.honest.publicKey(.ec)]).map { JSONValue.object($0) }
+            return try #require(await VerificationKeySet(["keys": .array(keys)]))
+        }
+        let token = try CompactJWT(Secret(TestIssuer.honest.token(at: Self.now)))
+        #expect(try await set(strangers: 3).candidates(for: token).count { $0.verifies(token) } == 1)
+        let many = try await set(strangers: 4).candidates(for: token)
+        #expect(many.count == 4 && !many.contains { $0.verifies(token) })
     }
 
     @Test(

@@ -101,7 +101,7 @@ import Testing
             let url = "https://login.example.com/keys"
             #expect(try await server.call(.put, Self.food, settings(url), admin.fields).problem == "forbidden")
             #expect(try await server.call(.put, Self.food, settings(url), root.fields).status == 200)
-            // What stands there already an admin may send back.
+            // An admin may send back what stands there already.
             let same = settings(url, audience: "b")
             #expect(try await server.call(.put, Self.food, same, admin.fields).status == 200)
             #expect(try await server.call(.put, Self.food, settings(url + "2"), admin.fields).problem == "forbidden")
@@ -122,6 +122,9 @@ import Testing
                 try await server.call(.put, Self.food, body).problem
                     == "invalid-request /jwt/jwks/keys/1 /jwt/jwks/keys/2"
             )
+            let same = JSONValue.array((0..<5).map { _ in .object(TestIssuer.honest.publicKey(.ec)) })
+            let many: JSONValue = ["jwt": ["issuer": "i", "audience": "a", "jwks": ["keys": same]]]
+            #expect(try await server.call(.put, Self.food, many).problem == "invalid-request /jwt/jwks/keys/4")
             let none: JSONValue = ["jwt": ["issuer": "i", "audience": "a", "jwks": ["keys": []]]]
             #expect(try await server.call(.put, Self.food, none).problem == "invalid-request /jwt/jwks/keys")
         }

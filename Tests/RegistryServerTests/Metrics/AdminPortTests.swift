@@ -40,7 +40,7 @@ import Testing
             #expect(verbose["checks"]["postgres"]?["status"] == "ok")
             let told = try await admin.measurements()
             #expect(told[#"pushreg_build_info{version="1.2.3",schema="\#(SchemaMigrator.currentVersion)"}"#] == 1)
-            // What is told is the same service, not the port alone.
+            // The metrics are those of the same service, not of the port alone.
             let refused = #"pushreg_http_requests_total{method="GET",route="/metrics",status="4xx"}"#
             #expect(told[refused] == 1)
         }

@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
 
-/// What `/metrics` told at one moment, by series, such as `pushreg_sweep_rows_total{task="expiry"}`.
+/// The values of `/metrics` at one moment, by series, such as `pushreg_sweep_rows_total{task="expiry"}`.
 struct Measurements {
     let text: String
     private let values: [String: Double]

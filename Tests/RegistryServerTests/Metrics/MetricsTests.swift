@@ -8,7 +8,7 @@ import Testing
 
 @testable import RegistryServer
 
-/// What `/metrics` tells, and to whom.
+/// The metrics that `/metrics` tells, and to whom.
 @Suite(.timeLimit(.minutes(15))) struct MetricsTests {
     private static let registering = #"method="PUT",route="/v1/apps/{bundleId}/{environment}/activities/{activityId}""#
     private static let resolving =

@@ -33,17 +33,21 @@ type worker struct {
 
 func main() {
 	address := flag.String("address", "127.0.0.1:8080", "host and port of the service")
-	kind := flag.String("kind", "resolve", "hello, resolve, register, batch or feedback")
+	kind := flag.String("kind", "resolve", "hello, resolve, register, new, batch or feedback")
 	connections := flag.Int("connections", 64, "connections")
 	seconds := flag.Float64("seconds", 5, "how long to measure")
 	warm := flag.Float64("warm", 1, "seconds before, which do not count")
+	requests := flag.Int64("requests", 0, "how many requests to measure instead of how long, without warming; 0 is by time")
 	rate := flag.Float64("rate", 0, "requests a second in all; 0 is as fast as it goes")
-	count := flag.Int("count", 1000000, "activities in the database")
+	count := flag.Int("count", 1000000, "activities in the database; new ones are numbered from there on")
 	batch := flag.Int("batch", 100, "aliases or reports a request")
 	flag.Parse()
 
 	start := time.Now().Add(time.Duration(*warm * float64(time.Second)))
 	end := start.Add(time.Duration(*seconds * float64(time.Second)))
+	if *requests > 0 {
+		start, end = time.Now(), time.Now().Add(time.Hour)
+	}
 	workers := make([]worker, *connections)
 	var ticket atomic.Int64
 	first := time.Now()
@@ -59,12 +63,22 @@ func main() {
 					time.Sleep(time.Until(due))
 					return due
 				}
+			} else if *requests > 0 {
+				next = func() time.Time {
+					if ticket.Add(1) > *requests {
+						return end.Add(1)
+					}
+					return time.Now()
+				}
 			}
 			random := rand.New(rand.NewSource(int64(index) + time.Now().UnixNano()))
 			workers[index].run(*address, makerOf(*kind, *address, os.Getenv("BENCH_KEY"), *count, *batch, index, *connections), random, next, start, end)
 		}(index)
 	}
 	group.Wait()
+	if *requests > 0 {
+		*seconds = time.Since(start).Seconds()
+	}
 	report(*kind, workers, *seconds)
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -12,6 +13,9 @@ import (
 type maker func(random *rand.Rand) []byte
 
 const app = "/v1/apps/com.example.food/sandbox"
+
+// newest counts the activities that all connections have begun.
+var newest atomic.Int64
 
 // makerOf makes the load of a connection, over activities `a-1` to `a-<count>`, each under the alias (orderId, `o-<n>`).
 // Reports of connections, of which there are `connections`, have no tokens in common: whoever pushes to one hears of it.
@@ -34,9 +38,14 @@ func makerOf(kind, host, key string, count, batch, connection, connections int) 
 		return func(random *rand.Rand) []byte {
 			return get(fmt.Sprintf("%s/aliases/orderId/o-%d/activities", app, 1+random.Intn(count)))
 		}
-	case "register":
+	case "register", "new":
 		return func(random *rand.Rand) []byte {
-			number := 1 + random.Intn(count)
+			var number int64
+			if kind == "new" {
+				number = int64(count) + newest.Add(1)
+			} else {
+				number = 1 + random.Int63n(int64(count))
+			}
 			return send("PUT", fmt.Sprintf("%s/activities/a-%d", app, number), fmt.Sprintf(
 				`{"token":"%s","observedAt":"%s","aliases":{"orderId":"o-%d"}}`,
 				newToken(random), time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), number))

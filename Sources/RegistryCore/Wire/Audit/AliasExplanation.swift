@@ -1,6 +1,7 @@
 import Foundation
 
-/// What an alias names, and for each why it is handed out or not. Of tokens there are fingerprints alone.
+/// The activities and tokens that an alias names, and for each why it is handed out or not. Of tokens there are
+/// fingerprints alone.
 public struct AliasExplanation: Sendable, Hashable {
     /// An activity that bears the alias.
     public struct Activity: Sendable, Hashable {
@@ -8,20 +9,33 @@ public struct AliasExplanation: Sendable, Hashable {
         public let number: Int64
         /// Whether a sweep or an end has closed it: pages list those after the others.
         public let isClosed: Bool
+        /// The id of the activity.
         public let activityID: ActivityID
+        /// The state at the moment of the explanation.
         public let state: ActivityState
+        /// Why its token is handed out or not.
         public let facts: TokenFacts
         /// The first 4 bytes of the token's SHA-256.
         public var fingerprint: [UInt8]?
+        /// The installation on which it runs; nil when no request named one.
         public var installation: InstallationHash?
-        public var attributesType: String?
+        /// The name of the `ActivityAttributes` type; nil when no request named it.
+        public var attributesType: UTF8Text?
+        /// When it started: the earliest time that requests gave, or the first receipt.
         public var startedAt: Date
+        /// When it starts, or started, if it was scheduled for later.
+        public var startsAt: Date?
+        /// The device's clock at the observation of its token, or of the activity while it has none; nil when only an
+        /// end is known.
         public var observedAt: Date?
+        /// The server's clock at the last registration or refresh of its token; nil while it had none.
         public var confirmedAt: Date?
+        /// When its lifetime is over, or was.
         public var expiresAt: Date
         /// The last push that APNs took.
         public var deliveredAt: Date?
 
+        /// Makes an activity of its parts; those that may be nil are nil.
         public init(
             number: Int64,
             isClosed: Bool,
@@ -45,15 +59,21 @@ public struct AliasExplanation: Sendable, Hashable {
     public struct Token: Sendable, Hashable {
         /// The name of the kind.
         public let kind: String
+        /// The installation that has the token.
         public let installation: InstallationHash
         /// Only for start tokens.
-        public let attributesType: String?
+        public let attributesType: UTF8Text?
+        /// Why the token is handed out or not.
         public let facts: TokenFacts
+        /// The first 4 bytes of the token's SHA-256; nil when only a deletion is known.
         public var fingerprint: [UInt8]?
+        /// The device's clock at the observation of the token; nil when only a deletion is known.
         public var observedAt: Date?
+        /// The server's clock at the last registration or refresh; nil when only a deletion is known.
         public var confirmedAt: Date?
 
-        public init(kind: String, installation: InstallationHash, attributesType: String?, facts: TokenFacts) {
+        /// Makes a token of its parts; the fingerprint and the times are nil.
+        public init(kind: String, installation: InstallationHash, attributesType: UTF8Text?, facts: TokenFacts) {
             self.kind = kind
             self.installation = installation
             self.attributesType = attributesType
@@ -71,12 +91,16 @@ public struct AliasExplanation: Sendable, Hashable {
         case knownElsewhere(APNSEnvironment)
     }
 
+    /// The alias that is explained.
     public let alias: Alias
+    /// Remarks about the alias; only on the first page.
     public var notes: [Note] = []
+    /// The activities of the page, those that are not closed first.
     public var activities: [Activity] = []
     /// Those of the first installations that bear the alias.
     public var tokens: [Token] = []
 
+    /// Makes an explanation with nothing in it yet.
     public init(alias: Alias) { self.alias = alias }
 }
 
@@ -131,6 +155,7 @@ extension AliasExplanation.Activity: JSONEncodable {
             if let installation { json.hex("installation", installation.bytes) }
             json.member("attributesType", ifPresent: attributesType)
             json.member("startedAt", startedAt)
+            json.member("startsAt", ifPresent: startsAt)
             json.member("observedAt", ifPresent: observedAt)
             json.member("confirmedAt", ifPresent: confirmedAt)
             json.member("expiresAt", expiresAt)

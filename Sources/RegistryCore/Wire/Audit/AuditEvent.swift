@@ -4,20 +4,25 @@ import Foundation
 public struct AuditEvent: Sendable, Hashable {
     /// Grows with time, but for changes that overlap; pages are ordered by it.
     public let number: Int64
+    /// Postgres's clock when the transaction of the change began.
     public let recordedAt: Date
     /// Such as `registered`; the set is open.
     public let type: String
-    /// Key id or subject, `sweep`, `command-line`, or `insecure` without authentication.
-    public let who: String
-    public var activityID: String?
+    /// Key id, `user:` and a subject, `sweep`, `command-line`, or `insecure` without authentication.
+    public let who: UTF8Text
+    /// The activity that was changed; nil for events about none, and once it was erased.
+    public var activityID: UTF8Text?
+    /// The installation that was changed, or that of the activity; nil when there is none, and once it was erased.
     public var installation: InstallationHash?
-    public var subject: String?
+    /// The `sub` of the signed-in user to whom the activity or installation belonged; nil for none, and once erased.
+    public var subject: UTF8Text?
     /// JSON as it was stored: `{"kind": ["value", …]}`.
     public var aliases: [UInt8]?
     /// The first 4 bytes of the token's SHA-256.
     public var fingerprint: [UInt8]?
 
-    public init(number: Int64, recordedAt: Date, type: String, who: String) {
+    /// Makes an event of its parts; those that may be nil are nil.
+    public init(number: Int64, recordedAt: Date, type: String, who: UTF8Text) {
         self.number = number
         self.recordedAt = recordedAt
         self.type = type
@@ -46,16 +51,21 @@ extension AuditEvent: JSONEncodable {
 
 /// Which events are asked for; what is nil says nothing.
 public struct EventFilter: Sendable, Hashable {
+    /// The activity that events are about.
     public var activityID: ActivityID?
+    /// The installation that events are about, or that of their activity.
     public var installation: InstallationHash?
-    public var subject: String?
+    /// The `sub` of the signed-in user to whom the activity or installation belonged then.
+    public var subject: UTF8Text?
     /// That the activity or installation bore then.
     public var alias: Alias?
-    public var type: String?
+    /// The type of event, such as `registered`; one that does not exist finds nothing.
+    public var type: UTF8Text?
     /// From this time on.
     public var since: Date?
     /// Before this time.
     public var until: Date?
 
+    /// Makes a filter that lets every event through.
     public init() {}
 }

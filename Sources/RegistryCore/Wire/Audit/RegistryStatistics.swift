@@ -1,12 +1,15 @@
 import Foundation
 
-/// What one app has in one environment, and what became of it over time.
+/// The counts of one app in one environment, now and over time.
 public struct RegistryStatistics: Sendable, Hashable {
     /// How many there are up to an age; the last of a list has no end.
     public struct AgeGroup: Sendable, Hashable {
+        /// The end of the group, itself not in it; nil for the last. The group begins where the one before it ends.
         public let upTo: Duration?
+        /// How many there are in the group; extrapolated where ``RegistryStatistics/isEstimated``.
         public var count: Int
 
+        /// Makes a group, empty unless a count is given.
         public init(upTo: Duration?, count: Int = 0) {
             self.upTo = upTo
             self.count = count
@@ -15,11 +18,14 @@ public struct RegistryStatistics: Sendable, Hashable {
 
     /// Tokens of one kind that would be pushed to.
     public struct Tokens: Sendable, Hashable {
+        /// The kind of the tokens.
         public let kind: TokenKind
+        /// How many there are, of all ages.
         public var count = 0
         /// By the time since a client last confirmed them.
         public var ages: [AgeGroup]
 
+        /// Makes an entry with a count of 0.
         public init(kind: TokenKind, ages: [AgeGroup]) {
             self.kind = kind
             self.ages = ages
@@ -28,15 +34,19 @@ public struct RegistryStatistics: Sendable, Hashable {
 
     /// How many events of each type there were in one step of time.
     public struct Step: Sendable, Hashable {
+        /// When the step begins, by the clock; for counts of tokens, when they were counted.
         public let start: Date
+        /// By the type of event, or by the kind of token.
         public var counts: [String: Int]
 
+        /// Makes a step, empty unless counts are given.
         public init(start: Date, counts: [String: Int] = [:]) {
             self.start = start
             self.counts = counts
         }
     }
 
+    /// Postgres's clock when everything was counted.
     public let computedAt: Date
     /// Some of the counts are extrapolated from a sample: exact ones would take too long.
     public var isEstimated = false
@@ -44,13 +54,18 @@ public struct RegistryStatistics: Sendable, Hashable {
     public var activities: [String: Int] = [:]
     /// Running activities by the time since they started.
     public var activityAges: [AgeGroup] = []
+    /// One entry for each kind, in the order of ``TokenKind/all``.
     public var tokens: [Tokens] = []
+    /// How far back events are counted, from ``computedAt``.
     public let window: Duration
+    /// The length of each of ``steps``.
     public let step: Duration
+    /// Events by type over the window, the earliest step first; steps without events are left out.
     public var steps: [Step] = []
     /// How many tokens of each kind there were at times within the window, in their order.
     public var tokenCounts: [Step] = []
 
+    /// Makes statistics in which nothing has been counted.
     public init(computedAt: Date, window: Duration, step: Duration) {
         self.computedAt = computedAt
         self.window = window

@@ -14,23 +14,24 @@ public enum StaleReason: String, Sendable, Hashable, CaseIterable {
 
 /// Which stale tokens are meant; what is nil says nothing.
 public struct StaleFilter: Sendable, Hashable {
+    /// The kind of the tokens.
     public var kind: TokenKind?
+    /// The attributes type of the tokens; no kind without one is then meant.
     public var attributesType: AttributesType?
+    /// The reason that they have, perhaps among others.
     public var reason: StaleReason?
     /// How long a token may be unconfirmed; nil for the kind's own: 2 hours for activities, else 3 days.
     public var unconfirmedFor: Duration?
 
+    /// Makes a filter that means all stale tokens.
     public init() {}
-
-    /// All kinds of tokens, in the order in which lists have them.
-    public static let kinds: [TokenKind] = [.update, .start] + TokenKind.ofInstallations
 
     /// The kind of a name.
     ///
     /// - Throws: a sentence when there is none.
     public static func kind(_ name: String) throws(JSONFaultReason) -> TokenKind {
-        if let kind = kinds.first(where: { $0.name == name }) { return kind }
-        throw JSONFaultReason("must be one of \(kinds.map(\.name).joined(separator: ", "))")
+        if let kind = TokenKind.all.first(where: { $0.name == name }) { return kind }
+        throw JSONFaultReason("must be one of \(TokenKind.all.map(\.name).joined(separator: ", "))")
     }
 
     /// How long a token may be unconfirmed: at least a second, at most ten years.
@@ -46,7 +47,7 @@ public struct StaleFilter: Sendable, Hashable {
     private static let longest = Duration.seconds(3660 * 86_400)
 
     /// How long a token of a kind may be unconfirmed.
-    public func patience(with kind: TokenKind) -> Duration {
+    public func staleAge(with kind: TokenKind) -> Duration {
         unconfirmedFor ?? (kind.holder == .activity ? .seconds(2 * 3600) : .seconds(3 * 86_400))
     }
 
@@ -78,24 +79,34 @@ extension StaleFilter {
 
 /// A token that looks dead; of its value there is the fingerprint alone.
 public struct StaleToken: Sendable, Hashable {
+    /// The kind of the token.
     public let kind: TokenKind
     /// The internal number of its activity or of its own; it does not travel.
     public let number: Int64
+    /// All reasons that hold, one at least, in the order of ``StaleReason``.
     public let reasons: [StaleReason]
     /// The first 4 bytes of the token's SHA-256.
     public let fingerprint: [UInt8]
+    /// The device's clock when the system gave it the token; the time of receipt when the request did not say.
     public let observedAt: Date
+    /// The server's clock at the last registration or refresh.
     public let confirmedAt: Date
     /// Postgres's clock when it was looked at.
     public let now: Date
     /// Only of an activity's token.
-    public var activityID: String?
+    public var activityID: UTF8Text?
+    /// The installation that has the token or runs its activity; nil for an activity that names none.
     public var installation: InstallationHash?
-    public var attributesType: String?
+    /// The attributes type of a start token or an activity; nil for other kinds, and for activities that name none.
+    public var attributesType: UTF8Text?
+    /// When its activity's lifetime is over, or was; nil for tokens of installations.
     public var expiresAt: Date?
+    /// As of when its value was quarantined, whether or not that still holds; nil if it was not, or was released.
     public var quarantinedAt: Date?
+    /// APNs's reason in the report by which its value was quarantined, such as `BadDeviceToken`.
     public var quarantineReason: String?
 
+    /// Makes a token of its parts; those that may be nil are nil.
     public init(
         kind: TokenKind,
         number: Int64,
@@ -161,10 +172,14 @@ extension StaleToken: JSONEncodable {
 public struct StaleCounts: Sendable, Hashable {
     /// Tokens of one kind with the same reason; one with two reasons counts under each.
     public struct Entry: Sendable, Hashable {
+        /// The kind of the tokens.
         public let kind: TokenKind
+        /// The reason that they have, perhaps among others.
         public let reason: StaleReason
+        /// How many there are.
         public var count: Int
 
+        /// Makes an entry of its parts.
         public init(kind: TokenKind, reason: StaleReason, count: Int) {
             self.kind = kind
             self.reason = reason
@@ -172,13 +187,16 @@ public struct StaleCounts: Sendable, Hashable {
         }
     }
 
+    /// How many tokens there are, each counted once.
     public var total = 0
+    /// By kind and reason, without those that there are none of; together they may be more than ``total``.
     public var entries: [Entry] = []
     /// False when there was not time to look at all: there are at least so many.
     public var isComplete = true
     /// The first of them.
     public var sample: [StaleToken] = []
 
+    /// Makes counts of nothing.
     public init() {}
 
     /// Adds tokens of a kind that have the same reasons.

@@ -27,16 +27,18 @@ public enum TokenVerdict: String, Sendable, Hashable, CaseIterable {
     case deleted
 }
 
-/// What is known of the token of an activity or installation, as far as words need it.
+/// The known facts about the token of an activity or installation, as far as words need them.
 public struct TokenFacts: Sendable, Hashable {
+    /// Whether the token is handed out; if not, the first reason against it.
     public let verdict: TokenVerdict
     /// When what the verdict says began.
     public var since: Date?
     /// How the activity ended: `ended` or `dismissed`.
     public var endReason: String?
-    /// What the sender reported.
+    /// The reason that the sender reported.
     public var quarantineReason: String?
 
+    /// Makes facts without the reasons of an end or a quarantine.
     public init(verdict: TokenVerdict, since: Date? = nil) {
         self.verdict = verdict
         self.since = since

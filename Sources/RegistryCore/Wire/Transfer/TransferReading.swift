@@ -6,9 +6,12 @@ extension TransferRecord {
     /// `observedAt` is required: what was observed long ago must not count as observed at the import. An installation is
     /// named by its hash in `installation`, or by its `installationId`.
     ///
-    /// - Parameter hash: the hash of an installation's id in the app that the line is about.
+    /// - Parameters:
+    ///   - now: what `startsAt` is compared with.
+    ///   - hash: the hash of an installation's id in the app that the line is about.
     public static func read(
         _ json: inout JSONReader,
+        now: Date,
         hash: (InstallationID) -> InstallationHash
     ) -> TransferRecord? {
         let kind = json.optionalString("record") ?? "activity"
@@ -16,7 +19,7 @@ extension TransferRecord {
         let observedAt = json.timestamp("observedAt")
         let record: TransferRecord? =
             switch kind {
-            case "activity": readActivity(&json, installation)
+            case "activity": readActivity(&json, installation, now)
             case "end": readEnd(&json, installation, observedAt)
             case "installation": readProfile(&json, installation)
             case "log-out": observedAt.flatMap { at in installation.map { .logOut($0, at: at) } }
@@ -43,13 +46,15 @@ extension TransferRecord {
 
     private static func readActivity(
         _ json: inout JSONReader,
-        _ installation: InstallationHash?
+        _ installation: InstallationHash?,
+        _ now: Date
     ) -> TransferRecord? {
         let id = json.optionalString("activityId", ActivityID.init)
         let alias = json.optionalString("alias", Alias.value)
-        var registration = ActivityRegistration(from: &json, requiresToken: alias != nil)
+        var registration = ActivityRegistration(from: &json, requiresToken: alias != nil, now: now)
+        registration.wasAccepted = true
         registration.installation = installation
-        registration.subject = json.optionalString("subject", ActivityID.init)?.rawValue
+        registration.subject = json.optionalString("subject", UTF8Text.subject)
         if let id { return .activity(id, registration) }
         if let alias { return .named(alias, registration) }
         if json.faults.isEmpty { json.fault("activityId", "is required, or alias") }
@@ -64,7 +69,7 @@ extension TransferRecord {
         let id = json.optionalString("activityId", ActivityID.init)
         let alias = json.optionalString("alias", Alias.value)
         let reason = json.optionalChoice("reason", EndReason.self)
-        let subject = json.optionalString("subject", ActivityID.init)?.rawValue
+        let subject = json.optionalString("subject", UTF8Text.subject)
         guard let observedAt else { return nil }
         if let id { return .end(id, reason ?? .ended, at: observedAt) }
         let owner = ActivityOwner(installation: installation, subject: subject)
@@ -78,7 +83,7 @@ extension TransferRecord {
         _ installation: InstallationHash?
     ) -> TransferRecord? {
         let profile = InstallationProfile(from: &json)
-        let subject = json.optionalString("subject", ActivityID.init)?.rawValue
+        let subject = json.optionalString("subject", UTF8Text.subject)
         return installation.map { .installation($0, profile, subject: subject) }
     }
 

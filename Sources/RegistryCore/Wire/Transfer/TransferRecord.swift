@@ -5,16 +5,16 @@ import Foundation
 /// An import says it again, by the rules that all requests go by; as state is a join of what was said (R0), neither the
 /// order of lines nor their repetition matters.
 public enum TransferRecord: Sendable, Hashable {
-    /// What was observed of an activity that is known by its id.
+    /// An observation of an activity that is known by its id.
     case activity(ActivityID, ActivityRegistration)
-    /// What was observed of an activity that is known only by its `liveactivityId` and owner.
-    case named(String, ActivityRegistration)
+    /// An observation of an activity that is known only by its `liveactivityId` and owner.
+    case named(UTF8Text, ActivityRegistration)
     /// An activity ended.
     case end(ActivityID, EndReason, at: Date)
-    /// What ran under a `liveactivityId` and owner ended.
-    case namedEnd(String, ActivityOwner, at: Date)
-    /// What an installation's tokens are found by, with the signed-in user who said it.
-    case installation(InstallationHash, InstallationProfile, subject: String?)
+    /// The activity that ran under a `liveactivityId` and owner ended.
+    case namedEnd(UTF8Text, ActivityOwner, at: Date)
+    /// The profile by which an installation's tokens are found, with the signed-in user who stated it.
+    case installation(InstallationHash, InstallationProfile, subject: UTF8Text?)
     /// An installation logged out.
     case logOut(InstallationHash, at: Date)
     /// A start or device token of an installation.
@@ -22,6 +22,6 @@ public enum TransferRecord: Sendable, Hashable {
 }
 
 extension ActivityRegistration {
-    /// Whose an activity is that has only a name: its installation's, else its signed-in user's, else the app's.
+    /// The owner of an activity that has only a name: its installation, else its signed-in user, else the app.
     public var owner: ActivityOwner { ActivityOwner(installation: installation, subject: subject) }
 }

@@ -55,6 +55,7 @@ extension ActivityRegistration {
         if let token { json.hex("token", token.bytes) }
         json.exactTime("observedAt", observedAt)
         json.exactTime("startedAt", startedAt)
+        json.exactTime("startsAt", startsAt)
         if let installation { json.hex("installation", installation.bytes) }
         json.member("subject", ifPresent: subject)
         json.member("attributesType", ifPresent: attributesType?.rawValue)

@@ -18,7 +18,7 @@ struct CompactJWT: Sendable {
     let signedBytes: Data
     let signature: Data
 
-    /// What names or carries a key of the token's own choice, or changes how it is to be read.
+    /// Header fields that name or carry a key of the token's own choice, or change how it is to be read.
     private static let refusedFields = ["crit", "jwk", "jku", "x5u", "x5c", "b64", "zip", "enc", "epk"]
     /// An ID or access token. One made for another purpose, such as a log-out, says so, and lets nobody in.
     private static let types = ["jwt", "at+jwt", "application/jwt", "application/at+jwt"]

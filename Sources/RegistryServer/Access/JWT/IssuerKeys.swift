@@ -30,7 +30,7 @@ final class IssuerKeys: Sendable {
     /// - Parameter fetch: gets the JSON behind a URL.
     init(
         clock: ServiceClock,
-        logger: Logger = Logger(label: "access"),
+        logger: Logger,
         fetch: @escaping @Sendable (String) async throws -> JSONValue
     ) {
         self.clock = clock
@@ -61,7 +61,7 @@ final class IssuerKeys: Sendable {
         let isStale = known?.fetchedAt.map { clock.uptime() - $0 >= Self.maximumAge } ?? true
         if let keys = known?.keys, !isStale, suffices(keys) { return keys }
         let fetching = startFetching(url, of: app, settings)
-        // What is merely old need not wait.
+        // Stale but sufficient keys are used while the refresh runs.
         if let keys = known?.keys, suffices(keys) { return keys }
         return await fetching?.value ?? known?.keys
     }

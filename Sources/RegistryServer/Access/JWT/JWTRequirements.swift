@@ -1,7 +1,7 @@
 import Foundation
 import RegistryCore
 
-/// What an app demands of its users' JWTs: its setting `jwt`, read.
+/// An app's requirements for its users' JWTs: its setting `jwt`, read.
 struct JWTRequirements: Sendable {
     /// Where the issuer's keys come from.
     enum Source: Sendable {
@@ -34,14 +34,14 @@ struct JWTRequirements: Sendable {
     ///
     /// - Returns: the subject.
     /// - Throws: `unauthenticated`, with what is wrong.
-    func subject(of claims: JSONObject, at now: Date) throws(Problem) -> String {
+    func subject(of claims: JSONObject, at now: Date) throws(Problem) -> UTF8Text {
         guard claims["iss"] == .string(issuer) else { throw CompactJWT.refusal("Its iss is not the app's issuer.") }
         let named = Self.texts(claims["aud"])
-        guard named.contains(where: { name in audiences.contains { $0.utf8.elementsEqual(name.utf8) } }) else {
+        guard named.contains(where: { name in audiences.contains { UTF8Text($0) == UTF8Text(name) } }) else {
             throw CompactJWT.refusal("Its aud is not the app's audience.")
         }
         try checkTimes(claims, now.timeIntervalSince1970)
-        guard case .string(let subject)? = claims[subjectClaim], Self.isSubject(subject) else {
+        guard case .string(let text)? = claims[subjectClaim], let subject = try? UTF8Text.subject(text) else {
             throw CompactJWT.refusal(
                 "Its \(subjectClaim) must be 1 to 128 bytes of text without control characters."
             )
@@ -57,11 +57,6 @@ struct JWTRequirements: Sendable {
         guard let start = Self.seconds(start), now >= start - Self.leeway else {
             throw CompactJWT.refusal("Its nbf has not come yet.")
         }
-    }
-
-    private static func isSubject(_ text: String) -> Bool {
-        (1...128).contains(text.utf8.count)
-            && !text.unicodeScalars.contains { $0.properties.generalCategory == .control }
     }
 
     private static func seconds(_ value: JSONValue?) -> TimeInterval? {

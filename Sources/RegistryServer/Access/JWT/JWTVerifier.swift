@@ -1,5 +1,6 @@
 import Foundation
 import RegistryCore
+import RegistryStore
 
 /// Checks the JWTs of signed-in users against the settings of the app that the path names; a token names no app itself.
 struct JWTVerifier: Sendable {
@@ -20,10 +21,10 @@ struct JWTVerifier: Sendable {
         }
         guard let found else { throw Self.noKeys }
         guard found.candidates(for: token).contains(where: { $0.verifies(token) }) else {
-            throw CompactJWT.refusal("None of the issuer's keys has signed it.")
+            throw Problem.invalidCredentials
         }
         let subject = try requirements.subject(of: token.claims, at: clock.date())
-        return Principal(role: .client, who: subject, app: app.bundleID, subject: subject)
+        return Principal(role: .client, who: AuditName.user(subject), app: app.bundleID, subject: subject)
     }
 
     private static var noKeys: Problem {

@@ -26,7 +26,7 @@ struct KeySetFetcher: Sendable {
         if IPAddress(url.host) == nil { configuration.dnsOverride = [url.host: address.description] }
         configuration.timeout = .init(connect: .seconds(3), read: .seconds(3))
         let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-        let outcome = await Result { try await Self.get(url, client) }
+        let outcome = await Result.async { try await Self.get(url, client) }
         try? await client.shutdown()
         return try outcome.get()
     }
@@ -46,12 +46,6 @@ struct KeySetFetcher: Sendable {
             throw JSONFaultReason("the host has no address, or one inside of the operator's network")
         }
         return first
-    }
-}
-
-extension Result where Failure == any Error {
-    fileprivate init(_ body: () async throws -> Success) async {
-        do { self = .success(try await body()) } catch { self = .failure(error) }
     }
 }
 

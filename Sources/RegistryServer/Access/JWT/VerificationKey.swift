@@ -8,6 +8,9 @@ struct VerificationKey: Sendable {
     let algorithm: SignatureAlgorithm
     private let verifier: any JWTAlgorithm
 
+    /// How long an RSA key may be, in bits: each signature that it is to have made costs as much more as it is longer.
+    static let rsaBits = 2048...4096
+
     /// Reads a JSON Web Key (RFC 7517); nil for keys of other kinds and uses, which a set may hold too.
     init?(_ json: JSONObject) async {
         guard let algorithm = Self.algorithm(of: json), Self.isForSignatures(json, algorithm) else { return nil }
@@ -41,17 +44,25 @@ struct VerificationKey: Sendable {
         return words.contains("verify")
     }
 
-    /// - Throws: when the numbers of the key are missing or no key: no point of the curve, a modulus under 2048 bits.
+    /// - Throws: when the numbers of the key are missing or no key: no point of the curve, a modulus that is too short or too
+    ///   long.
     private static func verifier(_ algorithm: SignatureAlgorithm, _ json: JSONObject) async throws -> any JWTAlgorithm {
         let keys = JWTKeyCollection()
         switch algorithm {
         case .rs256:
-            let key = try Insecure.RSA.PublicKey(modulus: number("n", json), exponent: number("e", json))
+            let modulus = try number("n", json)
+            guard rsaBits.contains(bitCount(modulus)) else { throw JSONFaultReason("must be of 2048 to 4096 bits") }
+            let key = try Insecure.RSA.PublicKey(modulus: modulus, exponent: number("e", json))
             await keys.add(rsa: key, digestAlgorithm: .sha256)
         case .es256: await keys.add(ecdsa: try ES256PublicKey(parameters: (x: number("x", json), y: number("y", json))))
         case .edDSA: await keys.add(eddsa: try EdDSA.PublicKey(x: number("x", json), curve: .ed25519))
         }
         return try await keys.getKey()
+    }
+
+    private static func bitCount(_ base64URL: String) -> Int {
+        let bytes = Base64URL.decode(Substring(base64URL))?.drop { $0 == 0 } ?? Data()
+        return bytes.count * 8 - (bytes.first?.leadingZeroBitCount ?? 0)
     }
 
     private static func number(_ name: String, _ json: JSONObject) throws -> String {
@@ -68,6 +79,8 @@ struct VerificationKeySet: Sendable {
 
     /// The most keys that are looked at.
     static let maximumCount = 64
+    /// The most keys of one `kid` that are tried: each costs a verification.
+    static let maximumCandidates = 4
 
     /// Reads `{"keys": […]}`; keys of other kinds are left out. Nil when it is no such object.
     init?(_ json: JSONValue) async {
@@ -83,7 +96,8 @@ struct VerificationKeySet: Sendable {
     func candidates(for token: CompactJWT) -> [VerificationKey] {
         let fitting = keys.filter { $0.algorithm == token.algorithm }
         guard let id = token.keyID else { return fitting.count == 1 ? fitting : [] }
-        return fitting.filter { $0.id.map { $0.utf8.elementsEqual(id.utf8) } ?? false }
+        let named = fitting.filter { $0.id.map { UTF8Text($0) == UTF8Text(id) } ?? false }
+        return Array(named.prefix(Self.maximumCandidates))
     }
 }
 

@@ -22,7 +22,7 @@ extension ConsoleCall {
             "retired": .list(life.retired.map { Self.row($0, now) }),
         ]
         if explanation.facts.verdict == .quarantined, mayChange { fields["releasePath"] = .text(path + "/release") }
-        return try page("activity", part: "Search", title: id, fields)
+        return try page("activity", part: "Search", title: id.string, fields)
     }
 
     private func readLife(in scope: Scope) async throws -> ActivityLife {
@@ -40,12 +40,11 @@ extension ConsoleCall {
     /// `POST …/activities/{activityId}/release`: lets senders have the token again.
     func releaseActivity() async throws -> Answer {
         let scope = try requireScope()
-        let id = call.parameter("activityId")
-        guard let activityID = try? ActivityID(id) else {
+        guard let id = try? ActivityID(call.parameter("activityId")) else {
             throw Problem(.activityNotFound, "There can be no such activity.")
         }
-        _ = try await registry.release(activityID, in: scope, by: principal.who)
-        return .seeOther(ConsoleLink(scope).activity(id))
+        _ = try await registry.release(id, in: scope, by: principal.who)
+        return .seeOther(ConsoleLink(scope).activity(id.rawValue))
     }
 
     /// JSON with a line a member.
@@ -72,7 +71,7 @@ extension ConsoleCall {
         }
     }
 
-    /// What is known of it, a name and a value each.
+    /// The known facts about it, a name and a value each.
     private func facts(of life: ActivityLife, _ link: ConsoleLink) -> [Fields] {
         let explanation = life.explanation
         var rows: [Fields] = []
@@ -86,13 +85,15 @@ extension ConsoleCall {
         for alias in Words.aliases(life.aliases) { add("Alias", alias.description, link.alias(alias)) }
         add("Token", explanation.fingerprint.map(Hexadecimal.encode))
         add("Started", explanation.startedAt)
+        add("Scheduled for", explanation.startsAt)
         add("Expires", explanation.expiresAt)
         add("Last confirmed", explanation.confirmedAt)
         add("Last observed", life.lastObservedAt)
         add("Last push APNs took", explanation.deliveredAt)
         add("Installation", explanation.installation.map(Words.short), explanation.installation.map(link.installation))
-        add("User", life.subject, life.subject.map { link.search("subject:\(SearchText.quoted($0))") })
-        add("Attributes type", explanation.attributesType)
+        let user = life.subject?.string
+        add("User", user, user.map { link.search("subject:\(SearchText.quoted($0))") })
+        add("Attributes type", explanation.attributesType?.string)
         add("Frequent pushes", life.frequentPushesEnabled.map { $0 ? "on" : "off" })
         add("Revision", Words.count(Int(life.revision)))
         return rows

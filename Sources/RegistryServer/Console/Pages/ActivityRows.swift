@@ -27,7 +27,7 @@ extension Fields {
     /// An activity in a list, for the template `activity-rows`.
     static func row(_ activity: AliasExplanation.Activity, _ link: ConsoleLink, _ now: Date) -> Fields {
         [
-            "activityId": .text(activity.activityID.rawValue),
+            "activityId": .text(activity.activityID.rawValue.string),
             "activityPath": .text(link.activity(activity.activityID.rawValue)),
             "verdict": .text(activity.facts.verdict.label), "tone": .text(activity.facts.verdict.tone),
             "why": .text(activity.facts.explanation),

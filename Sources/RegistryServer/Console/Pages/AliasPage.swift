@@ -66,7 +66,7 @@ extension AliasExplanation.Activity {
 }
 
 extension BroadcastChannel.StoragePolicy {
-    /// What it does.
+    /// Its effect, in words.
     var sentence: String {
         switch self {
         case .none: "no message is stored"

@@ -27,7 +27,7 @@ extension ConsoleCall {
                     shown.map { listed in
                         [
                             "aliasText": .text(listed.alias.description), "aliasHref": .text(link.alias(listed.alias)),
-                            "channelId": .text(listed.channel.id),
+                            "channelId": .text(listed.channel.id.string),
                             "policy": .text(listed.channel.storagePolicy.sentence),
                             "updated": .row(.moment(listed.updatedAt, now)),
                         ]

@@ -15,7 +15,7 @@ struct HealthCheck: Sendable {
         self.more = more
     }
 
-    /// What was found of certain kinds, a check each; or that nothing was.
+    /// A check for each finding of certain kinds; or one that says that there is none.
     static func checks(
         _ findings: [Finding],
         of codes: Set<Finding.Code>,

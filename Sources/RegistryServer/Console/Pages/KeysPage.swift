@@ -25,7 +25,7 @@ extension ConsoleCall {
                 "hasKeys": .flag(!keys.isEmpty), "settings": .rows(Self.settings(of: scope.app)),
                 "rules": .list(
                     scope.app.settings.aliasRules.sorted { $0.key < $1.key }.map {
-                        ["ruleKind": .text($0.key), "rule": .text($0.value.sentence)]
+                        ["ruleKind": .text($0.key.string), "rule": .text($0.value.sentence)]
                     }
                 ),
                 "apps": .list(apps.map(Self.row)), "isRoot": .flag(isRoot), "fault": .optional(fault),
@@ -79,12 +79,12 @@ extension ConsoleCall {
 }
 
 extension AliasRule {
-    /// Who may set such an alias.
+    /// The callers who may set such an alias.
     fileprivate var sentence: String {
         switch self {
         case .any: "any client may set it"
         case .signedIn: "signed-in users may set it"
-        case .subject: "a signed-in user may set it to his own id"
+        case .subject: "a signed-in user may set it to their own id"
         case .backend: "sender and admin keys may set it"
         }
     }

@@ -52,7 +52,7 @@ struct LifeLine {
         }
     }
 
-    /// What no event tells, or not at its own time.
+    /// The entries that no event tells, or not at its own time.
     private static func states(_ life: ActivityLife, _ now: Date) -> [Entry] {
         let explanation = life.explanation
         var entries = [
@@ -66,6 +66,7 @@ struct LifeLine {
         func add(_ time: Date?, _ tone: String, _ title: String, _ detail: String) {
             if let time { entries.append(Entry(time: time, tone: tone, title: title, detail: detail)) }
         }
+        add(explanation.startsAt, "plain", "Scheduled start", "Its lifetime is counted from then.")
         if let confirmedAt = explanation.confirmedAt, confirmedAt.timeIntervalSince(life.createdAt) > 1 {
             add(confirmedAt, "plain", "Last confirmed", "A client registered or refreshed its token.")
         }
@@ -112,13 +113,13 @@ struct EventWords {
         "erased": ("Erased", "bad", "What was known of a person was erased."),
     ]
 
-    /// Who it was, in words where there are any.
-    static func who(_ who: String) -> String {
+    /// The name of the one who did it, in words where there are any.
+    static func who(_ who: UTF8Text) -> String {
         switch who {
         case "sweep": "the sweep"
         case "command-line": "the command line"
         case "insecure": "somebody without credentials"
-        default: who
+        default: AuditName.subject(of: who).map { "the user \($0)" } ?? who.string
         }
     }
 }

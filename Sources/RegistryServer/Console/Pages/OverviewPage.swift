@@ -103,7 +103,7 @@ extension ConsoleCall {
 }
 
 extension TokenKind {
-    /// What it is for.
+    /// The purpose of the kind's tokens.
     fileprivate var sentence: String {
         switch holder {
         case .activity: "running activities"

@@ -9,7 +9,7 @@ extension ConsoleCall {
         try await purgePage(try StaleQuestion(parameter))
     }
 
-    /// What must be typed for a purge: where it happens, so that nobody purges the wrong place.
+    /// The text that must be typed for a purge: where it happens, so that nobody purges the wrong place.
     static func confirmation(of scope: Scope) -> String {
         "\(scope.app.bundleID.rawValue) \(scope.environment.rawValue)"
     }
@@ -17,7 +17,7 @@ extension ConsoleCall {
     private func purgePage(_ question: StaleQuestion, fault: String? = nil) async throws -> Answer {
         let scope = try requireScope()
         let link = ConsoleLink(scope)
-        let counts = try await registry.countStaleTokens(question.filter, patience: .milliseconds(150), in: scope)
+        let counts = try await registry.countStaleTokens(question.filter, searchTime: .milliseconds(150), in: scope)
         return try page(
             "purge",
             part: "Stale",

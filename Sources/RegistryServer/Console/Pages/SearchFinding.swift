@@ -54,11 +54,11 @@ extension ConsoleCall {
     private static func ways(_ search: SearchText) -> [ActivitySearch] {
         let ways = search.terms.flatMap { term -> [ActivitySearch] in
             switch term.name {
-            case "activity": [.id(term.value)]
+            case "activity": [.id(UTF8Text(term.value))]
             case "alias": aliases(term.value)
             case "fingerprint": Hexadecimal.decode(term.value).map { [.fingerprint($0)] } ?? []
             case "installation": Hexadecimal.decode(term.value).map { [.installation($0)] } ?? []
-            case nil: [.id(term.value)] + aliases(term.value) + hexadecimal(term.value)
+            case nil: [.id(UTF8Text(term.value))] + aliases(term.value) + hexadecimal(term.value)
             default: []
             }
         }
@@ -70,7 +70,7 @@ extension ConsoleCall {
     /// `order-42`, or `liveactivityId:order-42`.
     private static func aliases(_ text: String) -> [ActivitySearch] {
         let named = (try? Alias(pair: text)).map { [ActivitySearch.alias(kind: $0.kind, value: $0.value)] } ?? []
-        return [.alias(kind: nil, value: text)] + named
+        return [.alias(kind: nil, value: UTF8Text(text))] + named
     }
 
     /// Eight digits are a fingerprint; more, or fewer, may begin a hash.
@@ -92,8 +92,8 @@ extension ConsoleCall {
     /// The audit trail, by what qualifiers say.
     func findEvents(_ search: SearchText, in scope: Scope) async throws -> SearchResults {
         var (filter, results) = (EventFilter(), SearchResults())
-        filter.type = search["event"].flatMap { $0.lowercased() == "any" ? nil : $0.lowercased() }
-        filter.subject = search["subject"]
+        filter.type = search["event"].flatMap { $0.lowercased() == "any" ? nil : UTF8Text($0.lowercased()) }
+        filter.subject = search["subject"].map { UTF8Text($0) }
         filter.activityID = search["activity"].flatMap { try? ActivityID($0) }
         filter.alias = search["alias"].flatMap { try? Alias(pair: $0) }
         if let hash = search["installation"].flatMap(Hexadecimal.decode), hash.count == 32 {

@@ -29,7 +29,7 @@ extension ConsoleCall {
         return ConsoleLink(scope.app.bundleID, named).search(text)
     }
 
-    /// What looks dead has a page of its own.
+    /// The path of the page about tokens that look dead, for a search that asks for those.
     private func stalePage(_ search: SearchText, _ link: ConsoleLink) -> String? {
         guard let state = search["state"]?.lowercased(), search["alias"] == nil, search["activity"] == nil,
             search["fingerprint"] == nil, search["installation"] == nil, search.bareWords.isEmpty
@@ -86,7 +86,7 @@ extension ConsoleCall {
     }
 }
 
-/// What a search found, in whichever of its ways.
+/// The results of a search, in whichever of its ways.
 struct SearchResults: Sendable {
     var activities: [AliasExplanation.Activity] = []
     var installations: [InstallationHash] = []

@@ -2,7 +2,7 @@ import Crypto
 import Foundation
 import RegistryCore
 
-/// What somebody typed to search for: words, and qualifiers such as `alias:order-42`.
+/// The text of a search, as typed: words, and qualifiers such as `alias:order-42`.
 struct SearchText: Sendable, Hashable {
     /// A word, or a name with its value.
     struct Term: Sendable, Hashable {
@@ -24,7 +24,7 @@ struct SearchText: Sendable, Hashable {
         ("environment:sandbox", "the environment, if it is not the one that you are in"),
     ]
 
-    static let names: Set<String> = [
+    static let names: Set<UTF8Text> = [
         "alias", "activity", "installation", "fingerprint", "subject", "state", "event", "since", "environment",
     ]
 
@@ -32,7 +32,7 @@ struct SearchText: Sendable, Hashable {
     init(_ text: String) {
         terms = Self.words(text).map { word in
             let halves = word.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-            guard halves.count == 2, Self.names.contains(halves[0].lowercased()), !halves[1].isEmpty else {
+            guard halves.count == 2, Self.names.contains(UTF8Text(halves[0].lowercased())), !halves[1].isEmpty else {
                 return Term(name: nil, value: word)
             }
             return Term(name: halves[0].lowercased(), value: halves[1])

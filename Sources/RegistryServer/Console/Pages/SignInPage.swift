@@ -46,7 +46,7 @@ extension ConsoleCall {
             return signInPage(next: next, fault: fault, status: .unauthorized)
         }
         let digest = key.secretDigest
-        guard let record = try await call.access.keys.validRecord(of: key) else {
+        guard let record = try await findRecord(of: key.id, digest) else {
             let fault = "The key is not valid: it is unknown, was revoked, or has expired."
             return signInPage(next: next, fault: fault, status: .unauthorized)
         }
@@ -61,11 +61,18 @@ extension ConsoleCall {
         return answer
     }
 
-    private var hasSignInCookie: Bool {
-        guard let given = field(FormToken.field) else { return false }
-        return signInCookie.values(in: call.fields).contains {
-            ConstantTime.areEqual(given, FormToken.make(from: $0))
+    /// The record of a key; nil when it is not valid.
+    private func findRecord(of id: APIKeyID, _ digest: [UInt8]) async throws -> APIKeyRecord? {
+        do {
+            return try await call.access.authenticator.validKey(id, digest: digest, from: call.network).record
+        } catch let problem as Problem where problem.code == .unauthenticated {
+            return nil
         }
+    }
+
+    private var hasSignInCookie: Bool {
+        guard let given = field(FormToken.field), let nonce = signInCookie.value(in: call.fields) else { return false }
+        return ConstantTime.areEqual(given, FormToken.make(from: nonce))
     }
 
     /// `POST /console/sign-out`: the browser forgets the session.

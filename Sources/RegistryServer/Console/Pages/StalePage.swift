@@ -24,7 +24,7 @@ struct StaleQuestion: Sendable {
         parameters = Self.names.map { ($0, value($0)) }
     }
 
-    /// What it asks for, in words that go on after “tokens”.
+    /// The question in words, such as “tokens of every kind that look dead for any reason”.
     var words: String {
         let kinds = filter.kind.map { "\($0.name) tokens" } ?? "tokens of every kind"
         let types = filter.attributesType.map { " of \($0.rawValue)" } ?? ""
@@ -41,7 +41,7 @@ struct StaleQuestion: Sendable {
 
 extension ConsoleCall {
     /// How long a page looks for stale tokens before it shows what it has.
-    private static let patience = Duration.milliseconds(150)
+    private static let searchTime = Duration.milliseconds(150)
 
     /// `GET …/stale`: what looks dead, why, and for how long.
     func showStale() async throws -> Answer {
@@ -53,7 +53,7 @@ extension ConsoleCall {
             question.filter,
             after: place ?? .start,
             limit: Self.pageSize,
-            patience: Self.patience,
+            searchTime: Self.searchTime,
             in: scope
         )
         let counts = try await console.recent.staleCounts(in: scope, registry)
@@ -124,7 +124,7 @@ extension ConsoleCall {
         ]
         let value = { (name: String) in question.parameters.first { $0.0 == name }?.1 }
         return [
-            "kindOptions": options(StaleFilter.kinds.map { ($0.name, $0.name) }, value("kind")),
+            "kindOptions": options(TokenKind.all.map { ($0.name, $0.name) }, value("kind")),
             "reasonOptions": options(StaleReason.allCases.map { ($0.rawValue, $0.rawValue) }, value("reason")),
             "spanOptions": options(spans, value("unconfirmedFor")),
         ]
@@ -132,7 +132,7 @@ extension ConsoleCall {
 }
 
 extension StaleReason {
-    /// What it means, in one sentence.
+    /// Its meaning, in one sentence.
     var sentence: String {
         switch self {
         case .unconfirmed: "No client has registered or refreshed it for long: 2 hours, or 3 days for other kinds."

@@ -3,7 +3,7 @@ import RegistryCore
 
 /// Events, or how many tokens there were, over time as columns: drawn as SVG, with the same figures in words and a table.
 struct ColumnChart {
-    /// What is counted, and what it is made of, from the bottom of a column to its top: types of events or kinds of tokens.
+    /// The thing that is counted, and its parts from the bottom of a column to its top: types of events or kinds of tokens.
     struct Subject: Sendable {
         let title: String
         let types: [String]
@@ -12,7 +12,7 @@ struct ColumnChart {
     }
 
     static let subjects = [
-        Subject(title: "Live tokens", types: StaleFilter.kinds.map(\.name), isLevel: true),
+        Subject(title: "Live tokens", types: TokenKind.all.map(\.name), isLevel: true),
         Subject(title: "Registrations", types: ["registered", "reactivated"]),
         Subject(title: "Rotations", types: ["rotated"]),
         Subject(title: "Ends", types: ["ended", "expired", "dismissed"]),
@@ -81,10 +81,10 @@ struct ColumnChart {
         ]
     }
 
-    /// What columns come to: all events, or the tokens that there are at the end.
+    /// The sum of columns: all events, or the tokens that there are at the end.
     private func sum(_ columns: [Int]) -> Int { subject.isLevel ? columns.last ?? 0 : columns.reduce(0, +) }
 
-    /// What the height of a column is of.
+    /// The time over which a column counts, as the end of a sentence; empty for levels.
     private var per: String { subject.isLevel ? "" : " in \(step)" }
 
     /// The drawing in one sentence.

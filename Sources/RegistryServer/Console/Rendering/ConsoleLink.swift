@@ -20,10 +20,10 @@ struct ConsoleLink: Sendable {
 
     func overview(_ query: [(String, String?)] = []) -> String { base + Self.query(query) }
 
-    func activity(_ id: String) -> String { "\(base)/activities/\(Self.encoded(id))" }
+    func activity(_ id: UTF8Text) -> String { "\(base)/activities/\(Self.encoded(id.string))" }
 
     func alias(_ alias: Alias, _ query: [(String, String?)] = []) -> String {
-        "\(base)/aliases/\(Self.encoded(alias.kind))/\(Self.encoded(alias.value))" + Self.query(query)
+        "\(base)/aliases/\(Self.encoded(alias.kind.string))/\(Self.encoded(alias.value.string))" + Self.query(query)
     }
 
     func installation(_ hash: InstallationHash) -> String { "\(base)/installations/\(hash)" }

@@ -25,7 +25,8 @@ extension Answer {
         var page = Self.page(of: problem)
         // When to come again, and the like; but a browser must not ask for a password in its own way.
         let own: Set<HTTPField.Name> = [.contentType, .wwwAuthenticate]
-        page.fields.append(contentsOf: Answer(problem, requestID: requestID).fields.filter { !own.contains($0.name) })
+        let fields = WholeAnswer(problem, requestID: requestID).fields
+        page.fields.append(contentsOf: fields.filter { !own.contains($0.name) })
         page.addFields(of: error)
         return page
     }
@@ -47,7 +48,7 @@ extension Answer {
 }
 
 extension Problem.Code {
-    /// What the page that tells of it is headed.
+    /// The heading of the page that tells of it.
     fileprivate var heading: String {
         switch status {
         case 401, 403: "Not allowed"
@@ -92,10 +93,10 @@ extension ConsoleCall {
         return .page(template, all, status: status)
     }
 
-    /// What every page has for those who are signed in.
+    /// The fields that every page has for those who are signed in.
     var frame: Fields {
         [
-            "who": .text(principal.who), "role": .optional(principal.role?.rawValue),
+            "who": .text(principal.who.string), "role": .optional(principal.role?.rawValue),
             "formToken": .optional(visit.formToken), "isSignedIn": .flag(visit.session != nil),
             "isInsecure": .flag(principal == .insecure),
         ]

@@ -15,13 +15,18 @@ struct ConsoleCookie: Sendable, Hashable {
 
     var name: String { (isSecure ? "__Host-" : "") + purpose.rawValue }
 
-    /// The values under which a request carries it.
-    func values(in fields: HTTPFields) -> [String] {
-        let pairs = fields[values: .cookie].flatMap { $0.split(separator: ";") }
-        return pairs.compactMap { pair in
-            let halves = pair.drop { $0 == " " }.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            return halves.count == 2 && halves[0] == name ? String(halves[1]) : nil
+    /// The value under which a request carries it: the first, for a browser names the one first that fits best, and a
+    /// client that sends many has none of ours to show.
+    func value(in fields: HTTPFields) -> String? {
+        let start = Array("\(name)=".utf8)
+        for field in fields[values: .cookie] {
+            // Bytes, for characters cost far more to be told apart, and a request may carry many.
+            for pair in field.utf8.split(separator: UInt8(ascii: ";")) {
+                let pair = pair.drop { $0 == UInt8(ascii: " ") }
+                if pair.starts(with: start) { return String(Substring(pair.dropFirst(start.count))) }
+            }
         }
+        return nil
     }
 
     /// The field that sets it; it goes with the browser, or after its time.

@@ -6,13 +6,14 @@ import RegistryCore
 extension BodyReader {
     /// The fields of a form (`application/x-www-form-urlencoded`).
     ///
-    /// - Throws: `body-too-large`, `unsupported-media-type`, `malformed-path` for bad escapes; `ConnectionLost`.
-    func form(_ request: Request, from channel: any Channel) async throws -> Query {
+    /// - Throws: `body-too-large`, `unsupported-media-type`, `malformed-path` for bad escapes; `BodyBudgetIsSpent`, `ConnectionLost`.
+    func form(_ request: Request, from channel: any Channel, of network: CallerNetwork?) async throws -> Query {
         let type = MediaType(request.headers[.contentType] ?? "")
         guard type.name == "application/x-www-form-urlencoded" else {
             throw Problem(.unsupportedMediaType, "The console takes forms, as a browser sends them.")
         }
-        let bytes = try await collect(request, upTo: limits.singleBody, from: channel)
+        let (bytes, reservation) = try await collect(request, upTo: limits.singleBody, from: channel, of: network)
+        defer { withExtendedLifetime(reservation) {} }
         // In a form, a plus is a space.
         let text = String(buffer: bytes).replacing("+", with: "%20")
         return try Query(Substring(text))

@@ -2,7 +2,7 @@ import Crypto
 import Foundation
 import RegistryCore
 
-/// Who is signed in to the console, as his cookie says it.
+/// The session of a caller who is signed in to the console, as their cookie states it.
 ///
 /// The cookie names the key and never holds its secret: a message authentication code over the rest, keyed by what is
 /// stored of the secret, proves that it is ours. So every instance can check it, none keeps anything, and it is worth
@@ -34,7 +34,7 @@ struct ConsoleSession: Sendable, Hashable {
         self.nonce = nonce
     }
 
-    /// What forms must carry. Another site's page cannot read it, and the cookie does not give it away.
+    /// The token that forms must carry. Another site's page cannot read it, and the cookie does not give it away.
     var formToken: String { FormToken.make(from: nonce) }
 
     func isValid(at now: Date) -> Bool {
@@ -96,7 +96,7 @@ extension ConsoleSession {
     }
 }
 
-/// What a form of the console carries to show that a page of the console sent it.
+/// The token that a form of the console carries to show that a page of the console sent it.
 enum FormToken {
     /// The name of the hidden field.
     static let field = "form"

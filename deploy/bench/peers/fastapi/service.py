@@ -147,6 +147,8 @@ def activity(row):
         result["attributesType"] = row[4]
     if row[5] is not None:
         result["frequentPushesEnabled"] = row[5]
+    if row[11] is not None:
+        result["startsAt"] = time(row[11])
     return result | {
         "startedAt": time(row[6]), "observedAt": time(row[7]), "confirmedAt": time(row[8]),
         "expiresAt": time(row[9]), "revision": row[10],

@@ -231,16 +231,17 @@ type resolved struct {
 }
 
 type activity struct {
-	ActivityID            string    `json:"activityId"`
-	Token                 string    `json:"token"`
-	Installation          string    `json:"installation,omitempty"`
-	AttributesType        *string   `json:"attributesType,omitempty"`
-	FrequentPushesEnabled *bool     `json:"frequentPushesEnabled,omitempty"`
-	StartedAt             time.Time `json:"startedAt"`
-	ObservedAt            time.Time `json:"observedAt"`
-	ConfirmedAt           time.Time `json:"confirmedAt"`
-	ExpiresAt             time.Time `json:"expiresAt"`
-	Revision              int64     `json:"revision"`
+	ActivityID            string     `json:"activityId"`
+	Token                 string     `json:"token"`
+	Installation          string     `json:"installation,omitempty"`
+	AttributesType        *string    `json:"attributesType,omitempty"`
+	FrequentPushesEnabled *bool      `json:"frequentPushesEnabled,omitempty"`
+	StartedAt             time.Time  `json:"startedAt"`
+	ObservedAt            time.Time  `json:"observedAt"`
+	ConfirmedAt           time.Time  `json:"confirmedAt"`
+	ExpiresAt             time.Time  `json:"expiresAt"`
+	Revision              int64      `json:"revision"`
+	StartsAt              *time.Time `json:"startsAt,omitempty"`
 }
 
 type channel struct {
@@ -278,7 +279,7 @@ func (r *resolved) read(results pgx.BatchResults) error {
 		var number int64
 		var token, installation []byte
 		if err := rows.Scan(&number, &a.ActivityID, &token, &installation, &a.AttributesType, &a.FrequentPushesEnabled,
-			&a.StartedAt, &a.ObservedAt, &a.ConfirmedAt, &a.ExpiresAt, &a.Revision); err != nil {
+			&a.StartedAt, &a.ObservedAt, &a.ConfirmedAt, &a.ExpiresAt, &a.Revision, &a.StartsAt); err != nil {
 			return err
 		}
 		a.Token, a.Installation = hex.EncodeToString(token), hex.EncodeToString(installation)

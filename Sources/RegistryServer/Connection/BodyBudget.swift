@@ -1,0 +1,92 @@
+import RegistryCore
+import Synchronization
+
+/// How much of the memory bodies may take that have not been decoded yet, all together, and of one network.
+///
+/// A network may have an eighth of the whole, and no more than a quarter of what is free: the more is taken, the less is given
+/// to each, so that a few networks cannot leave nothing for the others.
+final class BodyBudget: Sendable {
+    private struct State {
+        var used = 0
+        var byNetwork: [CallerNetwork: Int] = [:]
+    }
+
+    /// In bytes.
+    let capacity: Int
+    private let state = Mutex(State())
+
+    /// - Parameter capacity: in bytes.
+    init(_ capacity: Int) { self.capacity = capacity }
+
+    /// How many bytes are reserved.
+    var used: Int { state.withLock { $0.used } }
+
+    /// Reserves room for a body, which is given back when what is returned has gone.
+    ///
+    /// - Parameters:
+    ///   - bytes: as many as the request announces; 0 where it does not.
+    ///   - network: nil has no share of its own to keep to.
+    /// - Throws: `BodyBudgetIsSpent`.
+    func reserve(_ bytes: Int, for network: CallerNetwork?) throws(BodyBudgetIsSpent) -> BodyReservation {
+        let reservation = BodyReservation(of: self, for: network)
+        try reservation.grow(by: bytes)
+        return reservation
+    }
+
+    fileprivate func take(_ bytes: Int, for network: CallerNetwork?) throws(BodyBudgetIsSpent) {
+        let isTaken = state.withLock { state in
+            let free = capacity - state.used
+            guard bytes <= free else { return false }
+            if let network {
+                let held = state.byNetwork[network, default: 0]
+                guard held + bytes <= min(capacity / 8, free / 4) else { return false }
+                if bytes > 0 { state.byNetwork[network] = held + bytes }
+            }
+            state.used += bytes
+            return true
+        }
+        guard isTaken else { throw BodyBudgetIsSpent() }
+    }
+
+    fileprivate func giveBack(_ bytes: Int, of network: CallerNetwork?) {
+        state.withLock { state in
+            state.used -= bytes
+            guard let network, let held = state.byNetwork[network] else { return }
+            state.byNetwork[network] = held > bytes ? held - bytes : nil
+        }
+    }
+}
+
+/// Room that is kept for one body, for as long as somebody holds on to this.
+final class BodyReservation: Sendable {
+    private let budget: BodyBudget
+    private let network: CallerNetwork?
+    private let bytes = Mutex(0)
+
+    fileprivate init(of budget: BodyBudget, for network: CallerNetwork?) {
+        self.budget = budget
+        self.network = network
+    }
+
+    deinit { budget.giveBack(bytes.withLock { $0 }, of: network) }
+
+    /// Reserves more.
+    ///
+    /// - Throws: `BodyBudgetIsSpent`; what was reserved before stays.
+    func grow(by more: Int) throws(BodyBudgetIsSpent) {
+        try budget.take(more, for: network)
+        bytes.withLock { $0 += more }
+    }
+}
+
+/// There is no room for the body now. What was not read of it still comes, so its connection cannot be used again.
+struct BodyBudgetIsSpent: Error {
+    var problem: Problem {
+        var problem = Problem(
+            .unavailable,
+            "So many bodies are under way that there is no room for this one. Send the same request again."
+        )
+        problem.retryAfter = .seconds(1)
+        return problem
+    }
+}

@@ -1,0 +1,34 @@
+import HummingbirdCore
+import Logging
+import NIOCore
+import NIOHTTP1
+
+/// Connections whose hot calls are answered on the very thread that reads and writes them.
+///
+/// A hot call changes threads only to get to Postgres and back; on Swift's own pool of threads it would do so twice more,
+/// and each change may wake a sleeping core. All other calls go to that pool; see ``RegistryResponder/isBrief(_:_:)``.
+struct EventLoopChannel<Base: ServerChildChannel>: ServerChildChannel {
+    let base: Base
+    /// Answers hot calls in the connection's own pipeline; nil where that is not the requests'.
+    var direct: RegistryResponder?
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
+        guard let direct else { return base.setup(channel: channel, logger: logger) }
+        return base.setup(channel: channel, logger: logger).flatMapThrowing { value in
+            let pipeline = channel.pipeline.syncOperations
+            let executor = EventLoopExecutor(channel.eventLoop)
+            let encoder = try pipeline.context(handlerType: HTTPResponseEncoder.self)
+            let handler = DirectCallHandler(direct, executor: executor, logger: logger, past: encoder)
+            // Behind the one that knows which connections are idle, and may be closed.
+            let states = try pipeline.handler(type: HTTPConnectionStateHandler.self)
+            try pipeline.addHandler(handler, position: .after(states))
+            return value
+        }
+    }
+
+    func handle(value: Base.Value, logger: Logger) async {
+        await withTaskExecutorPreference(EventLoopExecutor(value.channel.eventLoop)) {
+            await base.handle(value: value, logger: logger)
+        }
+    }
+}

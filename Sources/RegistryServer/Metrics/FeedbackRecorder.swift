@@ -1,0 +1,79 @@
+import Logging
+import Metrics
+import RegistryCore
+import RegistryStore
+import Synchronization
+
+/// Counts reports, and says it when a burst guard trips.
+final class FeedbackRecorder: Sendable {
+    private let clock: ServiceClock
+    private let logger: Logger
+    private let metrics: any MetricsFactory
+    private let lastNotice = Mutex<Duration?>(nil)
+
+    /// Guards of many apps may trip by turns; the metric counts them all.
+    private static let noticeInterval = Duration.seconds(60)
+
+    init(clock: ServiceClock, logger: Logger, metrics: any MetricsFactory) {
+        self.clock = clock
+        self.logger = logger
+        self.metrics = metrics
+    }
+
+    /// Counts what became of reports, by action and APNs's reason, and the guards that they tripped.
+    func record(_ outcome: FeedbackOutcome, of reports: [FeedbackReport], in scope: Scope) {
+        var counts: [FeedbackLabels: Int] = [:]
+        for case (let report, .success(let result)) in zip(reports, outcome.results) {
+            counts[FeedbackLabels(result.action, report.reason), default: 0] += 1
+        }
+        for (labels, count) in counts {
+            Counter(label: Metric.feedback.rawValue, dimensions: labels.dimensions, factory: metrics)
+                .increment(by: count)
+        }
+        guard !outcome.trippedKinds.isEmpty else { return }
+        Counter(label: Metric.guardTrips.rawValue, factory: metrics)
+            .increment(by: outcome.trippedKinds.count)
+        note(outcome.trippedKinds, scope)
+    }
+
+    private func note(_ kinds: [String], _ scope: Scope) {
+        let now = clock.uptime()
+        let isDue = lastNotice.withLock { last in
+            if let last, now - last < Self.noticeInterval { return false }
+            last = now
+            return true
+        }
+        guard isDue else { return }
+        logger.notice(
+            "so many tokens were reported that the sender's topic, key or environment is likely wrong; none is quarantined",
+            metadata: [
+                "app": "\(scope.app.bundleID)", "environment": "\(scope.environment.rawValue)",
+                "kinds": "\(kinds.joined(separator: ", "))",
+            ]
+        )
+    }
+}
+
+/// The dimensions of the count of reports: few, whatever senders make up.
+struct FeedbackLabels: Hashable {
+    let action: FeedbackAction
+    let reason: UTF8Text
+
+    init(_ action: FeedbackAction, _ reason: UTF8Text?) {
+        self.action = action
+        self.reason = reason.map { Self.reasons.contains($0) ? $0 : "other" } ?? "none"
+    }
+
+    var dimensions: [(String, String)] { [("action", action.rawValue), ("reason", reason.string)] }
+
+    /// The reasons of APNs's documentation, and the one that it returns in another spelling.
+    static let reasons: Set<UTF8Text> = [
+        "BadCollapseId", "BadDeviceToken", "BadExpirationDate", "BadMessageId", "BadPriority", "BadTopic",
+        "DeviceTokenNotForTopic", "DuplicateHeaders", "IdleTimeout", "InvalidPushType", "MissingDeviceToken",
+        "MissingTopic", "PayloadEmpty", "TopicDisallowed", "BadCertificate", "BadCertificateEnvironment",
+        "ExpiredProviderToken", "Forbidden", "InvalidProviderToken", "MissingProviderToken", "UnrelatedKeyIdInToken",
+        "BadEnvironmentKeyIdInToken", "BadEnvironmentKeyInToken", "BadPath", "MethodNotAllowed", "ExpiredToken",
+        "Unregistered", "PayloadTooLarge", "TooManyProviderTokenUpdates", "TooManyRequests", "InternalServerError",
+        "ServiceUnavailable", "Shutdown", "ChannelNotRegistered",
+    ]
+}

@@ -1,0 +1,25 @@
+/// The network of a caller, by which is counted what a caller uses: an IPv4 address, or the /64 of an IPv6 address, for
+/// a caller with one such address has all of its /64.
+struct CallerNetwork: Sendable, Hashable, CustomStringConvertible {
+    private let isWide: Bool
+    /// In network order, the first of them in the highest bits.
+    private let bits: UInt64
+
+    init(of address: IPAddress) {
+        isWide = address.bytes.count > 4
+        bits = address.bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    /// Nil where no address is known, and for loopback: it is this machine, or a proxy that nobody named.
+    init?(_ address: IPAddress?) {
+        guard let address, !address.isLoopback else { return nil }
+        self.init(of: address)
+    }
+
+    var description: String {
+        let length = isWide ? 8 : 4
+        let bytes = (0..<length).map { UInt8(truncatingIfNeeded: bits >> (8 * (length - 1 - $0))) }
+        let first = IPAddress(bytes: isWide ? bytes + [UInt8](repeating: 0, count: 8) : bytes)
+        return isWide ? "\(first)/64" : "\(first)"
+    }
+}

@@ -1,0 +1,56 @@
+/// Reads the `Host` of a request: a name or an address, and perhaps a port (RFC 3986, section 3.2).
+enum HostField {
+    /// Whether it is one that a URL of HTTP can have; an empty one is not.
+    static func isValid(_ host: String) -> Bool {
+        var host = host
+        return host.withUTF8 { bytes in
+            var rest = bytes[...]
+            while let last = rest.last, last == space || last == tab { rest.removeLast() }
+            guard let end = rest.first == UInt8(ascii: "[") ? endOfLiteral(rest) : endOfName(rest) else { return false }
+            return isPort(rest[end...])
+        }
+    }
+
+    private static let space = UInt8(ascii: " ")
+    private static let tab = UInt8(ascii: "\t")
+
+    /// The end of an IPv6 address in its brackets.
+    private static func endOfLiteral(_ host: Slice<UnsafeBufferPointer<UInt8>>) -> Int? {
+        guard let end = host.firstIndex(of: UInt8(ascii: "]")), end > host.startIndex + 1 else { return nil }
+        let address = host[host.startIndex + 1..<end]
+        return address.allSatisfy { isHexDigit($0) || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".") }
+            ? end + 1 : nil
+    }
+
+    private static func endOfName(_ host: Slice<UnsafeBufferPointer<UInt8>>) -> Int? {
+        let end = host.firstIndex { !isOfName($0) } ?? host.endIndex
+        return end > host.startIndex ? end : nil
+    }
+
+    /// Nothing, or a colon and digits, which may be left out.
+    private static func isPort(_ rest: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+        guard let colon = rest.first else { return true }
+        let digits = rest.dropFirst()
+        return colon == UInt8(ascii: ":") && digits.count <= 5
+            && digits.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    }
+
+    private static func isHexDigit(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+            UInt8(ascii: "A")...UInt8(ascii: "F"):
+            true
+        default: false
+        }
+    }
+
+    /// Letters, digits and the other characters that a name may have; what follows a `%` is nobody's matter here.
+    private static func isOfName(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "A")...UInt8(ascii: "Z"):
+            true
+        default: "-._~%!$&'()*+,;=".utf8.contains(byte)
+        }
+    }
+}

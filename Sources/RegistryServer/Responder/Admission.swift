@@ -1,0 +1,107 @@
+import HTTPTypes
+import RegistryCore
+import RegistryStore
+
+/// A request whose caller may make it: all that a call needs to know but its body.
+struct Admission: Sendable {
+    /// The subject of the path.
+    enum Place: Sendable {
+        case none
+        case app(App)
+        case scope(Scope)
+
+        /// The app and environment, of those that are about one.
+        var scope: Scope? {
+            guard case .scope(let scope) = self else { return nil }
+            return scope
+        }
+    }
+
+    /// The next step for a request whose caller is known.
+    enum Step: Sendable {
+        case admitted(Admission)
+        /// Postgres must be asked for the app first.
+        case needsApp(BundleID)
+    }
+
+    let located: RegistryResponder.Located
+    let fields: HTTPFields
+    let principal: Principal
+    let place: Place
+    /// The network that the request comes from; nil where networks are not counted.
+    let network: CallerNetwork?
+
+    var route: Route { located.match.route }
+}
+
+extension RegistryResponder {
+    /// Decides whether a caller may make a request, without waiting for anything: the usual way, the direct one and the console
+    /// find out in their own ways who calls, and all else here.
+    ///
+    /// An app that the credentials do not belong to is refused before it is looked for, so the time of the answer does not tell
+    /// whether it exists.
+    ///
+    /// - Parameter app: the app of the path, if it was asked for; otherwise it is taken from memory.
+    /// - Throws: `unauthenticated`, `unknown-app`, `forbidden`.
+    func admit(
+        _ principal: Principal,
+        to located: Located,
+        _ fields: HTTPFields,
+        about app: App? = nil,
+        from network: CallerNetwork?
+    ) throws(Problem) -> Admission.Step {
+        let (match, access) = (located.match, located.match.route.access)
+        try access.checkCredentials(of: principal)
+        var place = Admission.Place.none
+        if let name = match.parameters["bundleId"] {
+            if let own = principal.app, own.rawValue != name { throw Problem.unknownApp }
+            if let subject = try match.subject {
+                guard let bundleID = try? BundleID(name) else { throw Problem.unknownApp }
+                guard let app = app ?? self.access.apps.known(bundleID) else { return .needsApp(bundleID) }
+                place = subject(app)
+            }
+        }
+        try access.check(principal)
+        return .admitted(
+            Admission(located: located, fields: fields, principal: principal, place: place, network: network)
+        )
+    }
+
+    /// Decides the same, and asks Postgres for the app where memory does not know it.
+    ///
+    /// - Throws: `unauthenticated`, `unknown-app`, `forbidden`, `unavailable`.
+    func admission(
+        of principal: Principal,
+        to located: Located,
+        _ fields: HTTPFields,
+        from network: CallerNetwork?
+    ) async throws -> Admission {
+        var app: App?
+        while true {
+            switch try admit(principal, to: located, fields, about: app, from: network) {
+            case .admitted(let admission): return admission
+            case .needsApp(let bundleID):
+                app = try await access.apps.app(bundleID)
+                if app == nil { throw Problem.unknownApp }
+            }
+        }
+    }
+}
+
+extension RouteTable.Match {
+    /// Makes the place of a path from its app; nil where the route does not need the app.
+    ///
+    /// - Throws: `unknown-app` for a word that names no environment.
+    fileprivate var subject: ((App) -> Admission.Place)? {
+        get throws(Problem) {
+            switch route.action {
+            case .plain: return nil
+            case .app: return { .app($0) }
+            case .scoped, .hot, .page:
+                let name = parameters["environment"]
+                guard let environment = name.flatMap(APNSEnvironment.init(rawValue:)) else { throw .unknownApp }
+                return { .scope(Scope(app: $0, environment: environment)) }
+            }
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import HTTPTypes
+import RegistryCore
+import RegistryStore
+import Synchronization
+
+/// A request whose route is known and whose caller may make it. A class, for it is handed on often, and has much to copy.
+final class Call: Sendable {
+    let registry: Registry
+    let access: AccessState
+    let principal: Principal
+    let parameters: PathParameters
+    let query: Query
+    let fields: HTTPFields
+    /// Where the request comes from.
+    let network: CallerNetwork?
+    /// Nil where the route takes no body, and once it was read.
+    private let body: Mutex<ReceivedBody?>
+    /// The body that the call reads itself, where it came as NDJSON and the route takes that.
+    let lines: BodyLines?
+    let feedback: FeedbackRecorder
+    let metrics: ServiceMetrics
+    let shutdownNotice: ShutdownNotice
+    /// Whether the caller wants NDJSON where JSON may be had, too.
+    let wantsLines: Bool
+
+    init(
+        to responder: RegistryResponder,
+        _ admission: Admission,
+        body: ReceivedBody? = nil,
+        lines: BodyLines? = nil
+    ) {
+        registry = responder.registry
+        access = responder.access
+        principal = admission.principal
+        parameters = admission.located.match.parameters
+        query = admission.located.target.query
+        fields = admission.fields
+        network = admission.network
+        self.body = Mutex(body)
+        self.lines = lines
+        feedback = responder.feedback
+        metrics = responder.metrics
+        shutdownNotice = responder.shutdownNotice
+        wantsLines = admission.located.wantsLines
+    }
+
+    var apps: AppDirectory { access.apps }
+
+    /// Reads the body, once, and lets it go: nothing of it but what was made of it is held while Postgres is waited for.
+    func readBody<Value>(_ read: (inout JSONReader) throws -> Value) rethrows -> Value {
+        let body = body.withLock { $0.take() }
+        var json = JSONReader(body?.json ?? .null)
+        return try read(&json)
+    }
+
+    /// The value in a place of the path's template.
+    func parameter(_ name: String) -> String { parameters[name] ?? "" }
+}
+
+/// A call about one app, in whichever environment.
+struct AppCall: Sendable {
+    let call: Call
+    let app: App
+}
+
+/// A call about one app in one environment.
+struct ScopedCall: Sendable {
+    let call: Call
+    let scope: Scope
+
+    var registry: Registry { call.registry }
+    var registrations: RegistrationMeters { call.metrics.registrations }
+    var who: UTF8Text { call.principal.who }
+}

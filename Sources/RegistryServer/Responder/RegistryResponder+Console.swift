@@ -1,0 +1,103 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import RegistryCore
+import RegistryStore
+
+extension RegistryResponder {
+    /// Answers a request for a page of the console. The stages are those of the API; the caller is found by a cookie.
+    func perform(_ page: Route.Page, _ located: Located, _ request: Request, _ context: ConnectionContext) async throws
+        -> Answer
+    {
+        let fields = request.headers
+        let network = network(of: fields, from: IPAddress(context.channel.remoteAddress))
+        let visit = try await findVisit(fields, from: context.channel.remoteAddress, network)
+        if located.match.route.access != .everyone, visit.principal.role == nil { return .signIn(toward: request.head) }
+        let admission = try await admission(of: visit.principal, to: located, fields, from: network)
+        let count = try count(admission)
+        let result = await Result.async {
+            let form = try await readForm(request, of: admission.route, visit, context, network)
+            let call = Call(to: self, admission)
+            let scope = admission.place.scope
+            return try await page(ConsoleCall(call: call, console: console, visit: visit, scope: scope, form: form))
+        }
+        return try count.finish(result).get().renewing(visit, at: access.clock.date())
+    }
+
+    private func readForm(
+        _ request: Request,
+        of route: Route,
+        _ visit: ConsoleVisit,
+        _ context: ConnectionContext,
+        _ network: CallerNetwork?
+    ) async throws -> Query {
+        guard route.body == .form else { return try Query("") }
+        try RequestOrigin.check(request.headers, authority: request.head.authority)
+        let form = try await bodies.form(request, from: context.channel, of: network)
+        if route.access != .everyone { try visit.check(form) }
+        return form
+    }
+
+    /// Finds out who asks for a page: whose session the cookie names, if the key is still valid.
+    ///
+    /// - Throws: `unavailable`, `RateLimited`.
+    private func findVisit(
+        _ fields: HTTPFields,
+        from remote: SocketAddress?,
+        _ network: CallerNetwork?
+    ) async throws -> ConsoleVisit {
+        let isSecure = console.isSecure(fields, from: IPAddress(remote))
+        guard !access.authenticator.insecureNoAuth else {
+            let token = FormToken.make(from: console.insecureNonce)
+            return ConsoleVisit(principal: .insecure, isSecure: isSecure, formToken: token)
+        }
+        let text = ConsoleCookie(purpose: .session, isSecure: isSecure).value(in: fields)
+        guard let claim = text.flatMap(ConsoleSession.Claim.init), claim.session.isValid(at: access.clock.date()),
+            let key = try await findKey(of: claim, from: network)
+        else { return ConsoleVisit(principal: .anonymous, isSecure: isSecure, formToken: nil) }
+        return ConsoleVisit(
+            principal: Principal(key.record),
+            session: claim.session,
+            digest: key.digest,
+            isSecure: isSecure,
+            formToken: claim.session.formToken
+        )
+    }
+
+    /// The key that a cookie names, and was made with; nil when it is not valid.
+    private func findKey(of claim: ConsoleSession.Claim, from network: CallerNetwork?) async throws -> StoredKey? {
+        do {
+            return try await access.authenticator.validKey(claim.session.keyID, from: network) {
+                claim.isProved(by: $0.digest)
+            }
+        } catch let problem as Problem where problem.code == .unauthenticated {
+            return nil
+        }
+    }
+}
+
+extension Answer {
+    /// Leads a browser to another page.
+    static func seeOther(_ location: String) -> Answer { Answer(status: .seeOther, fields: [.location: location]) }
+
+    /// Leads to the sign-in page, and from there back to what was asked for.
+    fileprivate static func signIn(toward head: HTTPRequest) -> Answer {
+        let isPage = head.method == .get && head.path != ConsoleLink.home
+        return seeOther(ConsoleLink.signIn + ConsoleLink.query([("next", isPage ? head.path : nil)]))
+    }
+
+    /// The answer that keeps a session going.
+    fileprivate func renewing(_ visit: ConsoleVisit, at now: Date) -> Answer {
+        guard let session = visit.session?.renewed(at: now), fields[.setCookie] == nil else { return self }
+        return with(session, digest: visit.digest, isSecure: visit.isSecure)
+    }
+
+    /// The answer that gives the browser a session.
+    func with(_ session: ConsoleSession, digest: [UInt8], isSecure: Bool) -> Answer {
+        var answer = self
+        let cookie = ConsoleCookie(purpose: .session, isSecure: isSecure)
+        answer.fields.append(cookie.setting(session.sealed(by: digest), seconds: Int(ConsoleSession.idleTime)))
+        return answer
+    }
+}

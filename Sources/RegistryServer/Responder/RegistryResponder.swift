@@ -1,0 +1,185 @@
+import HTTPTypes
+import Hummingbird
+import Logging
+import NIOCore
+import RegistryCore
+import RegistryStore
+
+/// Takes a request through the stages in which it can be refused, and turns what comes of it into a response.
+///
+/// The order of refusals is always the same: path, host, route, method, credentials, app, role, quota, body, and then the call itself.
+/// Postgres is not asked before the stage that needs it.
+struct RegistryResponder: HTTPResponder {
+    let registry: Registry
+    let access: AccessState
+    let rateLimits: RateLimits
+    let heavyCalls: HeavyCalls
+    let addresses: ClientAddress
+    let bodies: BodyReader
+    let feedback: FeedbackRecorder
+    let console: Console
+    let metrics: ServiceMetrics
+    let shutdownNotice: ShutdownNotice
+    let routes: RouteTable
+    private let failedCredentialDelay: Duration
+
+    /// - Parameters:
+    ///   - metrics: where requests and what comes of them are counted; nil for a place of its own.
+    ///   - sweeps: what the console tells of the sweep.
+    ///   - routes: what there is to be called.
+    init(
+        registry: Registry,
+        configuration: ServerConfiguration,
+        clock: ServiceClock = .system,
+        logger: Logger,
+        metrics: ServiceMetrics? = nil,
+        sweeps: SweepJournal = SweepJournal(),
+        routes: [Route] = Route.all + Route.console + Route.docs
+    ) {
+        self.registry = registry
+        let metrics = metrics ?? ServiceMetrics(registry: registry, configuration: configuration, clock: clock)
+        self.metrics = metrics
+        shutdownNotice = configuration.shutdownNotice
+        self.routes = RouteTable(metrics.measured(routes))
+        access = AccessState(registry: registry, configuration: configuration, clock: clock, logger: logger)
+        rateLimits = RateLimits(configuration, clock: clock)
+        heavyCalls = HeavyCalls(configuration.heavyCalls)
+        failedCredentialDelay = configuration.limits.failedCredentialDelay
+        addresses = ClientAddress(trustedProxies: configuration.trustedProxies)
+        bodies = BodyReader(limits: configuration.limits, budget: BodyBudget(configuration.limits.bodiesUnderWay))
+        feedback = FeedbackRecorder(clock: clock, logger: logger, metrics: metrics.factory)
+        console = Console(configuration: configuration, sweeps: sweeps)
+    }
+
+    /// Answers a request, whatever is wrong with it.
+    ///
+    /// - Throws: only when the connection broke, so that there is nobody to answer.
+    func respond(to request: Request, context: ConnectionContext) async throws -> Response {
+        let start = NIODeadline.now()
+        let id = RequestID.choose(request.headers[RequestID.field])
+        let located = Result { try locate(request.head) }
+        let result: Result<Answer, any Error>
+        do {
+            let located = try located.get()
+            result = .success(
+                try await withTaskExecutorPreference(isBrief(located, request.headers) ? nil : globalConcurrentExecutor)
+                {
+                    try await perform(located, request, context)
+                }
+            )
+        } catch let error as ConnectionLost {
+            throw error.cause
+        } catch {
+            result = .failure(error)
+        }
+        let place = try? located.get()
+        let answered = AnsweredRequest(
+            method: request.method,
+            fields: request.headers,
+            located: place,
+            isPage: Console.owns(request.head.path),
+            meters: place?.match.route.meters ?? metrics.unmatched,
+            refusals: metrics.refusals,
+            requestID: id,
+            start: start
+        )
+        return answered.answer(result, context.logger).response(requestID: id, isHead: request.method == .head)
+    }
+
+    /// A request whose route is known.
+    struct Located {
+        let target: RequestTarget
+        let match: RouteTable.Match
+        /// Whether the caller wants NDJSON where JSON may be had, too.
+        let wantsLines: Bool
+
+        /// Whether it is a heavy call.
+        var isHeavy: Bool { match.route.isHeavy(asLines: wantsLines) }
+    }
+
+    func locate(_ head: HTTPRequest) throws -> Located {
+        try access.authenticator.checkHost(of: head)
+        let target = try RequestTarget(head.path ?? "")
+        let match = try routes.match(head.method, target.parts)
+        // Pages check it themselves, where credentials protect them, too.
+        if !match.route.isPage { try access.authenticator.checkOrigin(of: head) }
+        return Located(target: target, match: match, wantsLines: AcceptField.prefersLines(head.headerFields))
+    }
+
+    /// Whether a request is answered so quickly that it may have the thread of its connection's event loop, which others of
+    /// its connections wait for meanwhile: a hot call with a small body. A large batch or a page takes many milliseconds.
+    func isBrief(_ located: Located, _ fields: HTTPFields) -> Bool {
+        guard case .hot = located.match.route.action, !located.wantsLines, fields[.transferEncoding] == nil else {
+            return false
+        }
+        guard let length = fields[.contentLength] else { return true }
+        return Int(length).map { $0 <= bodies.limits.singleBody } == true
+    }
+
+    private func perform(_ located: Located, _ request: Request, _ context: ConnectionContext) async throws -> Answer {
+        if case .page(let page) = located.match.route.action {
+            return try await perform(page, located, request, context)
+        }
+        let fields = request.headers
+        let network = network(of: fields, from: IPAddress(context.channel.remoteAddress))
+        let principal = try await findPrincipal(for: located.match, fields, from: network)
+        let admission = try await admission(of: principal, to: located, fields, from: network)
+        let count = try count(admission)
+        let result = await Result.async { try await perform(try await receive(admission, request, context), admission) }
+        return try count.finish(result).get()
+    }
+
+    /// The call with its body, which it alone holds.
+    private func receive(
+        _ admission: Admission,
+        _ request: Request,
+        _ context: ConnectionContext
+    ) async throws -> Call {
+        let (kind, channel) = (admission.route.body, context.channel)
+        let body = try await bodies.read(request, as: kind, from: channel, of: admission.network)
+        let lines = try bodies.lines(of: request, as: kind, from: channel, of: admission.network)
+        return Call(to: self, admission, body: body, lines: lines)
+    }
+
+    private func perform(_ call: Call, _ admission: Admission) async throws -> Answer {
+        switch (admission.route.action, admission.place) {
+        case (.plain(let action), _): return try await action(call)
+        case (.app(let action), .app(let app)): return try await action(AppCall(call: call, app: app))
+        case (.scoped(let action), .scope(let scope)): return try await action(ScopedCall(call: call, scope: scope))
+        case (.hot(_, asLines: let action?), .scope(let scope)) where call.wantsLines:
+            return try await action(ScopedCall(call: call, scope: scope))
+        case (.hot(let action, asLines: _), .scope(let scope)):
+            return Answer(try await action(ScopedCall(call: call, scope: scope)).answer)
+        case (.app, _), (.scoped, _), (.hot, _), (.page, _): throw Problem.unknownApp
+        }
+    }
+
+    /// Where everyone may call, credentials are not looked at, wrong ones neither: `/livez` must not wait for Postgres.
+    private func findPrincipal(
+        for match: RouteTable.Match,
+        _ fields: HTTPFields,
+        from network: CallerNetwork?
+    ) async throws -> Principal {
+        guard match.route.access != .everyone else { return .anonymous }
+        let (bundleID, start) = (match.parameters["bundleId"], access.clock.uptime())
+        do {
+            return try await access.authenticator.principal(for: fields, of: bundleID, from: network)
+        } catch let problem as Problem where problem.code == .unauthenticated && bundleID != nil {
+            // However long it took to find out, which depends on whether there is such an app.
+            await access.clock.sleep(until: start + failedCredentialDelay)
+            throw problem
+        }
+    }
+
+    /// The network that a request comes from, behind proxies too.
+    func network(of fields: HTTPFields, from peer: IPAddress?) -> CallerNetwork? {
+        CallerNetwork(addresses.find(peer, fields))
+    }
+}
+
+extension Result where Failure == any Error {
+    /// The result of work that waits.
+    static func async(_ body: () async throws -> Success) async -> Result {
+        do { return .success(try await body()) } catch { return .failure(error) }
+    }
+}

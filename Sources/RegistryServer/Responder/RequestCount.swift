@@ -1,0 +1,73 @@
+import HTTPTypes
+import RegistryCore
+import RegistryStore
+
+/// The counts that a request holds from when it was admitted until it is over.
+struct RequestCount: Sendable {
+    fileprivate var count = RateLimits.Count()
+    /// Nil for calls that are not heavy.
+    fileprivate var heavyCall: HeavyCall?
+
+    /// Ends the request, but for a stream, which ends when it has been written.
+    func finish(_ result: Result<Answer, any Error>) -> Result<Answer, any Error> {
+        counted(result).map { $0.holding(heavyCall) }
+    }
+
+    /// Ends the request.
+    func finish(_ result: Result<WholeAnswer, any Error>) -> Result<WholeAnswer, any Error> { counted(result) }
+
+    private func counted<Made: AnswerHead>(_ result: Result<Made, any Error>) -> Result<Made, any Error> {
+        switch result {
+        case .success(let answer): return .success(answer.with(count.quota))
+        case .failure:
+            count.giveBack()
+            return result
+        }
+    }
+}
+
+extension RegistryResponder {
+    /// Counts an admitted request, and the heavy calls that are under way.
+    ///
+    /// Probes of load balancers and the like are not counted; requests to sign in to the console are, by network.
+    ///
+    /// - Throws: `RateLimited`.
+    func count(_ admission: Admission) throws(RateLimited) -> RequestCount {
+        let (match, route) = (admission.located.match, admission.route)
+        guard route.access != .everyone || route.body == .form else { return RequestCount() }
+        let (principal, isHeavy) = (admission.principal, admission.located.isHeavy)
+        var caller = Caller(network: admission.network)
+        if isHeavy || principal.isPublishableKey {
+            caller.installation = Self.installation(of: match, admission.fields)
+        }
+        let count = try rateLimits.count(principal, caller)
+        guard isHeavy else { return RequestCount(count: count) }
+        do throws(RateLimited) {
+            let heavyCall = try heavyCalls.begin(principal, caller, in: Self.place(of: match))
+            return RequestCount(count: count, heavyCall: heavyCall)
+        } catch {
+            count.giveBack()
+            throw error
+        }
+    }
+
+    /// The installation that the path or the header names, as far as one can be named so.
+    private static func installation(of match: RouteTable.Match, _ fields: HTTPFields) -> [UInt8]? {
+        guard let name = match.parameters["installationId"] ?? fields[.installationID] else { return nil }
+        return name.utf8.count <= Caller.longestInstallation ? Array(name.utf8) : nil
+    }
+
+    private static func place(of match: RouteTable.Match) -> String {
+        "\(match.parameters["bundleId"] ?? "")/\(match.parameters["environment"] ?? "")"
+    }
+}
+
+extension Answer {
+    /// The answer, whose stream holds on to a heavy call until it has been written.
+    fileprivate func holding(_ heavyCall: HeavyCall?) -> Answer {
+        guard let heavyCall, case .stream(let stream) = body else { return self }
+        var answer = self
+        answer.body = .stream(HeavyStream(stream: stream, heavyCall: heavyCall))
+        return answer
+    }
+}

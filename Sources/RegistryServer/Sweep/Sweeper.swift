@@ -1,0 +1,159 @@
+import Foundation
+import Logging
+import Metrics
+import RegistryCore
+import RegistryStore
+import ServiceLifecycle
+
+/// Writes down what has expired, deletes what is past its retention, in small steps, and remembers how many tokens there
+/// are, for as long as the service runs.
+///
+/// Nothing depends on its being on time: what has expired is not handed out, swept or not. Any number of instances
+/// share the work, each page being a transaction of its own that waits for nobody, and whatever is interrupted goes on
+/// with the next sweep.
+struct Sweeper: Service {
+    let registry: Registry
+    /// From the end of a sweep to the begin of the next one, on average.
+    let interval: Duration
+    let logger: Logger
+    /// Told how each sweep went.
+    private let journal: SweepJournal
+    private let meters: SweepMeters
+
+    /// Rows a transaction: few, so that nobody who needs one of them waits long.
+    private static let pageSize = 500
+    /// After a page it rests for so many times as long as the page took, so that callers come first: the more they
+    /// have to do, the longer pages take.
+    private static let rest = 2.0
+
+    init(
+        registry: Registry,
+        interval: Duration,
+        logger: Logger,
+        metrics: any MetricsFactory,
+        journal: SweepJournal = SweepJournal()
+    ) {
+        self.registry = registry
+        self.interval = interval
+        self.logger = logger
+        self.journal = journal
+        meters = SweepMeters(metrics)
+    }
+
+    /// Sweeps until the service is told to stop.
+    func run() async {
+        await cancelWhenGracefulShutdown {
+            while true {
+                // Instances that were started together do not sweep together.
+                let jitter = Double.random(in: 0.5..<1.5)
+                guard (try? await Task.sleep(for: interval * jitter)) != nil else { return }
+                await sweepOnce()
+            }
+        }
+    }
+
+    /// Failures in a row after which a sweep is given up: then it is Postgres that fails, and each further try may take as
+    /// long as a request may.
+    private static let mostFailures = 5
+
+    /// Does all that is to be done now. A failure of one app is logged, left for the next time, and keeps no other app
+    /// from being swept: apps come in another order each time, so that none is always behind those that fail.
+    func sweepOnce() async {
+        let start = ContinuousClock.now
+        await countTokens()
+        do {
+            var failures =
+                try await attempt("event-partitions") { _ = try await registry.renewEventPartitions() } ? 0 : 1
+            var isComplete = failures == 0
+            for app in try await registry.apps().shuffled() {
+                for environment in APNSEnvironment.allCases where failures < Self.mostFailures {
+                    let scope = Scope(app: app, environment: environment)
+                    let isSwept = try await attempt("\(app.bundleID) \(environment.rawValue)") {
+                        try await sweep(scope)
+                    }
+                    failures = isSwept ? 0 : failures + 1
+                    isComplete = isComplete && isSwept
+                }
+            }
+            note(isComplete: isComplete, since: start)
+        } catch is CancellationError {
+            // The rest is left to the next sweep.
+        } catch {
+            logger.warning("a sweep was given up", metadata: ["error": "\(error)"])
+            note(isComplete: false, since: start)
+        }
+    }
+
+    /// Does a part of a sweep.
+    ///
+    /// - Returns: false when it failed, which is logged.
+    /// - Throws: `CancellationError` alone.
+    private func attempt(_ part: String, _ body: () async throws -> Void) async throws -> Bool {
+        do {
+            try await body()
+            return true
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            logger.warning("a part of a sweep failed", metadata: ["part": "\(part)", "error": "\(error)"])
+            return false
+        }
+    }
+
+    private func note(isComplete: Bool, since start: ContinuousClock.Instant) {
+        (isComplete ? meters.finished : meters.failed).increment()
+        journal.note(.init(endedAt: Date(), duration: ContinuousClock.now - start, isComplete: isComplete))
+    }
+
+    /// For charts alone: what fails here keeps nothing from being swept.
+    private func countTokens() async {
+        do {
+            try await registry.recordTokenCounts()
+        } catch {
+            logger.warning("live tokens were not counted", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private func sweep(_ scope: Scope) async throws {
+        for task in SweepTask.allCases {
+            var total = 0
+            while true {
+                let start = ContinuousClock.now
+                let count = try await registry.sweep(task, limit: Self.pageSize, in: scope)
+                meters.rows[task]?.increment(by: count)
+                total += count
+                guard count == Self.pageSize else { break }
+                try await Task.sleep(for: (ContinuousClock.now - start) * Self.rest)
+            }
+            if total > 0 { log(task, total, scope) }
+        }
+    }
+
+    private func log(_ task: SweepTask, _ count: Int, _ scope: Scope) {
+        logger.info(
+            "swept",
+            metadata: [
+                "task": "\(task.rawValue)", "rows": "\(count)", "app": "\(scope.app.bundleID)",
+                "environment": "\(scope.environment.rawValue)",
+            ]
+        )
+    }
+}
+
+/// The counters of sweeps.
+private struct SweepMeters {
+    let finished: Counter
+    let failed: Counter
+    let rows: [SweepTask: Counter]
+
+    init(_ factory: any MetricsFactory) {
+        finished = Counter(label: Metric.sweeps.rawValue, factory: factory)
+        failed = Counter(label: Metric.sweepFailures.rawValue, factory: factory)
+        rows = Dictionary(
+            uniqueKeysWithValues: SweepTask.allCases.map { task in
+                let dimensions = [("task", task.rawValue)]
+                return (task, Counter(label: Metric.sweptRows.rawValue, dimensions: dimensions, factory: factory))
+            }
+        )
+    }
+}

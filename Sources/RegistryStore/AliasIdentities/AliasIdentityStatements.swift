@@ -1,0 +1,205 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+
+/// The statements about one (liveactivityId, owner).
+struct AliasIdentityStatements {
+    let alias: UTF8Text
+    let owner: ActivityOwner
+    let scope: Scope
+
+    private var app: Int64 { scope.app.number }
+    private var environment: String { scope.environment.rawValue }
+
+    /// The rows of the identity in the table called `row`.
+    private func identity(_ row: String) -> SQL {
+        """
+        \(unescaped: row).app_number = \(app) AND \(unescaped: row).environment = \(environment)::apns_environment
+        AND \(unescaped: row).alias = \(alias) AND \(unescaped: row).owner = \(owner.stored)
+        """
+    }
+
+    /// Makes the identity's row or locks it; all requests of one identity follow one another.
+    ///
+    /// - Parameter startsAt: until when its activity is not forgotten whatever comes.
+    func lock(observedAt: Date?, startsAt: Date?) -> SQL {
+        """
+        INSERT INTO alias_identities AS stored (app_number, environment, alias, owner, touched_at)
+        SELECT app.app_number, \(environment)::apns_environment, \(alias), \(owner.stored),
+            greatest(clock_timestamp(), \(startsAt))
+        FROM apps app
+        WHERE app.app_number = \(app) AND coalesce(\(observedAt) <= now() + interval '5 minutes', true)
+            AND NOT \(sql: isErased(observedAt))
+        ON CONFLICT (app_number, environment, alias, owner) DO UPDATE SET touched_at = greatest(stored.touched_at, excluded.touched_at)
+        RETURNING stored.activity_id, stored.closed_activity_id, stored.ended_at
+        """
+    }
+
+    /// Why ``lock(observedAt:)`` got none; see ``Refusal``.
+    func refusalFacts(observedAt: Date?) -> SQL {
+        Refusal.facts(
+            ofApp: app,
+            erased: """
+                ARRAY(SELECT 'identity' FROM apps app WHERE app.app_number = \(app) AND \(sql: isErased(observedAt)))
+                """
+        )
+    }
+
+    /// The alias or its owner was erased after the request was observed.
+    private func isErased(_ observedAt: Date?) -> SQL {
+        let names: [UTF8Text] = ["alias:\(Alias.liveActivityKind):\(alias)", owner.stored]
+        return ErasureStatements.isErased(names, observedAt: observedAt, in: scope)
+    }
+
+    /// The clock after the lock was got, the token's digest, and whether the identity ever knew the token.
+    func clock(token: PushToken?) -> SQL {
+        """
+        SELECT clock_timestamp(), coalesce(sha256(\(token?.bytes)), ''), EXISTS (
+            SELECT FROM alias_registrations r WHERE \(sql: identity("r")) AND r.token_digest = sha256(\(token?.bytes))
+        )
+        """
+    }
+
+    /// The identity's latest activity. It is looked up by itself: joined, by a plan that was made while there were few, all
+    /// activities of the app would be read.
+    var activity: SQL {
+        """
+        SELECT \(unescaped: MergedActivity.columns), stored.last_observed_at
+        FROM alias_identities i CROSS JOIN LATERAL (
+            SELECT * FROM activities its WHERE its.app_number = i.app_number AND its.environment = i.environment
+                AND its.activity_id = i.activity_id LIMIT 1
+        ) AS stored
+        WHERE \(sql: identity("i"))
+        """
+    }
+
+    /// The registrations since the last end, as far as they are kept.
+    var openRegistrations: SQL {
+        """
+        SELECT r.observed_at, r.token_digest, r.activity_id, r.token, r.facts,
+            (SELECT a.lifetime FROM activities a WHERE a.app_number = r.app_number AND a.environment = r.environment
+                AND a.activity_id = r.activity_id LIMIT 1)
+        FROM alias_registrations r JOIN alias_identities i ON i.app_number = r.app_number
+            AND i.environment = r.environment AND i.alias = r.alias AND i.owner = r.owner
+        WHERE \(sql: identity("r")) AND (i.ended_at IS NULL OR r.observed_at > i.ended_at) AND r.token IS NOT NULL
+        ORDER BY r.observed_at DESC, r.token_digest DESC LIMIT \(AliasTimeline.mostRegistrations)
+        """
+    }
+
+    /// Remembers a registration and the activity that it was merged into.
+    func remember(_ registration: ActivityRegistration, at observedAt: Date, as id: ActivityID) -> SQL {
+        """
+        INSERT INTO alias_registrations AS stored (
+            app_number, environment, alias, owner, observed_at, token_digest, activity_id, token, facts
+        )
+        SELECT \(app), \(environment)::apns_environment, \(alias), \(owner.stored), \(observedAt),
+            sha256(\(registration.token?.bytes)), \(id), \(registration.token?.bytes), \(JSONB(registration.facts))
+        ON CONFLICT (app_number, environment, alias, owner, observed_at, token_digest) DO UPDATE SET
+            activity_id = excluded.activity_id, token = excluded.token, facts = greatest(stored.facts, excluded.facts)
+        """
+    }
+
+    /// Notes which activity runs, which one takes late requests, and the greatest end.
+    func update(activityID: ActivityID?, closedActivityID: ActivityID?, endedAt: Date?) -> SQL {
+        """
+        UPDATE alias_identities i SET activity_id = \(activityID), closed_activity_id = \(closedActivityID),
+            ended_at = greatest(i.ended_at, \(endedAt))
+        WHERE \(sql: identity("i"))
+        """
+    }
+
+    /// Deletes registrations to which nobody can refer any more: a request observed then is past its lifetime, and its
+    /// activity has gone. Activities are looked up one by one: the planner would rather read all of the app's.
+    var forgetOld: SQL {
+        """
+        DELETE FROM alias_registrations r
+        WHERE \(sql: identity("r"))
+            AND r.observed_at <= now() - \(scope.app.settings.activityLifetime) - \(scope.app.settings.tombstoneRetention)
+            AND (SELECT a.activity_id FROM activities a WHERE a.app_number = r.app_number
+                AND a.environment = r.environment AND a.activity_id = r.activity_id LIMIT 1) IS NULL
+        """
+    }
+
+    /// Of registrations of closed activities, and of those that fell out, only the digests are kept: they say which
+    /// tokens may not come back without a time.
+    func forget(_ entries: [AliasTimeline.Registration]) -> SQL {
+        """
+        UPDATE alias_registrations r SET token = NULL, facts = NULL
+        FROM unnest(\(entries.map(\.observedAt)), \(entries.map(\.tokenDigest))) AS q (observed_at, token_digest)
+        WHERE \(sql: identity("r")) AND r.observed_at = q.observed_at AND r.token_digest = q.token_digest
+        """
+    }
+
+    /// How many digests are kept. A client that repeats a token without a time after so many others begins a new
+    /// activity with it.
+    static let mostDigests = 256
+
+    /// Deletes the oldest digests of which nothing else is kept.
+    var forgetDigests: SQL {
+        """
+        DELETE FROM alias_registrations d WHERE \(sql: identity("d")) AND d.ctid = ANY(ARRAY(
+            SELECT r.ctid FROM alias_registrations r WHERE \(sql: identity("r")) AND r.token IS NULL
+            ORDER BY r.observed_at DESC, r.token_digest DESC OFFSET \(Self.mostDigests) LIMIT 1000
+        ))
+        """
+    }
+}
+
+extension ActivityRegistration {
+    /// All but token, `observedAt` and default aliases, as it is remembered.
+    var facts: [UInt8] {
+        var json = JSONWriter()
+        json.object { json in
+            // To the microsecond, as it is stored; the wire's times have milliseconds.
+            json.member("startedAt", ifPresent: startedAt?.timeIntervalSinceReferenceDate)
+            json.member("startsAt", ifPresent: startsAt?.timeIntervalSinceReferenceDate)
+            json.member("installation", ifPresent: installation?.description)
+            json.member("subject", ifPresent: subject)
+            json.member("attributesType", ifPresent: attributesType?.rawValue)
+            json.member("frequentPushesEnabled", ifPresent: frequentPushesEnabled)
+            json.members(aliases, metadata)
+        }
+        return json.bytes
+    }
+
+    /// - Throws: ``UnreadableRow`` when the facts are not as this program writes them.
+    init(token: [UInt8], observedAt: Date, facts: [UInt8]) throws {
+        guard let value = JSONValue(stored: facts) else { throw UnreadableRow(detail: "facts are not JSON") }
+        self.init(token: PushToken(bytes: token))
+        self.observedAt = observedAt
+        var json = JSONReader(value)
+        startedAt = json.optionalNumber("startedAt").map(Date.init(timeIntervalSinceReferenceDate:))
+        startsAt = json.optionalNumber("startsAt").map(Date.init(timeIntervalSinceReferenceDate:))
+        wasAccepted = true
+        installation = json.optionalString("installation")
+            .flatMap(Hexadecimal.decode).map(InstallationHash.init(bytes:))
+        subject = json.optionalString("subject").map { UTF8Text($0) }
+        attributesType = json.optionalString("attributesType").map { AttributesType(stored: UTF8Text($0)) }
+        aliases = json.optional("aliases", AliasSet.init(stored:))
+        frequentPushesEnabled = json.optionalBool("frequentPushesEnabled")
+        metadata = json.optional("metadata") { Metadata(stored: $0) }
+        guard json.faults.isEmpty else { throw UnreadableRow(detail: "facts of a registration") }
+    }
+}
+
+extension AliasSet {
+    /// Reads what ``canonicalJSON`` writes.
+    init(stored value: JSONValue) throws(JSONFaultReason) {
+        var aliases: [Alias] = []
+        for (kind, values) in try JSONReader.object(value) {
+            for element in try JSONReader.array(values) {
+                let text = UTF8Text(try JSONReader.string(element))
+                aliases.append(Alias(checkedKind: UTF8Text(kind), value: text))
+            }
+        }
+        self.init(stored: aliases)
+    }
+}
+
+extension JSONValue {
+    /// Reads what `jsonb` holds; nil when it is no JSON. However deep it is: it was measured when it came.
+    init?(stored bytes: [UInt8]) {
+        guard let value = try? JSONParser.parse(bytes, maximumDepth: JSONParser.deepestNesting) else { return nil }
+        self = value
+    }
+}

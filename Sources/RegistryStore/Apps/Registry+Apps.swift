@@ -1,0 +1,63 @@
+import Foundation
+import Logging
+import PostgresDriver
+import RegistryCore
+
+extension Registry {
+    /// The app, or nil when it is not known; all who ask at once share a statement.
+    public func app(_ bundleID: BundleID) async throws -> App? { try await appLookups.find(bundleID) }
+
+    /// All apps, by bundle id.
+    public func apps() async throws -> [App] {
+        try await read { session in try session.execute(AppStatements.apps).rows.map { try App($0) } }
+    }
+
+    /// Makes the app or changes its settings.
+    ///
+    /// - Throws: `invalidRequest` when tombstones would not outlive activities by an hour.
+    public func put(
+        _ changes: AppChanges,
+        for bundleID: BundleID,
+        by who: UTF8Text
+    ) async throws -> (app: App, isNew: Bool) {
+        try await write { session in
+            try session.transaction { transaction in
+                let row = try transaction.execute(AppStatements.put(changes, for: bundleID))[0]
+                let isNew = try row.column(10, as: Bool.self)
+                let type = isNew ? "app-created" : "app-changed"
+                let app = try App(row)
+                _ = try transaction.pipeline([EventStatements.aboutApp(type, bundleID, by: who)], finishing: true)
+                return (app, isNew)
+            }
+        }
+    }
+
+    /// Deletes the app and all that belongs to it. From the first moment on it is unknown; its rows follow, ten
+    /// thousand a transaction.
+    ///
+    /// - Returns: false when there is no such app.
+    public func deleteApp(_ bundleID: BundleID, by who: UTF8Text) async throws -> Bool {
+        let number = try await write { session in
+            try session.execute(AppStatements.delete(bundleID)).rows.first.map { try $0.column(0, as: Int64.self) }
+        }
+        guard let number else { return false }
+        logger.notice("app \(bundleID) was deleted by \(who)")
+        for table in AppStatements.dependents {
+            while try await deleteRows(of: number, from: table) > 0 {}
+        }
+        return true
+    }
+
+    private func deleteRows(of app: Int64, from table: String) async throws -> Int {
+        try await write { try $0.execute(AppStatements.deleteRows(of: app, from: table)).affectedRows }
+    }
+}
+
+extension App {
+    /// The apps of these names, in their order; nil for those that there are not.
+    static func find(_ session: borrowing PostgresSession, _ names: [BundleID]) throws -> [App?] {
+        let apps = try session.execute(AppStatements.apps(names)).rows.map { try App($0) }
+        let byName = Dictionary(apps.map { ($0.bundleID, $0) }) { first, _ in first }
+        return names.map { byName[$0] }
+    }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+
+/// All that is held about one activity; of its tokens no more than their fingerprints.
+public struct ActivityLife: Sendable {
+    /// A token that it had.
+    public struct RetiredToken: Sendable, Hashable {
+        /// The first 4 bytes of the token's SHA-256.
+        public let fingerprint: [UInt8]
+        /// The device's clock when the system gave it the token; the time of receipt when the request did not say.
+        public let observedAt: Date
+        /// Why it is its token no more, such as `rotated`.
+        public let reason: String
+        /// When that became known; of a dead token, as of when APNs said that it is.
+        public let retiredAt: Date
+    }
+
+    /// The explanation of what a sender gets of it, and why.
+    public let explanation: AliasExplanation.Activity
+    /// The `sub` of the signed-in user who registered it first; nil when none did.
+    public let subject: UTF8Text?
+    /// JSON as it was stored: `{"kind": ["value", …]}`.
+    public let aliases: [UInt8]?
+    /// JSON as it was stored.
+    public let metadata: [UInt8]?
+    /// ActivityKit's `frequentPushesEnabled`, as the app said; nil if it did not.
+    public let frequentPushesEnabled: Bool?
+    /// Counts the changes of what a sender would see, from 1.
+    public let revision: Int64
+    /// The first and the last receipt of anything about it.
+    public let createdAt: Date
+    /// Postgres's clock at the last receipt.
+    public let touchedAt: Date
+    /// The latest observation of it, full states included; nil when only an end is known.
+    public let lastObservedAt: Date?
+    /// As of when it was ended; nil when nobody ended it, though its installation may have logged out.
+    public let endedAt: Date?
+    /// When a sweep wrote down that it expired.
+    public let expiryRecordedAt: Date?
+    /// As of when APNs said that its token is dead, or an admin purged it.
+    public let deadAt: Date?
+    /// As of when its token was quarantined, whether or not that still holds; nil if it was not, or was released.
+    public let quarantinedAt: Date?
+    /// APNs's reason in the report by which its token was quarantined, such as `BadDeviceToken`.
+    public let quarantineReason: String?
+    /// The last full state of its installation, and its last log-out.
+    public let fullStateAt: Date?
+    /// The last log-out of its installation; nil when there was none.
+    public let loggedOutAt: Date?
+    /// Until when an admin purged claims on its token.
+    public let purgedAt: Date?
+    /// The latest first.
+    public internal(set) var retired: [RetiredToken] = []
+    /// The newest first.
+    public internal(set) var events: [AuditEvent] = []
+    /// There are more events than these.
+    public internal(set) var hasMoreEvents = false
+
+    /// Reads the columns of ``ActivityLifeStatements/facts``.
+    init(_ row: PostgresRow, _ explanation: AliasExplanation.Activity) throws {
+        self.explanation = explanation
+        subject = try row.column(0, as: UTF8Text?.self)
+        aliases = try row.column(1, as: JSONB?.self)?.bytes
+        metadata = try row.column(2, as: JSONB?.self)?.bytes
+        frequentPushesEnabled = try row.column(3, as: Bool?.self)
+        revision = try row.column(4, as: Int64.self)
+        createdAt = try row.column(5, as: Date.self)
+        touchedAt = try row.column(6, as: Date.self)
+        lastObservedAt = try row.column(7, as: Date?.self)
+        endedAt = try row.column(8, as: Date?.self)
+        expiryRecordedAt = try row.column(9, as: Date?.self)
+        deadAt = try row.column(10, as: Date?.self)
+        quarantinedAt = try row.column(11, as: Date?.self)
+        quarantineReason = try row.column(12, as: String?.self)
+        fullStateAt = try row.column(13, as: Date?.self)
+        loggedOutAt = try row.column(14, as: Date?.self)
+        purgedAt = try row.column(15, as: Date?.self)
+    }
+}
+
+extension Registry {
+    /// All that is held about an activity, or nil when it is not known.
+    ///
+    /// - Parameter limit: how many of its events.
+    public func life(of id: ActivityID, events limit: Int, in scope: Scope) async throws -> ActivityLife? {
+        let statements = ActivityLifeStatements(id: id, scope: scope)
+        let search = SearchStatements(scope: scope, limit: 1).activities(.id(id.rawValue))
+        let found = try await read { session in
+            let results = try session.pipeline([search, statements.facts, statements.retired])
+            guard let explained = results[0].rows.first, let facts = results[1].rows.first else {
+                return ActivityLife?.none
+            }
+            var life = try ActivityLife(facts, AliasExplanation.Activity(explained))
+            life.retired = try results[2].rows.map { row in
+                let (fingerprint, observedAt, reason, retiredAt) = try row.decode(
+                    [UInt8].self,
+                    Date.self,
+                    String.self,
+                    Date.self
+                )
+                return .init(fingerprint: fingerprint, observedAt: observedAt, reason: reason, retiredAt: retiredAt)
+            }
+            return life
+        }
+        guard var life = found else { return nil }
+        var filter = EventFilter()
+        filter.activityID = id
+        let page = try await events(filter, limit: limit, in: scope)
+        life.events = page.items
+        life.hasMoreEvents = page.next != nil
+        return life
+    }
+}

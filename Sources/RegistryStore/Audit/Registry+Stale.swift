@@ -1,0 +1,168 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+
+/// Where a page of stale tokens ended.
+public struct StalePosition: Sendable, Hashable {
+    /// The index of the kind in ``TokenKind/all``.
+    public let part: Int
+    /// The number of the last token that was looked at.
+    public let number: Int64
+
+    /// Makes a position of its two parts.
+    public init(part: Int, number: Int64) {
+        self.part = part
+        self.number = number
+    }
+
+    /// Before the first page.
+    public static let start = StalePosition(part: 0, number: 0)
+}
+
+extension Registry {
+    /// How many tokens a dry run shows.
+    private static let sampleSize = 10
+    /// How many tokens a purge drops in one transaction.
+    private static let purgePageSize = 1000
+
+    /// One page of the tokens that look dead, in the order of their kinds and immutable numbers.
+    ///
+    /// - Parameter searchTime: how long to look before the page goes out with what was found; nil for the usual.
+    public func staleTokens(
+        _ filter: StaleFilter = StaleFilter(),
+        after position: StalePosition = .start,
+        limit: Int,
+        searchTime: Duration? = nil,
+        in scope: Scope
+    ) async throws -> AuditPage<StaleToken, StalePosition> {
+        let searchTime = searchTime ?? SearchBudget.time
+        return try await read { session in
+            var search = StaleSearch(filter: filter, scope: scope, position: position, searchTime: searchTime)
+            var found: [StaleToken] = []
+            try search.run(session) { statements, start, end in
+                let page = statements.page(after: start, through: end, limit: limit + 1 - found.count)
+                found += try session.execute(page).rows.map { try StaleToken($0, kind: statements.kind) }
+                return found.count <= limit
+            }
+            guard found.count > limit else { return AuditPage(items: found, next: search.next) }
+            let last = found[limit - 1]
+            let part = TokenKind.all.firstIndex(of: last.kind) ?? 0
+            return AuditPage(items: Array(found.prefix(limit)), next: StalePosition(part: part, number: last.number))
+        }
+    }
+
+    /// How many tokens a purge would drop, and some of them.
+    ///
+    /// - Parameter searchTime: how long to count, and then to look for some of them; nil for the usual.
+    public func countStaleTokens(
+        _ filter: StaleFilter = StaleFilter(),
+        searchTime: Duration? = nil,
+        in scope: Scope
+    ) async throws -> StaleCounts {
+        let time = searchTime ?? SearchBudget.time
+        var counts = try await read { session in
+            var search = StaleSearch(filter: filter, scope: scope, position: .start, searchTime: time)
+            var counts = StaleCounts()
+            try search.run(session) { statements, start, end in
+                for row in try session.execute(statements.counts(after: start, through: end)).rows {
+                    let (reasons, count) = try row.decode([String].self, Int.self)
+                    counts.add(count, of: statements.kind, for: StaleReason.read(reasons))
+                }
+                return true
+            }
+            counts.isComplete = search.next == nil
+            return counts
+        }
+        counts.sample = try await staleTokens(filter, limit: Self.sampleSize, searchTime: time, in: scope).items
+        return counts
+    }
+
+    /// Drops the tokens that look dead, a thousand a transaction. It ends no activity: what a client observes later
+    /// brings a token back.
+    ///
+    /// - Returns: how many were dropped.
+    public func purgeStaleTokens(
+        _ filter: StaleFilter = StaleFilter(),
+        in scope: Scope,
+        by who: UTF8Text
+    ) async throws -> Int {
+        var (purged, position) = (0, StalePosition?.some(.start))
+        while let start = position {
+            let page = try await staleTokens(filter, after: start, limit: Self.purgePageSize, in: scope)
+            for (kind, tokens) in Dictionary(grouping: page.items, by: \.kind) {
+                let stale = StaleStatements(kind: kind, filter: filter, scope: scope)
+                purged += try await purge(tokens.map(\.number), PurgeStatements(stale: stale, who: who))
+            }
+            position = page.next
+        }
+        return purged
+    }
+
+    private func purge(_ numbers: [Int64], _ statements: PurgeStatements) async throws -> Int {
+        try await write { session in
+            try session.transaction { transaction in
+                let locked = try transaction.pipeline(
+                    statements.locks(numbers) + [statements.stale.remaining(numbers)]
+                )
+                let remaining = try locked[locked.count - 1].rows.map { try $0.column(0, as: Int64.self) }
+                let results = try transaction.pipeline(
+                    remaining.isEmpty ? [] : statements.purge(remaining),
+                    finishing: true
+                )
+                return results.last?.affectedRows ?? 0
+            }
+        }
+    }
+}
+
+/// A walk over all tokens that may be stale, kind by kind, as far as there is time for.
+private struct StaleSearch {
+    let filter: StaleFilter
+    let scope: Scope
+    var position: StalePosition
+    /// Where the walk goes on; nil when it came to its end.
+    private(set) var next: StalePosition?
+    private let budget: SearchBudget
+
+    init(filter: StaleFilter, scope: Scope, position: StalePosition, searchTime: Duration) {
+        budget = SearchBudget(searchTime)
+        self.filter = filter
+        self.scope = scope
+        self.position = position
+    }
+
+    /// Calls the closure with the bounds of stretch after stretch, until it returns false, time is up or nothing is left.
+    mutating func run(
+        _ session: borrowing PostgresSession,
+        _ visit: (StaleStatements, Int64, Int64) throws -> Bool
+    ) throws {
+        while position.part < TokenKind.all.count {
+            let kind = TokenKind.all[position.part]
+            guard filter.concerns(kind) else {
+                position = StalePosition(part: position.part + 1, number: 0)
+                continue
+            }
+            let statements = StaleStatements(kind: kind, filter: filter, scope: scope)
+            let (end, isLast) = try stretch(statements, session)
+            guard try visit(statements, position.number, end) else { return }
+            position =
+                isLast
+                ? StalePosition(part: position.part + 1, number: 0) : StalePosition(part: position.part, number: end)
+            if budget.isSpent, position.part < TokenKind.all.count {
+                next = position
+                return
+            }
+        }
+        next = nil
+    }
+
+    private func stretch(
+        _ statements: StaleStatements,
+        _ session: borrowing PostgresSession
+    ) throws -> (end: Int64, isLast: Bool) {
+        guard !statements.isIndexed else { return (.max, true) }
+        let row = try session.execute(statements.stretch(after: position.number))[0]
+        let (end, count) = try row.decode(Int64?.self, Int.self)
+        return (end ?? position.number, count < statements.stretchSize)
+    }
+}

@@ -1,0 +1,184 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+
+/// The statements that look for tokens of one kind that look dead.
+///
+/// When a token was confirmed stands in no index: one would cost every refresh dear. So tokens are looked through in
+/// stretches of their immutable numbers, of which a call does as many as it has time for. Quarantined ones have an
+/// index, and are found at once.
+struct StaleStatements {
+    let kind: TokenKind
+    let filter: StaleFilter
+    let scope: Scope
+
+    private var isOfActivities: Bool { kind.holder == .activity }
+    private var reasons: Set<StaleReason> { filter.reasons(of: kind) }
+    private var staleAge: Duration { filter.staleAge(with: kind) }
+
+    /// The rows that have the tokens.
+    var numbered: NumberedRows { NumberedRows(kind: kind, scope: scope) }
+
+    /// How many tokens a stretch has: to see whether an installation flaps, each one's is looked up.
+    var stretchSize: Int { reasons.contains(.flapping) ? 10_000 : 50_000 }
+
+    /// Whether there is no need for stretches.
+    var isIndexed: Bool { reasons == [.quarantined] }
+
+    /// The upper end of the next stretch, and how many tokens it has.
+    func stretch(after position: Int64) -> SQL { numbered.stretch(after: position, size: stretchSize) }
+
+    // MARK: What is stale
+
+    /// The stale ones of a stretch, in the order of their numbers.
+    func page(after position: Int64, through last: Int64, limit: Int) -> SQL {
+        """
+        SELECT s.number, s.reasons, substr(s.token_digest, 1, 4), s.observed_at, s.confirmed_at, now(), s.activity_id,
+            s.installation_hash, s.attributes_type, s.expires_at, t.quarantined_at, t.quarantine_reason
+        FROM (
+            SELECT r.*, \(sql: reasonList) AS reasons FROM \(sql: searched)
+            WHERE \(sql: isStale) AND \(sql: isBetween(position, last)) ORDER BY r.number LIMIT \(limit)
+        ) AS s
+        LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = s.app_number
+            AND its.environment = s.environment AND its.token_digest = s.token_digest LIMIT 1) AS t ON true
+        ORDER BY s.number
+        """
+    }
+
+    /// How many of a stretch are stale, by their reasons.
+    func counts(after position: Int64, through last: Int64) -> SQL {
+        """
+        SELECT \(sql: reasonList) AS reasons, count(*) FROM \(sql: searched)
+        WHERE \(sql: isStale) AND \(sql: isBetween(position, last))
+        GROUP BY 1
+        """
+    }
+
+    private func isBetween(_ position: Int64, _ last: Int64) -> SQL {
+        "r.number > 0 AND r.number > \(position) AND r.number <= \(last)"
+    }
+
+    /// Those of some that are stale still: what was locked since may have changed before.
+    func remaining(_ numbers: [Int64]) -> SQL {
+        """
+        SELECT r.number FROM unnest(\(numbers)) AS named (number) CROSS JOIN LATERAL (
+            \(sql: rows) AND \(sql: numbered.contains("s")) AND s.\(unescaped: numbered.number) = named.number
+            LIMIT 1
+        ) AS r
+        WHERE \(sql: isStale) ORDER BY 1
+        """
+    }
+
+    /// Tokens `r` that there are. Where the index of quarantines is asked, values lead the way: tokens are then looked up by
+    /// what their values say (`LIMIT` has the planner do so), for all tokens are many times as many as those.
+    private var searched: SQL {
+        guard isIndexed else { return "(\(sql: rows)) AS r" }
+        let holder: SQL =
+            isOfActivities
+            ? "s.activity_id = t.activity_id"
+            : kind.hasOneOwner ? "s.installation_hash = t.installation_hash" : "NOT s.has_one_owner"
+        return """
+            (SELECT * FROM token_values q
+                WHERE \(sql: scope.contains("q")) AND q.quarantined_kind = \(kind.name) AND q.quarantined_at IS NOT NULL) AS t
+            CROSS JOIN LATERAL (
+                \(sql: rows) AND s.app_number = t.app_number AND s.environment = t.environment AND \(sql: holder)
+                    AND s.token_digest = t.token_digest LIMIT \(QuarantineStatements.mostHolders)
+            ) AS r
+            """
+    }
+
+    /// Tokens, each with its verdict. Of activities it is the value's alone: those that are over for another reason, too, look
+    /// dead by themselves.
+    private var rows: SQL {
+        let columns =
+            isOfActivities
+            ? """
+            s.activity_id, s.attributes_type, s.token_observed_at AS observed_at, s.expires_at, s.starts_at, \
+            s.value_verdict AS verdict
+            """
+            : """
+            NULL::text AS activity_id, nullif(s.attributes_type, '') AS attributes_type, s.observed_at, \
+            NULL::timestamptz AS expires_at, NULL::timestamptz AS starts_at, s.verdict, s.removed_at, s.flapped_at
+            """
+        return """
+            SELECT s.app_number, s.environment, s.\(unescaped: numbered.number) AS number, s.installation_hash,
+                s.token_digest, s.confirmed_at, \(unescaped: columns)
+            FROM \(unescaped: numbered.verdicts) s
+            WHERE s.token IS NOT NULL AND \(sql: isOfActivities ? "true" : "s.kind = \(kind.name)")
+            """
+    }
+
+    // MARK: Conditions
+
+    /// It would be handed out or is quarantined, is asked for, and has one of the reasons.
+    private var isStale: SQL {
+        let type: SQL = filter.attributesType.map { "r.attributes_type = \($0.rawValue)" } ?? "true"
+        return """
+            \(sql: scope.contains("r")) AND \(sql: type) AND \(sql: hasReason)
+            AND (r.verdict = 'quarantined') IS NOT FALSE
+            """
+    }
+
+    private var hasReason: SQL {
+        isIndexed ? condition(.quarantined) : "\(sql: any(cheapCondition)) AND \(sql: any(condition))"
+    }
+
+    /// One of the reasons holds.
+    private func any(_ condition: (StaleReason) -> SQL) -> SQL {
+        let conditions = StaleReason.allCases.filter(reasons.contains).map(condition)
+        return "(\(sql: conditions.dropFirst().reduce(conditions[0]) { "\(sql: $0) OR \(sql: $1)" }))"
+    }
+
+    /// The condition or a weaker one, without the value of each token: quarantines are few, and their digests are
+    /// collected once, as nothing here depends on the token.
+    private func cheapCondition(_ reason: StaleReason) -> SQL {
+        guard reason == .quarantined else { return condition(reason) }
+        return """
+            r.token_digest IN (SELECT q.token_digest FROM token_values q
+                WHERE \(sql: scope.contains("q")) AND q.quarantined_kind = \(kind.name) AND q.quarantined_at IS NOT NULL)
+            """
+    }
+
+    private func condition(_ reason: StaleReason) -> SQL {
+        switch reason {
+        // Nobody confirms the token of an activity that is still to come.
+        case .unconfirmed: "greatest(r.confirmed_at, r.starts_at) <= now() - \(staleAge)"
+        case .expired: "r.expires_at <= now()"
+        case .quarantined: "r.verdict = 'quarantined'"
+        case .flapping: InstallationStatements.isFlapping("r", in: scope)
+        }
+    }
+
+    private var reasonList: SQL {
+        let entries = StaleReason.allCases.filter(reasons.contains).map { reason -> SQL in
+            "CASE WHEN \(sql: condition(reason)) THEN '\(unescaped: reason.rawValue)' END"
+        }
+        return "array_remove(ARRAY[\(sql: entries.dropFirst().reduce(entries[0]) { "\(sql: $0), \(sql: $1)" })], NULL)"
+    }
+}
+
+extension StaleToken {
+    /// Reads the columns of ``StaleStatements/page(after:through:limit:)``.
+    init(_ row: PostgresRow, kind: TokenKind) throws {
+        self.init(
+            kind: kind,
+            number: try row.column(0, as: Int64.self),
+            reasons: try StaleReason.read(row.column(1, as: [String].self)),
+            fingerprint: try row.column(2, as: [UInt8].self),
+            observedAt: try row.column(3, as: Date.self),
+            confirmedAt: try row.column(4, as: Date.self),
+            now: try row.column(5, as: Date.self)
+        )
+        activityID = try row.column(6, as: UTF8Text?.self)
+        installation = try row.column(7, as: [UInt8]?.self).map(InstallationHash.init(bytes:))
+        attributesType = try row.column(8, as: UTF8Text?.self)
+        expiresAt = try row.column(9, as: Date?.self)
+        quarantinedAt = try row.column(10, as: Date?.self)
+        quarantineReason = try row.column(11, as: String?.self)
+    }
+}
+
+extension StaleReason {
+    /// Reads what the statements write.
+    static func read(_ words: [String]) -> [StaleReason] { words.compactMap(StaleReason.init(rawValue:)) }
+}

@@ -1,0 +1,55 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+
+/// The check that keeps out what was erased.
+extension ErasureStatements {
+    /// Whether something was erased lately: only then need a request be looked at. What is older than the retention is
+    /// past its lifetime.
+    private static func isRecent(in scope: Scope) -> SQL {
+        """
+        coalesce((SELECT recent.erased_at FROM erasures recent WHERE \(sql: scope.contains("recent")) AND recent.erased_at > '-infinity'
+            ORDER BY recent.erased_at DESC LIMIT 1) > now() - \(scope.app.settings.tombstoneRetention), false)
+        """
+    }
+
+    /// Whether a request is about what was erased: its activity, or anything that it names and observed no later than
+    /// the erasure.
+    ///
+    /// - Parameters:
+    ///   - digests: the digests of all that the request names, the activity's included.
+    ///   - activity: the digest of the activity that it names.
+    ///   - time: when it was observed.
+    static func isErased(digests: SQL, activity: SQL, observedAt time: SQL, in scope: Scope) -> SQL {
+        """
+        (\(sql: isRecent(in: scope)) AND EXISTS (
+            SELECT FROM erasures erased
+            WHERE \(sql: scope.contains("erased"))
+                AND erased.erased_digest = ANY(\(sql: digests))
+                AND (erased.erased_digest = \(sql: activity) OR erased.erased_at >= \(sql: time))
+        ))
+        """
+    }
+
+    /// Whether any of the names was erased after a request was observed; one without a time is later than all erasures.
+    /// The row of the app is called `app`.
+    static func isErased(_ names: [UTF8Text], observedAt: Date?, in scope: Scope) -> SQL {
+        isErased(
+            digests: """
+                ARRAY(SELECT \(unescaped: digest("named.name")) FROM unnest(\(names)) AS named (name))
+                """,
+            activity: "NULL",
+            observedAt: "coalesce(\(observedAt), now())",
+            in: scope
+        )
+    }
+
+    /// The digests of all that registration `r` names.
+    static let registrationDigests: SQL = """
+        (ARRAY[\(unescaped: digest("'activity:' || r.activity_id")), \
+        \(unescaped: digest("'installation:' || encode(r.installation_hash, 'hex')")), \
+        \(unescaped: digest("'subject:' || r.subject"))] || ARRAY( \
+        SELECT \(unescaped: digest("'alias:' || kinds.key || ':' || alias_values.value")) \
+        FROM jsonb_each(r.aliases) AS kinds CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values))
+        """
+}

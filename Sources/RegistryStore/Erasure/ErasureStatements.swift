@@ -1,0 +1,255 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+
+/// Whom an erasure is about.
+public enum ErasureSubject: Sendable, Hashable {
+    /// All activities and installations that bear the alias, and its channel.
+    case alias(Alias)
+    case installation(InstallationHash)
+    /// The signed-in user.
+    case subject(UTF8Text)
+}
+
+/// The statements of an erasure.
+struct ErasureStatements {
+    let subject: ErasureSubject
+    let scope: Scope
+
+    private var app: Int64 { scope.app.number }
+    private var environment: String { scope.environment.rawValue }
+
+    // MARK: What was erased
+
+    /// The entry in `erasures` for the name that an SQL expression gives: nobody can tell the name from it without the
+    /// app's salt. The row of the app is called `app`.
+    static func digest(_ expression: String) -> String {
+        "sha256(uuid_send(app.erasure_salt) || convert_to(\(expression), 'UTF8'))"
+    }
+
+    /// The name of what is erased, as `digest` takes it.
+    private var name: UTF8Text {
+        switch subject {
+        case .alias(let alias): Self.name(of: alias)
+        case .installation(let hash): Self.name(of: hash)
+        case .subject(let subject): Self.name(ofSubject: subject)
+        }
+    }
+
+    static func name(ofSubject subject: UTF8Text) -> UTF8Text { "subject:\(subject)" }
+    static func name(of alias: Alias) -> UTF8Text { "alias:\(alias.kind):\(alias.value)" }
+    static func name(of installation: InstallationHash) -> UTF8Text { "installation:\(installation)" }
+
+    /// Remembers what is erased, and as of when.
+    var remember: SQL {
+        """
+        INSERT INTO erasures AS stored (app_number, environment, erased_digest, erased_at)
+        SELECT app.app_number, \(environment)::apns_environment, \(unescaped: Self.digest("given.name")), clock_timestamp()
+        FROM apps app CROSS JOIN (SELECT \(name)::text AS name) AS given
+        WHERE app.app_number = \(app)
+        ON CONFLICT (app_number, environment, erased_digest) DO UPDATE SET erased_at = clock_timestamp()
+        """
+    }
+
+    /// How many transactions write that began before the erasure was known: they may not have seen it.
+    ///
+    /// A statement locks its tables before it takes its snapshot, so a transaction with an older snapshot has the lock
+    /// by now.
+    static func writers(before time: Date) -> SQL {
+        """
+        SELECT count(*) FROM pg_locks l JOIN pg_stat_activity s ON s.pid = l.pid
+        WHERE l.locktype = 'relation' AND l.mode = 'RowExclusiveLock' AND l.pid <> pg_backend_pid()
+            AND l.relation IN ('activities'::regclass, 'installations'::regclass, 'alias_identities'::regclass)
+            AND s.xact_start <= \(time)
+        """
+    }
+
+    // MARK: Activities
+
+    /// Finds and locks the next activities that are to go; those that went are found no more.
+    func activities(limit: Int) -> SQL {
+        """
+        SELECT a.activity_id FROM activities a
+        WHERE \(sql: scope.contains("a")) AND a.activity_id = ANY(ARRAY(\(sql: activityCandidates) LIMIT \(limit)))
+        ORDER BY a.activity_id FOR UPDATE
+        """
+    }
+
+    /// The ids of the activities that are to go, by the index of what leads to them.
+    private var activityCandidates: SQL {
+        switch subject {
+        case .alias(let alias):
+            """
+            SELECT bearer.activity_id FROM activity_aliases al CROSS JOIN LATERAL (
+                SELECT b.activity_id FROM activities b
+                WHERE b.app_number = al.app_number AND b.activity_number = al.activity_number LIMIT 1
+            ) AS bearer
+            WHERE \(sql: scope.contains("al")) AND al.kind = \(alias.kind) AND al.value = \(alias.value)
+            """
+        case .installation(let hash):
+            "SELECT c.activity_id FROM activities c WHERE \(sql: scope.contains("c")) AND c.installation_hash = \(hash.bytes)"
+        case .subject(let subject):
+            "SELECT c.activity_id FROM activities c WHERE \(sql: scope.contains("c")) AND c.subject = \(subject)"
+        }
+    }
+
+    /// The statements that go with the deletion of activities: tombstones that name nobody are left, and identities go.
+    func forget(_ ids: [ActivityID]) -> [SQL] {
+        [tombstones("'activity:' || q.id", of: "unnest(\(ids)) AS q (id)")] + identities(of: ids)
+    }
+
+    /// Redacts what the audit trail says of activities.
+    func redactEvents(of ids: [ActivityID]) -> SQL { redaction("e.activity_id = ANY(\(ids))") }
+
+    /// Leaves tombstones for names: what was observed of them before does not come back.
+    ///
+    /// - Parameters:
+    ///   - name: an expression, the name as ``digest(_:)`` takes it.
+    ///   - rows: the rows that it is made of.
+    private func tombstones(_ name: String, of rows: SQL) -> SQL {
+        """
+        INSERT INTO erasures AS stored (app_number, environment, erased_digest, erased_at)
+        SELECT app.app_number, \(environment)::apns_environment, \(unescaped: Self.digest(name)), clock_timestamp()
+        FROM apps app CROSS JOIN \(sql: rows)
+        WHERE app.app_number = \(app)
+        ORDER BY 3
+        ON CONFLICT (app_number, environment, erased_digest) DO UPDATE SET erased_at = excluded.erased_at
+        """
+    }
+
+    /// The identities under which activities were made, which name an alias and an owner.
+    private func identities(of ids: [ActivityID]) -> [SQL] {
+        ["alias_registrations", "alias_identities"].map { table in
+            """
+            DELETE FROM \(unescaped: table) d WHERE \(sql: RowPlaces.isOf(app, "d")) AND d.ctid = ANY(ARRAY(
+                SELECT found.row FROM activities a
+                CROSS JOIN LATERAL jsonb_array_elements_text(a.aliases -> \(Alias.liveActivityKind)) AS named
+                CROSS JOIN unnest(ARRAY['installation:' || encode(a.installation_hash, 'hex'), 'subject:' || a.subject, 'app'])
+                    AS owners (owner)
+                CROSS JOIN LATERAL (
+                    SELECT i.alias, i.owner FROM alias_identities i
+                    WHERE \(sql: scope.contains("i")) AND i.alias = named.value AND i.owner = owners.owner
+                        AND a.activity_id IN (i.activity_id, i.closed_activity_id) LIMIT 1
+                ) AS its
+                CROSS JOIN LATERAL (
+                    SELECT r.ctid AS row FROM \(unescaped: table) r
+                    WHERE \(sql: scope.contains("r")) AND r.alias = its.alias AND r.owner = its.owner OFFSET 0
+                ) AS found
+                WHERE \(sql: scope.contains("a")) AND a.activity_id = ANY(\(ids))
+            ))
+            """
+        }
+    }
+
+    // MARK: Installations
+
+    /// Finds and locks the next installations that are to go.
+    func installations(limit: Int) -> SQL {
+        """
+        SELECT i.installation_hash
+        FROM (
+            SELECT found.hash FROM (\(sql: installationCandidates) LIMIT \(limit)) AS found (hash) ORDER BY found.hash
+        ) AS named CROSS JOIN LATERAL (
+            SELECT its.installation_hash FROM installations its
+            WHERE \(sql: scope.contains("its")) AND its.installation_hash = named.hash LIMIT 1 FOR UPDATE
+        ) AS i
+        """
+    }
+
+    private var installationCandidates: SQL {
+        switch subject {
+        case .alias(let alias):
+            """
+            SELECT al.installation_hash FROM installation_aliases al
+            WHERE \(sql: scope.contains("al")) AND al.kind = \(alias.kind) AND al.value = \(alias.value)
+            """
+        case .installation(let hash): "SELECT \(hash.bytes)::bytea"
+        case .subject(let subject):
+            "SELECT c.installation_hash FROM installations c WHERE \(sql: scope.contains("c")) AND c.subject = \(subject)"
+        }
+    }
+
+    /// Deletes installations with all that they hold, and leaves tombstones. The first result is of the tombstones, the
+    /// last one of the events that were redacted.
+    func delete(installations hashes: [[UInt8]]) -> [SQL] {
+        let tables = ["installation_tokens", "installation_token_claims", "installation_aliases", "installations"]
+        return [
+            tombstones(
+                "'installation:' || encode(q.installation_hash, 'hex')",
+                of: "unnest(\(hashes)) AS q (installation_hash)"
+            ), values(of: hashes),
+        ]
+            + tables.map { table in
+                """
+                DELETE FROM \(unescaped: table) d WHERE \(sql: RowPlaces.isOf(app, "d")) AND d.ctid = ANY(ARRAY(
+                    \(sql: RowPlaces.rows(of: hashes, in: table, "its.ctid", scope))
+                ))
+                """
+            } + [redaction("e.event_number = ANY(ARRAY(\(sql: events(of: hashes))))")]
+    }
+
+    /// Deletes the values of their tokens, while it is known which they are. One without an owner may be another
+    /// installation's, too.
+    private func values(of hashes: [[UInt8]]) -> SQL {
+        """
+        DELETE FROM token_values t WHERE \(sql: scope.contains("t")) AND t.token_digest = ANY(ARRAY(
+            \(sql: RowPlaces.rows(of: hashes, in: "installation_token_claims", "its.token_digest", scope))
+            UNION ALL \(sql: RowPlaces.rows(of: hashes, in: "installation_tokens", "its.token_digest", scope))
+        )) AND (t.installation_hash = ANY(\(hashes)) OR (t.installation_hash IS NULL AND (
+            -- One value, not a set that all tokens are read for.
+            SELECT true FROM installation_tokens r WHERE \(sql: scope.contains("r")) AND NOT r.has_one_owner
+                AND r.token_digest = t.token_digest AND r.installation_hash <> ALL(\(hashes)) LIMIT 1
+        ) IS NULL))
+        """
+    }
+
+    private func events(of hashes: [[UInt8]]) -> SQL {
+        """
+        SELECT o.event_number FROM events o
+        WHERE \(sql: RowPlaces.isOf(scope, "o")) AND o.installation_hash = ANY(\(hashes))
+        """
+    }
+
+    // MARK: The rest
+
+    /// Deletes what is held beside activities and installations.
+    var deleteRest: [SQL] { identities + channel }
+
+    private var channel: [SQL] {
+        guard case .alias(let alias) = subject else { return [] }
+        return [
+            """
+            DELETE FROM channels c
+            WHERE \(sql: scope.contains("c")) AND c.kind = \(alias.kind) AND c.value = \(alias.value)
+            """
+        ]
+    }
+
+    private var identities: [SQL] {
+        switch subject {
+        case .alias(let alias) where alias.kind == Alias.liveActivityKind:
+            ["alias_registrations", "alias_identities"].map { table in
+                "DELETE FROM \(unescaped: table) d WHERE \(sql: scope.contains("d")) AND d.alias = \(alias.value)"
+            }
+        case .alias: []
+        case .installation(let hash): identities(of: .installation(hash))
+        case .subject(let subject): identities(of: .subject(subject))
+        }
+    }
+
+    private func identities(of owner: ActivityOwner) -> [SQL] {
+        ["alias_registrations", "alias_identities"].map { table in
+            """
+            DELETE FROM \(unescaped: table) d WHERE \(sql: RowPlaces.isOf(app, "d")) AND d.ctid = ANY(ARRAY(
+                SELECT its.row FROM (
+                    SELECT i.alias, i.owner FROM alias_identities i
+                    WHERE \(sql: scope.contains("i")) AND i.owner = \(owner.stored) AND i.owner <> 'app'
+                ) AS named CROSS JOIN LATERAL (
+                    SELECT r.ctid AS row FROM \(unescaped: table) r
+                    WHERE \(sql: scope.contains("r")) AND r.alias = named.alias AND r.owner = named.owner OFFSET 0
+                ) AS its
+            ))
+            """
+        }
+    }
+}

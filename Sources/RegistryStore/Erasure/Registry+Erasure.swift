@@ -1,0 +1,129 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+
+/// How much an erasure deleted or redacted.
+public struct ErasureCounts: Sendable, Hashable {
+    /// Activities that were deleted.
+    public var activities = 0
+    /// Rows of installations, their tokens, channels and identities.
+    public var records = 0
+    /// Audit events that were redacted: they stay, without personal data.
+    public var events = 0
+}
+
+extension Registry {
+    /// Deletes all that is held about an alias, an installation or a signed-in user, and takes them out of the audit
+    /// trail. What was observed before does not come back.
+    ///
+    /// It may be called again, and must be when it fails halfway.
+    ///
+    /// - Throws: `unavailable`, also while a request that began before does not end.
+    public func erase(_ subject: ErasureSubject, in scope: Scope, by who: UTF8Text) async throws -> ErasureCounts {
+        let statements = ErasureStatements(subject: subject, scope: scope)
+        try await write { session in
+            let results = try session.pipeline([statements.remember, Refusal.facts(ofApp: scope.app.number)])
+            guard results[0].affectedRows > 0 else { throw try Refusal(of: nil, results[1][0]).problem }
+        }
+        // Asked for after the commit: a transaction that begins later than this sees it.
+        let committed = try await read { try $0.execute("SELECT clock_timestamp()")[0].column(0, as: Date.self) }
+        try await waitForWriters(before: committed)
+        var counts = ErasureCounts()
+        try await eraseActivities(statements, &counts)
+        try await eraseInstallations(statements, &counts)
+        counts.records += try await write { session in
+            let rest = statements.deleteRest
+            return rest.isEmpty ? 0 : try session.pipeline(rest).map(\.affectedRows).reduce(0, +)
+        }
+        counts.events += try await redactEvents(statements)
+        let event = EventStatements.insertion(
+            """
+            SELECT 'erased' AS type, NULL::text AS activity_id, NULL::bytea AS installation_hash, NULL::text AS subject,
+                NULL::jsonb AS aliases, NULL::bytea AS token_digest
+            """,
+            by: who,
+            in: scope
+        )
+        _ = try await write { try $0.execute(event).affectedRows }
+        return counts
+    }
+
+    /// Waits until every request sees that there was an erasure: from then on what it deletes stays deleted.
+    private func waitForWriters(before time: Date) async throws {
+        let deadline = ContinuousClock.now + .seconds(10)
+        let statement = ErasureStatements.writers(before: time)
+        while try await read({ try $0.execute(statement)[0].column(0, as: Int.self) }) > 0 {
+            guard ContinuousClock.now < deadline else {
+                throw Problem(.unavailable, "A request that began before does not end. Send the same request again.")
+            }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
+    /// Rows of one transaction: few, so that it keeps below the time that a statement has, however many events they left.
+    private static let erasurePageSize = 500
+    /// Fewer, for the summary of the audit trail is read for each.
+    private static let installationPageSize = 50
+    private static let redactionPageSize = 10_000
+
+    /// Page after page, each a transaction, until nothing is found: what was deleted is found no more.
+    private func eraseActivities(_ statements: ErasureStatements, _ counts: inout ErasureCounts) async throws {
+        while true {
+            let (found, events, isGone) = try await write { session in
+                try session.transaction { transaction in
+                    let rows = try transaction.execute(statements.activities(limit: Self.erasurePageSize)).rows
+                    let ids = try rows.map { try $0.column(0, as: ActivityID.self) }
+                    let events =
+                        ids.isEmpty ? 0 : try transaction.execute(statements.redactEvents(of: ids)).affectedRows
+                    let sweep = SweepStatements(scope: statements.scope)
+                    return (ids.count, events, try sweep.delete(ids, statements.forget(ids), transaction))
+                }
+            }
+            guard found > 0 else { return }
+            counts.events += events
+            if isGone { counts.activities += found }
+        }
+    }
+
+    private func eraseInstallations(_ statements: ErasureStatements, _ counts: inout ErasureCounts) async throws {
+        let search = statements.installations(limit: Self.installationPageSize)
+        while true {
+            let rows = try await write { session in
+                try session.transaction { transaction in
+                    let hashes = try transaction.execute(search).rows.map { try $0.column(0, as: [UInt8].self) }
+                    let page = [AuditEventStatements.preferIndexes] + statements.delete(installations: hashes)
+                    let deleted = try transaction.pipeline(hashes.isEmpty ? [] : page, finishing: true)
+                    return deleted.dropFirst().map(\.affectedRows)
+                }
+            }
+            // The first result is of the tombstones.
+            guard let events = rows.last else { return }
+            counts.records += rows.dropFirst().dropLast().reduce(0, +)
+            counts.events += events
+        }
+    }
+
+    private func redactEvents(_ statements: ErasureStatements) async throws -> Int {
+        var total = 0
+        if let next = statements.redact(limit: Self.erasurePageSize) {
+            let page = [AuditEventStatements.preferIndexes, next]
+            while case let count = try await write({ try $0.pipeline(page)[1].affectedRows }), count > 0 {
+                total += count
+            }
+        }
+        guard case .alias(let alias) = statements.subject else { return total }
+        var next = Int64?.some(0)
+        while let number = next {
+            let page = ErasureStatements.redact(
+                alias,
+                after: number,
+                limit: Self.redactionPageSize,
+                in: statements.scope
+            )
+            let (last, count) = try await write { try $0.execute(page)[0].decode(Int64?.self, Int.self) }
+            total += count
+            next = last
+        }
+        return total
+    }
+}

@@ -1,0 +1,247 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+
+/// The statements of a batch of reports (R8), committed as one transaction: first the locks, then the effects.
+///
+/// All that they touch is locked first, in the order that registrations lock in (activities by id, values by digest),
+/// so each later statement sees what is true until the commit, and finds the rows where the locks found them.
+struct FeedbackStatements {
+    let batch: FeedbackBatch
+    let scope: Scope
+    let who: UTF8Text
+
+    private var app: Int64 { scope.app.number }
+    private var environment: String { scope.environment.rawValue }
+    var quarantine: QuarantineStatements { QuarantineStatements(scope: scope, who: who) }
+
+    // MARK: Locks
+
+    /// A process that is stopped between two round trips keeps others from these rows for less long than they wait for a
+    /// lock (3 s).
+    static let shortIdleness: SQL = "SELECT set_config('idle_in_transaction_session_timeout', '2s', true)"
+
+    /// The activities that the values belong to: their ids and places.
+    var lockActivities: SQL {
+        lock(
+            """
+            ARRAY(
+                SELECT t.activity_id FROM token_values t
+                WHERE \(sql: scope.contains("t")) AND t.token_digest = ANY(\(batch.digests))
+            )
+            """
+        )
+    }
+
+    /// The same for activities that are named.
+    func lock(_ activityIDs: [ActivityID]) -> SQL { lock("\(activityIDs)") }
+
+    private func lock(_ activityIDs: SQL) -> SQL {
+        """
+        SELECT a.activity_id, a.ctid::text FROM activities a
+        WHERE \(sql: scope.contains("a")) AND a.activity_id = ANY(\(sql: activityIDs))
+        ORDER BY a.activity_id FOR UPDATE
+        """
+    }
+
+    /// The values: their digests, activities and places.
+    ///
+    /// A death is remembered for values not known, too, so that a 410 may overtake a registration. Their rows are made
+    /// here: one that a registration makes at this same moment is then waited for and seen by the statements that follow.
+    var lockValues: SQL {
+        guard batch.kills else { return knownValues }
+        return """
+            WITH known AS MATERIALIZED (\(sql: knownValues)), made AS (
+                INSERT INTO token_values AS stored (app_number, environment, token_digest)
+                SELECT \(app), \(environment)::apns_environment, q.token_digest
+                FROM \(sql: batch.deaths)
+                WHERE q.token_digest NOT IN (SELECT known.token_digest FROM known)
+                ORDER BY q.token_digest
+                ON CONFLICT (app_number, environment, token_digest) DO UPDATE SET effect = 'none'
+                RETURNING stored.token_digest, stored.activity_id, stored.ctid::text
+            )
+            SELECT * FROM known UNION ALL SELECT * FROM made
+            """
+    }
+
+    private var knownValues: SQL {
+        """
+        SELECT t.token_digest, t.activity_id, t.ctid::text FROM token_values t
+        WHERE \(sql: scope.contains("t")) AND t.token_digest = ANY(\(batch.digests))
+        ORDER BY t.token_digest FOR UPDATE
+        """
+    }
+
+    // MARK: Effects
+
+    /// When a report is true from: what APNs said, but never later than now.
+    static let reportedAt = "least(coalesce(q.reported_at, now()), now())"
+
+    /// Each report `q`, the row `t` of its value, and what is `held` with the value: its kind and latest claim, null when
+    /// nothing is. Looked up one by one, for a plan that was made while the tables were small would join them whole.
+    ///
+    /// Activities are locked only where some report accuses; otherwise they are found by their index. What only an
+    /// activity ever claimed, which is nearly all, nothing else can hold. And nothing is held with a value that had no
+    /// row to lock: a registration since then came after these reports.
+    private func held(at places: FeedbackPlaces) -> SQL {
+        """
+        \(sql: batch.rows(at: places))
+        LEFT JOIN LATERAL (
+            SELECT * FROM token_values v
+            WHERE v.ctid = q.value_place AND \(sql: scope.contains("v")) AND v.token_digest = q.token_digest LIMIT 1
+        ) AS t ON true
+        CROSS JOIN LATERAL (
+            SELECT max(h.kind) AS kind, max(h.claimed_at) AS claimed_at FROM (
+                SELECT 'update' COLLATE "C" AS kind, a.token_claimed_at AS claimed_at FROM activities a
+                WHERE \(sql: batch.accuses ? "a.ctid = q.activity_place AND " : "")\(sql: holds)
+                UNION ALL
+                (SELECT other.kind, other.claimed_at FROM token_holders other
+                WHERE t.token_digest IS NOT NULL AND \(unescaped: Self.mayBeOfInstallation) AND other.kind <> 'update'
+                    AND \(sql: scope.contains("other")) AND other.token_digest = q.token_digest
+                LIMIT \(QuarantineStatements.mostHolders))
+            ) AS h
+        ) AS held
+        """
+    }
+
+    /// Activity `a` runs, and value `t` is its token.
+    private var holds: SQL {
+        """
+        \(sql: scope.contains("a")) AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
+        AND t.installation_hash IS NULL AND a.ended_at IS NULL AND a.expires_at > now()
+        """
+    }
+
+    /// Something else than an activity claimed value `t`, as far as is known.
+    private static let mayBeOfInstallation = """
+        (t.activity_id IS NULL OR t.installation_hash IS NOT NULL OR t.start_observed_at IS NOT NULL)
+        """
+
+    /// Trips the burst guards that the batch is too much for; the result tells the kinds, and whether they tripped.
+    func guarding(at places: FeedbackPlaces) -> SQL { quarantine.guarding(held(at: places)) }
+
+    /// All effects and the answer, in one statement, for each lookup of a value or an activity would otherwise be made
+    /// anew by each part. The parts see the same moment, that of the locks, and tell each other what they wrote.
+    func outcome(at places: FeedbackPlaces) -> SQL {
+        """
+        WITH reports AS MATERIALIZED (\(sql: reports(at: places)))\(sql: batch.accuses ? effects : "")\
+        \(sql: batch.delivers ? delivery : "")
+        \(sql: answer)
+        """
+    }
+
+    /// Each report with what is true under the locks: what is held with its value, the value's row before the reports,
+    /// and what the report does to it.
+    private func reports(at places: FeedbackPlaces) -> SQL {
+        """
+        SELECT q.*, s.accused_at, held.kind, held.claimed_at, t.dead_at, t.quarantined_at,
+            coalesce(\(unescaped: Self.wasKnown("t")), false) AS was_known,
+            coalesce(\(unescaped: QuarantineStatements.isOn), false) AS is_guarded,
+            CASE WHEN held.claimed_at > coalesce(t.dead_at, '-infinity') AND held.claimed_at <= s.accused_at THEN
+                CASE WHEN q.verdict = 'dead' THEN 'dropped'
+                    WHEN held.claimed_at > coalesce(t.quarantined_at, '-infinity') THEN 'quarantined' ELSE 'none' END
+                ELSE 'none' END::token_effect AS effect
+        FROM \(sql: held(at: places))
+        LEFT JOIN quarantine_guards g ON \(sql: scope.contains("g")) AND g.kind = held.kind
+        CROSS JOIN LATERAL (SELECT \(unescaped: Self.reportedAt) AS accused_at) AS s
+        """
+    }
+
+    private var effects: SQL {
+        """
+        , accused AS (\(sql: accusation)), revised AS (\(sql: revision)), recorded AS (\(sql: event))
+        """
+    }
+
+    /// The report takes the value from senders for good, or, unless the guard is on, until a client confirms it.
+    private static let isAccused = """
+        (r.verdict = 'dead' OR (r.verdict = 'suspect' AND r.claimed_at <= r.accused_at AND NOT r.is_guarded))
+        """
+
+    /// A quarantine that is in force stays as it is.
+    private var accusation: SQL {
+        let isNew = "r.verdict = 'suspect' AND (t.quarantined_at IS NULL OR r.effect = 'quarantined')"
+        let quarantine = [
+            ("quarantined_at", "r.accused_at"), ("quarantined_kind", "r.kind"), ("quarantine_reason", "r.reason"),
+        ].map { "\($0) = CASE WHEN \(isNew) THEN \($1) ELSE t.\($0) END" }
+        return """
+            UPDATE token_values t SET
+                dead_at = CASE WHEN r.verdict = 'dead' THEN greatest(t.dead_at, r.accused_at) ELSE t.dead_at END,
+                \(unescaped: quarantine.joined(separator: ", ")),
+                effect = r.effect,
+                touched_at = CASE WHEN t.activity_id IS NULL THEN clock_timestamp() ELSE t.touched_at END
+            FROM reports r
+            WHERE \(unescaped: Self.isAccused) AND t.ctid = r.value_place AND \(sql: scope.contains("t"))
+            RETURNING t.token_digest, t.activity_id, t.installation_hash, t.start_observed_at, t.effect, r.activity_place
+            """
+    }
+
+    /// The activities whose token was accused. The dead one stays the activity's last: its value's row says that it is
+    /// retired, and why.
+    private var revision: SQL {
+        """
+        UPDATE activities a SET token_is_doubted = true,
+            revision = a.revision + CASE WHEN t.effect <> 'none' THEN 1 ELSE 0 END
+        FROM accused t
+        WHERE a.ctid = t.activity_place AND \(sql: holds)
+        RETURNING t.effect, \(unescaped: EventStatements.columns(of: "a"))
+        """
+    }
+
+    /// One for each activity, and for each installation, that lost the value.
+    private var event: SQL {
+        EventStatements.insertion(
+            """
+            SELECT a.effect::text AS type, \(unescaped: EventStatements.columns(of: "a")) FROM revised a
+            WHERE a.effect <> 'none'
+            UNION ALL
+            SELECT t.effect::text, \(unescaped: EventStatements.columns(of: "h"))
+            FROM accused t \(sql: quarantine.holders)
+            WHERE t.effect <> 'none' AND h.kind <> 'update' AND \(unescaped: Self.mayBeOfInstallation)
+            """,
+            by: who,
+            in: scope
+        )
+    }
+
+    private var delivery: SQL {
+        """
+        , delivered AS (
+            UPDATE token_values t SET delivered_at = now() FROM reports r
+            WHERE r.verdict = 'delivered' AND t.ctid = r.value_place AND \(sql: scope.contains("t"))
+        )
+        """
+    }
+
+    /// The answer to each report, in the order given: the action, the kind of what is current with the value, and where
+    /// else the value is known.
+    private var answer: SQL {
+        """
+        SELECT CASE WHEN r.kind IS NULL THEN CASE WHEN r.was_known THEN 'retired' ELSE 'unknown' END
+            WHEN r.verdict = 'dead' THEN
+                CASE WHEN r.claimed_at <= greatest(r.dead_at, r.accused_at) THEN 'dropped' ELSE 'kept-newer' END
+            WHEN r.verdict = 'suspect' THEN
+                CASE WHEN r.claimed_at <= r.quarantined_at
+                    OR (\(unescaped: Self.isAccused) AND (r.quarantined_at IS NULL OR r.effect = 'quarantined'))
+                    THEN 'quarantined'
+                WHEN r.is_guarded THEN 'guarded' ELSE 'kept-newer' END
+            WHEN r.verdict = 'delivered' THEN 'delivered' ELSE 'kept' END,
+            r.kind, elsewhere.environment::text
+        FROM reports r
+        LEFT JOIN LATERAL (
+            SELECT v.environment FROM token_values v
+            WHERE (r.kind IS NULL OR r.verdict = 'suspect') AND v.app_number = \(app)
+                AND v.environment = \(scope.environment.other.rawValue)::apns_environment
+                AND v.token_digest = r.token_digest AND \(unescaped: Self.wasKnown("v")) LIMIT 1
+        ) AS elsewhere ON true
+        ORDER BY r.position
+        """
+    }
+
+    /// Somebody registered the value.
+    private static func wasKnown(_ row: String) -> String {
+        """
+        (\(row).activity_id IS NOT NULL OR \(row).installation_hash IS NOT NULL OR \(row).start_observed_at IS NOT NULL)
+        """
+    }
+}

@@ -1,0 +1,179 @@
+import PostgresDriver
+import RegistryCore
+
+/// The statements of the burst guard, and of release.
+///
+/// A wrong key or topic on the sender's side looks like very many bad tokens at once, and must not empty the registry.
+struct QuarantineStatements {
+    let scope: Scope
+    let who: UTF8Text
+
+    private var app: Int64 { scope.app.number }
+    private var environment: String { scope.environment.rawValue }
+
+    /// How far back quarantines count, and how long no report may come before the guard goes off (R8).
+    private static let window = "interval '10 minutes'"
+
+    /// The guard `g` is on.
+    static let isOn = "(g.tripped_at IS NOT NULL AND g.reported_at > now() - \(window))"
+
+    /// The app's guards that are on.
+    static func guardsThatAreOn(of app: App) -> SQL {
+        """
+        SELECT g.environment::text, g.kind, g.tripped_at FROM quarantine_guards g
+        WHERE g.app_number = \(app.number) AND \(unescaped: isOn) ORDER BY g.environment, g.kind
+        """
+    }
+
+    /// How many holders of one value are looked at. Values may repeat, but one phone has the value in a few types; where
+    /// a thousand installations have it, somebody made them, and it is handed out to those as the value's row says.
+    static let mostHolders = 1000
+
+    /// The current holders of value `t`, looked up value by value: joined whole, the planner would read all tables.
+    var holders: SQL {
+        """
+        CROSS JOIN LATERAL (
+            SELECT * FROM token_holders current
+            WHERE \(sql: scope.contains("current")) AND current.token_digest = t.token_digest
+            LIMIT \(Self.mostHolders)
+        ) AS h
+        """
+    }
+
+    /// Reports that may quarantine follow one another.
+    var lockGuards: SQL {
+        """
+        INSERT INTO quarantine_guards AS stored (app_number, environment, kind)
+        SELECT \(app), \(environment)::apns_environment, kinds.kind FROM token_kinds kinds ORDER BY kinds.kind
+        ON CONFLICT (app_number, environment, kind) DO UPDATE SET reported_at = stored.reported_at
+        """
+    }
+
+    /// Trips the guard when the batch would bring the window's quarantines of a kind over the limit, and keeps it on
+    /// while reports go on coming.
+    ///
+    /// - Parameter reports: each report `q`, its value `t`, and what is `held` with that.
+    func guarding(_ reports: SQL) -> SQL {
+        """
+        UPDATE quarantine_guards g SET reported_at = now(),
+            tripped_at = CASE WHEN \(unescaped: Self.isOn) THEN g.tripped_at
+                WHEN reports.fresh + \(sql: recent) > 3 AND reports.fresh + \(sql: recent) > \(sql: limit) THEN now() END
+        FROM (
+            SELECT held.kind, count(*) FILTER (WHERE held.claimed_at > greatest(t.quarantined_at, t.dead_at, '-infinity')
+                AND held.claimed_at <= \(unescaped: FeedbackStatements.reportedAt)) AS fresh
+            FROM \(sql: reports)
+            WHERE q.verdict = 'suspect'
+            GROUP BY held.kind
+        ) AS reports
+        WHERE \(sql: scope.contains("g")) AND g.kind = reports.kind AND reports.fresh > 0
+        RETURNING g.kind, g.tripped_at = now()
+        """
+    }
+
+    /// The window's quarantines of the guard's kind.
+    private var recent: SQL {
+        """
+        (SELECT count(*) FROM token_values v WHERE \(sql: scope.contains("v")) AND v.quarantined_kind = g.kind
+            AND v.quarantined_at > now() - \(unescaped: Self.window))
+        """
+    }
+
+    /// 20 % of the current tokens of the guard's kind, at most 1000; so no more than 5000 are counted.
+    private var limit: SQL {
+        """
+        (CASE g.kind WHEN 'update' THEN (SELECT count(*) FROM (
+                SELECT FROM activities a WHERE \(sql: scope.contains("a")) AND a.ended_at IS NULL
+                    AND a.expiry_recorded_at IS NULL AND a.expires_at > now() AND a.token IS NOT NULL LIMIT 5000
+            ) AS current)
+            ELSE (SELECT count(*) FROM (
+                SELECT FROM installation_tokens r
+                WHERE \(sql: scope.contains("r")) AND r.kind = g.kind AND r.token_number > 0 AND r.token IS NOT NULL LIMIT 5000
+            ) AS current) END / 5)
+        """
+    }
+
+    // MARK: Release
+
+    /// The statements by which the guard releases a burst, in the transaction in which it trips; the guards are locked.
+    var releaseBurst: [SQL] {
+        releaseLocked(
+            """
+            SELECT v.token_digest FROM token_values v
+            JOIN quarantine_guards g ON \(sql: scope.contains("g")) AND g.kind = v.quarantined_kind AND g.tripped_at = now()
+            WHERE \(sql: scope.contains("v")) AND v.quarantined_at > now() - \(unescaped: Self.window)
+            """
+        )
+    }
+
+    /// Whether the current token of the row called `row`, confirmed again without `observedAt`, leaves its quarantine.
+    ///
+    /// Such a request is then claimed as of its receipt. It does not bring a dead token back: it may have been under
+    /// way since before APNs knew.
+    static func isEndedByReceipt(of row: String, claimedAt: String) -> String {
+        """
+        EXISTS (SELECT FROM token_values held WHERE held.app_number = \(row).app_number \
+        AND held.environment = \(row).environment AND held.token_digest = \(row).token_digest \
+        AND held.quarantined_at >= \(row).\(claimedAt) AND coalesce(held.dead_at < \(row).\(claimedAt), true))
+        """
+    }
+
+    /// The value that an activity's token has.
+    func release(_ id: ActivityID) -> [SQL] {
+        release(
+            """
+            SELECT a.token_digest FROM activities a
+            JOIN token_values v ON \(sql: scope.contains("v")) AND v.token_digest = a.token_digest AND v.quarantined_at IS NOT NULL
+                AND v.activity_id = a.activity_id
+            WHERE \(sql: scope.contains("a")) AND a.activity_id = \(id.rawValue)
+            """
+        )
+    }
+
+    /// All that is quarantined in the app and environment.
+    var releaseAll: [SQL] {
+        release(
+            """
+            SELECT v.token_digest FROM token_values v
+            WHERE \(sql: scope.contains("v")) AND v.quarantined_kind IN (SELECT kinds.kind FROM token_kinds kinds)
+                AND v.quarantined_at IS NOT NULL
+            """
+        )
+    }
+
+    /// Releases values; the result of the last statement has a row for each.
+    ///
+    /// While the guards are locked no report quarantines anything and nobody else releases, so that all statements speak of
+    /// the same values. The event and the revision come first: afterwards nobody could tell which values they were.
+    ///
+    /// - Parameter digests: a query of the quarantined values.
+    private func release(_ digests: SQL) -> [SQL] { [lockGuards] + releaseLocked(digests) }
+
+    private func releaseLocked(_ digests: SQL) -> [SQL] {
+        let inForce: SQL = """
+            token_values t \(sql: holders)
+            WHERE \(sql: scope.contains("t")) AND t.token_digest = ANY(ARRAY(\(sql: digests)))
+                AND h.claimed_at <= t.quarantined_at AND h.claimed_at > coalesce(t.dead_at, '-infinity')
+            """
+        return [
+            EventStatements.insertion(
+                "SELECT 'released' AS type, \(unescaped: EventStatements.columns(of: "h")) FROM \(sql: inForce)",
+                by: who,
+                in: scope
+            ),
+            """
+            UPDATE activities a SET revision = a.revision + 1
+            WHERE \(sql: scope.contains("a")) AND a.activity_id = ANY(ARRAY(SELECT h.activity_id FROM \(sql: inForce)))
+            """,
+            """
+            UPDATE token_values v SET quarantined_at = NULL, quarantined_kind = NULL, quarantine_reason = NULL,
+                effect = 'none'
+            WHERE \(sql: scope.contains("v")) AND v.token_digest = ANY(ARRAY(
+                SELECT t.token_digest FROM token_values t
+                WHERE \(sql: scope.contains("t")) AND t.token_digest = ANY(ARRAY(\(sql: digests)))
+                ORDER BY t.token_digest FOR UPDATE
+            ))
+            RETURNING v.token_digest
+            """,
+        ]
+    }
+}

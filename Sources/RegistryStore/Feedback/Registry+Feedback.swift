@@ -1,0 +1,140 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+
+extension Registry {
+    /// Takes in what APNs answered to pushes, as if one report after the other.
+    ///
+    /// Reports that say the same of one token share a result. Different ones of one token follow one another in rounds, at
+    /// most ``mostReportsOfToken``; the rest are not taken.
+    ///
+    /// - Returns: a result for each, in the order given, and the guards that they tripped.
+    public func apply(
+        _ reports: [FeedbackReport],
+        in scope: Scope,
+        by who: UTF8Text
+    ) async throws -> FeedbackOutcome {
+        let rounds = FeedbackRounds(reports, most: Self.mostReportsOfToken)
+        return try await write { session in
+            var outcome = FeedbackOutcome()
+            var results: [FeedbackStatement: FeedbackResult] = [:]
+            for round in rounds.rounds {
+                var batch = FeedbackBatch()
+                for statement in round { batch.add(statement.report, digest: statement.digest) }
+                let statements = FeedbackStatements(batch: batch, scope: scope, who: who)
+                let (answer, trippedKinds) = try statements.apply(in: session)
+                outcome.trippedKinds += trippedKinds
+                for (statement, row) in zip(round, answer.rows) {
+                    results[statement] = try FeedbackResult(row, to: statement.report)
+                }
+            }
+            outcome.results = rounds.statements.map { results[$0].map { .success($0) } ?? .failure(.tooManyReports) }
+            return outcome
+        }
+    }
+
+    /// How many different things one batch may say of one token. A sender has one answer of APNs to each push, and pushes
+    /// to one token more than a few times a batch are repetitions, which say the same.
+    public static let mostReportsOfToken = 8
+
+    /// The app's burst guards that are on.
+    public func quarantineGuards(of app: App) async throws -> [QuarantineGuard] {
+        try await read { session in
+            try session.execute(QuarantineStatements.guardsThatAreOn(of: app)).rows.compactMap { row in
+                let (environment, kind, trippedAt) = try row.decode(String.self, String.self, Date.self)
+                return APNSEnvironment(rawValue: environment).map {
+                    QuarantineGuard(environment: $0, kind: kind, trippedAt: trippedAt)
+                }
+            }
+        }
+    }
+
+    /// Lets senders have an activity's quarantined token again.
+    ///
+    /// - Returns: false when it was not quarantined.
+    /// - Throws: `activityNotFound`.
+    public func release(_ id: ActivityID, in scope: Scope, by who: UTF8Text) async throws -> Bool {
+        let statements = QuarantineStatements(scope: scope, who: who).release(id)
+        let (isKnown, isReleased) = try await write { session in
+            let results = try session.pipeline([ResolveStatements.activity(id, in: scope)] + statements)
+            return (!results[0].isEmpty, !results[statements.count].isEmpty)
+        }
+        guard isKnown else { throw Problem(.activityNotFound, "The activity is not known here.") }
+        return isReleased
+    }
+
+    /// Lets senders have all quarantined tokens of the app and environment again.
+    ///
+    /// - Returns: how many there were.
+    public func releaseAll(in scope: Scope, by who: UTF8Text) async throws -> Int {
+        let statements = QuarantineStatements(scope: scope, who: who).releaseAll
+        return try await write { try $0.pipeline(statements)[statements.count - 1].count }
+    }
+}
+
+extension FeedbackStatements {
+    /// Runs them as one transaction.
+    ///
+    /// - Returns: a row for each report, as ``outcome(at:)`` tells, and the kinds whose burst guard they tripped.
+    fileprivate func apply(in session: borrowing PostgresSession) throws -> (PostgresResult, trippedKinds: [String]) {
+        try session.transaction { transaction in
+            let guards = batch.suspects ? [quarantine.lockGuards] : []
+            var places = try takeLocks(in: transaction, after: [Self.shortIdleness] + guards)
+            var kinds: [String] = []
+            if batch.suspects {
+                kinds = try transaction.execute(guarding(at: places)).rows.compactMap { row in
+                    let (kind, hasTripped) = try row.decode(String.self, Bool?.self)
+                    return hasTripped == true ? kind : nil
+                }
+            }
+            if !kinds.isEmpty {
+                // Rows that are released are written anew, and stand elsewhere afterwards.
+                places = try takeLocks(in: transaction, after: quarantine.releaseBurst)
+            }
+            return (try transaction.execute(outcome(at: places), finishing: true), kinds)
+        }
+    }
+
+    /// Runs some statements and then the locks of all that the reports are about.
+    private func takeLocks(
+        in transaction: borrowing PostgresTransaction,
+        after first: [SQL]
+    ) throws -> FeedbackPlaces {
+        let locks = (batch.accuses ? [lockActivities] : []) + [lockValues]
+        let results = try transaction.pipeline(first + locks)
+        var places = FeedbackPlaces()
+        try places.add(values: results[results.count - 1])
+        guard batch.accuses else { return places }
+        try places.add(activities: results[first.count])
+        let missing = places.missingActivities
+        // The values stay with them now. Were one of them locked by somebody who waits for such a value, Postgres would
+        // end one of the two for it, which is then done again.
+        if !missing.isEmpty { try places.add(activities: transaction.execute(lock(missing))) }
+        return places
+    }
+}
+
+extension FeedbackResult {
+    /// Reads what ``FeedbackStatements/outcome(at:)`` answers.
+    fileprivate init(_ row: PostgresRow, to report: FeedbackReport) throws {
+        let (word, kind, elsewhere) = try row.decode(String.self, String?.self, String?.self)
+        guard let action = FeedbackAction(rawValue: word) else { throw UnreadableRow(detail: "an unknown action") }
+        let hint = report.verdict == .suspect ? elsewhere.map { " The value is registered in \($0), too." } : nil
+        let unknown = action == .unknown || action == .retired ? elsewhere.map { " It is known in \($0)." } : nil
+        self.init(action: action, detail: Self.detail(action, kind) + (unknown ?? hint ?? ""))
+    }
+
+    private static func detail(_ action: FeedbackAction, _ kind: String?) -> String {
+        let token = kind.map { "The \($0) token" } ?? "The value"
+        return switch action {
+        case .dropped: "\(token) is dead and is no longer handed out."
+        case .keptNewer: "\(token) is kept: a client claimed it later than APNs said this."
+        case .quarantined: "\(token) is not handed out until a client confirms it or an admin releases it."
+        case .guarded: "\(token) is kept: so many were reported at once that the sender's topic or key is likely wrong."
+        case .kept: "\(token) is kept: the status and reason say nothing against it."
+        case .delivered: "\(token) works."
+        case .retired: "The value was a current token and is none now; resolve the alias anew."
+        case .unknown: "The value is not known here."
+        }
+    }
+}

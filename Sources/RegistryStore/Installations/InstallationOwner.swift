@@ -1,0 +1,62 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+
+/// The owner of an installation, with its aliases and its start and device tokens, as parts of the statement that locks
+/// its row. ``Ownership`` is the same for activities.
+///
+/// A caller who names an installation may act for it; a signed-in user may not where it is another user's. A user takes
+/// another's installation over by registering it (by its aliases or its full state). Its aliases are then cleared, so
+/// that what is pushed to the user before goes no longer to the device. What counts is the greatest `observedAt`: a
+/// registration that comes late takes nothing over, but clears what is older than itself.
+enum InstallationOwner {
+    /// The condition that the claimant may change what is of an installation.
+    static func permits(_ row: String, to claimant: Claimant) -> SQL {
+        guard let subject = claimant.subject else { return "true" }
+        return "coalesce(\(unescaped: row).subject = \(subject), true)"
+    }
+
+    /// Whether an installation is another's, as an array of its own: empty when it is not.
+    static func foreign(_ rows: InstallationStatements) -> SQL {
+        """
+        ARRAY(SELECT 'installation' FROM installations i
+        WHERE \(sql: rows.isOf("i")) AND NOT \(sql: permits("i", to: rows.claimant)))
+        """
+    }
+
+    /// The assignments of a request that does not register the installation: one that is nobody's takes the subject on.
+    static func adopting(at observedAt: Date?) -> SQL {
+        """
+        subject = coalesce(stored.subject,
+            CASE WHEN coalesce(\(observedAt) > stored.removed_at, true) THEN excluded.subject END)
+        """
+    }
+
+    private static let isGone = "coalesce(excluded.subject_observed_at <= stored.removed_at, false)"
+
+    /// The registration has the greatest (time, subject) so far.
+    private static let wins = """
+        (stored.subject IS NULL OR (excluded.subject_observed_at, excluded.subject COLLATE "C") \
+        > (coalesce(stored.subject_observed_at, '-infinity'), stored.subject COLLATE "C"))
+        """
+
+    /// Two users registered the installation; which of them is the later one does not matter.
+    private static let takesOver = "coalesce(NOT \(isGone) AND excluded.subject <> stored.subject, false)"
+
+    private static let clears = """
+        \(takesOver) AND stored.aliases_observed_at <= excluded.subject_observed_at
+        """
+
+    /// The assignments of a request that registers it. `changed` says whether it was another's until now.
+    static let registering: SQL = """
+        subject = CASE WHEN excluded.subject IS NOT NULL AND NOT \(unescaped: isGone) AND \(unescaped: wins) \
+        THEN excluded.subject ELSE stored.subject END, \
+        subject_observed_at = CASE WHEN \(unescaped: isGone) THEN stored.subject_observed_at \
+        ELSE greatest(stored.subject_observed_at, excluded.subject_observed_at) END, \
+        taken_over_at = CASE WHEN \(unescaped: takesOver) \
+        THEN greatest(stored.taken_over_at, excluded.subject_observed_at) ELSE stored.taken_over_at END, \
+        aliases = CASE WHEN \(unescaped: clears) THEN NULL ELSE stored.aliases END, \
+        aliases_observed_at = CASE WHEN \(unescaped: clears) THEN NULL ELSE stored.aliases_observed_at END, \
+        changed = \(unescaped: takesOver) AND \(unescaped: wins)
+        """
+}

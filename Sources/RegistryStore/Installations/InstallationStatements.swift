@@ -1,0 +1,172 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+
+/// The statements about an installation's own row and the aliases that its tokens are found by.
+struct InstallationStatements {
+    let installation: InstallationHash
+    let scope: Scope
+    /// By what right.
+    var claimant: Claimant = .any
+
+    private var app: Int64 { scope.app.number }
+    private var environment: String { scope.environment.rawValue }
+
+    /// Makes the installation's row or locks it: all who write anything of an installation do so first, so that a
+    /// log-out sees all that came before it, and what comes after sees the log-out. Always writes (R1), unless the
+    /// request is refused for its time, its claimant or an erasure: then it writes and returns nothing, and no other
+    /// statement does where ``isLocked`` says so.
+    ///
+    /// - Parameters:
+    ///   - aliases: those that the request names beside the installation.
+    ///   - registers: whether a signed-in user takes the installation over, where it is another's; else they are refused.
+    func lock(observedAt: Date?, aliases: [Alias] = [], registers: Bool = false) -> SQL {
+        """
+        INSERT INTO installations AS stored (app_number, environment, installation_hash, subject, subject_observed_at)
+        SELECT app.app_number, \(environment)::apns_environment, \(installation.bytes), \(claimant.subject),
+            CASE WHEN \(registers && claimant.subject != nil) THEN coalesce(\(observedAt), clock_timestamp()) END
+        FROM apps app
+        WHERE app.app_number = \(app) AND coalesce(\(observedAt) <= now() + interval '5 minutes', true)
+            AND NOT \(sql: isErased(observedAt, aliases))
+        ON CONFLICT (app_number, environment, installation_hash) DO UPDATE SET
+            touched_at = clock_timestamp(), \(sql: registers ? InstallationOwner.registering : owner(observedAt))
+        RETURNING stored.xmax = 0
+        """
+    }
+
+    private func owner(_ observedAt: Date?) -> SQL {
+        "\(sql: InstallationOwner.adopting(at: observedAt)) WHERE \(sql: InstallationOwner.permits("stored", to: claimant))"
+    }
+
+    /// The row is locked by this transaction. Statements of a pipeline all say so: where the lock was refused, what
+    /// they would read is what an earlier request did.
+    var isLocked: SQL {
+        "EXISTS (SELECT FROM installations held WHERE \(sql: isOf("held")) AND held.xmin = pg_current_xact_id()::xid)"
+    }
+
+    /// The request names something that was erased, which does not come back (the row of the app is called `app`).
+    private func isErased(_ observedAt: Date?, _ aliases: [Alias]) -> SQL {
+        let names =
+            [ErasureStatements.name(of: installation)] + aliases.map { ErasureStatements.name(of: $0) }
+            + (claimant.subject.map { [ErasureStatements.name(ofSubject: $0)] } ?? [])
+        return ErasureStatements.isErased(names, observedAt: observedAt, in: scope)
+    }
+
+    /// Why ``lock(observedAt:aliases:registers:)``, of the same parameters, got none; see ``Refusal``.
+    ///
+    /// - Parameter lacksRoom: whether there is no room for what is to be written.
+    func refusalFacts(
+        observedAt: Date?,
+        aliases: [Alias] = [],
+        registers: Bool = false,
+        lacksRoom: SQL = "false"
+    ) -> SQL {
+        Refusal.facts(
+            ofApp: app,
+            foreign: registers ? Refusal.nobody : InstallationOwner.foreign(self),
+            erased: """
+                ARRAY(SELECT 'installation' FROM apps app
+                    WHERE app.app_number = \(app) AND \(sql: isErased(observedAt, aliases)))
+                """,
+            lacksRoom: lacksRoom
+        )
+    }
+
+    /// The row called `row` belongs to the installation.
+    func isOf(_ row: String) -> SQL {
+        """
+        \(unescaped: row).app_number = \(app) AND \(unescaped: row).environment = \(environment)::apns_environment \
+        AND \(unescaped: row).installation_hash = \(installation.bytes)
+        """
+    }
+
+    // MARK: Aliases and metadata
+
+    /// Takes what the request gives, each by the greatest (time, value) since the last log-out (R6).
+    func merge(_ profile: InstallationProfile) -> SQL {
+        let aliases = profile.aliases.map { JSONB($0.canonicalJSON) }
+        let metadata = profile.metadata.map { JSONB($0.canonicalJSON) }
+        return """
+            UPDATE installations i SET
+                aliases = CASE WHEN \(sql: wins("aliases", aliases)) THEN \(aliases) ELSE i.aliases END,
+                aliases_observed_at = CASE WHEN \(sql: wins("aliases", aliases)) THEN r.given_at
+                    ELSE i.aliases_observed_at END,
+                metadata = CASE WHEN \(sql: wins("metadata", metadata)) THEN \(metadata) ELSE i.metadata END,
+                metadata_observed_at = CASE WHEN \(sql: wins("metadata", metadata)) THEN r.given_at
+                    ELSE i.metadata_observed_at END,
+                changed = i.changed OR coalesce((\(sql: wins("aliases", aliases)) AND i.aliases IS DISTINCT FROM \(aliases))
+                    OR (\(sql: wins("metadata", metadata)) AND i.metadata IS DISTINCT FROM \(metadata)), false)
+            FROM (SELECT coalesce(\(profile.observedAt), clock_timestamp()) AS given_at) AS r
+            WHERE \(sql: isOf("i")) AND \(sql: isLocked)
+            RETURNING r.given_at, i.aliases_observed_at, i.metadata_observed_at, i.removed_at,
+                coalesce(i.subject <> \(claimant.subject), false), now()
+            """
+    }
+
+    private func wins(_ column: String, _ value: JSONB?) -> SQL {
+        """
+        (\(value) IS NOT NULL AND r.given_at > coalesce(i.removed_at, '-infinity')
+            AND r.given_at >= coalesce(i.taken_over_at, '-infinity')
+            AND coalesce(i.subject = \(claimant.subject), true) AND (i.\(unescaped: column) IS NULL
+            OR (r.given_at, \(value)) > (i.\(unescaped: column)_observed_at, i.\(unescaped: column))))
+        """
+    }
+
+    /// Brings the rows of `installation_aliases` in step with the installation's own.
+    var aliasRows: [SQL] {
+        [
+            """
+            DELETE FROM installation_aliases al USING installations i
+            WHERE \(sql: isOf("i")) AND \(sql: isOf("al")) AND NOT coalesce(i.aliases -> al.kind ? al.value, false)
+            """,
+            """
+            INSERT INTO installation_aliases (app_number, environment, kind, value, installation_hash)
+            SELECT i.app_number, i.environment, kinds.key, alias_values.value, i.installation_hash
+            FROM installations i CROSS JOIN LATERAL jsonb_each(i.aliases) AS kinds
+            CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values
+            WHERE \(sql: isOf("i"))
+            ON CONFLICT DO NOTHING
+            """,
+        ]
+    }
+
+    /// Tells of a change of aliases or metadata, or right after the lock of a new owner.
+    func changeEvent(_ type: String = "installation-changed", by who: UTF8Text) -> SQL {
+        EventStatements.insertion(
+            """
+            SELECT \(type) AS type, \(unescaped: EventStatements.columns(ofInstallation: "i"))
+            FROM installations i WHERE \(sql: isOf("i")) AND i.changed AND \(sql: isLocked)
+            """,
+            by: who,
+            in: scope
+        )
+    }
+
+    // MARK: What it is
+
+    /// The installation called `row` has had two values of a token whose times interleave (A, B, A): two devices share
+    /// its id. What ended before its last log-out does not count, nor what is older than events are kept.
+    static func isFlapping(_ row: String, in scope: Scope) -> SQL {
+        """
+        coalesce(\(unescaped: row).flapped_at
+            > greatest(\(unescaped: row).removed_at, now() - \(scope.app.settings.eventRetention)), false)
+        """
+    }
+
+    var record: SQL {
+        """
+        SELECT i.subject, i.aliases, i.metadata, i.aliases_observed_at, i.metadata_observed_at, i.full_state_at,
+            i.removed_at, i.touched_at, \(sql: Self.isFlapping("i", in: scope))
+        FROM installations i WHERE \(sql: isOf("i"))
+        """
+    }
+
+    /// All of its tokens that are not deleted, each with why it is not handed out if it is not.
+    var tokens: SQL {
+        """
+        SELECT r.kind, nullif(r.attributes_type, ''), substr(r.token_digest, 1, 4), r.observed_at, r.confirmed_at, r.verdict
+        FROM installation_token_verdicts r WHERE \(sql: isOf("r")) AND r.token IS NOT NULL
+        ORDER BY r.kind, r.attributes_type
+        """
+    }
+}

@@ -1,0 +1,83 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+
+/// The statements of a log-out, between the installation's lock and the end of its activities.
+struct LogOutStatements {
+    let rows: InstallationStatements
+    let who: UTF8Text
+
+    private var scope: Scope { rows.scope }
+
+    /// When it counts: a log-out without a time comes after all that there is, also what a clock ahead of ours observed.
+    func time(_ observedAt: Date?) -> SQL {
+        """
+        SELECT coalesce(\(observedAt), greatest(clock_timestamp(), i.aliases_observed_at, i.metadata_observed_at,
+            (SELECT max(r.observed_at) FROM installation_tokens r WHERE \(sql: rows.isOf("r")))))
+        FROM installations i WHERE \(sql: rows.isOf("i"))
+        """
+    }
+
+    /// The next of its activities that had started by then, with their numbers, locked in the order of ids. Those that start
+    /// later are not meant, and that one started earlier may become known later: the view of what is handed out says the same.
+    ///
+    /// The page is looked up by ids alone: were the installation named again, the planner would walk through all of it.
+    func activities(at time: Date, after number: Int64, limit: Int) -> SQL {
+        """
+        SELECT a.activity_id, a.activity_number FROM activities a
+        WHERE \(sql: scope.contains("a"))
+            AND a.activity_id = ANY(ARRAY(
+            SELECT own.activity_id FROM activities own
+            WHERE \(sql: rows.isOf("own")) AND own.ended_at IS NULL AND own.activity_number > \(number)
+                AND own.expires_at > now() AND own.started_at <= \(time)
+            ORDER BY own.activity_number LIMIT \(limit)
+        ))
+        ORDER BY a.activity_id FOR UPDATE
+        """
+    }
+
+    /// Removes tokens, aliases and metadata that were observed by then, and remembers the time for what comes late.
+    func removal(at time: Date) -> [SQL] {
+        [event(at: time), memory(at: time), tokenRemoval(at: time)] + rows.aliasRows
+    }
+
+    private func memory(at time: Date) -> SQL {
+        """
+        UPDATE installations i SET
+            -- The next user begins anew: it has no owner.
+            subject = CASE WHEN i.subject_observed_at > \(time) THEN i.subject END,
+            subject_observed_at = CASE WHEN i.subject_observed_at > \(time) THEN i.subject_observed_at END,
+            removed_at = greatest(i.removed_at, \(time)),
+            full_state_at = greatest(i.full_state_at, \(time)),
+            aliases = CASE WHEN i.aliases_observed_at > \(time) THEN i.aliases END,
+            aliases_observed_at = CASE WHEN i.aliases_observed_at > \(time) THEN i.aliases_observed_at END,
+            metadata = CASE WHEN i.metadata_observed_at > \(time) THEN i.metadata END,
+            metadata_observed_at = CASE WHEN i.metadata_observed_at > \(time) THEN i.metadata_observed_at END
+        WHERE \(sql: rows.isOf("i"))
+        """
+    }
+
+    private func tokenRemoval(at time: Date) -> SQL {
+        """
+        UPDATE installation_tokens r SET token = NULL, outcome = 'ended', touched_at = clock_timestamp()
+        WHERE \(sql: rows.isOf("r")) AND r.token IS NOT NULL AND r.observed_at <= \(time)
+        """
+    }
+
+    /// Comes first, for it tells what there was. A log-out that is repeated changes nothing.
+    private func event(at time: Date) -> SQL {
+        EventStatements.insertion(
+            """
+            SELECT 'logged-out' AS type, \(unescaped: EventStatements.columns(ofInstallation: "i"))
+            FROM installations i
+            WHERE \(sql: rows.isOf("i")) AND coalesce(i.removed_at, '-infinity') < \(time)
+            UNION ALL
+            SELECT 'deleted', \(unescaped: EventStatements.columns(ofInstallation: "i", digest: "r.token_digest"))
+            FROM installation_tokens r \(unescaped: TokenSlotRows.joinInstallation(of: "r"))
+            WHERE \(sql: rows.isOf("r")) AND r.token IS NOT NULL AND r.observed_at <= \(time)
+            """,
+            by: who,
+            in: scope
+        )
+    }
+}

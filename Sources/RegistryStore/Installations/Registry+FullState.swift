@@ -1,0 +1,142 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+
+extension Registry {
+    /// Takes in all running activities of an installation as one transaction (R9).
+    ///
+    /// The state of an installation is what it says it is, no matter who is signed in there: a signed-in user takes the
+    /// installation over. Items about activities of others get `notYours`, count for nothing, and so fall out where
+    /// they are of this installation.
+    ///
+    /// Each activity and each token counts once, so that all items are merged in one round.
+    ///
+    /// - Parameter claimant: by what right; a client names this same installation.
+    /// - Throws: `clockSkew`, `invalidRequest` where the installation has more activities than
+    ///   ``mostRunningActivities``; faults of items are in the answer.
+    public func apply(
+        _ state: FullState,
+        of installation: InstallationHash,
+        in scope: Scope,
+        by who: UTF8Text,
+        claimant: Claimant = .any
+    ) async throws -> FullStateAnswer {
+        let statements = FullStateStatements(
+            installation: installation,
+            observedAt: state.observedAt,
+            scope: scope,
+            who: who
+        )
+        let state = state.withoutRepetitions
+        return try await write { session in
+            try session.transaction { transaction in
+                try Self.lock(state, statements, claimant, transaction)
+                let listed = state.firstItems
+                let requests = listed.map { item in
+                    RegistrationRequest(
+                        id: item.activityID,
+                        registration: item.observed(at: state.observedAt, by: installation),
+                        who: who,
+                        claimant: claimant,
+                        scope: scope
+                    )
+                }
+                let results = try Self.merge(requests, in: scope) { try transaction.pipeline($0) }
+                guard !results.contains(where: \.isUnforeseen) else { throw UnforeseenRefusal() }
+                let present = zip(listed, results).filter { !$1.isOfAnother }.map(\.0.activityID)
+                let ended = try Self.dismiss(present, statements, transaction)
+                return FullStateAnswer(results: state.results(of: listed, results), ended: ended)
+            }
+        }
+    }
+
+    /// The most activities that an installation may have and send full states: those that have not ended, expired ones
+    /// of the last days among them. A phone runs a handful; a full state looks at all of them under their locks.
+    public static let mostRunningActivities = 10_000
+
+    private static let tooManyActivities = Problem(
+        .invalidRequest,
+        """
+        The installation has more than \(mostRunningActivities) activities of the last days that nobody ended, more than \
+        any phone has, so a full state of it is not taken. End activities, and give each phone an installationId of its own.
+        """
+    )
+
+    private static func lock(
+        _ state: FullState,
+        _ statements: FullStateStatements,
+        _ claimant: Claimant,
+        _ transaction: borrowing PostgresTransaction
+    ) throws {
+        let (installation, scope) = (statements.installation, statements.scope)
+        let rows = InstallationStatements(installation: installation, scope: scope, claimant: claimant)
+        let results = try transaction.pipeline(
+            [
+                rows.lock(observedAt: state.observedAt, registers: true),
+                rows.refusalFacts(observedAt: state.observedAt, registers: true),
+                statements.running(limit: mostRunningActivities + 1),
+                statements.lock(
+                    listed: state.firstItems.map(\.activityID),
+                    tokens: state.tokens,
+                    limit: mostRunningActivities
+                ),
+            ] + (claimant.subject == nil ? [] : rows.aliasRows + [rows.changeEvent("taken-over", by: statements.who)])
+        )
+        guard !results[0].isEmpty else {
+            throw try Refusal(of: state.observedAt, results[1][0]).problem
+        }
+        guard try results[2][0].column(0, as: Int.self) <= mostRunningActivities else { throw tooManyActivities }
+    }
+
+    private static func dismiss(
+        _ listed: [ActivityID],
+        _ statements: FullStateStatements,
+        _ transaction: borrowing PostgresTransaction
+    ) throws -> [ActivityID] {
+        let statements = [statements.remember, statements.dismissal(listed: listed), statements.event(listed: listed)]
+        let dismissed = try transaction.pipeline(statements, finishing: true)[1]
+        return try dismissed.rows.map { try $0.column(0, as: ActivityID.self) }.sorted()
+    }
+}
+
+extension FullState {
+    fileprivate var tokens: [[UInt8]] { items.compactMap { $0.registration?.token?.bytes } }
+
+    /// The items without those that repeat an activity.
+    fileprivate var firstItems: [Item] {
+        var known: Set<ActivityID> = []
+        return items.filter { known.insert($0.activityID).inserted }
+    }
+
+    /// A result for each item, from those of the first ones; one that repeats an activity has its problem already.
+    fileprivate func results(
+        of first: [Item],
+        _ merged: [Result<RegistrationAnswer, Problem>]
+    ) -> [FullStateAnswer.ItemResult] {
+        let results = Dictionary(uniqueKeysWithValues: zip(first.map(\.activityID), merged))
+        return items.compactMap { item in results[item.activityID].map(item.result) }
+    }
+}
+
+extension Result<RegistrationAnswer, Problem> {
+    fileprivate var isOfAnother: Bool {
+        guard case .failure(let problem) = self else { return false }
+        return problem.code == .notYours
+    }
+}
+
+extension FullState.Item {
+    /// The item's observation of its activity: that it ran at the time of the full state, and more if it was readable.
+    fileprivate func observed(at time: Date, by installation: InstallationHash) -> ActivityRegistration {
+        var registration = registration ?? ActivityRegistration(token: nil)
+        registration.observedAt = time
+        registration.installation = installation
+        return registration
+    }
+
+    /// The item's own fault goes before what its bare sign of life did.
+    fileprivate func result(_ merged: Result<RegistrationAnswer, Problem>) -> FullStateAnswer.ItemResult {
+        let result = problem.map { .failure($0) } ?? merged.map(\.outcome)
+        return FullStateAnswer.ItemResult(activityID: activityID, result: result)
+    }
+}

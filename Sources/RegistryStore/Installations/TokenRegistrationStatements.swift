@@ -1,0 +1,298 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+
+/// The statements of the registration of an installation's token, sent in one round trip and committed as one transaction.
+///
+/// They lock the installation, the activity that has the value, the token's row, the value's: the order of all writes.
+struct TokenRegistrationStatements {
+    let registration: TokenRegistration
+    let rows: TokenSlotRows
+    let who: UTF8Text
+
+    private var slot: TokenSlot { rows.slot }
+    private var app: Int64 { rows.scope.app.number }
+    private var environment: String { rows.scope.environment.rawValue }
+    private var token: [UInt8] { registration.token.bytes }
+
+    /// All of them, in order. The result at ``reactivationIndex`` is needed for the answer.
+    var all: [SQL] {
+        let lock = rows.statements.lock(observedAt: registration.observedAt)
+        guard slot.kind.hasOneOwner else { return [lock, merge, claim, flapping, noteValue, reactivation, event] }
+        return [lock, holderLock, merge, claim, flapping, ownership, reactivation, retirement, event, flagHolders]
+    }
+
+    /// Where ``all`` has ``reactivation``.
+    var reactivationIndex: Int { slot.kind.hasOneOwner ? 6 : 5 }
+
+    // MARK: The merge
+
+    /// R3: without `observedAt` the current token again claims nothing new, and any other counts as observed now, one
+    /// that was replaced before, too. The installation's lock makes "now" the order of receipt.
+    private var timedRequest: SQL {
+        """
+        SELECT clock.received_at, i.removed_at, CASE WHEN \(registration.observedAt) IS NOT NULL
+                THEN \(registration.observedAt)
+            WHEN known.token_digest = sha256(\(token)) AND known.token IS NOT NULL THEN known.observed_at
+            ELSE clock.received_at END AS observed_at,
+            \(registration.observedAt) IS NULL
+                AND \(unescaped: QuarantineStatements.isEndedByReceipt(of: "known", claimedAt: "claimed_at")) AS ends_quarantine
+        FROM installations i
+        CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE i.app_number IS NOT NULL) AS clock
+        LEFT JOIN installation_tokens known ON \(sql: rows.isIt("known"))
+        WHERE \(sql: rows.isOfInstallation("i"))
+        """
+    }
+
+    /// One upsert; always writes, so that a repeated request is as durable as the first (R1).
+    private var merge: SQL {
+        """
+        INSERT INTO installation_tokens AS stored (
+            app_number, environment, installation_hash, kind, attributes_type, has_one_owner, token, token_digest,
+            observed_at, claimed_at, confirmed_at, outcome
+        )
+        SELECT app.app_number, \(environment)::apns_environment, \(rows.installation.bytes), \(slot.kind.name),
+            \(slot.typeName), \(slot.kind.hasOneOwner),
+            CASE WHEN r.observed_at > coalesce(r.removed_at, '-infinity') THEN \(token) END, sha256(\(token)),
+            r.observed_at, CASE WHEN r.ends_quarantine THEN r.received_at ELSE least(r.observed_at, r.received_at) END,
+            r.received_at,
+            CASE WHEN r.observed_at <= r.removed_at THEN 'refused' ELSE 'registered' END::activity_outcome
+        FROM apps app CROSS JOIN (\(sql: timedRequest)) AS r
+        WHERE app.app_number = \(app) AND \(sql: rows.isLocked) AND \(sql: rows.hasRoom)
+        ON CONFLICT (app_number, environment, installation_hash, kind, attributes_type)
+        DO UPDATE SET \(unescaped: TokenMerge.assignments)
+        """
+    }
+
+    /// Since when and until when the value was claimed here: what A, B, A is seen by.
+    private var claim: SQL {
+        """
+        INSERT INTO installation_token_claims AS stored (app_number, environment, installation_hash, kind,
+            attributes_type, token_digest, first_observed_at, last_observed_at)
+        SELECT r.app_number, r.environment, r.installation_hash, r.kind, r.attributes_type, sha256(\(token)),
+            \(sql: claimTime), \(sql: claimTime)
+        FROM installation_tokens r WHERE \(sql: claims)
+        ON CONFLICT (app_number, environment, installation_hash, kind, attributes_type, token_digest) DO UPDATE SET
+            first_observed_at = least(stored.first_observed_at, excluded.first_observed_at),
+            last_observed_at = greatest(stored.last_observed_at, excluded.last_observed_at)
+        """
+    }
+
+    /// How many values of the place are compared, those that were claimed last. A clone of an installation goes on
+    /// claiming its value, so that value is among them; what interleaved seventeen values ago shows no more when it
+    /// comes late.
+    static let valuesCompared = 17
+
+    /// Notes that the claim interleaves with another (A, B, A). Either of two such claims sees the other, whichever comes
+    /// last, and what was seen stays so: the greatest of it is the same in any order (R0). The claim itself is looked for
+    /// among the latest, too: by its key the planner might walk through all of the place.
+    private var flapping: SQL {
+        """
+        WITH latest AS MATERIALIZED (
+            SELECT c.token_digest, c.first_observed_at, c.last_observed_at FROM installation_token_claims c
+            WHERE \(sql: rows.isIt("c"))
+            ORDER BY c.last_observed_at DESC LIMIT \(Self.valuesCompared)
+        )
+        UPDATE installations i SET flapped_at = seen.at
+        FROM (
+            SELECT max(least(own.last_observed_at, other.last_observed_at)) AS at
+            FROM latest own JOIN latest other ON other.token_digest <> own.token_digest
+                AND other.first_observed_at < own.last_observed_at AND own.first_observed_at < other.last_observed_at
+            WHERE own.token_digest = sha256(\(token))
+        ) AS seen
+        WHERE \(sql: rows.isOfInstallation("i")) AND \(sql: rows.isLocked)
+            AND seen.at > coalesce(i.flapped_at, '-infinity')
+        """
+    }
+
+    /// The row called `r` is that of the place, and the request claims the value: one without `observedAt` that did
+    /// not become current claims nothing.
+    private var claims: SQL {
+        """
+        \(sql: rows.isIt("r")) AND \(sql: rows.isLocked)
+        AND (\(registration.observedAt) IS NOT NULL OR r.token_digest = sha256(\(token)))
+        """
+    }
+
+    private var claimTime: SQL { "coalesce(\(registration.observedAt), r.observed_at)" }
+
+    // MARK: One owner a value
+
+    /// The greatest (time, installation, kind) that ever claimed the value owns it (R7), and stays its owner.
+    private var ownership: SQL {
+        """
+        INSERT INTO token_values AS stored (app_number, environment, token_digest, installation_kind, installation_hash,
+            installation_observed_at, became_installations)
+        SELECT r.app_number, r.environment, sha256(\(token)), r.kind, r.installation_hash, \(sql: claimTime), true
+        FROM installation_tokens r WHERE \(sql: claims)
+        ON CONFLICT (app_number, environment, token_digest) DO UPDATE SET \(unescaped: Self.ownershipAssignments)
+        """
+    }
+
+    /// A value that may repeat has no owner; that it is known as such a token, feedback must tell.
+    private var noteValue: SQL {
+        """
+        INSERT INTO token_values AS stored (app_number, environment, token_digest, start_observed_at)
+        SELECT r.app_number, r.environment, sha256(\(token)), \(sql: claimTime)
+        FROM installation_tokens r WHERE \(sql: claims)
+        ON CONFLICT (app_number, environment, token_digest) DO UPDATE SET
+            start_observed_at = greatest(stored.start_observed_at, excluded.start_observed_at),
+            touched_at = clock_timestamp()
+        """
+    }
+
+    private static let ownershipAssignments = """
+        installation_kind = CASE WHEN \(claimsMore) THEN excluded.installation_kind ELSE stored.installation_kind END, \
+        installation_hash = CASE WHEN \(claimsMore) THEN excluded.installation_hash ELSE stored.installation_hash END, \
+        installation_observed_at = greatest(stored.installation_observed_at, excluded.installation_observed_at), \
+        displaced_installation_kind = CASE WHEN \(displaces) THEN stored.installation_kind END, \
+        displaced_installation_hash = CASE WHEN \(displaces) THEN stored.installation_hash END, \
+        became_installations = stored.installation_hash IS NULL, \
+        touched_at = clock_timestamp()
+        """
+
+    private static let claimsMore = """
+        (stored.installation_hash IS NULL \
+        OR (excluded.installation_observed_at, excluded.installation_hash, excluded.installation_kind) \
+        > (stored.installation_observed_at, stored.installation_hash, stored.installation_kind))
+        """
+
+    private static let displaces = """
+        \(claimsMore) AND (stored.installation_hash, stored.installation_kind) \
+        <> (excluded.installation_hash, excluded.installation_kind)
+        """
+
+    // MARK: What follows from the merged rows
+
+    /// Tells what became of the request. A token that was dead, quarantined or another installation's, and that the
+    /// request claims later than that, is `reactivated` (R8). The verdict is about the row as the statements before left it.
+    private var reactivation: SQL {
+        """
+        UPDATE installation_tokens r SET outcome = CASE WHEN r.outcome = 'refreshed' AND (
+                (r.previous_claimed_at <= greatest(v.dead_at, v.quarantined_at)
+                    AND r.claimed_at > greatest(v.dead_at, v.quarantined_at))
+                OR (r.has_one_owner AND v.displaced_installation_hash IS NOT NULL)
+            ) THEN 'reactivated' ELSE r.outcome END
+        FROM (SELECT * FROM installation_token_verdicts its WHERE \(sql: rows.isIt("its")) LIMIT 1) AS v
+        WHERE \(sql: rows.isIt("r")) AND \(sql: rows.isLocked)
+        RETURNING \(unescaped: MergedToken.columns)
+        """
+    }
+
+    /// The value's row, right after the request claimed it.
+    private var claimed: SQL {
+        """
+        (SELECT * FROM installation_tokens r WHERE \(sql: claims)) AS r \(sql: Self.joinValue("sha256(\(token))"))
+        """
+    }
+
+    /// Joins the value with a digest as `t` to row `r`, looked up by itself as ``TokenSlotRows/joinInstallation(of:)`` does.
+    private static func joinValue(_ digest: SQL) -> SQL {
+        """
+        CROSS JOIN LATERAL (SELECT * FROM token_values v WHERE v.app_number = r.app_number
+            AND v.environment = r.environment AND v.token_digest = \(sql: digest) LIMIT 1) AS t
+        """
+    }
+
+    /// Joins the activity that was the last to claim value `t` as `a`.
+    private static let joinClaimant = """
+        CROSS JOIN LATERAL (SELECT * FROM activities claimant WHERE claimant.app_number = t.app_number \
+        AND claimant.environment = t.environment AND claimant.activity_id = t.activity_id LIMIT 1) AS a
+        """
+
+    /// The activity that has the value loses it, for it was no activity's token ever.
+    private var retirement: SQL {
+        RetirementStatements.insertion(
+            """
+            SELECT a.app_number, a.environment, a.activity_id, a.token_digest, a.token_observed_at,
+                'taken-over'::retirement_reason
+            FROM \(sql: claimed) \(unescaped: Self.joinClaimant)
+            WHERE \(unescaped: Self.losesItsToken) AND t.became_installations
+            """
+        )
+    }
+
+    /// Activities are locked before values, and the last statement writes the one that has the value.
+    private var holderLock: SQL {
+        """
+        SELECT FROM activities a
+        WHERE \(sql: rows.scope.contains("a")) AND a.activity_id = (
+            SELECT t.activity_id FROM token_values t
+            WHERE \(sql: rows.scope.contains("t"))
+                AND t.token_digest = sha256(\(token))
+        )
+        FOR UPDATE
+        """
+    }
+
+    /// A value of this kind is never handed out as an activity's.
+    private var flagHolders: SQL {
+        """
+        UPDATE activities a SET token_is_doubted = true
+        WHERE \(sql: rows.scope.contains("a")) AND a.activity_id = (
+            SELECT t.activity_id FROM token_values t
+            WHERE \(sql: rows.scope.contains("t"))
+                AND t.token_digest = sha256(\(token)) AND t.installation_hash IS NOT NULL
+        ) AND a.token_digest = sha256(\(token)) AND a.ended_at IS NULL AND NOT a.token_is_doubted
+        """
+    }
+
+    /// Activity `a` has value `t`, which it claimed last.
+    private static let losesItsToken = "a.token_digest = t.token_digest AND a.ended_at IS NULL"
+
+    /// R11; R8 for a token that was dead when it came; R7 for those that lose the value.
+    private var event: SQL {
+        let rows: SQL = """
+            SELECT r.outcome::text AS type, \(unescaped: Self.columns)
+            FROM \(sql: changed)
+            UNION ALL
+            SELECT 'dropped', \(unescaped: Self.columns)
+            FROM \(sql: changed) \(sql: Self.joinValue("r.token_digest"))
+            WHERE r.claimed_at <= t.dead_at
+            """
+        let all: SQL = slot.kind.hasOneOwner ? "\(sql: rows) UNION ALL \(sql: formerHolders)" : rows
+        return EventStatements.insertion(all, by: who, in: self.rows.scope)
+    }
+
+    private static let columns = EventStatements.columns(ofInstallation: "i", digest: "r.token_digest")
+
+    private var changed: SQL {
+        """
+        (SELECT * FROM installation_tokens r WHERE \(sql: rows.isIt("r")) AND \(sql: rows.isLocked)
+            AND r.outcome IN ('registered', 'rotated', 'reactivated')) AS r
+        \(unescaped: TokenSlotRows.joinInstallation(of: "r"))
+        """
+    }
+
+    /// The installation that had the value; this one, when it is late; the activity and the tokens without an owner that
+    /// had it.
+    private var formerHolders: SQL {
+        """
+        SELECT 'taken-over', \(unescaped: EventStatements.columns(ofInstallation: "i", digest: "loser.token_digest"))
+        FROM \(sql: claimed) CROSS JOIN LATERAL (
+            SELECT * FROM installation_tokens holder WHERE holder.app_number = t.app_number
+                AND holder.environment = t.environment AND holder.installation_hash = t.displaced_installation_hash
+                AND holder.kind = t.displaced_installation_kind LIMIT 1
+        ) AS loser
+        \(unescaped: TokenSlotRows.joinInstallation(of: "loser"))
+        WHERE loser.token_digest = t.token_digest AND loser.token IS NOT NULL
+        UNION ALL
+        SELECT 'taken-over', \(unescaped: Self.columns)
+        FROM \(sql: changed) \(sql: Self.joinValue("r.token_digest"))
+        WHERE (t.installation_hash, t.installation_kind) <> (r.installation_hash, r.kind)
+        UNION ALL
+        SELECT 'taken-over', \(unescaped: EventStatements.columns(of: "a"))
+        FROM \(sql: claimed) \(unescaped: Self.joinClaimant)
+        WHERE \(unescaped: Self.losesItsToken) AND a.expires_at > now() AND t.became_installations
+        UNION ALL
+        SELECT 'taken-over', \(unescaped: EventStatements.columns(ofInstallation: "i", digest: "loser.token_digest"))
+        FROM \(sql: claimed) CROSS JOIN LATERAL (
+            SELECT * FROM installation_tokens holder
+            WHERE holder.app_number = t.app_number AND holder.environment = t.environment AND NOT holder.has_one_owner
+                AND holder.token_digest = t.token_digest LIMIT \(QuarantineStatements.mostHolders)
+        ) AS loser
+        \(unescaped: TokenSlotRows.joinInstallation(of: "loser"))
+        WHERE t.became_installations AND loser.token IS NOT NULL
+        """
+    }
+}

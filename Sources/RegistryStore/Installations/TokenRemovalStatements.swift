@@ -1,0 +1,86 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+
+/// The statements that delete one token of an installation, and that release it from quarantine.
+struct TokenRemovalStatements {
+    let rows: TokenSlotRows
+    let who: UTF8Text
+
+    private var slot: TokenSlot { rows.slot }
+    private var scope: Scope { rows.scope }
+
+    /// Deletes what was observed no later than the time, and leaves a tombstone where nothing is known.
+    ///
+    /// - Parameter observedAt: nil deletes all that there is, also what a clock ahead of ours observed.
+    func deletion(observedAt: Date?) -> [SQL] {
+        [rows.statements.lock(observedAt: observedAt), merge(observedAt), deletionEvent]
+    }
+
+    private func merge(_ observedAt: Date?) -> SQL {
+        let time = observedAt == nil ? "greatest(excluded.deleted_at, stored.observed_at)" : "excluded.deleted_at"
+        return """
+            INSERT INTO installation_tokens AS stored (
+                app_number, environment, installation_hash, kind, attributes_type, has_one_owner, deleted_at, outcome
+            )
+            SELECT app.app_number, \(scope.environment.rawValue)::apns_environment, \(rows.installation.bytes),
+                \(slot.kind.name), \(slot.typeName), \(slot.kind.hasOneOwner), coalesce(\(observedAt), clock_timestamp()), 'refused'
+            FROM apps app WHERE app.app_number = \(scope.app.number) AND \(sql: rows.isLocked) AND \(sql: rows.hasRoom)
+            ON CONFLICT (app_number, environment, installation_hash, kind, attributes_type) DO UPDATE SET
+                deleted_at = greatest(stored.deleted_at, \(unescaped: time)),
+                token = CASE WHEN stored.observed_at > \(unescaped: time) THEN stored.token END,
+                outcome = CASE WHEN stored.token IS NOT NULL AND stored.observed_at <= \(unescaped: time)
+                    THEN 'ended' ELSE 'refused' END::activity_outcome,
+                displaced_digest = NULL, previous_claimed_at = NULL, touched_at = clock_timestamp()
+            RETURNING 1
+            """
+    }
+
+    private var deletionEvent: SQL { event("deleted", where: "r.outcome = 'ended' AND \(sql: rows.isLocked)") }
+
+    private func event(_ type: String, where condition: SQL) -> SQL {
+        EventStatements.insertion(
+            """
+            SELECT \(type) AS type,
+                \(unescaped: EventStatements.columns(ofInstallation: "i", digest: "r.token_digest"))
+            FROM installation_tokens r \(unescaped: TokenSlotRows.joinInstallation(of: "r"))
+            WHERE \(sql: rows.isIt("r")) AND \(sql: condition)
+            """,
+            by: who,
+            in: scope
+        )
+    }
+
+    /// Releases the token's value from quarantine; one row for the second statement when there is a token.
+    ///
+    /// While the guards are locked no report quarantines it and nobody else releases it.
+    var release: [SQL] {
+        [
+            QuarantineStatements(scope: scope, who: who).lockGuards,
+            """
+            UPDATE installation_tokens r SET touched_at = clock_timestamp()
+            WHERE \(sql: rows.isIt("r")) AND r.token IS NOT NULL RETURNING 1
+            """,
+            // Before the release, for afterwards nobody could tell that there was one.
+            event(
+                "released",
+                where: "EXISTS (SELECT FROM token_values t WHERE \(sql: isItsValue) AND t.quarantined_at IS NOT NULL)"
+            ),
+            """
+            UPDATE token_values t SET quarantined_at = NULL, quarantined_kind = NULL, quarantine_reason = NULL,
+                effect = 'none', touched_at = clock_timestamp()
+            WHERE \(sql: isItsValue)
+            """,
+        ]
+    }
+
+    private var isItsValue: SQL {
+        """
+        \(sql: scope.contains("t"))
+        AND t.token_digest = (
+            SELECT own.token_digest FROM installation_tokens own
+            WHERE \(sql: rows.isIt("own")) AND own.token IS NOT NULL
+        )
+        """
+    }
+}

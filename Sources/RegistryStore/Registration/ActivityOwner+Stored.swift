@@ -1,0 +1,29 @@
+import RegistryCore
+
+extension ActivityOwner {
+    /// How an owner is stored: `installation:` and the hash in hex, `subject:` and the `sub`, or `app`.
+    var stored: UTF8Text {
+        switch self {
+        case .installation(let hash): "installation:\(hash)"
+        case .subject(let subject): "subject:\(subject)"
+        case .app: "app"
+        }
+    }
+
+    /// Reads what ``stored`` writes.
+    ///
+    /// - Throws: ``UnreadableRow``.
+    init(stored text: UTF8Text) throws {
+        if text == "app" {
+            self = .app
+        } else if text.hasPrefix("subject:") {
+            self = .subject(text.dropping(prefix: "subject:"))
+        } else if text.hasPrefix("installation:"),
+            let bytes = Hexadecimal.decode(text.dropping(prefix: "installation:").string)
+        {
+            self = .installation(InstallationHash(bytes: bytes))
+        } else {
+            throw UnreadableRow(detail: "the owner of a name is none")
+        }
+    }
+}

@@ -1,0 +1,88 @@
+import PostgresDriver
+import RegistryCore
+
+/// The statements that keep `activity_aliases` what the activities' own columns say.
+///
+/// Each finds an activity's rows by the aliases that the activity has or had, through the one index that resolve uses.
+/// All who write an activity's rows hold the lock of the activity's own row, so they do not move between the lookup and
+/// the write.
+enum AliasRowStatements {
+    /// Removes what the last request replaced.
+    static func removal(_ ids: [ActivityID], in scope: Scope) -> SQL {
+        let gone: SQL = "NOT coalesce(a.aliases -> kinds.key ? alias_values.value, false)"
+        return
+            "DELETE FROM activity_aliases al \(sql: rows(of: "a.displaced_aliases", ids, scope, where: gone, isOver))"
+    }
+
+    /// Adds what the last request gave.
+    static func insertion(_ ids: [ActivityID], in scope: Scope) -> SQL {
+        """
+        INSERT INTO activity_aliases (app_number, environment, kind, value, ended, activity_number)
+        SELECT a.app_number, a.environment, kinds.key, alias_values.value, \(unescaped: isOver), a.activity_number
+        FROM \(sql: activities("a.aliases"))
+        WHERE \(sql: isAmong(ids, scope)) AND a.aliases_changed
+        ON CONFLICT DO NOTHING
+        """
+    }
+
+    /// Takes activities that are over out of the rows that resolve reads.
+    static func close(_ ids: [ActivityID], in scope: Scope) -> SQL {
+        let over: SQL = "(\(unescaped: isOver))"
+        return
+            "UPDATE activity_aliases al SET ended = true \(sql: rows(of: "a.aliases", ids, scope, where: over, "false"))"
+    }
+
+    /// Puts activities that are running again back into the rows that resolve reads.
+    static func reopening(_ ids: [ActivityID], in scope: Scope) -> SQL {
+        // Said so that the index of those that run cannot be asked: it has them by the time of their expiry.
+        let running: SQL = "(NOT (\(unescaped: isOver))) IS TRUE"
+        return
+            "UPDATE activity_aliases al SET ended = false \(sql: rows(of: "a.aliases", ids, scope, where: running, "true"))"
+    }
+
+    /// Removes all rows of activities.
+    static func deletion(_ ids: [ActivityID], in scope: Scope) -> SQL {
+        "DELETE FROM activity_aliases al \(sql: rows(of: "a.aliases", ids, scope, where: "true", isOver))"
+    }
+
+    /// The value of the rows' column `ended` for activity `a`.
+    private static let isOver = "a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL"
+
+    /// Activities, each with the aliases in one of its columns.
+    private static func activities(_ column: String) -> SQL {
+        """
+        activities a CROSS JOIN LATERAL jsonb_each(\(unescaped: column)) AS kinds
+        CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values
+        """
+    }
+
+    private static func isAmong(_ ids: [ActivityID], _ scope: Scope) -> SQL {
+        """
+        \(sql: scope.contains("a"))
+        AND a.activity_id = ANY(\(ids))
+        """
+    }
+
+    /// The rows of the aliases in a column, looked up one by one: the planner believes that there are thousands, and
+    /// would read the whole table.
+    private static func rows(
+        of column: String,
+        _ ids: [ActivityID],
+        _ scope: Scope,
+        where condition: SQL,
+        _ ended: String
+    ) -> SQL {
+        """
+        WHERE al.ctid = ANY(ARRAY(
+            SELECT found.row FROM \(sql: activities(column)) CROSS JOIN LATERAL (
+                SELECT r.ctid AS row FROM activity_aliases r
+                WHERE r.app_number = a.app_number AND r.environment = a.environment AND r.kind = kinds.key
+                    AND r.value = alias_values.value AND r.ended = (\(unescaped: ended))
+                    AND r.activity_number = a.activity_number
+                LIMIT 1
+            ) AS found
+            WHERE \(sql: isAmong(ids, scope)) AND \(sql: condition)
+        ))
+        """
+    }
+}

@@ -1,0 +1,33 @@
+import RegistryCore
+
+/// The right by which a request changes records. ``Ownership`` spells it out in SQL.
+public enum Claimant: Sendable, Hashable {
+    /// Sender, admin and root keys: any record.
+    case any
+    /// A signed-in user, with the installation that the request names.
+    case subject(UTF8Text, InstallationHash?)
+    /// A publishable key, for the installation that the request names.
+    case installation(InstallationHash)
+
+    var subject: UTF8Text? {
+        guard case .subject(let subject, _) = self else { return nil }
+        return subject
+    }
+
+    var installation: InstallationHash? {
+        switch self {
+        case .any: nil
+        case .subject(_, let installation): installation
+        case .installation(let installation): installation
+        }
+    }
+
+    /// The registration as this claimant's own: by subject and installation the statements tell whose it is.
+    func sign(_ registration: ActivityRegistration) -> ActivityRegistration {
+        guard self != .any else { return registration }
+        var registration = registration
+        registration.subject = subject
+        registration.installation = installation
+        return registration
+    }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+
+/// Why a statement that is guarded against times in the future, deleted apps, records of others and erased ones touched
+/// nothing.
+///
+/// Each cause is a fact that Postgres is asked for. That nothing was touched proves none of them.
+enum Refusal {
+    case clockSkew(serverTime: Date)
+    case unknownApp
+    case notYours
+    case notYourInstallation
+    case erased(serverTime: Date)
+    case noRoom
+
+    static let nobody: SQL = "'{}'::text[]"
+
+    /// The facts that ``init(of:as:_:)`` reads, after the lock was got.
+    ///
+    /// - Parameters:
+    ///   - foreign: an array of those that are another's: activities' ids, or one text for an installation.
+    ///   - erased: the same of those that were erased.
+    ///   - lacksRoom: whether there is no room for one more.
+    static func facts(
+        ofApp number: Int64,
+        foreign: SQL = nobody,
+        erased: SQL = nobody,
+        lacksRoom: SQL = "false"
+    ) -> SQL {
+        """
+        SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_number = \(number)),
+            \(sql: foreign), \(sql: erased), \(sql: lacksRoom)
+        """
+    }
+
+    /// The statement lets 5 minutes pass; its clock was read some time before this one.
+    private static let certainSkew = 290.0
+
+    /// - Parameter id: the activity that was refused; nil where the facts are about an installation.
+    /// - Throws: ``UnforeseenRefusal`` when it was for none of these causes.
+    init(of observedAt: Date?, as id: ActivityID? = nil, _ facts: PostgresRow) throws {
+        let (serverTime, isKnown, foreign, erased, lacksRoom) = try facts.decode(
+            Date.self,
+            Bool.self,
+            [ActivityID].self,
+            [ActivityID].self,
+            Bool.self
+        )
+        func isAmong(_ ids: [ActivityID]) -> Bool { id.map(ids.contains) ?? !ids.isEmpty }
+        if let observedAt, observedAt.timeIntervalSince(serverTime) > Self.certainSkew {
+            self = .clockSkew(serverTime: serverTime)
+        } else if !isKnown {
+            self = .unknownApp
+        } else if isAmong(foreign) {
+            self = id == nil ? .notYourInstallation : .notYours
+        } else if isAmong(erased) {
+            self = .erased(serverTime: serverTime)
+        } else if lacksRoom {
+            self = .noRoom
+        } else {
+            throw UnforeseenRefusal()
+        }
+    }
+
+    /// The problem that the caller is told.
+    var problem: Problem {
+        switch self {
+        case .clockSkew(let serverTime): return .clockSkew(serverTime)
+        case .unknownApp: return Problem(.unknownApp, "The app was deleted.")
+        case .notYours: return .notYours
+        case .notYourInstallation: return .notYourInstallation
+        case .noRoom: return TokenSlotRows.noRoom
+        case .erased(let serverTime):
+            var problem = Problem(
+                .activityEnded,
+                "It was erased, and what was observed before that does not come back."
+            )
+            problem.serverTime = serverTime
+            return problem
+        }
+    }
+}
+
+/// A statement touched nothing, for no cause that there should be.
+struct UnforeseenRefusal: Error, CustomStringConvertible {
+    let description = "a statement touched nothing, and nothing says why"
+}
+
+extension Problem {
+    static let unforeseen = Problem(.internalError, "The registry could not carry out the request.")
+
+    /// Says nothing of the record: what it is, is its owner's business.
+    static var notYours: Problem {
+        Problem(
+            .notYours,
+            "The activity belongs to another user or installation; only they, or a sender or admin key, may change it."
+        )
+    }
+
+    static var notYourInstallation: Problem {
+        Problem(
+            .notYours,
+            """
+            The installation belongs to another user. PUT …/installations/{installationId} takes it over and clears its \
+            aliases; only then may you change what is of it.
+            """
+        )
+    }
+
+    /// It is about what was erased, of which nothing is known any more.
+    var isOfErased: Bool { code == .activityEnded && activity == nil }
+}

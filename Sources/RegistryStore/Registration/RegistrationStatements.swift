@@ -1,0 +1,346 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+
+/// The statements of a batch of registrations, sent in one round trip and committed as one transaction.
+///
+/// They are statements of their own and not one with many CTEs: each then sees what was committed while the first one
+/// waited for its row locks. Rows are locked in one order everywhere (installation, activities by id, tokens by
+/// digest, retired tokens by key), so batches do not deadlock.
+struct RegistrationStatements {
+    let batch: RegistrationBatch
+    let scope: Scope
+
+    private var app: Int64 { scope.app.number }
+    private var environment: String { scope.environment.rawValue }
+
+    /// All of them, as ``made`` has them, from templates.
+    var all: [SQL] { RegistrationTemplates.statements(of: self) }
+
+    /// All of them, in order. The results at ``mergeIndex`` and ``ownershipIndex`` are needed for the answer.
+    var made: [SQL] {
+        var statements = batch.needsReceiptOrder ? [creation, lock] : [lock]
+        statements += [merge, ownership, reconciliation]
+        if batch.hasAliases {
+            statements += [
+                AliasRowStatements.removal(batch.activityIDs, in: scope),
+                AliasRowStatements.insertion(batch.activityIDs, in: scope),
+            ]
+        }
+        if batch.hasStarts {
+            statements += [
+                AliasRowStatements.reopening(batch.activityIDs, in: scope),
+                RetirementStatements.forgettingExpiry(of: batch.activityIDs, in: scope),
+            ]
+        }
+        return statements + [RetirementStatements.registered(batch, in: scope), event]
+    }
+
+    var mergeIndex: Int { batch.needsReceiptOrder ? 2 : 1 }
+    var ownershipIndex: Int { mergeIndex + 1 }
+
+    // MARK: Locks
+
+    /// Makes the rows that are still missing, so that there is something to lock.
+    private var creation: SQL {
+        """
+        INSERT INTO activities (app_number, environment, activity_id, started_at, lifetime, expires_at, outcome, created_at)
+        SELECT app.app_number, \(environment)::apns_environment, q.activity_id, now(), app.activity_lifetime,
+            now() + app.activity_lifetime, 'observed', now()
+        FROM apps app CROSS JOIN \(sql: batch.claims)
+        WHERE app.app_number = \(app) AND q.observed_at IS NULL AND NOT \(sql: isErasedActivity)
+        ORDER BY q.activity_id
+        ON CONFLICT (app_number, environment, activity_id) DO NOTHING
+        """
+    }
+
+    /// Without `observedAt` the order is that of receipt, which is the order in which this lock is got: only then
+    /// may the next statement ask whether the token is retired. With it only a takeover needs a lock beforehand: the
+    /// loser's row is written last and would be out of order.
+    private var lock: SQL {
+        let takeover = Self.takeover(of: batch, in: scope)
+        return """
+            SELECT FROM activities a
+            WHERE \(sql: scope.contains("a"))
+                AND a.activity_id = ANY(\(sql: batch.needsReceiptOrder
+                    ? "coalesce(\(sql: takeover), \(batch.activityIDs))" : takeover))
+            ORDER BY a.activity_id FOR UPDATE
+            """
+    }
+
+    /// The ids to lock where an activity has a token that another one of the batch claims: both, and all of the batch;
+    /// null where there is none.
+    private static func takeover(of batch: RegistrationBatch, in scope: Scope) -> SQL {
+        """
+        (SELECT \(batch.activityIDs)::text[] || array_agg(t.activity_id)
+        FROM \(sql: batch.claims) CROSS JOIN LATERAL (
+            SELECT v.activity_id FROM token_values v
+            WHERE \(sql: scope.contains("v"))
+                AND v.token_digest = sha256(q.token) AND v.activity_id <> q.activity_id
+            LIMIT 1
+        ) AS t
+        HAVING count(*) > 0)::text[]
+        """
+    }
+
+    // MARK: The merge
+
+    /// The requests with the times that they count from: when the token was claimed, when aliases and facts were
+    /// given, and when the activity started.
+    private var timedRequests: SQL {
+        let times: SQL =
+            batch.needsReceiptOrder
+            ? Self.receiptTimes
+            : "q.observed_at AS claimed_at, false AS ends_quarantine, q.observed_at AS given_at"
+        return """
+            SELECT q.*, sha256(q.token) AS token_digest, clock.received_at, \(sql: times),
+                \(sql: batch.hasStarts ? Self.schedule : "NULL::timestamptz") AS scheduled_at,
+                least(coalesce(q.started_at, q.observed_at, clock.received_at), clock.received_at) AS said_started_at
+            FROM \(sql: batch.rows)
+            CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE q.activity_id IS NOT NULL) AS clock
+            \(sql: batch.needsReceiptOrder ? knownTokens : "")
+            """
+    }
+
+    /// R5: a start is scheduled where it lies after the request was observed. What was observed longer ago than an activity lives
+    /// may be of one whose tombstone has gone (R4), so it does not say that it is still to come.
+    private static let schedule: SQL = """
+        CASE WHEN q.starts_at > coalesce(q.observed_at, clock.received_at) AND (q.was_accepted
+            OR coalesce(q.observed_at > clock.received_at - app.activity_lifetime, true)) THEN q.starts_at END
+        """
+
+    /// R3: the current token again claims nothing new; a retired one claims what it did, and so loses; another
+    /// counts as observed now.
+    private static let receiptTimes: SQL = """
+        CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at \
+        WHEN known.token_digest = sha256(q.token) THEN known.token_observed_at \
+        ELSE coalesce(retired.observed_at, clock.received_at) END AS claimed_at, \
+        q.observed_at IS NULL AND known.token_digest = sha256(q.token) \
+        AND \(unescaped: QuarantineStatements.isEndedByReceipt(of: "known", claimedAt: "token_claimed_at")) \
+        AS ends_quarantine, \
+        CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at \
+        WHEN known.token_digest <> sha256(q.token) THEN coalesce(retired.observed_at, clock.received_at) \
+        ELSE clock.received_at END AS given_at
+        """
+
+    private var knownTokens: SQL {
+        """
+        LEFT JOIN LATERAL (
+            SELECT k.* FROM activities k WHERE q.observed_at IS NULL AND \(sql: scope.contains("k")) AND k.activity_id = q.activity_id
+            LIMIT 1
+        ) AS known ON true
+        LEFT JOIN LATERAL (
+            SELECT r.observed_at FROM retired_tokens r WHERE q.observed_at IS NULL AND \(sql: scope.contains("r")) AND r.activity_id = q.activity_id
+                AND r.token_digest = sha256(q.token)
+            LIMIT 1
+        ) AS retired ON true
+        """
+    }
+
+    /// One upsert an activity; always writes, so that a repeated request is as durable as the first (R1).
+    private var merge: SQL {
+        """
+        INSERT INTO activities AS stored (
+            app_number, environment, activity_id, token, token_digest, token_observed_at, token_claimed_at,
+            last_observed_at, started_at, starts_at, starts_at_observed_at, lifetime, expires_at, confirmed_at,
+            installation_hash, installation_observed_at, subject, subject_observed_at,
+            attributes_type, attributes_type_observed_at,
+            frequent_pushes_enabled, frequent_pushes_enabled_observed_at,
+            aliases, aliases_observed_at, aliases_changed, metadata, metadata_observed_at, outcome, created_at
+        )
+        SELECT app.app_number, \(environment)::apns_environment, r.activity_id, r.token, r.token_digest,
+            CASE WHEN r.token IS NOT NULL THEN r.claimed_at END,
+            CASE WHEN r.ends_quarantine THEN r.received_at
+                WHEN r.token IS NOT NULL THEN least(r.claimed_at, r.received_at) END, r.claimed_at,
+            r.said_started_at, r.scheduled_at, CASE WHEN r.scheduled_at IS NOT NULL THEN r.given_at END,
+            app.activity_lifetime, greatest(r.said_started_at, r.scheduled_at) + app.activity_lifetime,
+            CASE WHEN r.token IS NOT NULL THEN r.received_at END,
+            r.installation_hash, CASE WHEN r.installation_hash IS NOT NULL THEN r.given_at END,
+            r.subject, CASE WHEN r.subject IS NOT NULL THEN r.given_at END,
+            r.attributes_type, CASE WHEN r.attributes_type IS NOT NULL THEN r.given_at END,
+            r.frequent_pushes_enabled, CASE WHEN r.frequent_pushes_enabled IS NOT NULL THEN r.given_at END,
+            r.aliases, CASE WHEN r.aliases IS NOT NULL THEN coalesce(r.aliases_given_at, r.given_at) END,
+            r.aliases IS NOT NULL,
+            r.metadata, CASE WHEN r.metadata IS NOT NULL THEN r.given_at END,
+            CASE WHEN greatest(r.said_started_at, r.scheduled_at) + app.activity_lifetime <= now() THEN 'expired'
+                ELSE 'registered' END::activity_outcome,
+            r.received_at
+        FROM apps app CROSS JOIN LATERAL (\(sql: timedRequests)) AS r
+        WHERE app.app_number = \(app) AND (r.observed_at IS NULL OR r.observed_at <= now() + interval '5 minutes')
+            AND NOT \(sql: isErased)
+        ORDER BY r.activity_id
+        ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET \(unescaped: ActivityMerge.assignments)
+        \(sql: batch.isGuarded ? Self.permitted : "")
+        RETURNING \(unescaped: MergedActivity.columns)
+        """
+    }
+
+    /// Another's record is not touched and not returned.
+    private static let permitted: SQL =
+        "WHERE \(sql: Ownership.permits("stored", subject: "excluded.subject", installation: "excluded.installation_hash"))"
+
+    /// The request names something that was erased, which does not come back (the row of the app is called `app`).
+    private var isErased: SQL {
+        ErasureStatements.isErased(
+            digests: ErasureStatements.registrationDigests,
+            activity: "\(unescaped: ErasureStatements.digest("'activity:' || r.activity_id"))",
+            observedAt: "r.claimed_at",
+            in: scope
+        )
+    }
+
+    /// Why some were refused whole; see ``Refusal``. The times are those of the merge, for a refused request changed nothing.
+    var refusalFacts: SQL {
+        Refusal.facts(
+            ofApp: app,
+            foreign: batch.foreign(in: scope),
+            erased: """
+                ARRAY(SELECT r.activity_id FROM apps app CROSS JOIN (\(sql: timedRequests)) AS r
+                    WHERE app.app_number = \(app) AND \(sql: isErased))
+                """
+        )
+    }
+
+    private var isErasedActivity: SQL {
+        let activity: SQL = "\(unescaped: ErasureStatements.digest("'activity:' || q.activity_id"))"
+        return ErasureStatements.isErased(
+            digests: "ARRAY[\(sql: activity)]",
+            activity: activity,
+            observedAt: "'infinity'",
+            in: scope
+        )
+    }
+
+    /// One upsert a token value: the greatest (time, activity) owns it (R2, R7), and stays its owner.
+    private var ownership: SQL {
+        """
+        INSERT INTO token_values AS stored (app_number, environment, token_digest, activity_id, observed_at)
+        SELECT a.app_number, a.environment, sha256(q.token), a.activity_id,
+            coalesce(q.observed_at, a.token_observed_at)
+        FROM \(sql: batch.claims) CROSS JOIN LATERAL (
+            SELECT m.* FROM activities m
+            WHERE \(sql: scope.contains("m"))
+                AND m.activity_id = q.activity_id AND \(unescaped: RegistrationBatch.isMerged("m"))
+            LIMIT 1
+        ) AS a
+        WHERE q.token IS NOT NULL AND (q.observed_at IS NOT NULL OR a.token_digest = sha256(q.token))
+        ORDER BY 3
+        ON CONFLICT (app_number, environment, token_digest) DO UPDATE SET
+            activity_id = CASE WHEN \(unescaped: Self.claimsMore) THEN excluded.activity_id ELSE stored.activity_id END,
+            observed_at = greatest(stored.observed_at, excluded.observed_at),
+            displaced_activity_id = CASE WHEN \(unescaped: Self.claimsMore)
+                AND excluded.activity_id <> stored.activity_id THEN stored.activity_id END
+        RETURNING \(unescaped: ClaimedToken.columns)
+        """
+    }
+
+    private static let claimsMore = """
+        (stored.activity_id IS NULL \
+        OR (excluded.observed_at, excluded.activity_id) > (stored.observed_at, stored.activity_id))
+        """
+
+    // MARK: What follows from the merged rows
+
+    /// Updates the activities that have the values now by what the values' rows say. R8: an activity that claimed a
+    /// token later than APNs said it dead, or than it was quarantined, has it back. One that lost a token, or got one
+    /// against which something is known, is not handed out without a look at the value; most values have nothing
+    /// against them, and their activities are not read.
+    private var reconciliation: SQL {
+        """
+        UPDATE activities a SET (token_is_doubted, outcome, revision) = (
+            SELECT a.token_is_doubted OR \(unescaped: Self.isDoubtful),
+                CASE WHEN \(unescaped: Self.isBack) THEN 'reactivated'
+                    WHEN \(unescaped: RegistrationBatch.isMerged) THEN a.outcome ELSE 'doubted' END::activity_outcome,
+                a.revision + CASE WHEN \(unescaped: Self.isBack) THEN 1 ELSE 0 END
+            FROM (SELECT) AS one LEFT JOIN token_values t ON \(sql: scope.contains("t")) AND t.token_digest = a.token_digest
+        )
+        WHERE \(sql: scope.contains("a"))
+            AND a.activity_id = ANY(ARRAY(\(sql: unsettled)))
+        """
+    }
+
+    /// The activities whose row does not yet say what their value's row says, each looked up by its key.
+    private var unsettled: SQL {
+        """
+        SELECT a.activity_id FROM \(sql: batch.claims)
+        CROSS JOIN LATERAL (
+            SELECT v.* FROM token_values v
+            WHERE \(sql: scope.contains("v"))
+                AND v.token_digest = sha256(q.token) AND (v.activity_id <> q.activity_id OR v.displaced_activity_id IS NOT NULL
+                    OR v.installation_hash IS NOT NULL OR v.dead_at IS NOT NULL OR v.quarantined_at IS NOT NULL)
+            LIMIT 1
+        ) AS t
+        CROSS JOIN unnest(ARRAY[q.activity_id, t.displaced_activity_id]) AS named (activity_id)
+        CROSS JOIN LATERAL (
+            SELECT n.*, n.xmin FROM activities n
+            WHERE \(sql: scope.contains("n"))
+                AND n.activity_id = named.activity_id AND n.token_digest = t.token_digest
+            LIMIT 1
+        ) AS a
+        WHERE \(unescaped: Self.isBack)
+            OR (NOT a.token_is_doubted AND a.ended_at IS NULL AND \(unescaped: Self.isDoubtful))
+        """
+    }
+
+    private static let isBack = """
+        (\(RegistrationBatch.isMerged) AND a.outcome IN ('refreshed', 'reactivated') AND t.activity_id = a.activity_id \
+        AND coalesce(a.previous_claimed_at <= greatest(t.dead_at, t.quarantined_at) \
+        AND a.token_claimed_at > greatest(t.dead_at, t.quarantined_at), false))
+        """
+
+    /// Value `t`, which activity `a` has, is another's or of another kind, or said to be dead or quarantined.
+    private static let isDoubtful = """
+        (t.activity_id IS DISTINCT FROM a.activity_id OR t.installation_hash IS NOT NULL \
+        OR coalesce(a.token_claimed_at <= greatest(t.dead_at, t.quarantined_at), false))
+        """
+
+    /// R11, R7 for the activity that lost its token to another, and R8 for a token that was dead when it came.
+    private var event: SQL {
+        EventStatements.insertion(
+            """
+            SELECT e.*, q.who FROM \(sql: batch.merged(in: scope)) CROSS JOIN LATERAL (
+                SELECT a.outcome::text AS type, \(unescaped: EventStatements.columns(of: "a"))
+                WHERE a.outcome IN ('registered', 'rotated', 'reactivated')
+                UNION ALL
+                SELECT 'taken-over', \(unescaped: EventStatements.columns(of: "loser"))
+                FROM \(sql: RetirementStatements.formerHolders)
+                WHERE loser.activity_id = t.displaced_activity_id
+                    OR loser.outcome IN ('registered', 'rotated', 'reactivated')
+                UNION ALL
+                SELECT 'dropped', \(unescaped: EventStatements.columns(of: "a"))
+                WHERE a.outcome IN ('registered', 'rotated') AND t.activity_id = a.activity_id
+                    AND a.token_claimed_at <= t.dead_at
+            ) AS e
+            """,
+            in: scope
+        )
+    }
+}
+
+/// A token value's row right after a request was merged into it, as the statement returned it.
+struct ClaimedToken {
+    let digest: [UInt8]
+    let owner: ActivityID?
+    let deadAt: Date?
+    let quarantinedAt: Date?
+    /// The value is known as that of a kind that installations hold.
+    let isOfInstallation: Bool
+    /// It is dead because an admin purged it.
+    let isPurged: Bool
+
+    static let columns = """
+        stored.token_digest, stored.activity_id, stored.dead_at, stored.quarantined_at, \
+        stored.installation_hash IS NOT NULL, coalesce(stored.purged_at = stored.dead_at, false)
+        """
+
+    init(_ row: PostgresRow) throws {
+        (digest, owner, deadAt, quarantinedAt, isOfInstallation, isPurged) = try row.decode(
+            [UInt8].self,
+            ActivityID?.self,
+            Date?.self,
+            Date?.self,
+            Bool.self,
+            Bool.self
+        )
+    }
+}

@@ -1,0 +1,50 @@
+import PostgresDriver
+import RegistryCore
+
+/// The statements of the first pages of aliases, and of their channels, from templates.
+enum ResolveTemplates {
+    /// Aliases, of which there is at least one, and how many activities are asked for of each and of all together.
+    struct Input: Sendable {
+        let aliases: [Alias]
+        let limit: Int
+        let limitOfAll: Int
+        let scope: Scope
+
+        static var sample: Input? {
+            guard let scope = Scope.sample, let alias = try? Alias(kind: "kind", value: "value") else { return nil }
+            return Input(aliases: [alias], limit: 1_000_007, limitOfAll: 1_000_008, scope: scope)
+        }
+
+        static func values(of input: Input) -> [PostgresParameter] {
+            [
+                PostgresParameter(input.aliases[0].kind), PostgresParameter(input.aliases[0].value),
+                PostgresParameter(input.aliases.map(\.kind)), PostgresParameter(input.aliases.map(\.value)),
+                PostgresParameter(input.limit), PostgresParameter(input.limitOfAll), PostgresParameter(Int64(0)),
+            ] + input.scope.values
+        }
+    }
+
+    /// The names of the values; of one alias both limits are the same.
+    static let valueNames = ["kind", "value", "kinds", "values", "limit", "limit", "after"] + Scope.valueNames
+
+    /// The first page of one alias.
+    static let one = TemplatedStatements(sample: .sample, values: Input.values(of:)) { (input: Input) in
+        [
+            ResolveStatements.page(of: input.aliases[0], after: 0, limit: input.limit, in: input.scope),
+            ChannelStatements.channels(of: [input.aliases[0]], in: input.scope),
+        ]
+    }
+
+    /// The first pages of many.
+    static let many = TemplatedStatements(sample: .sample, values: Input.values(of:)) { (input: Input) in
+        [
+            ResolveStatements.resolve(
+                input.aliases,
+                limitPerAlias: input.limit,
+                limit: input.limitOfAll,
+                in: input.scope
+            ),
+            ChannelStatements.channels(of: input.aliases, in: input.scope),
+        ]
+    }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import Migrations
+import PostgresDriver
+
+/// One numbered SQL file.
+public struct Migration: Sendable, Hashable {
+    /// The number that its file's name begins with; migrations are applied in its order.
+    public let version: Int
+    /// The name of the file, such as `0001_registry.sql`.
+    public let name: String
+    /// The whole text of the file.
+    public let sql: String
+
+    /// Every migration that this program knows, in order.
+    public static let all: [Migration] = Migrations.files.map { file in
+        Migration(
+            version: Int(file.name.prefix(4)) ?? 0,
+            name: file.name,
+            sql: String(decoding: file.content, as: UTF8.self)
+        )
+    }
+
+    /// 64 bits of FNV-1a over the text, in hex: tells an edited file, not an enemy.
+    public var checksum: String {
+        let hash = sql.utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+        return String(hash, radix: 16)
+    }
+
+    /// The statement that notes it as applied. Its values are ours and hold no quotes.
+    var record: String {
+        "INSERT INTO schema_migrations (version, name, checksum) VALUES (\(version), '\(name)', '\(checksum)');"
+    }
+}
+
+/// A migration that the database has had.
+public struct AppliedMigration: Sendable, Hashable {
+    /// The number of the migration.
+    public let version: Int
+    /// The name of its file, as it was then.
+    public let name: String
+    /// The ``Migration/checksum`` of the text that was applied.
+    public let checksum: String
+    /// Postgres's clock when it was applied.
+    public let appliedAt: Date
+
+    init(_ row: PostgresRow) throws {
+        (version, name, checksum, appliedAt) = try row.decode(Int.self, String.self, String.self, Date.self)
+    }
+}
+
+/// How a database's schema stands to this program.
+public struct SchemaStatus: Sendable, Hashable {
+    /// The migrations that the database has had, in their order.
+    public let applied: [AppliedMigration]
+    /// Those that this program knows and the database has not had, in their order.
+    public let pending: [Migration]
+
+    /// The version of the database; 0 when it is empty.
+    public var version: Int { applied.last?.version ?? 0 }
+
+    init(applied: [AppliedMigration]) throws(SchemaError) {
+        let current = SchemaMigrator.currentVersion
+        if let last = applied.last, last.version > current { throw .ahead(last.version, current) }
+        for migration in applied {
+            let ours = Migration.all.first { $0.version == migration.version }
+            guard ours?.checksum == migration.checksum else { throw .changed(migration.name) }
+        }
+        self.applied = applied
+        pending = Migration.all.filter { migration in !applied.contains { $0.version == migration.version } }
+    }
+}
+
+/// Why this program does not work with a database's schema.
+public enum SchemaError: Error, Sendable, Hashable, CustomStringConvertible {
+    case behind(Int, Int)
+    case ahead(Int, Int)
+    case changed(String)
+
+    /// The problem, in a sentence.
+    public var detail: String {
+        switch self {
+        case .behind(let version, let current):
+            "The database's schema is at version \(version), this program needs \(current)."
+        case .ahead(let version, let current):
+            "The database's schema is at version \(version), newer than this program's \(current)."
+        case .changed(let name):
+            "The migration \(name) was applied with another text than this program has."
+        }
+    }
+
+    /// The remedy, in a sentence.
+    public var remedy: String {
+        switch self {
+        case .behind: "Run: pushreg migrate"
+        case .ahead: "Use a newer pushreg."
+        case .changed: "Use the pushreg that applied it."
+        }
+    }
+
+    /// The problem and the remedy, two sentences.
+    public var description: String { "\(detail) \(remedy)" }
+}

@@ -1,0 +1,35 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+
+/// The versions that the service found when it asked Postgres.
+public struct Readiness: Sendable, Hashable {
+    /// `server_version`, such as `15.4 (Debian 15.4-1)`.
+    public let serverVersion: String
+    /// The number of the last migration that was applied; it may be newer than this program.
+    public let schemaVersion: Int
+}
+
+extension Registry {
+    /// Asks Postgres whether writes would work now.
+    ///
+    /// A newer schema is no reason to be unready: during an upgrade the instances of before go on until they are replaced,
+    /// or nobody would answer meanwhile. None of them starts on it.
+    ///
+    /// - Throws: `unavailable` with a sentence: Postgres is away, only a standby, or has an older schema.
+    public func checkReadiness() async throws -> Readiness {
+        let (version, isReadOnly, schema) = try await units.read(.hot) { session in
+            try session.execute(
+                """
+                SELECT current_setting('server_version'), current_setting('transaction_read_only')::boolean,
+                    (SELECT coalesce(max(version), 0) FROM schema_migrations)
+                """
+            )[0].decode(String.self, Bool.self, Int.self)
+        }
+        guard !isReadOnly else { throw Problem(.unavailable, "Postgres takes no writes: it is a standby.") }
+        guard schema >= SchemaMigrator.currentVersion else {
+            throw Problem(.unavailable, SchemaError.behind(schema, SchemaMigrator.currentVersion).description)
+        }
+        return Readiness(serverVersion: version, schemaVersion: schema)
+    }
+}

@@ -1,0 +1,97 @@
+import Foundation
+import PostgresDriver
+
+/// Brings a database's schema forward: numbered files, each in a transaction with its row in `schema_migrations`, under
+/// one advisory lock.
+public struct SchemaMigrator: Sendable {
+    private let pool: PostgresPool
+
+    /// Makes a migrator that works on connections of the pool; nothing is asked of Postgres yet.
+    public init(pool: PostgresPool) { self.pool = pool }
+
+    /// The version that this program works with.
+    public static var currentVersion: Int { Migration.all.last?.version ?? 0 }
+
+    /// Reads which migrations have been applied and which are missing.
+    ///
+    /// - Throws: ``SchemaError`` when the database is newer than this program or an applied file was changed, and
+    ///   ``PostgresError``.
+    public func status() async throws -> SchemaStatus {
+        let applied = try await pool.withSession(.idempotentRead) { try Self.applied($0) }
+        return try SchemaStatus(applied: applied)
+    }
+
+    /// The migrations that the database has not had.
+    ///
+    /// - Throws: as ``status()``.
+    public func pending() async throws -> [Migration] { try await status().pending }
+
+    /// Applies what is missing.
+    ///
+    /// - Parameter onApplied: is told of each migration once it is committed.
+    /// - Returns: the migrations that were applied.
+    /// - Throws: as ``status()``.
+    @discardableResult
+    public func migrate(onApplied: @escaping @Sendable (Migration) -> Void = { _ in }) async throws -> [Migration] {
+        try await pool.withSession(.never, timeout: .seconds(600)) { session in
+            let settings = try Self.liftTimeouts(session)
+            // Held by the session, so that it spans the transactions of all files.
+            _ = try session.execute("SELECT pg_advisory_lock(\(Self.lockKey))")
+            // The connection goes back to the pool as it came; one that cannot be restored is closed by the pool.
+            defer {
+                _ = try? session.execute("SELECT pg_advisory_unlock(\(Self.lockKey))")
+                try? session.simple(settings)
+            }
+            try session.simple(Self.table)
+            let pending = try SchemaStatus(applied: Self.applied(session)).pending
+            for migration in pending {
+                try session.simple("BEGIN; \(migration.sql); \(migration.record) COMMIT;")
+                onApplied(migration)
+            }
+            return pending
+        }
+    }
+
+    /// Lets migrations and the wait for their lock take their time.
+    ///
+    /// - Returns: the script that restores the limits.
+    private static func liftTimeouts(_ session: borrowing PostgresSession) throws -> String {
+        let (statement, lock, messages) = try session.execute(
+            """
+            SELECT current_setting('statement_timeout'), current_setting('lock_timeout'),
+                current_setting('client_min_messages')
+            """
+        )[0].decode(String.self, String.self, String.self)
+        try session.simple("SET statement_timeout = 0; SET lock_timeout = '300s'; SET client_min_messages = warning")
+        return """
+            SET statement_timeout = '\(statement)'; SET lock_timeout = '\(lock)'; SET client_min_messages = \(messages)
+            """
+    }
+
+    /// - Throws: ``SchemaError`` with a sentence unless the schema is exactly what this program works with.
+    public func checkCompatible() async throws {
+        let status = try await status()
+        guard status.pending.isEmpty else { throw SchemaError.behind(status.version, Self.currentVersion) }
+    }
+
+    /// "pushreg", as eight bytes.
+    private static let lockKey: Int64 = 0x70_75_73_68_72_65_67_00
+
+    private static let table = """
+        CREATE TABLE IF NOT EXISTS schema_migrations (
+            version integer NOT NULL,
+            name text NOT NULL,
+            checksum text NOT NULL,
+            applied_at timestamptz NOT NULL DEFAULT now(),
+            CONSTRAINT schema_migrations_pkey PRIMARY KEY (version)
+        );
+        """
+
+    private static func applied(_ session: borrowing PostgresSession) throws -> [AppliedMigration] {
+        let exists = try session.execute("SELECT to_regclass('schema_migrations') IS NOT NULL")[0]
+        guard try exists.column(0, as: Bool.self) else { return [] }
+        return try session.execute(
+            "SELECT version, name, checksum, applied_at FROM schema_migrations ORDER BY version"
+        ).rows.map(AppliedMigration.init)
+    }
+}

@@ -1,0 +1,33 @@
+import PostgresDriver
+import RegistryCore
+
+/// One app in one APNs environment: what every call but the apps' own is about.
+public struct Scope: Sendable, Hashable {
+    /// The app, with its settings as the caller read them.
+    public let app: App
+    /// The APNs environment; nothing of one environment is seen in the other.
+    public let environment: APNSEnvironment
+
+    /// Makes a scope of its two parts.
+    public init(app: App, environment: APNSEnvironment) {
+        self.app = app
+        self.environment = environment
+    }
+
+    /// Whether statements may mix work of both: apps are told apart by their number, whatever is known of their settings.
+    func sharesStatements(with other: Scope) -> Bool {
+        app.number == other.app.number && environment == other.environment
+    }
+}
+
+extension Scope {
+    /// The condition that a row is of the scope.
+    ///
+    /// - Parameter row: the row's name in the statement.
+    func contains(_ row: String) -> SQL {
+        """
+        \(unescaped: row).app_number = \(app.number) \
+        AND \(unescaped: row).environment = \(environment.rawValue)::apns_environment
+        """
+    }
+}

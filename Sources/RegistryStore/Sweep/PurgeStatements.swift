@@ -1,0 +1,118 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+
+/// The statements that purge a page of stale tokens of one kind, in one transaction.
+///
+/// A purge is about what was claimed so far: whatever a client observes later brings a token back. An activity's value
+/// counts as dead as of its last claim, an installation's token as deleted as of its last observation; so a purge says
+/// nothing of another holder of the same value who claimed it later.
+struct PurgeStatements {
+    let stale: StaleStatements
+    let who: UTF8Text
+
+    private var scope: Scope { stale.scope }
+    private var isOfActivities: Bool { stale.kind.holder == .activity }
+
+    /// Activity `row` is one of those of the numbers, of which each is looked up by itself.
+    private func isAmong(_ numbers: [Int64], _ row: String) -> SQL {
+        """
+        \(sql: scope.contains(row)) AND \(unescaped: row).activity_id = ANY(ARRAY(
+            \(sql: stale.numbered.column("its.activity_id", of: numbers))
+        ))
+        """
+    }
+
+    /// Locks what the others change, in the order of all writes.
+    func locks(_ numbers: [Int64]) -> [SQL] {
+        isOfActivities
+            ? [
+                """
+                SELECT FROM activities a WHERE \(sql: isAmong(numbers, "a")) ORDER BY a.activity_id FOR UPDATE
+                """,
+                """
+                SELECT FROM token_values t WHERE \(sql: scope.contains("t")) AND t.token_digest = ANY(ARRAY(
+                    SELECT a.token_digest FROM activities a WHERE \(sql: isAmong(numbers, "a"))
+                ))
+                ORDER BY t.token_digest FOR UPDATE
+                """,
+            ]
+            : [
+                """
+                SELECT FROM (
+                    SELECT DISTINCT held.it AS hash
+                    FROM (\(sql: stale.numbered.column("its.installation_hash", of: numbers))) AS held
+                    ORDER BY 1
+                ) AS named CROSS JOIN LATERAL (
+                    SELECT FROM installations i WHERE \(sql: scope.contains("i")) AND i.installation_hash = named.hash
+                    LIMIT 1 FOR UPDATE
+                ) AS locked
+                """
+            ]
+    }
+
+    /// Purges what is stale still; the last statement changes a row for each.
+    func purge(_ numbers: [Int64]) -> [SQL] { isOfActivities ? purgeActivities(numbers) : purgeTokens(numbers) }
+
+    private func purgeActivities(_ numbers: [Int64]) -> [SQL] {
+        let isIt = isAmong(numbers, "a")
+        return [
+            """
+            UPDATE token_values t SET dead_at = greatest(t.dead_at, its.token_claimed_at),
+                purged_at = greatest(t.dead_at, its.token_claimed_at), effect = 'none'
+            FROM (
+                SELECT v.ctid AS place, a.token_claimed_at FROM activities a CROSS JOIN LATERAL (
+                    SELECT held.ctid, held.activity_id FROM token_values held WHERE held.app_number = a.app_number
+                        AND held.environment = a.environment AND held.token_digest = a.token_digest LIMIT 1
+                ) AS v
+                WHERE \(sql: isIt) AND v.activity_id = a.activity_id OFFSET 0
+            ) AS its
+            WHERE t.ctid = its.place AND \(sql: RowPlaces.isOf(scope.app.number, "t"))
+            """,
+            RetirementStatements.insertion(
+                """
+                SELECT a.app_number, a.environment, a.activity_id, a.token_digest, a.token_observed_at,
+                    'purged'::retirement_reason
+                FROM activities a WHERE \(sql: isIt)
+                """
+            ),
+            EventStatements.insertion(
+                """
+                SELECT 'purged' AS type, \(unescaped: EventStatements.columns(of: "a")) FROM activities a
+                WHERE \(sql: isIt)
+                """,
+                by: who,
+                in: scope
+            ),
+            """
+            UPDATE activities a SET token_is_doubted = true, revision = a.revision + 1, touched_at = clock_timestamp()
+            WHERE \(sql: isIt)
+            """,
+        ]
+    }
+
+    private func purgeTokens(_ numbers: [Int64]) -> [SQL] {
+        let isIt: SQL = """
+            \(sql: RowPlaces.isOf(scope.app.number, "r")) AND r.ctid = ANY(ARRAY(
+                \(sql: stale.numbered.column("its.ctid", of: numbers))
+            ))
+            """
+        return [
+            EventStatements.insertion(
+                """
+                SELECT 'purged' AS type,
+                    \(unescaped: EventStatements.columns(ofInstallation: "i", digest: "r.token_digest"))
+                FROM installation_tokens r \(unescaped: TokenSlotRows.joinInstallation(of: "r"))
+                WHERE \(sql: isIt)
+                """,
+                by: who,
+                in: scope
+            ),
+            """
+            UPDATE installation_tokens r SET token = NULL, deleted_at = greatest(r.deleted_at, r.observed_at),
+                purged_at = greatest(r.deleted_at, r.observed_at), outcome = 'ended', touched_at = clock_timestamp()
+            WHERE \(sql: isIt)
+            """,
+        ]
+    }
+}

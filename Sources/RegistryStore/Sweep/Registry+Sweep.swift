@@ -1,0 +1,129 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+
+/// A task of a sweep: records that it writes down or deletes.
+public enum SweepTask: String, Sendable, Hashable, CaseIterable {
+    /// Expired activities: that they expired, with their audit event.
+    case expiry
+    /// Ended and expired activities past their retention.
+    case tombstones
+    /// Deaths of token values that nobody registered.
+    case values
+    /// Identities of apps that know only an alias, past their retention.
+    case identities
+    /// Start and device tokens that were deleted, past their retention.
+    case removals
+    /// Claims of start and device tokens that are too old to tell of a cloned installation, with values nobody holds.
+    case claims
+    /// Installations that hold nothing and that nobody has heard of for long.
+    case installations
+}
+
+/// The expired activities that wait for a sweep to write their expiry down.
+public struct OverdueExpiry: Sendable, Hashable {
+    /// No more than ``countLimit``.
+    public let count: Int
+    /// How long ago the first of them expired, by Postgres's clock.
+    public let age: Duration
+
+    /// As far as they are counted.
+    public static let countLimit = 10_000
+}
+
+extension Registry {
+    /// The expired activities whose expiry no sweep has written down; nil when there are none.
+    public func overdueExpiry(in scope: Scope) async throws -> OverdueExpiry? {
+        let statement = SweepStatements(scope: scope).overdue(limit: OverdueExpiry.countLimit)
+        return try await read { session in
+            let (count, first, now) = try session.execute(statement)[0].decode(Int.self, Date?.self, Date.self)
+            return first.map { OverdueExpiry(count: count, age: .seconds(now.timeIntervalSince($0))) }
+        }
+    }
+
+    /// Does a page of a task, one small transaction.
+    ///
+    /// - Returns: how many rows it did; fewer than `limit` when there are no more, or others have them locked.
+    public func sweep(_ task: SweepTask, limit: Int, in scope: Scope) async throws -> Int {
+        let statements = SweepStatements(scope: scope)
+        let installations = InstallationSweepStatements(scope: scope)
+        return try await write { session in
+            switch task {
+            case .expiry:
+                try Self.sweep(statements.expired(limit: limit), session, consequences: statements.recordExpiry)
+            case .tombstones: try Self.sweepTombstones(statements, limit, session)
+            case .values: try session.execute(statements.forgetUnclaimedValues(limit: limit)).affectedRows
+            case .identities: try Self.sweepIdentities(statements, limit, session)
+            case .removals: try session.execute(installations.deleteRemovedTokens(limit: limit)).affectedRows
+            case .claims:
+                try Self.sweep(installations.deleteOldClaims(limit: limit), session) { (digests: [[UInt8]]) in
+                    [installations.deleteUnheldValues(digests)]
+                }
+            case .installations:
+                try Self.sweep(
+                    installations.emptyInstallations(limit: limit),
+                    session,
+                    consequences: installations.delete
+                )
+            }
+        }
+    }
+
+    /// Locks what a statement finds, and lets the consequences follow in the same transaction.
+    private static func sweep<Key: PostgresDecodable & Sendable>(
+        _ search: SQL,
+        _ session: borrowing PostgresSession,
+        consequences: @escaping @Sendable ([Key]) -> [SQL]
+    ) throws -> Int {
+        try session.transaction { transaction in
+            let ids = try transaction.execute(search).rows.map { try $0.column(0, as: Key.self) }
+            _ = try transaction.pipeline(ids.isEmpty ? [] : consequences(ids), finishing: true)
+            return ids.count
+        }
+    }
+
+    private static func sweepTombstones(
+        _ statements: SweepStatements,
+        _ limit: Int,
+        _ session: borrowing PostgresSession
+    ) throws -> Int {
+        try session.transaction { transaction in
+            let ids = try transaction.execute(statements.tombstones(limit: limit)).rows
+                .map { try $0.column(0, as: ActivityID.self) }
+            // Activities that are not gone yet go with the next page.
+            return try statements.delete(ids, [], transaction) ? ids.count : limit
+        }
+    }
+
+    private static func sweepIdentities(
+        _ statements: SweepStatements,
+        _ limit: Int,
+        _ session: borrowing PostgresSession
+    ) throws -> Int {
+        try session.transaction { transaction in
+            let found = try transaction.execute(statements.staleIdentities(limit: limit)).rows
+            let identities = try found.map { try $0.decode(UTF8Text.self, UTF8Text.self) }
+            let deletions = identities.isEmpty ? [] : statements.deleteIdentities(identities)
+            _ = try transaction.pipeline(deletions, finishing: true)
+            return identities.count
+        }
+    }
+}
+
+extension SweepStatements {
+    /// Deletes locked activities with all that is theirs, as far as one transaction may, and finishes it.
+    ///
+    /// - Parameter first: statements that go with the deletion of the activities themselves.
+    /// - Returns: whether they are gone; else only what they had before is, in part.
+    func delete(_ ids: [ActivityID], _ first: [SQL], _ transaction: borrowing PostgresTransaction) throws -> Bool {
+        guard !ids.isEmpty else {
+            _ = try transaction.pipeline([], finishing: true)
+            return true
+        }
+        let retired = try transaction.execute(deleteRetired(of: ids)).rows.map { try $0.column(0, as: [UInt8].self) }
+        let isLast = retired.count < Self.retiredPageSize
+        let values = retired.isEmpty ? [] : [deleteValues(retired, of: ids)]
+        _ = try transaction.pipeline(values + (isLast ? first + delete(ids) : []), finishing: true)
+        return isLast
+    }
+}

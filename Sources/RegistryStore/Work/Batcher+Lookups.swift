@@ -1,0 +1,36 @@
+import PostgresDriver
+import RegistryCore
+
+extension Batcher {
+    /// Lets all who look for a row while others are being looked for share the next statement, whether or not there is such
+    /// a row: names that somebody made up cost next to nothing, and keep nobody from looking for true ones.
+    ///
+    /// - Parameter find: finds an answer for each name, in their order.
+    static func lookups(
+        _ units: UnitsOfWork,
+        queueTimeout: Duration,
+        _ find: @escaping @Sendable (borrowing PostgresSession, [Request]) throws -> [Answer]
+    ) -> Batcher {
+        Batcher(
+            lanes: 1,
+            largestBatch: 256,
+            capacity: 10_000,
+            queueTimeout: queueTimeout,
+            select: { $0.map { _ in true } },
+            perform: { lane in
+                try await units.serve(lane, .reads, .idempotentRead) { session, names in
+                    try find(session, names).map { .success($0) }
+                }
+            }
+        )
+    }
+
+    /// Looks for one of them.
+    ///
+    /// - Throws: `unavailable`.
+    func find(_ name: Request) async throws(Problem) -> Answer {
+        try await withCheckedContinuation { continuation in
+            submit(name) { continuation.resume(returning: $0) }
+        }.get()
+    }
+}

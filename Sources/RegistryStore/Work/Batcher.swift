@@ -1,0 +1,212 @@
+import RegistryCore
+import Synchronization
+
+/// Lets requests that come while others are under way share the next statement.
+///
+/// Nothing waits for a timer: a request that finds a free lane goes at once and alone, and when a lane becomes free all
+/// that queued meanwhile goes as one batch. So the busier it is, the larger the batches and the cheaper each request.
+/// A batch in which one request is at fault is done again one by one, so a fault never fails its neighbours.
+final class Batcher<Request: Sendable, Answer: Sendable>: Sendable {
+    /// Does the batch of a lane and answers it; it may go on with those that follow.
+    typealias Perform = @Sendable (Lane) async throws -> Void
+
+    /// Which of the first requests of the queue may go together; it must take the first.
+    typealias Select = @Sendable (_ candidates: ArraySlice<Request>) -> [Bool]
+
+    /// Told a request's answer, once, on any thread; it must be quick.
+    typealias Completion = @Sendable (Result<Answer, Problem>) -> Void
+
+    fileprivate struct Waiting {
+        let request: Request
+        let deadline: ContinuousClock.Instant
+        let complete: Completion
+    }
+
+    private enum Place { case queued, free, full }
+
+    private struct State {
+        var queue: [Waiting] = []
+        var busyLanes = 0
+    }
+
+    private let lanes: Int
+    private let largestBatch: Int
+    private let capacity: Int
+    private let queueTimeout: Duration
+    private let measures: StoreMeasures.Batches?
+    private let select: Select
+    private let perform: Perform
+    private let state = Mutex(State())
+
+    /// - Parameters:
+    ///   - lanes: how many batches are under way at most.
+    ///   - largestBatch: how many requests a batch has at most.
+    ///   - capacity: how many requests may wait; more are refused at once with 503, before all become slow.
+    ///   - queueTimeout: how long a request may wait for its batch to begin.
+    ///   - measures: told the size of each batch, and how long its first request waited.
+    init(
+        lanes: Int,
+        largestBatch: Int,
+        capacity: Int,
+        queueTimeout: Duration,
+        measures: StoreMeasures.Batches? = nil,
+        select: @escaping Select,
+        perform: @escaping Perform
+    ) {
+        self.lanes = lanes
+        self.largestBatch = largestBatch
+        self.capacity = capacity
+        self.queueTimeout = queueTimeout
+        self.measures = measures
+        self.select = select
+        self.perform = perform
+    }
+
+    /// Does a request, alone or with others.
+    ///
+    /// - Parameters:
+    ///   - executor: where a lane that this request opens waits for a connection; nil is Swift's own pool.
+    ///   - complete: told the answer, or what the request's own part of the batch failed with; `unavailable` when too
+    ///     many wait, or this one waited too long.
+    func submit(_ request: Request, on executor: (any TaskExecutor)? = nil, complete: @escaping Completion) {
+        switch enqueue(Waiting(request: request, deadline: .now + queueTimeout, complete: complete)) {
+        case .queued: break
+        // On an event loop it starts when all that came at once has been read, so that those go together.
+        case .free: Task(executorPreference: executor) { await self.work() }
+        case .full: complete(.failure(.overloaded))
+        }
+    }
+
+    /// How many requests wait for a lane.
+    var waitingCount: Int { state.withLock { $0.queue.count } }
+
+    private func enqueue(_ waiting: Waiting) -> Place {
+        state.withLock { state in
+            guard state.queue.count < capacity || state.busyLanes < lanes else { return .full }
+            state.queue.append(waiting)
+            guard state.busyLanes < lanes else { return .queued }
+            state.busyLanes += 1
+            return .free
+        }
+    }
+
+    /// Does batches until nobody waits.
+    private func work() async {
+        // The request that opened the lane did not wait for it, unless another lane was quicker still.
+        guard let first = nextBatch() else { return }
+        let lane = Lane(of: self, first)
+        repeat { await finish(lane) } while lane.takeNext()
+    }
+
+    /// Sees to it that everyone in the lane's batch is answered.
+    private func finish(_ lane: Lane) async {
+        do {
+            try await perform(lane)
+        } catch let problem as Problem where problem.code == .unavailable {
+            // Postgres is away or too slow: one by one would only take longer.
+            lane.fail(problem)
+        } catch {
+            let alone = lane.split()
+            for lane in alone where alone.count > 1 { await finish(lane) }
+            if alone.count == 1 { alone[0].fail(Self.problem(error)) }
+        }
+    }
+
+    private static func problem(_ error: any Error) -> Problem {
+        error as? Problem ?? Problem(.unavailable, "The request was given up. Send it again.")
+    }
+
+    /// The next batch; nil, and the lane is free for others, when nobody waits.
+    fileprivate func nextBatch() -> [Waiting]? {
+        guard let batch = takeBatch() else { return nil }
+        measures?.record(size: batch.count, wait: queueTimeout - (batch[0].deadline - .now))
+        return batch
+    }
+
+    private func takeBatch() -> [Waiting]? {
+        state.withLock { state in
+            guard !state.queue.isEmpty else {
+                state.busyLanes -= 1
+                return nil
+            }
+            let candidates = state.queue.prefix(largestBatch)
+            guard candidates.count > 1 else { return [state.queue.removeFirst()] }
+            let goes = select(candidates.map(\.request)[...])
+            guard goes.contains(false) else {
+                defer { state.queue.removeFirst(goes.count) }
+                return Array(candidates)
+            }
+            let rest = zip(candidates, goes).filter { !$1 }.map(\.0)
+            let batch = zip(candidates, goes).filter(\.1).map(\.0)
+            state.queue.replaceSubrange(..<candidates.endIndex, with: rest)
+            return batch
+        }
+    }
+}
+
+extension Batcher {
+    /// One of the ways to Postgres: the batch that is under way on it, and after that the next one.
+    final class Lane: Sendable {
+        /// Nil for a batch that none follows.
+        private let batcher: Batcher?
+        private let state: Mutex<(batch: [Waiting], isClosed: Bool)>
+
+        fileprivate init(of batcher: Batcher, _ first: [Waiting]) {
+            self.batcher = batcher
+            state = Mutex((first, false))
+        }
+
+        private init(_ waiting: Waiting) {
+            batcher = nil
+            state = Mutex(([waiting], true))
+        }
+
+        /// The requests of the batch, in order.
+        var requests: [Request] { state.withLock { $0.batch.map(\.request) } }
+
+        /// Tells the answers, one for each request, in their order.
+        func answer(_ results: [Result<Answer, Problem>]) {
+            for (waiting, result) in zip(take(), results) { waiting.complete(result) }
+        }
+
+        /// Goes on to the next batch; those who have waited too long are told so.
+        ///
+        /// - Returns: whether there is one; if not, the lane is another's.
+        func takeNext() -> Bool {
+            while !state.withLock(\.isClosed), let next = batcher?.nextBatch() {
+                let now = ContinuousClock.now
+                for waiting in next where waiting.deadline < now { waiting.complete(.failure(.overloaded)) }
+                let live = next.filter { $0.deadline >= now }
+                guard live.isEmpty else {
+                    state.withLock { $0.batch = live }
+                    return true
+                }
+            }
+            state.withLock { $0.isClosed = true }
+            return false
+        }
+
+        fileprivate func fail(_ problem: Problem) {
+            for waiting in take() { waiting.complete(.failure(problem)) }
+        }
+
+        /// A lane for each request of the batch.
+        fileprivate func split() -> [Lane] { take().map(Lane.init) }
+
+        private func take() -> [Waiting] {
+            state.withLock { state in
+                defer { state.batch = [] }
+                return state.batch
+            }
+        }
+    }
+}
+
+extension Problem {
+    /// Nothing was done; the same bytes may be sent again.
+    static var overloaded: Problem {
+        var problem = Problem(.unavailable, "Too many requests wait for Postgres. Send the same request again.")
+        problem.retryAfter = .seconds(1)
+        return problem
+    }
+}

@@ -1,0 +1,45 @@
+import PostgresDriver
+import RegistryCore
+
+/// The rows that have tokens of a kind, gone through by their immutable numbers.
+struct NumberedRows {
+    let kind: TokenKind
+    let scope: Scope
+
+    private var isOfActivities: Bool { kind.holder == .activity }
+    var table: String { isOfActivities ? "activities" : "installation_tokens" }
+    /// The view that says of each why its token is withheld.
+    var verdicts: String { isOfActivities ? "activity_verdicts" : "installation_token_verdicts" }
+    var number: String { isOfActivities ? "activity_number" : "token_number" }
+
+    /// The row called `row` is one of them, in any environment, said so that the index of numbers is asked.
+    func contains(_ row: String) -> SQL {
+        """
+        \(unescaped: row).app_number = \(scope.app.number) AND \(unescaped: row).\(unescaped: number) > 0 \
+        AND \(sql: isOfActivities ? "true" : "\(unescaped: row).kind = \(kind.name)")
+        """
+    }
+
+    /// The last number of the next stretch, and how many rows it has. Those of the other environment are among them: the
+    /// index of numbers does not know them.
+    func stretch(after position: Int64, size: Int) -> SQL {
+        """
+        SELECT max(s.number) AS last, count(*) AS count FROM (
+            SELECT r.\(unescaped: number) AS number FROM \(unescaped: table) r
+            WHERE \(sql: contains("r")) AND r.\(unescaped: number) > \(position)
+            ORDER BY r.\(unescaped: number) LIMIT \(size)
+        ) AS s
+        """
+    }
+
+    /// A column of each of the rows, called `its`, that have some numbers.
+    func column(_ column: String, of numbers: [Int64]) -> SQL {
+        """
+        SELECT found.it FROM unnest(\(numbers)) AS named (number) CROSS JOIN LATERAL (
+            SELECT \(unescaped: column) AS it FROM \(unescaped: table) its
+            WHERE \(sql: contains("its")) AND its.\(unescaped: number) = named.number
+                AND its.environment = \(scope.environment.rawValue)::apns_environment LIMIT 1
+        ) AS found
+        """
+    }
+}

@@ -1,0 +1,34 @@
+import Foundation
+import Logging
+import PostgresDriver
+
+extension PostgresPool {
+    /// A pool with the settings that the registry needs.
+    ///
+    /// - Parameters:
+    ///   - allowsUnsafeDurability: takes a server that can lose acknowledged writes; for tests alone.
+    public convenience init(
+        databaseURL: String,
+        maximumConnections: Int = 16,
+        requestTimeout: Duration = .seconds(5),
+        allowsUnsafeDurability: Bool = false,
+        logger: Logger
+    ) {
+        var configuration = PostgresConfiguration(connectionString: databaseURL)
+        configuration.applicationName = "pushreg"
+        configuration.maximumConnections = maximumConnections
+        // However much the rest is asked for, registrations and resolutions go on.
+        configuration.reservedConnections = maximumConnections > 1 ? max(1, maximumConnections / 4) : 0
+        configuration.requestTimeout = requestTimeout
+        // The hot statements are prepared once; planning them anew each time costs more than running them.
+        configuration.forceGenericPlan = true
+        // A plan anew costs about a millisecond.
+        configuration.planLifetime = .seconds(10)
+        // A table that was never analyzed is taken for one of ten pages, and a plan that reads those stays until autovacuum
+        // comes by: a minute in which everybody reads the whole table. Every table has an index for what is asked of it, so
+        // reading pages in their order is made dear; not forbidden, for then all plans that must would look alike.
+        configuration.settings = ["jit": "off", "TimeZone": "UTC", "seq_page_cost": "20", "random_page_cost": "1"]
+        if !allowsUnsafeDurability { configuration.onConnect = { try UnsafeDurability.refuse($0) } }
+        self.init(configuration: configuration, logger: logger)
+    }
+}

@@ -1,0 +1,25 @@
+import PostgresDriver
+import RegistryCore
+
+extension Problem {
+    /// The problem that a caller of the API is told for an error of Postgres.
+    init(_ error: PostgresError) {
+        switch (error.constraint, error.sqlState?.prefix(2)) {
+        case ("apps_tombstones_outlive_activities", _):
+            self.init(.invalidRequest, "Tombstones must outlive activities.")
+            errors = [
+                JSONFault(pointer: "/tombstoneRetention", detail: "must be at least activityLifetime and an hour")
+            ]
+        case (_, "22"):
+            self.init(.invalidRequest, "The request holds a value that Postgres cannot store.")
+            errors = [JSONFault(pointer: "", detail: "holds a value that Postgres cannot store")]
+        case _ where error.code == .decoding || error.code == .misuse:
+            self.init(.internalError, "The registry could not carry out the request.")
+        case (_, "40"), (_, "53"), (_, "55"), (_, "57"), (_, "25"), (_, "08"), (_, nil):
+            self.init(.unavailable, "Postgres did not answer in time. Send the same request again.")
+            retryAfter = .seconds(1)
+        default:
+            self.init(.internalError, "The registry could not carry out the request.")
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import PostgresDriver
+import RegistryCore
+
+/// A statement of a hot path as it is sent, and what each of its parameters stands for: so that other programs can be
+/// measured at the very same work.
+public struct StatementOutline: Sendable, JSONEncodable {
+    /// `resolve`, `resolve-many` or `register`; the statements of one path are sent in order, in one transaction.
+    public let path: String
+    /// The statement's text, with `$1`, `$2`, … for its parameters.
+    public let sql: String
+    /// The names of the values that `$1`, `$2`, … stand for, and the OIDs of their types. Values with a plural name are
+    /// arrays. In the path `register` all but the app's own are arrays, with a value for each request.
+    public let parameters: [(name: String, type: UInt32)]
+
+    /// Writes `{path, sql, parameters: [{name, type}]}`.
+    public func encode(to json: inout JSONWriter) {
+        json.object { json in
+            json.member("path", path)
+            json.member("sql", sql)
+            json.array("parameters") { json in
+                for (name, type) in parameters {
+                    json.object { json in
+                        json.member("name", name)
+                        json.member("type", Int(type))
+                    }
+                }
+            }
+        }
+    }
+
+    /// The statements of all hot paths: a registration's are those that carry `observedAt` and aliases, by a backend.
+    public static var all: [StatementOutline] {
+        let shape = RegistrationBatch.Shape(
+            isGuarded: false,
+            needsReceiptOrder: false,
+            hasAliases: true,
+            hasStarts: false
+        )
+        return outlines("resolve", ResolveTemplates.one.templates, ResolveTemplates.valueNames)
+            + outlines("resolve-many", ResolveTemplates.many.templates, ResolveTemplates.valueNames)
+            + outlines("register", RegistrationTemplates.all[shape]?.templates, RegistrationTemplates.valueNames)
+    }
+
+    private static func outlines(_ path: String, _ templates: [SQLTemplate]?, _ names: [String]) -> [StatementOutline] {
+        (templates ?? []).map { template in
+            let parameters = zip(template.places, template.types).map { (name: names[$0], type: $1.rawValue) }
+            return StatementOutline(path: path, sql: template.text, parameters: parameters)
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import Logging
+import PostgresDriver
+import RegistryCore
+
+/// Runs units of work on connections of the pool, and tells their errors as problems.
+struct UnitsOfWork: Sendable {
+    let pool: PostgresPool
+    let logger: Logger
+    let measures = StoreMeasures()
+    private let repeatedErrors = RepeatedErrors()
+
+    init(pool: PostgresPool, logger: Logger) {
+        self.pool = pool
+        self.logger = logger
+    }
+
+    func write<Value: Sendable>(
+        _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
+    ) async throws -> Value {
+        try await run(.writes, .ifSafe) { session, watch in try watch.timing { try body(session) } }
+    }
+
+    func read<Value: Sendable>(
+        _ priority: PoolPriority = .usual,
+        _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
+    ) async throws -> Value {
+        try await run(.reads, .idempotentRead, priority) { session, watch in try watch.timing { try body(session) } }
+    }
+
+    /// How long a lane keeps a connection before others may have it, and errors a new time to be tried again in.
+    private static let leaseTime = Duration.seconds(1)
+
+    /// Does the batches of a lane, one after the other, on one connection's own thread: between two of them nobody waits
+    /// for another thread. Lanes are few and their batches short, so they may have a connection of the reserve.
+    ///
+    /// What fails, fails the batch that is under way; those before it have been answered.
+    func serve<Request, Answer>(
+        _ lane: Batcher<Request, Answer>.Lane,
+        _ work: StoreMeasures.Work,
+        _ retry: RetryPolicy,
+        _ body: @escaping @Sendable (borrowing PostgresSession, [Request]) throws -> [Result<Answer, Problem>]
+    ) async throws {
+        let timeout = pool.requestTimeout
+        try await run(work, retry, .hot) { session, watch in
+            // Where the closure is run again, the lane's batch is the one that failed.
+            lane.answer(try watch.timing { try body(session, lane.requests) })
+            let end = ContinuousClock.now + min(Self.leaseTime, timeout / 2)
+            while ContinuousClock.now < end, let next = session.renewed(timeout: timeout), lane.takeNext() {
+                lane.answer(try watch.timing { try body(next, lane.requests) })
+            }
+        }
+    }
+
+    private func run<Value: Sendable>(
+        _ work: StoreMeasures.Work,
+        _ retry: RetryPolicy,
+        _ priority: PoolPriority = .usual,
+        _ body: @escaping @Sendable (borrowing PostgresSession, Stopwatch) throws -> Value
+    ) async throws -> Value {
+        let watch = Stopwatch(measures, work)
+        do {
+            return try await pool.withSession(retry, priority: priority) { try body($0, watch) }
+        } catch {
+            watch.giveUp()
+            throw translated(error)
+        }
+    }
+
+    /// The problem that callers are told of what became of a unit of work; writes the rest to the log.
+    private func translated(_ error: any Error) -> any Error {
+        switch error {
+        case let error as PostgresError:
+            let problem = Problem(error)
+            let level: Logger.Level = problem.code == .internalError ? .error : .warning
+            log(level, "Postgres: \(error)", of: "\(error.code) \(error.sqlState ?? "")")
+            return problem
+        case let error as UnsafeDurability:
+            log(.error, "\(error)", of: "unsafe")
+            return Problem(.unavailable, "Postgres would not keep what it acknowledges, so no write is taken.")
+        case let error as UnreadableRow:
+            log(.error, "\(error)", of: "unreadable")
+            return Problem(.internalError, "The registry holds a row that this version cannot read.")
+        case let error as UnforeseenRefusal:
+            log(error)
+            return Problem.unforeseen
+        default: return error
+        }
+    }
+
+    /// Tells the operator of what callers are told nothing of.
+    func log(_ refusal: UnforeseenRefusal) { log(.error, "\(refusal)", of: "unforeseen") }
+
+    private func log(_ level: Logger.Level, _ message: Logger.Message, of kind: String) {
+        guard let unlogged = repeatedErrors.admit(kind) else { return }
+        logger.log(level: level, message, metadata: unlogged == 0 ? nil : ["likeItSinceTheLast": "\(unlogged)"])
+    }
+}

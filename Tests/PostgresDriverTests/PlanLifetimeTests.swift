@@ -1,0 +1,43 @@
+import PostgresDriver
+import Testing
+
+/// Plans of prepared statements, which know the tables as they were when they were made.
+@Suite(.timeLimit(.minutes(15))) struct PlanLifetimeTests {
+    @Test("Old plans are made anew for the tables as they are") func oldPlansAreMadeAnew() async throws {
+        #expect(try await wholeReads(lifetime: .zero) == 0)
+    }
+
+    /// Postgres makes all plans of a connection anew, too, when the tests beside this one have changed very many of its tables;
+    /// so an old plan need not be seen at the first try.
+    @Test("Without a lifetime they are kept") func plansAreKept() async throws {
+        var most = 0
+        for _ in 0..<20 where most == 0 { most = try await wholeReads(lifetime: nil) }
+        #expect(most == 1)
+    }
+
+    /// How often a statement reads its table whole that was planned while the table was empty. The index is better once there
+    /// are rows.
+    private func wholeReads(lifetime: Duration?) async throws -> Int {
+        let configuration = try await ownSchema(1) {
+            $0.forceGenericPlan = true
+            $0.planLifetime = lifetime
+        }
+        return try await withPool(configuration: configuration) { pool in
+            try await pool.run(
+                "CREATE TABLE t (id int8 PRIMARY KEY, note text) WITH (autovacuum_enabled = off)",
+                "ANALYZE t"
+            )
+            let find: SQL = "SELECT note FROM t WHERE id = \(7)"
+            try await pool.run(find)
+            try await pool.run("INSERT INTO t SELECT n, repeat('x', 100) FROM generate_series(1, 50000) AS n")
+            let reads: SQL = "SELECT coalesce(pg_stat_get_xact_numscans('t'::regclass), 0)"
+            return try await pool.withSession { session in
+                try session.transaction { transaction in
+                    let before = try transaction.execute(reads)[0].decode(Int.self)
+                    _ = try transaction.execute(find)
+                    return try transaction.execute(reads)[0].decode(Int.self) - before
+                }
+            }
+        }
+    }
+}

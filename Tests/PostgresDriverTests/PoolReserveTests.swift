@@ -1,0 +1,109 @@
+import Testing
+
+@testable import PostgresDriver
+
+/// The reserve that is kept for hot work, and the order in which both kinds of work are served.
+@Suite struct PoolReserveTests {
+    typealias State = PoolState<Int, String>
+
+    private let start = ContinuousClock.now
+
+    private func lease(_ connection: Int, _ priority: PoolPriority) -> PoolLease<Int> {
+        PoolLease(connection: connection, generation: 0, priority: priority)
+    }
+
+    /// Four connections, one of them kept, that three pieces of usual work have.
+    private func crowded() -> State {
+        var state = State(maximumConnections: 4, reserve: 1, maximumWaiting: 10)
+        for id in 0..<3 {
+            _ = state.enqueue("usual \(id)", id: UInt64(id), now: start)
+            _ = state.connected(lease(id, .usual), now: start)
+        }
+        return state
+    }
+
+    @Test func theReserveIsForHotWorkAlone() {
+        var state = crowded()
+        #expect(state.enqueue("late", id: 10, now: start).summary == [])
+        #expect(state.enqueue("hot", id: 11, .hot, now: start).summary == ["connect 0"])
+        #expect(state.connected(lease(3, .usual), now: start).summary == ["lend 3 to hot"])
+        #expect(state.release(lease(3, .hot), isReusable: true, now: start).summary == [])
+        #expect(state.idleCount == 1 && state.waitingCount == 1)
+        // It lies idle beside a waiter that may not have it; hot work need not wait behind that one.
+        #expect(state.takeIdle(.usual) == nil)
+        #expect(state.takeIdle(.hot)?.connection == 3)
+        #expect(state.release(lease(0, .usual), isReusable: true, now: start).summary == ["lend 0 to late"])
+    }
+
+    @Test func whoComesFirstIsServedFirstOfThoseWhoMay() {
+        var state = crowded()
+        _ = state.enqueue("hot 1", id: 10, .hot, now: start)
+        _ = state.connected(lease(3, .usual), now: start)
+        _ = state.enqueue("usual", id: 11, now: start)
+        _ = state.enqueue("hot 2", id: 12, .hot, now: start)
+        _ = state.enqueue("hot 3", id: 13, .hot, now: start)
+        // Usual work is at its limit until one of its own connections comes back; that one goes to who waits longest.
+        #expect(state.release(lease(3, .hot), isReusable: true, now: start).summary == ["lend 3 to hot 2"])
+        #expect(state.release(lease(0, .usual), isReusable: true, now: start).summary == ["lend 0 to usual"])
+        #expect(state.release(lease(1, .usual), isReusable: true, now: start).summary == ["lend 1 to hot 3"])
+    }
+
+    @Test func eachKindHasItsOwnQueue() {
+        var state = State(maximumConnections: 2, reserve: 1, maximumWaiting: 1)
+        #expect(state.enqueue("a", id: 1, now: start).summary == ["connect 0"])
+        #expect(state.enqueue("b", id: 2, now: start).summary == [])
+        #expect(state.enqueue("c", id: 3, now: start).summary == ["fail c poolExhausted"])
+        #expect(state.enqueue("hot 1", id: 4, .hot, now: start).summary == ["connect 0"])
+        #expect(state.enqueue("hot 2", id: 5, .hot, now: start).summary == [])
+        #expect(state.remove(2, because: PostgresError(.deadlineExceeded)).summary == ["fail b deadlineExceeded"])
+        #expect(state.remove(5, because: PostgresError(.deadlineExceeded)).summary == ["fail hot 2 deadlineExceeded"])
+        #expect(state.shutDown().summary == ["fail a poolClosed", "fail hot 1 poolClosed"])
+    }
+
+    @Test func somethingIsLeftForUsualWorkAlways() {
+        var state = State(maximumConnections: 1, reserve: 1, maximumWaiting: 1)
+        #expect(state.enqueue("a", id: 1, now: start).summary == ["connect 0"])
+        #expect(state.connected(lease(7, .usual), now: start).summary == ["lend 7 to a"])
+    }
+
+    /// Any number of any kind, in any order: usual work never has more than its part, nobody is lent a connection twice, and
+    /// nobody waits while there is one that they may have.
+    @Test func whateverComes() {
+        var random = SystemRandomNumberGenerator()
+        var state = State(maximumConnections: 8, reserve: 2, maximumWaiting: 1000)
+        var (lent, waiting): ([Int: PoolPriority], [String: PoolPriority]) = ([:], [:])
+        var (opening, made, id) = (0, 0, UInt64(0))
+        func note(_ effects: [State.Effect]) {
+            for effect in effects {
+                switch effect {
+                case .lend(let lease, let waiter):
+                    #expect(lent.updateValue(lease.priority, forKey: lease.connection) == nil)
+                    #expect(waiting.removeValue(forKey: waiter) == lease.priority)
+                case .connect: opening += 1
+                case .fail, .close: Issue.record("\(effect)")
+                }
+            }
+        }
+        for _ in 0..<5000 {
+            switch Int.random(in: 0..<3, using: &random) {
+            case 0 where waiting.count < 50:
+                let priority = Bool.random(using: &random) ? PoolPriority.hot : .usual
+                id += 1
+                waiting["\(id)"] = priority
+                note(state.enqueue("\(id)", id: id, priority, now: start))
+            case 1 where opening > 0:
+                (opening, made) = (opening - 1, made + 1)
+                note(state.connected(lease(made, .usual), now: start))
+            default:
+                guard let (connection, priority) = lent.randomElement(using: &random) else { continue }
+                lent[connection] = nil
+                note(state.release(lease(connection, priority), isReusable: true, now: start))
+            }
+            let usual = lent.values.filter { $0 == .usual }.count
+            #expect(usual <= 6 && lent.count <= 8)
+            let isFree = state.idleCount > 0
+            #expect(!isFree || !waiting.values.contains(.hot))
+            #expect(!isFree || usual == 6 || waiting.isEmpty)
+        }
+    }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import Testing
+
+/// Links and pictures of the README and the guides lead somewhere on a code host, where paths are relative to the page.
+///
+/// That every link of the pages of `/docs` leads to a page is a test of the service's own (`DocsTests`).
+@Suite struct DocsLinkTests {
+    @Test(arguments: try DocumentedCommand.documents)
+    func everyLinkLeadsToAFile(_ document: String) throws {
+        let page = try MarkdownPage(document)
+        for target in page.targets where !target.hasPrefix("https://") {
+            let (path, anchor) = Self.parts(of: target)
+            #expect(!path.hasPrefix("/") && !path.contains(":"), "\(document): \(target)")
+            let file = path.isEmpty ? page.file : page.file.deletingLastPathComponent().appendingPathComponent(path)
+            #expect(FileManager.default.fileExists(atPath: file.path), "\(document): \(target)")
+            guard let anchor, file.pathExtension == "md" else { continue }
+            #expect(try MarkdownPage(file).anchors.contains(anchor), "\(document): \(target)")
+        }
+    }
+
+    @Test(arguments: try DocumentedCommand.documents)
+    func everyPageIsPlainMarkdown(_ document: String) throws {
+        let text = try MarkdownPage(document).text
+        #expect(!text.contains("<doc:") && !text.contains("# ``"), "DocC's own marks are no Markdown")
+    }
+
+    @Test func everyGuideIsInTheListOfGuides() throws {
+        let documents = try DocumentedCommand.documents.filter { $0.contains("Documentation.docc/") }
+        let index = try #require(documents.first { $0.hasSuffix("/README.md") })
+        let names = documents.filter { $0 != index }.map { $0.components(separatedBy: "/").last ?? "" }
+        #expect(try MarkdownPage(index).targets.sorted() == names.sorted())
+    }
+
+    /// The code map names every folder in which there is code, so that it stays true when code moves.
+    @Test func everyRoomIsOnTheCodeMap() throws {
+        let readme = try MarkdownPage("README.md")
+        let map = try #require(readme.text.components(separatedBy: "\n## Code map\n").last)
+        let sources = DocumentedCommand.project.appendingPathComponent("Sources").path
+        let files = try FileManager.default.subpathsOfDirectory(atPath: sources).filter { $0.hasSuffix(".swift") }
+        // A target, and of its folders those of the first level.
+        let rooms = Set(files.map { $0.components(separatedBy: "/").dropLast().prefix(2).joined(separator: "/") })
+        for room in rooms {
+            let names = room.components(separatedBy: "/")
+            let target = try #require(map.components(separatedBy: "**`\(names[0])`**").dropFirst().first, "\(names[0])")
+            guard names.count > 1 else { continue }
+            let words = target.components(separatedBy: "\n**`").first ?? ""
+            #expect(words.contains("`\(names[1])/`"), "\(room)")
+        }
+    }
+
+    /// A promise is worth its tests: those that are named are there.
+    @Test func everyTestOfAPromiseIsThere() throws {
+        let folder = DocumentedCommand.project.appendingPathComponent("Tests")
+        let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
+        let code = try files.filter { $0.hasSuffix(".swift") }
+            .map { try String(contentsOf: folder.appendingPathComponent($0), encoding: .utf8) }.joined(separator: "\n")
+        let page = try MarkdownPage("Sources/WebAssets/Documentation.docc/Promises.md")
+        var count = 0
+        // In its tables the tests stand in the last column.
+        let cells = page.text.split(separator: "\n").compactMap { $0.components(separatedBy: " | ").last }
+        for match in cells.joined(separator: "\n").matches(of: #/`([\w.…]+)`/#) {
+            for name in match.1.split(whereSeparator: { ".…".contains($0) }) where name.contains(/[a-z][A-Z]/) {
+                count += 1
+                let isSuite = name.first?.isUppercase == true
+                let isThere = code.contains((isSuite ? "struct " : "func ") + name) || files.contains(String(name))
+                #expect(isThere, "\(match.1)")
+            }
+        }
+        #expect(count > 100)
+    }
+
+    /// Files that are named in code are there, wherever they lie, so that moved ones are found.
+    @Test(arguments: try DocumentedCommand.documents)
+    func everyFileNamedIsThere(_ document: String) throws {
+        let root = DocumentedCommand.project.path
+        let files = try ["Sources", "Tests", "deploy", "sql"].flatMap { folder in
+            try FileManager.default.subpathsOfDirectory(atPath: "\(root)/\(folder)").map { "/\(folder)/\($0)" }
+        }
+        let page = try MarkdownPage(document)
+        for match in page.text.matches(of: #/`((?:\w+/)*[\w.]+\.swift|(?:deploy|sql)/[\w./-]+)`/#) {
+            let name = match.1.hasSuffix("/") ? match.1.dropLast() : match.1
+            #expect(files.contains { $0.hasSuffix("/" + name) }, "\(document): \(name)")
+        }
+    }
+
+    private static func parts(of target: String) -> (path: String, anchor: String?) {
+        let parts = target.components(separatedBy: "#")
+        return (parts[0].removingPercentEncoding ?? parts[0], parts.count > 1 ? parts[1] : nil)
+    }
+}
+
+/// A page of Markdown, as far as its links and headings go.
+struct MarkdownPage {
+    let file: URL
+    let text: String
+    /// The text without code.
+    let prose: String
+
+    init(_ document: String) throws { try self.init(DocumentedCommand.project.appendingPathComponent(document)) }
+
+    init(_ file: URL) throws {
+        self.file = file
+        text = try String(contentsOf: file, encoding: .utf8)
+        prose = text.replacing(#/(?ms)^ *```.*?^ *```$/#, with: "").replacing(#/`[^`\n]*`/#, with: "code")
+    }
+
+    /// Where links and pictures lead to.
+    var targets: [String] { prose.matches(of: #/\]\(([^)\s]+)\)/#).map { String($0.1) } }
+
+    /// The names that a code host gives to the headings.
+    var anchors: Set<String> {
+        var anchors: Set<String> = []
+        let outside = text.replacing(#/(?ms)^ *```.*?^ *```$/#, with: "")
+        for match in outside.matches(of: #/(?m)^#{1,6} (.+)$/#) {
+            let name = match.1.lowercased().filter { $0.isLetter || $0.isNumber || "-_ ".contains($0) }
+                .replacingOccurrences(of: " ", with: "-")
+            let repeated = (1...).lazy.map { "\(name)-\($0)" }.first { !anchors.contains($0) } ?? name
+            anchors.insert(anchors.contains(name) ? repeated : name)
+        }
+        return anchors
+    }
+}

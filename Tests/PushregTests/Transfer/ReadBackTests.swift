@@ -1,0 +1,113 @@
+import Foundation
+import RegistryCore
+import TestSupport
+import Testing
+
+/// All that the API accepts is read back as it was said, by each call and page that reads it, and goes through an export and
+/// an import.
+@Suite(.serialized, .timeLimit(.minutes(60))) struct ReadBackTests {
+    private static let rounds = TestScale.isLong ? 3000 : 200
+
+    private static var seed: UInt64 {
+        ProcessInfo.processInfo.environment["PUSHREG_TEST_SEED"].flatMap(UInt64.init) ?? .random(in: .min ... .max)
+    }
+
+    @Test func whatIsAcceptedIsReadBack() async throws {
+        let (source, target) = (try await TestDatabase.make(), try await TestDatabase.make())
+        _ = (try await source.scope(), try await target.scope())
+        let seed = Self.seed
+        print("ReadBackTests: PUSHREG_TEST_SEED=\(seed)")
+        let service = try await ServiceProcess.start(
+            database: ["--database-url", source.connectionString],
+            arguments: ["--insecure-no-auth", "--unsafe-durability", "--request-timeout", "PT30S"],
+            isInsecure: false
+        )
+        var conversation = Conversation(service: service, seed: seed)
+        do {
+            for _ in 0..<Self.rounds { try await conversation.continue() }
+            try await conversation.readEverything()
+        } catch {
+            await service.stop()
+            throw error
+        }
+        await service.stop()
+        try await Self.transfer(from: source, to: target, conversation.said)
+    }
+
+    private static func transfer(
+        from source: TestDatabase,
+        to target: TestDatabase,
+        _ said: [UTF8Text: Conversation.Said]
+    ) async throws {
+        let (first, second) = (try TransferFile(), try TransferFile())
+        defer { for file in [first, second] { file.remove() } }
+        try await first.export(from: source)
+        var unseen = said
+        for line in lines(of: first) {
+            let record = try JSONParser.parse(line)
+            guard case .string(let id)? = record["activityId"], let said = unseen.removeValue(forKey: UTF8Text(id))
+            else {
+                continue
+            }
+            #expect(record["metadata"]?.canonicalBytes == said.metadata?.canonicalJSON, "\(id)")
+            #expect(record["aliases"]?.canonicalBytes == said.aliases?.canonicalJSON, "\(id)")
+        }
+        #expect(unseen.isEmpty)
+        let loaded = try await first.load(into: target)
+        #expect(loaded.status == 0, "\(loaded.words.suffix(2000))")
+        #expect(loaded.results.contains(#""refused":{},"faulty":0"#), "\(loaded.results) \(loaded.words.suffix(2000))")
+        try await second.export(from: target)
+        // Bytes, for texts that are not the same may be so to `String`; and not in the expectation, which would look for
+        // the differences of thousands of lines.
+        let (before, after) = (Set(lines(of: first)), Set(lines(of: second)))
+        let difference = before.symmetricDifference(after).map { String(decoding: $0, as: UTF8.self) }
+            .filter { !isEndOfServersMaking($0) }.prefix(4)
+        #expect(difference.isEmpty)
+    }
+
+    /// The end of what had only a name, and has begun anew since: of its tombstone another registry says no more, for it cannot
+    /// tell that anybody was told the id.
+    private static func isEndOfServersMaking(_ line: String) -> Bool {
+        line.contains(/"record":"end","activityId":"[0-9a-f]{12}-[0-9a-f]{16}"/)
+    }
+
+    /// The lines that are records.
+    private static func lines(of file: TransferFile) -> [[UInt8]] {
+        Array(file.text.utf8).split(separator: UInt8(ascii: "\n")).map(Array.init)
+            .filter { $0.starts(with: #"{"record":"#.utf8) }
+    }
+
+    /// One request's times are no other's fault, although many share statements.
+    @Test func timesOfOneDisturbNoOther() async throws {
+        let database = try await TestDatabase.make()
+        _ = try await database.scope()
+        let service = try await ServiceProcess.start(
+            database: ["--database-url", database.connectionString],
+            arguments: ["--insecure-no-auth", "--unsafe-durability", "--request-timeout", "PT30S"],
+            isInsecure: false
+        )
+        let times = [
+            "0001-01-01T00:00:00Z", "0001-01-01T00:00:00.000001Z", "1970-01-01T00:00:00Z",
+            "9999-12-31T23:59:59.999999Z",
+        ]
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<120 {
+                group.addTask {
+                    let path = "\(ServiceProcess.app)/activities/a-\(number)"
+                    let token = String(format: "%064x", number + 1)
+                    guard number.isMultiple(of: 3) else {
+                        let answer = try await service.call("PUT", path, #"{"token":"\#(token)"}"#)
+                        #expect(answer.status == 201, "\(answer.body)")
+                        return
+                    }
+                    let (observed, started) = (times[number / 3 % 4], times[number / 12 % 4])
+                    let body = #"{"token":"\#(token)","observedAt":"\#(observed)","startedAt":"\#(started)"}"#
+                    let answer = try await service.call("PUT", path, body)
+                    #expect([201, 410, 422].contains(answer.status), "\(answer.body)")
+                }
+            }
+            try await group.waitForAll()
+        }
+        await service.stop()
+    }
+}

@@ -1,0 +1,74 @@
+import Foundation
+import Testing
+
+/// `String` takes canonically equivalent texts for the same, so no dictionary and no set has it as its key, but for words of
+/// our own: what callers name is a `UTF8Text`, or a type that holds one.
+@Suite(.timeLimit(.minutes(15))) struct TextKeyTests {
+    /// Where a `String` may be a key, and what its texts are.
+    private static let allowed = [
+        "EmbeddedPostgres/": "settings of Postgres",
+        "PostgresDriver/Connection/ConnectionOptions.swift": "keywords of libpq",
+        "PostgresDriver/Pool/PostgresConfiguration.swift": "settings of Postgres",
+        "PostgresDriver/PostgresError+Server.swift": "codes of Postgres",
+        "RegistryCore/Wire/Audit/RegistryStatistics.swift": "states, kinds and types of event, all our words",
+        "RegistryServer/Console/Pages/LifeLine.swift": "types of event, all our words",
+        "RegistryServer/Console/Rendering/ColumnChart.swift": "kinds and types of event, all our words",
+        "RegistryServer/Docs/APIDocument.swift": "words of our own document",
+        "RegistryServer/Docs/DocsSite.swift": "names of our pages",
+        "RegistryServer/Metrics/PrometheusMetrics.swift": "names of our metrics",
+        "RegistryServer/Metrics/RegistrationMeters.swift": "kinds of token",
+        "RegistryServer/Pages/": "names in our templates, and of our files",
+        "RegistryStore/Audit/Registry+Statistics.swift": "names of our tables, and types of event",
+        "RegistryStore/Work/RepeatedErrors.swift": "kinds of error, all our words",
+        "pushreg/Settings/": "names of settings and of variables of the environment",
+        "pushreg/Transfer/ImportTally.swift": "codes of problems",
+    ]
+
+    /// Code that makes a `String` a key, and code that compares one that stood in a `UTF8Text`.
+    private static var offence: Regex<Substring> {
+        /\[String\??\s*:|Set<String\??>|Dictionary<String\b|\w\??\.string\s*(?:==|!=|<|>)\s|\s(?:==|!=)\s\S*[\w)?]\.string\b(?!\()/
+    }
+
+    private static func offences(in text: String) -> [String] {
+        let offence = offence
+        return text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+            .filter { !$0.hasPrefix("//") && $0.contains(offence) }
+    }
+
+    @Test func noTextOfCallersIsAKeyAsAString() throws {
+        let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appendingPathComponent("Sources")
+        let files = FileManager.default.enumerator(atPath: sources.path)?.compactMap { $0 as? String } ?? []
+        let code = files.filter { $0.hasSuffix(".swift") && !$0.hasPrefix("WebAssets/") }
+        #expect(code.count > 250)
+        var unused = Set(Self.allowed.keys)
+        for file in code {
+            let found = Self.offences(in: try String(contentsOf: sources.appendingPathComponent(file), encoding: .utf8))
+            if let place = Self.allowed.keys.first(where: file.hasPrefix) {
+                if !found.isEmpty { unused.remove(place) }
+            } else {
+                #expect(
+                    found == [],
+                    "\(file): a key of callers' text must be a UTF8Text; see this test's list for others"
+                )
+            }
+        }
+        #expect(unused == [], "the list names what is not there any more")
+    }
+
+    /// The control: what was wrong once would be seen.
+    @Test(arguments: [
+        "    private var activities: [String: String] = [:]", "    private var known: Set<String> = []",
+        "    let earlier = ids.reduce(into: Set<String>()) { $0.insert($1) }",
+        "    var merged: Dictionary<String, Int>",
+        "    if owner.string != activity.activityID.rawValue.string { return nil }",
+        "    return left == right.rawValue.string", "    let names: [String?: Int]",
+    ])
+    func offencesAreSeen(_ line: String) { #expect(Self.offences(in: line).count == 1) }
+
+    @Test(arguments: [
+        "/// A dictionary `[String: Int]` would be wrong.", "    let texts: [String] = []",
+        "    json.member(\"a\", id.rawValue.string)", "    let kinds: [UTF8Text: AliasRule]",
+    ])
+    func othersAreNot(_ line: String) { #expect(Self.offences(in: line).isEmpty) }
+}

@@ -1,0 +1,60 @@
+import Foundation
+import RegistryCore
+import Testing
+
+@Suite(.timeLimit(.minutes(15))) struct UTF8TextTests {
+    /// Texts that Swift's `String` takes for the same, and that are not.
+    static let pairs: [(String, String)] = [
+        ("\u{212A}-1", "K-1"), ("caf\u{E9}", "cafe\u{301}"), ("\u{212B}", "\u{C5}"), ("\u{37E}", ";"),
+        ("\u{1E9B}\u{323}", "\u{17F}\u{323}\u{307}"), ("\u{AC00}", "\u{1100}\u{1161}"),
+    ]
+
+    @Test(arguments: pairs)
+    func whatSwiftTakesForTheSameIsNot(_ one: String, _ other: String) throws {
+        // The control.
+        #expect(one == other && Set([one, other]).count == 1)
+        let (left, right) = (UTF8Text(one), UTF8Text(other))
+        #expect(left != right && Set([left, right]).count == 2)
+        #expect((left < right) == one.utf8.lexicographicallyPrecedes(other.utf8) && (left < right) != (right < left))
+        #expect([left: 1, right: 2][right] == 2)
+        #expect(try ActivityID(one) != ActivityID(other))
+        #expect(try InstallationID(one) != InstallationID(other))
+        #expect(try AttributesType(one) != AttributesType(other))
+        let aliases = try [one, other].map { try Alias(kind: "orderId", value: $0) }
+        #expect(try AliasSet(aliases).aliases.count == 2 && aliases[0] != aliases[1])
+        #expect(ActivityOwner.subject(left) != .subject(right))
+    }
+
+    @Test func theSameBytesAreTheSameText() {
+        for text in ["", "a", "caf\u{E9}", String(repeating: "\u{1F355}", count: 40)] {
+            // One that was made of bytes, so that no storage is shared.
+            let copy = String(decoding: Array(text.utf8), as: UTF8.self)
+            #expect(UTF8Text(text) == UTF8Text(copy) && UTF8Text(text).hashValue == UTF8Text(copy).hashValue)
+            #expect(!(UTF8Text(text) < UTF8Text(copy)))
+        }
+    }
+
+    @Test func orderIsThatOfBytes() {
+        let texts = ["", "a", "a\u{301}", "aa", "b", "\u{E9}", "\u{212A}", "\u{FF}", "\u{1F355}", "\u{FFFF}", "K", "k"]
+        let sorted = texts.map { UTF8Text($0) }.sorted().map(\.string)
+        let expected = texts.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        // Compared as bytes, for two of them may be the same to `String`.
+        #expect(sorted.map { Array($0.utf8) } == expected.map { Array($0.utf8) })
+    }
+
+    /// A mark that combines with the last character of a prefix takes nothing from it.
+    @Test func prefixesAreBytes() {
+        let text: UTF8Text = "subject:\u{301}x"
+        #expect(!text.string.hasPrefix("subject:"))
+        #expect(text.hasPrefix("subject:") && text.dropping(prefix: "subject:") == "\u{301}x")
+        #expect(!text.hasPrefix("subject;") && !UTF8Text("sub").hasPrefix("subject:"))
+    }
+
+    @Test(arguments: [".", "..", "u-1", "\u{301}x", String(repeating: "é", count: 64)])
+    func subjectsMayBeAnyText(_ text: String) throws { #expect(try UTF8Text.subject(text) == UTF8Text(text)) }
+
+    @Test(arguments: ["", "a\0", "\u{7F}", "a\u{85}", String(repeating: "é", count: 64) + "x"])
+    func whatIsNoSubject(_ text: String) {
+        #expect(throws: JSONFaultReason.self) { try UTF8Text.subject(text) }
+    }
+}

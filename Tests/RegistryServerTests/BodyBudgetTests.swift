@@ -1,0 +1,184 @@
+import Foundation
+import HTTPTypes
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+@testable import RegistryServer
+
+/// The memory that bodies may take until they are decoded.
+@Suite(.timeLimit(.minutes(5))) struct BodyBudgetTests {
+    private static let resolve = "POST /v1/apps/com.example.food/sandbox/resolve HTTP/1.1\r\nHost: localhost\r\n"
+
+    /// The head of a batch that announces its size.
+    private static func head(_ bytes: Int, from address: String? = nil) -> String {
+        resolve + "Content-Type: application/json\r\nContent-Length: \(bytes)\r\n"
+            + (address.map { "X-Forwarded-For: \($0)\r\n" } ?? "") + "\r\n"
+    }
+
+    @Test func aNetworkHasAnEighth() throws {
+        let budget = BodyBudget(800)
+        let (one, other) = (CallerNetwork.of("9.9.9.9"), CallerNetwork.of("2a00:1::1"))
+        var held = [try budget.reserve(60, for: one)]
+        #expect(throws: BodyBudgetIsSpent.self) { try budget.reserve(41, for: one) }
+        held.append(try budget.reserve(40, for: one))
+        #expect(throws: BodyBudgetIsSpent.self) { try budget.reserve(1, for: one) }
+        held.append(try budget.reserve(100, for: other))
+        // An IPv6 network is one, whatever address of it is named.
+        #expect(throws: BodyBudgetIsSpent.self) { try budget.reserve(1, for: .of("2a00:1::2")) }
+        // This machine has no share to keep to, and the whole has an end.
+        held.append(try budget.reserve(600, for: nil))
+        #expect(throws: BodyBudgetIsSpent.self) { try budget.reserve(1, for: nil) }
+        #expect(budget.used == 800)
+        held = []
+        #expect(budget.used == 0)
+        #expect(throws: Never.self) { try budget.reserve(100, for: one) }
+    }
+
+    @Test func whatGrowsIsGivenBackWhole() throws {
+        let budget = BodyBudget(800)
+        let one = CallerNetwork.of("9.9.9.9")
+        do {
+            let body = try budget.reserve(0, for: one)
+            try body.grow(by: 70)
+            try body.grow(by: 30)
+            #expect(throws: BodyBudgetIsSpent.self) { try body.grow(by: 1) }
+            #expect(budget.used == 100)
+        }
+        #expect(budget.used == 0)
+        #expect(throws: Never.self) { try budget.reserve(100, for: one) }
+    }
+
+    /// Where eight networks take all that they may, there is room for another's batch; where twenty do, for a body about one
+    /// thing.
+    @Test(arguments: [(8, 2 << 20), (20, 64 << 10)])
+    func nobodyEmptiesItForOthers(_ networks: Int, _ body: Int) throws {
+        let budget = BodyBudget(ServerConfiguration.Limits().bodiesUnderWay)
+        var held: [BodyReservation] = []
+        for size in [2 << 20, 64 << 10, 1 << 10] {
+            for number in 0..<networks {
+                let network = CallerNetwork.of("9.9.\(number / 250).\(number % 250)")
+                while let more = try? budget.reserve(size, for: network) { held.append(more) }
+            }
+        }
+        #expect(throws: Never.self) { try budget.reserve(body, for: .of("8.8.8.8")) }
+        #expect(held.count > networks)
+    }
+
+    /// Both ways: a batch of 2 MiB, and a registration that the direct way would take.
+    @Test func withoutRoomNothingIsRead() async throws {
+        let database = try await TestDatabase.make()
+        _ = try await database.scope()
+        let service = TestResponder(database.registry, insecureNoAuth: true) { $0.limits.bodiesUnderWay = 100_000 }
+        let budget = service.responder.bodies.budget
+        try await service.run(database.registry) { server in
+            let holder = try RawConnection(port: server.port)
+            holder.send(Self.head(90_000) + "{")
+            while budget.used != 90_000 { await Task.yield() }
+            let refused = try RawConnection(port: server.port)
+            refused.send(Self.head(20_000))
+            let answer = await refused.read(until: "}")
+            #expect(answer.hasPrefix("HTTP/1.1 503") && answer.contains("\"code\":\"unavailable\""))
+            #expect(answer.lowercased().contains("connection: close") && answer.lowercased().contains("retry-after: 1"))
+            // A small body that comes at once is answered as ever; one that does not come whole must have room.
+            #expect(try await server.register("a", token: 1).status == 201)
+            let slow = try RawConnection(port: server.port)
+            slow.send(
+                "PUT /v1/apps/com.example.food/sandbox/activities/b HTTP/1.1\r\nHost: localhost\r\n"
+                    + "Content-Type: application/json\r\nContent-Length: 20000\r\n\r\n{"
+            )
+            #expect(await slow.read(until: "}").hasPrefix("HTTP/1.1 503"))
+            holder.finish()
+            while budget.used > 0 { await Task.yield() }
+            let later = try RawConnection(port: server.port)
+            later.send(Self.head(20_000))
+            while budget.used != 20_000 { await Task.yield() }
+            let text = try await server.call(.get, "/metrics").bytes
+            #expect(String(decoding: text, as: UTF8.self).contains("pushreg_bodies_refused_total 2\n"))
+        }
+        // Connections that are gone hold nothing.
+        while budget.used > 0 { await Task.yield() }
+    }
+
+    @Test func chunksAreCountedAsTheyCome() async throws {
+        let database = try await TestDatabase.make()
+        _ = try await database.scope()
+        let service = TestResponder(database.registry, insecureNoAuth: true) { $0.limits.bodiesUnderWay = 80_000 }
+        let budget = service.responder.bodies.budget
+        try await service.run(database.registry) { server in
+            let slow = try RawConnection(port: server.port)
+            let chunk = "2000\r\n\(String(repeating: " ", count: 0x2000))\r\n"
+            slow.send(
+                Self.resolve + "Content-Type: application/json\r\nX-Forwarded-For: 9.9.9.9\r\n"
+                    + "Transfer-Encoding: chunked\r\n\r\n" + chunk
+            )
+            while budget.used != 0x2000 { await Task.yield() }
+            slow.send(chunk)
+            #expect(await slow.read(until: "}").hasPrefix("HTTP/1.1 503"))
+        }
+    }
+
+    /// While Postgres is waited for, nothing is held of the body.
+    @Test func decodedBodiesAreLetGo() async throws {
+        let database = try await TestDatabase.make()
+        _ = try await database.scope()
+        let service = TestResponder(database.registry, insecureNoAuth: true)
+        try await service.run(database.registry) { server in
+            let held = try await HeldTransaction("LOCK TABLE installations, activities", in: database)
+            async let reply = server.call(
+                .put,
+                "…/installations/phone/activities",
+                ["observedAt": .minutesAgo(1), "activities": [["activityId": "a", "token": .token(1)]]]
+            )
+            try await held.waitUntilSomebodyWaits()
+            #expect(service.responder.bodies.budget.used == 0)
+            #expect(service.responder.heavyCalls.count == 1)
+            try await held.release()
+            let answer = try await reply
+            #expect(answer.status == 200)
+            #expect(service.responder.heavyCalls.count == 0)
+        }
+    }
+
+    @Test func bodiesOfVeryManyValuesAreRefused() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            func body(_ objects: Int) -> [UInt8] {
+                Array("{\"aliases\":[],\"x\":[".utf8)
+                    + Array(repeating: Array("{\"\":0},".utf8), count: objects).joined()
+                    + Array("0]}".utf8)
+            }
+            let refused = try await server.send(.post, "…/resolve", body(60_000))
+            #expect(refused.problem == "invalid-request ")
+            // The object, both arrays and the last number are values, too.
+            #expect(try await server.send(.post, "…/resolve", body(49_998)).problem != "invalid-request ")
+            #expect(try await server.send(.post, "…/resolve", body(49_999)).problem == "invalid-request ")
+        }
+    }
+
+    /// The cost of the largest batch that is permitted, in time and memory.
+    @Test func worstPermittedBody() throws {
+        let item = "{\"\":0},"
+        let objects = 49_998
+        let filling = (2 * 1024 * 1024 - 40 - objects * item.utf8.count) / objects
+        let padded = "{\"\(String(repeating: "k", count: filling))\":0},"
+        let text = "{\"x\":[" + String(repeating: padded, count: objects) + "0]}"
+        let bytes = Array(text.utf8)
+        #expect(bytes.count <= 2 * 1024 * 1024)
+        let before = Self.residentBytes
+        let start = ContinuousClock.now
+        let value = try JSONParser.parse(bytes, maximumValues: 100_000)
+        let duration = ContinuousClock.now - start
+        print(
+            "figure: worst permitted body, \(bytes.count) bytes and 100,000 values: \(duration), "
+                + "\((Self.residentBytes - before) >> 20) MiB as JSON"
+        )
+        withExtendedLifetime(value) {}
+    }
+
+    private static var residentBytes: Int {
+        let pages = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ")
+        return (pages.flatMap { Int($0[1]) } ?? 0) * 4096
+    }
+}

@@ -1,0 +1,253 @@
+import AsyncHTTPClient
+import Foundation
+import HTTPTypes
+import Hummingbird
+import HummingbirdCore
+import HummingbirdTesting
+import Logging
+import NIOCore
+import NIOHTTP1
+import ServiceLifecycle
+import TestSupport
+import Testing
+
+@testable import RegistryServer
+
+/// Connections that are too many, or that cannot be served, and what becomes of them over real sockets.
+///
+/// All of 127.0.0.0/8 is this machine, so in most of these tests it is taken for addresses like any other.
+@Suite(.timeLimit(.minutes(15))) struct ConnectionLimitTests {
+    private static let request = "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+    /// A service that answers everything with 204 once the body is there.
+    private struct Service {
+        let port: Int
+        /// The methods of requests, once their heads are there.
+        let heads: AsyncStream<HTTPRequest.Method>
+
+        /// Waits until a request's body is asked for.
+        func awaitPut() async { _ = await heads.first { $0 == .put } }
+    }
+
+    private static func run(
+        local: [AddressRange] = [],
+        configuration: RegistryServer.ServerConfiguration = RegistryServer.ServerConfiguration(port: 0),
+        logger: Logger = .silent,
+        _ adjust: (inout RegistryServer.ServerConfiguration.Limits) -> Void = { _ in },
+        _ test: @Sendable (Service) async throws -> Void
+    ) async throws {
+        let (heads, arrived) = AsyncStream.makeStream(of: HTTPRequest.Method.self)
+        let (ports, serving) = AsyncStream.makeStream(of: Int.self)
+        var configuration = configuration
+        adjust(&configuration.limits)
+        let responder = CallbackResponder<ConnectionContext> { request, _ in
+            arrived.yield(request.method)
+            for try await _ in request.body {}
+            return Response(status: .noContent)
+        }
+        let application = makeApplication(
+            responder: responder,
+            configuration: configuration,
+            local: local,
+            logger: logger,
+            onServing: { serving.yield($0) }
+        )
+        // Not by HummingbirdTesting, which has a connection of its own.
+        let group = ServiceGroup(services: [application], logger: .silent)
+        let running = Task { try await group.run() }
+        let port = try #require(await ports.first { _ in true })
+        let outcome: Result<Void, any Error>
+        do { outcome = .success(try await test(Service(port: port, heads: heads))) } catch { outcome = .failure(error) }
+        // Not cancelled: NIO traps on connections that were accepted and are never served.
+        await group.triggerGracefulShutdown()
+        try await running.value
+        try outcome.get()
+    }
+
+    private static func isServed(_ connection: RawConnection) async -> Bool {
+        connection.send(request)
+        return await connection.read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 204 ")
+    }
+
+    /// Opens a connection and waits until it is counted.
+    private static func open(_ port: Int, from source: UInt8 = 1) async throws -> RawConnection {
+        let connection = try RawConnection(port: port, from: source)
+        try #require(await isServed(connection))
+        return connection
+    }
+
+    /// Opens one once there is room: the end of an answer is written a moment after its head.
+    private static func openAtLast(_ port: Int, from source: UInt8 = 1) async throws -> RawConnection {
+        while true {
+            let connection = try RawConnection(port: port, from: source)
+            if await isServed(connection) { return connection }
+        }
+    }
+
+    private static func descriptors() throws -> Int {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+    }
+
+    /// The 1001st is closed, and so are 5000 more; nothing is left of them, and others are served all the while.
+    @Test func theOneThatIsTooManyIsClosed() async throws {
+        let log = RecordedLog()
+        try await Self.run(logger: log.logger) { (service: Service) async throws in
+            let port = service.port
+            var held: [RawConnection] = []
+            for _ in 0..<1000 { held.append(try await Self.open(port)) }
+            let before = try Self.descriptors()
+            for number in 0..<5001 {
+                let connection = try RawConnection(port: port)
+                try #require(await connection.read().isEmpty)
+                if number.isMultiple(of: 500) { #expect(try await Self.isServed(Self.open(port, from: 2))) }
+            }
+            // Other tests have some open, too.
+            #expect(try Self.descriptors() < before + 500)
+            #expect(await Self.isServed(held[0]))
+            #expect(await Self.isServed(held[999]))
+            // A caller who has closed one may have another.
+            held[500].reset()
+            _ = try await Self.openAtLast(port)
+            #expect(log.text.components(separatedBy: "connections are refused").count == 2)
+            #expect(log.text.contains("127.0.0.1"))
+        }
+    }
+
+    /// One caller holds as many as there may be: others are let in, and that caller loses those that are idle the longest.
+    @Test func whoHoldsManyKeepsNobodyOut() async throws {
+        let few = { (limits: inout RegistryServer.ServerConfiguration.Limits) in
+            limits.connections = 8
+            limits.addressConnections = 8
+        }
+        try await Self.run(few) { (service: Service) async throws in
+            let port = service.port
+            var held: [RawConnection] = []
+            for _ in 0..<8 { held.append(try await Self.open(port)) }
+            // The first is at work; the second is idle for a shorter time than the others.
+            held[0].send("PUT / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{")
+            await service.awaitPut()
+            #expect(await Self.isServed(held[1]))
+            let others = [try await Self.open(port, from: 2), try await Self.open(port, from: 3)]
+            #expect(await held[2].read().isEmpty)
+            #expect(await held[3].read().isEmpty)
+            #expect(await Self.isServed(held[1]))
+            #expect(await Self.isServed(held[4]))
+            held[0].send("}")
+            #expect(await held[0].read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 204 "))
+            #expect(await Self.isServed(others[0]))
+            #expect(await Self.isServed(others[1]))
+        }
+    }
+
+    /// Of this machine and of proxies no request is broken off, so that there may be no room for another connection.
+    @Test func theWorkOfTrustedAddressesIsNotGivenUp() async throws {
+        try await Self.run(local: IPAddress.loopback) {
+            $0.connections = 1
+        } _: { (service: Service) async throws in
+            let port = service.port
+            let busy = try await Self.open(port)
+            busy.send("PUT / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{")
+            await service.awaitPut()
+            for _ in 0..<10 { #expect(try await RawConnection(port: port).read().isEmpty) }
+            busy.send("}")
+            #expect(await busy.read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 204 "))
+            // Idle now, it gives way.
+            let next = try await Self.openAtLast(port)
+            #expect(await busy.read().isEmpty)
+            // Any number of them, one after the other.
+            for _ in 0..<60 { _ = try await Self.openAtLast(port, from: 2) }
+            #expect(await next.read().isEmpty)
+        }
+    }
+
+    /// A connection of HTTP/2 is at work as long as one of its streams is.
+    @Test func streamsKeepTheirConnectionBusy() async throws {
+        let files = try TLSTests.Files()
+        defer { files.remove() }
+        var configuration = RegistryServer.ServerConfiguration(port: 0)
+        configuration.tls = try TLSIdentity(certificate: files.certificate, key: files.key, logger: .silent)
+        try await Self.run(local: IPAddress.loopback, configuration: configuration) {
+            $0.connections = 1
+        } _: { (service: Service) async throws in
+            let port = service.port
+            try await TLSTests.call(.automatic, trusting: files) { (client: HTTPClient) async throws in
+                var request = HTTPClientRequest(url: "https://localhost:\(port)/")
+                #expect(try await client.execute(request, timeout: .seconds(10)).version == .http2)
+                let (parts, body) = AsyncStream.makeStream(of: ByteBuffer.self)
+                request.method = .PUT
+                request.body = .stream(parts, length: .known(Int64(2)))
+                body.yield(ByteBuffer(string: "{"))
+                async let answer = client.execute(request, timeout: .seconds(60))
+                await service.awaitPut()
+                for _ in 0..<10 { #expect(try await RawConnection(port: port).read().isEmpty) }
+                body.yield(ByteBuffer(string: "}"))
+                body.finish()
+                #expect(try await answer.status == .noContent)
+                // Idle now, it gives way at once, whatever its peer would still say.
+                let again = HTTPClientRequest(url: "https://localhost:\(port)/")
+                try await TLSTests.call(.automatic, trusting: files) { (other: HTTPClient) async throws in
+                    #expect(try await other.execute(again, timeout: .seconds(10)).status == .noContent)
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [false, true]) func whatCannotBeServedIsClosed(_ isLate: Bool) async throws {
+        let limits = RegistryServer.ServerConfiguration.Limits()
+        let count = ConnectionCount(limits, trusted: [], logger: .silent)
+        let responder = CallbackResponder<ConnectionContext> { _, _ in Response(status: .noContent) }
+        let broken = HTTPServerBuilder { responder in
+            CountedChannel(base: BrokenChannel(base: HTTP1Channel(responder: responder), isLate: isLate), count: count)
+        }
+        let application = Application(
+            responder: responder,
+            server: broken,
+            configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
+            logger: .silent
+        )
+        try await application.test(.live) { client in
+            let port = try #require(client.port)
+            for _ in 0..<100 {
+                let answer = try await RawConnection(port: port).read()
+                #expect(answer.isEmpty)
+            }
+        }
+        #expect(count.open == 0)
+    }
+
+    /// Operators have few connections to the service's admin port; one address cannot take them all.
+    @Test func theAdminPortHasRoomForSeveral() async throws {
+        var configuration = RegistryServer.ServerConfiguration(port: 1)
+        configuration.adminPort = 0
+        configuration.trustedProxies = [try #require(AddressRange("127.0.0.0/8"))]
+        try await Self.run(configuration: AdminServer.configuration(of: configuration)) {
+            (service: Service) async throws in
+            let port = service.port
+            var held: [RawConnection] = []
+            for _ in 0..<16 { held.append(try await Self.open(port)) }
+            for _ in 0..<100 { #expect(try await RawConnection(port: port).read().isEmpty) }
+            for source: UInt8 in 2...4 {
+                for _ in 0..<16 { held.append(try await Self.open(port, from: source)) }
+            }
+            // All 64 are taken.
+            #expect(try await Self.isServed(Self.open(port, from: 9)))
+            #expect(await held[0].read().isEmpty)
+        }
+    }
+}
+
+/// Connections that cannot be set up.
+private struct BrokenChannel: ServerChildChannel {
+    let base: HTTP1Channel
+    /// Whether all of the base is set up before it fails.
+    let isLate: Bool
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<HTTP1Channel.Value> {
+        guard isLate else { return channel.eventLoop.makeFailedFuture(ChannelError.operationUnsupported) }
+        return base.setup(channel: channel, logger: logger).flatMapThrowing { _ in
+            throw ChannelError.operationUnsupported
+        }
+    }
+
+    func handle(value: HTTP1Channel.Value, logger: Logger) async { await base.handle(value: value, logger: logger) }
+}

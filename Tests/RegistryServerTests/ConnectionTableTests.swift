@@ -1,0 +1,189 @@
+import TestSupport
+import Testing
+
+@testable import RegistryServer
+
+/// Connections that are let in and those that give way, without sockets.
+@Suite struct ConnectionTableTests {
+    private typealias Table = ConnectionTable<Int>
+
+    private static func network(_ text: String) throws -> CallerNetwork {
+        CallerNetwork(of: try #require(IPAddress(text)))
+    }
+
+    /// Lets a connection in.
+    private static func admit(
+        _ connection: Int,
+        from network: String,
+        isTrusted: Bool = false,
+        to table: inout Table
+    ) throws -> (seat: Table.Seat, closing: Int?)? {
+        switch table.admit(connection, from: try Self.network(network), isTrusted: isTrusted) {
+        case .admitted(let seat, let closing): (seat, closing)
+        case .refused: nil
+        }
+    }
+
+    @Test func aNetworkHasALimitByDefaultOf1000() throws {
+        let limits = ServerConfiguration.Limits()
+        var table = Table(most: limits.connections, mostOfNetwork: limits.addressConnections)
+        let seats = try (0..<1000).map { try #require(try Self.admit($0, from: "192.0.2.1", to: &table)).seat }
+        #expect(try Self.admit(1000, from: "192.0.2.1", to: &table) == nil)
+        #expect(try Self.admit(1001, from: "192.0.2.2", to: &table) != nil)
+        table.remove(seats[500])
+        // The second time it is nobody.
+        table.remove(seats[500])
+        #expect(table.count == 1000)
+        #expect(try Self.admit(1002, from: "192.0.2.1", to: &table)?.closing == nil)
+        #expect(try Self.admit(1003, from: "192.0.2.1", to: &table) == nil)
+    }
+
+    @Test(arguments: [
+        ("192.0.2.1", "192.0.2.1", true), ("192.0.2.1", "192.0.2.2", false), ("::ffff:192.0.2.1", "192.0.2.1", true),
+        ("2001:db8:1:2::1", "2001:db8:1:2:ffff::9", true), ("2001:db8:1:2::1", "2001:db8:1:3::1", false),
+    ])
+    func networksAre64BitsOfIPv6(_ one: String, _ other: String, _ isSame: Bool) throws {
+        #expect(try (Self.network(one) == Self.network(other)) == isSame)
+    }
+
+    @Test(arguments: [("192.0.2.1", "192.0.2.1"), ("2001:db8:1:2::1", "2001:db8:1:2::/64")])
+    func networksAreWrittenAsRangesAre(_ address: String, _ text: String) throws {
+        #expect(try Self.network(address).description == text)
+    }
+
+    /// Of the three networks the second holds the most.
+    @Test func whoHoldsTheMostGivesUpTheOneThatIsIdleTheLongest() throws {
+        var table = Table(most: 6, mostOfNetwork: 5)
+        _ = try Self.admit(0, from: "192.0.2.1", to: &table)
+        let seats = try (1...4).map { try #require(try Self.admit($0, from: "192.0.2.2", to: &table)).seat }
+        _ = try Self.admit(5, from: "192.0.2.3", to: &table)
+        // 2 waits for a request again, after 3 and 4 began to; 1 is at work.
+        table.note(seats[0], isIdle: false)
+        table.note(seats[1], isIdle: false)
+        table.note(seats[1], isIdle: true)
+        #expect(try Self.admit(6, from: "192.0.2.4", to: &table)?.closing == 3)
+        #expect(try Self.admit(7, from: "192.0.2.5", to: &table)?.closing == 4)
+        // Each has few now; the one that is idle the longest is 0.
+        #expect(try Self.admit(8, from: "192.0.2.6", to: &table)?.closing == 2)
+        #expect(try Self.admit(9, from: "192.0.2.7", to: &table)?.closing == 0)
+        #expect(table.count == 6)
+        // Those that gave way are nobody any more.
+        table.note(seats[2], isIdle: false)
+        table.remove(seats[2])
+        #expect(table.count == 6)
+    }
+
+    @Test func ifNoneIsIdleTheOldestGivesWay() throws {
+        var table = Table(most: 4, mostOfNetwork: 4)
+        let seats = try (0..<4).map { try #require(try Self.admit($0, from: "192.0.2.\($0 / 3)", to: &table)).seat }
+        for seat in [seats[1], seats[0], seats[2], seats[3]] { table.note(seat, isIdle: false) }
+        #expect(try Self.admit(4, from: "192.0.2.9", to: &table)?.closing == 1)
+        #expect(try Self.admit(5, from: "192.0.2.8", to: &table)?.closing == 0)
+        // Now each network has one, and only the newcomers' are idle.
+        #expect(try Self.admit(6, from: "192.0.2.7", to: &table)?.closing == 4)
+    }
+
+    /// Behind a proxy are many, and behind those who hold the most there may be one.
+    @Test func theTrustedMayHaveAnyNumberAndGiveUpIdleOnesOnly() throws {
+        var table = Table(most: 4, mostOfNetwork: 1)
+        let seats = try (0..<4).map {
+            try #require(try Self.admit($0, from: "10.0.0.1", isTrusted: true, to: &table)).seat
+        }
+        for seat in seats.dropFirst() { table.note(seat, isIdle: false) }
+        #expect(try Self.admit(4, from: "192.0.2.1", to: &table)?.closing == 0)
+        // None of the proxy's is idle: now it is the stranger's turn, although they have one.
+        #expect(try Self.admit(5, from: "192.0.2.2", to: &table)?.closing == 4)
+        #expect(try Self.admit(6, from: "10.0.0.1", isTrusted: true, to: &table)?.closing == 5)
+        table.note(seats[1], isIdle: true)
+        #expect(try Self.admit(7, from: "10.0.0.1", isTrusted: true, to: &table)?.closing == 6)
+        var busy = Table(most: 1, mostOfNetwork: 1)
+        let seat = try #require(try Self.admit(0, from: "10.0.0.1", isTrusted: true, to: &busy)).seat
+        busy.note(seat, isIdle: false)
+        #expect(try Self.admit(1, from: "192.0.2.1", to: &busy) == nil && busy.count == 1)
+    }
+
+    /// Any life of connections ends as it does in lists that are searched.
+    @Test(arguments: 0..<20) func anyLifeIsThatOfPlainLists(_ seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        var table = Table(most: 12, mostOfNetwork: 5)
+        var model = PlainConnections(most: 12, mostOfNetwork: 5)
+        // Of connections that have gone, too.
+        var seats: [(name: Int, seat: Table.Seat)] = []
+        for connection in 0..<2000 {
+            let network = Int.random(in: 0..<6, using: &random)
+            switch Int.random(in: 0..<4, using: &random) {
+            case 0:
+                guard let leaving = seats.randomElement(using: &random) else { continue }
+                table.remove(leaving.seat)
+                model.all.removeAll { $0.name == leaving.name }
+            case 1:
+                guard let known = seats.randomElement(using: &random) else { continue }
+                let isIdle = Bool.random(using: &random)
+                table.note(known.seat, isIdle: isIdle)
+                model.note(known.name, isIdle: isIdle)
+            default:
+                let admitted = try Self.admit(
+                    connection,
+                    from: "10.0.0.\(network)",
+                    isTrusted: network == 0,
+                    to: &table
+                )
+                let expected = model.admit(connection, from: network, isTrusted: network == 0)
+                #expect((admitted != nil) == expected.isAdmitted && admitted?.closing == expected.closing)
+                if let admitted { seats = seats.suffix(20) + [(connection, admitted.seat)] }
+            }
+            #expect(table.count == model.all.count)
+        }
+    }
+}
+
+/// The same rules, on a list that is searched each time.
+private struct PlainConnections {
+    struct Connection {
+        let name: Int
+        let network: Int
+        let isTrusted: Bool
+        var isIdle = true
+        var since: Int
+    }
+
+    let most: Int
+    let mostOfNetwork: Int
+    var all: [Connection] = []
+    private var time = 0
+
+    init(most: Int, mostOfNetwork: Int) {
+        self.most = most
+        self.mostOfNetwork = mostOfNetwork
+    }
+
+    mutating func note(_ name: Int, isIdle: Bool) {
+        guard let index = all.firstIndex(where: { $0.name == name }), all[index].isIdle != isIdle else { return }
+        time += 1
+        all[index].isIdle = isIdle
+        all[index].since = time
+    }
+
+    mutating func admit(_ name: Int, from network: Int, isTrusted: Bool) -> (isAdmitted: Bool, closing: Int?) {
+        if !isTrusted, all.count(where: { $0.network == network }) >= mostOfNetwork { return (false, nil) }
+        var closing: Int?
+        if all.count >= most {
+            closing = whoGivesWay()
+            guard let closing else { return (false, nil) }
+            all.removeAll { $0.name == closing }
+        }
+        time += 1
+        all.append(Connection(name: name, network: network, isTrusted: isTrusted, since: time))
+        return (true, closing)
+    }
+
+    /// By how many there are of its network, then whether it is idle, then since when.
+    private func whoGivesWay() -> Int? {
+        let candidates = all.filter { !$0.isTrusted || $0.isIdle }
+        return candidates.max { rank($0) < rank($1) }?.name
+    }
+
+    private func rank(_ connection: Connection) -> (Int, Int, Int) {
+        (all.count { $0.network == connection.network }, connection.isIdle ? 1 : 0, -connection.since)
+    }
+}

@@ -1,0 +1,22 @@
+import Foundation
+import Testing
+import WebAssets
+
+/// The files that browsers are sent are those of the folders, none forgotten and none out of date.
+@Suite struct WebAssetsTests {
+    private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .appendingPathComponent("../../../Sources/WebAssets").standardizedFileURL
+
+    private static let folders = ["Console", "Docs", "Documentation.docc/Resources", "Guides", "Shared"]
+
+    @Test func everyFileIsPartOfTheProgramAsItIs() throws {
+        let paths = try Self.folders.flatMap { name in
+            try FileManager.default.contentsOfDirectory(atPath: Self.folder.appendingPathComponent(name).path)
+                .map { "\(name)/\($0)" }
+        }
+        #expect(WebAssets.files.keys.sorted() == (paths + ["openapi.json"]).sorted())
+        for (path, bytes) in WebAssets.files {
+            #expect(try Data(contentsOf: Self.folder.appendingPathComponent(path)) == Data(bytes), "\(path)")
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import Foundation
+import HTTPTypes
+import NIOPosix
+import RegistryCore
+import RegistryStore
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import RegistryServer
+
+/// An event loop has many connections, which all wait for whatever one of them does on its thread.
+@Suite(.timeLimit(.minutes(15))) struct EventLoopTests {
+    /// The calls that ran on an event loop's thread, by name.
+    private final class Threads: Sendable {
+        private let all = Mutex<[String: Bool]>([:])
+        func note(_ name: String) {
+            all.withLock { $0[name] = MultiThreadedEventLoopGroup.currentEventLoop != nil }
+        }
+        var onEventLoop: [String: Bool] { all.withLock(\.self) }
+    }
+
+    @Test("Only hot calls with small bodies run on the event loop's thread") func onlyBriefCallsRunThere() async throws
+    {
+        let database = try await TestDatabase.make()
+        _ = try await database.scope()
+        let threads = Threads()
+        func hot(_ method: HTTPRequest.Method, _ name: String, _ body: Route.Body) -> Route {
+            Route.hot(method, "…/\(name)", for: .clientCalls, body: body) { call in
+                let length = call.call.fields[.contentLength].flatMap(Int.init) ?? 0
+                threads.note(length > 64 * 1024 ? "large \(name)" : name)
+                return DeferredAnswer { WholeAnswer.json { _ in } }
+            }
+        }
+        let configuration = ServerConfiguration(port: 0, insecureNoAuth: true)
+        let responder = RegistryResponder(
+            registry: database.registry,
+            configuration: configuration,
+            logger: .silent,
+            routes: [
+                hot(.get, "lookup", .none), hot(.post, "batch", .batch),
+                Route.scoped(.get, "…/cold", for: .clientCalls) { _ in
+                    threads.note("cold")
+                    return Answer(WholeAnswer.json { _ in })
+                },
+            ]
+        )
+        let application = makeApplication(responder: responder, configuration: configuration, logger: .silent)
+        try await LiveServer.run(application, database.registry) { (server: LiveServer) async throws in
+            #expect(try await server.call(.get, "…/lookup").status == 200)
+            #expect(try await server.call(.get, "…/cold").status == 200)
+            #expect(try await server.send(.post, "…/batch", Array("{}".utf8)).status == 200)
+            let large = Array("{}".utf8) + [UInt8](repeating: 0x20, count: 64 * 1024)
+            #expect(try await server.send(.post, "…/batch", large).status == 200)
+        }
+        #expect(threads.onEventLoop == ["lookup": true, "batch": true, "large batch": false, "cold": false])
+    }
+}

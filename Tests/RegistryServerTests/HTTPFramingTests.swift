@@ -1,0 +1,152 @@
+import AsyncHTTPClient
+import Foundation
+import HTTPTypes
+import NIOCore
+import NIOHTTP1
+import RegistryCore
+import TestSupport
+import Testing
+
+@testable import RegistryServer
+
+/// The rules of RFC 9112 for versions, hosts and the ends of connections; both ways of answering keep to them.
+@Suite(.timeLimit(.minutes(15))) struct HTTPFramingTests {
+    private static let path = DirectCallTests.path + "/aliases/orderId/nobody/activities"
+    private static let next = "GET /livez HTTP/1.1\r\nHost: localhost\r\nRequest-Id: behind\r\n\r\n"
+
+    /// Sends a request to a hot route, which is answered directly if it may be, and another behind it.
+    private static func answers(_ head: String, _ isDirect: Bool, last: Bool = false) async throws -> [String] {
+        let answers = Answers()
+        let patient = { (limits: inout ServerConfiguration.Limits) in limits.idleTimeout = .seconds(600) }
+        try await DirectCallTests.run(directly: isDirect, patient) { (server: LiveServer) async throws in
+            try await DirectCallTests.warm(server)
+            let connection = try RawConnection(port: server.port)
+            connection.send("\(head)\r\n\r\n\(Self.next)")
+            if last { connection.finishSending() }
+            answers.text = await connection.read()
+        }
+        return answers.text.components(separatedBy: "HTTP/1.").dropFirst().map { "HTTP/1." + $0 }
+    }
+
+    private static func closes(_ answer: String?) -> Bool {
+        answer?.lowercased().contains("\r\nconnection: close\r\n") == true
+    }
+
+    @Test(
+        arguments: [
+            "Connection: close", "Connection: Close", "connection: CLOSE", "Connection: keep-alive, cLose",
+            "Connection: x-mine ,close , y", "Connection: keep-alive\r\nConnection: close",
+        ],
+        [true, false]
+    )
+    func whoSaysCloseIsClosed(_ field: String, _ isDirect: Bool) async throws {
+        let answers = try await Self.answers("GET \(Self.path) HTTP/1.1\r\nHost: localhost\r\n\(field)", isDirect)
+        #expect(answers.count == 1 && answers.first?.hasPrefix("HTTP/1.1 200 ") == true, "\(answers)")
+        #expect(Self.closes(answers.first))
+    }
+
+    @Test(arguments: ["X: y", "Connection: keep-alive", "Connection: closed", "Connection: x-close"], [true, false])
+    func whoDoesNotStays(_ field: String, _ isDirect: Bool) async throws {
+        let head = "GET \(Self.path) HTTP/1.1\r\nHost: localhost\r\n\(field)"
+        let answers = try await Self.answers(head, isDirect, last: true)
+        #expect(answers.count == 2 && !answers.contains(where: Self.closes), "\(answers)")
+    }
+
+    @Test(arguments: ["X: y", "Connection: keep-alive", "Connection: close"], [true, false])
+    func oldOnesAreClosed(_ field: String, _ isDirect: Bool) async throws {
+        let answers = try await Self.answers("GET \(Self.path) HTTP/1.0\r\nHost: localhost\r\n\(field)", isDirect)
+        #expect(answers.count == 1 && answers.first?.hasPrefix("HTTP/1.0 200 ") == true, "\(answers)")
+        #expect(Self.closes(answers.first))
+    }
+
+    /// Of the end of a stream the older version knows by its last line and the connection's end.
+    @Test func oldOnesGetNoChunks() async throws {
+        let head =
+            "GET \(Self.path) HTTP/1.0\r\nHost: localhost\r\nAccept: application/x-ndjson\r\nExpect: 100-continue"
+        let answer = try await Self.answers(head, true).joined()
+        #expect(answer.hasPrefix("HTTP/1.0 200 ") && answer.hasSuffix("}\n{\"end\":true,\"count\":0}\n"), "\(answer)")
+        #expect(!answer.lowercased().contains("transfer-encoding"))
+    }
+
+    /// Before anything else is looked at, the host that only `--insecure-no-auth` is about among it.
+    @Test(
+        arguments: [
+            "", "Host:", "Host: localhost\r\nHost: localhost", "Host: localhost\r\nhost: evil.example", "Host: a b",
+            "Host: a/b", "Host: user@localhost", "Host: localhost:x", "Host: localhost:123456", "Host: [::1",
+            "Host: []",
+            "Host: [::g]", "Host: ::1", "Host: caf\u{e9}", "Host: :80", "Host: a,b c",
+        ],
+        [true, false]
+    )
+    func whoDoesNotNameOneHostIsRefused(_ field: String, _ isDirect: Bool) async throws {
+        let head = "GET \(Self.path) HTTP/1.1\r\n\(field.isEmpty ? "X: y" : field)"
+        let answers = try await Self.answers(head, isDirect)
+        #expect(answers.count == 1 && answers.first?.hasPrefix("HTTP/1.1 400 ") == true, "\(answers)")
+        #expect(Self.closes(answers.first))
+        #expect(answers.first?.contains(#""code":"malformed-request""#) == true)
+        #expect(answers.first?.contains("Host") == true)
+    }
+
+    /// The answer to what came before on the connection is whole, and comes first.
+    @Test(arguments: [true, false]) func theAnswerBeforeIsWhole(_ isDirect: Bool) async throws {
+        let good = "GET \(Self.path) HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        let answers = try await Self.answers("\(good)GET \(Self.path) HTTP/1.1\r\nX: y", isDirect)
+        #expect(answers.map { $0.prefix(12) } == ["HTTP/1.1 200", "HTTP/1.1 400"])
+    }
+
+    @Test(arguments: [
+        "localhost", "LOCALHOST:8080", "a_b.example", "[::1]:80", "[::ffff:10.0.0.1]", "x:", "a%20b", "x ",
+    ])
+    func hosts(_ host: String) { #expect(HostField.isValid(host)) }
+
+    /// Without a host only the older version does.
+    @Test func oldOnesNeedNoHost() async throws {
+        try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
+            for (fields, status) in [("", "HTTP/1.0 200 "), ("Host: a\r\nHost: a\r\n", "HTTP/1.1 400 ")] {
+                let connection = try RawConnection(port: server.port)
+                connection.send("GET /livez HTTP/1.0\r\n\(fields)\r\n")
+                #expect(await connection.read().hasPrefix(status))
+            }
+        }
+    }
+
+    // MARK: HTTP/2
+
+    @Test func streamsHaveAsManyFields() async throws {
+        let files = try TLSTests.Files()
+        defer { files.remove() }
+        try await TLSTests.run(files) { (port: Int) async throws in
+            try await TLSTests.call(.automatic, trusting: files) { (client: HTTPClient) async throws in
+                for (method, count, status) in [
+                    (HTTPMethod.GET, 95, 200 as UInt), (.GET, 101, 431), (.PUT, 150, 431), (.GET, 1, 200),
+                ] {
+                    var request = HTTPClientRequest(url: "https://localhost:\(port)/livez")
+                    request.method = method
+                    for number in 0..<count { request.headers.add(name: "x-\(number)", value: "y") }
+                    if method == .PUT { request.body = .bytes(ByteBuffer(repeating: 0x20, count: 100_000)) }
+                    let answer = try await client.execute(request, timeout: .seconds(10))
+                    #expect(answer.version == .http2 && answer.status.code == status)
+                    let body = String(buffer: try await answer.body.collect(upTo: 10_000))
+                    #expect(status == 200 || body.contains(#""code":"headers-too-large""#))
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("localhost", [], true), (nil, ["localhost"], true), ("localhost", ["localhost"], true), (nil, [], false),
+        ("localhost", ["evil.example"], false), (nil, ["a", "a"], false), ("a/b", [], false), ("", [], false),
+    ])
+    func streamsNameOneHost(_ authority: String?, _ hosts: [String], _ isRight: Bool) throws {
+        var head = HTTPRequest(method: .get, scheme: "https", authority: authority, path: "/livez")
+        let name = try #require(HTTPField.Name("host"))
+        for host in hosts { head.headerFields.append(HTTPField(name: name, value: host)) }
+        let fault = head.streamFault(mostFields: 100)
+        #expect((fault == nil) == isRight && (isRight || fault?.code == .malformedRequest))
+    }
+}
+
+/// The text that a closure read.
+private final class Answers: @unchecked Sendable {
+    var text = ""
+}

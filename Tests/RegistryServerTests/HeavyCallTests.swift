@@ -1,0 +1,152 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+@testable import RegistryServer
+
+/// How many heavy calls may be under way of one caller.
+@Suite(.timeLimit(.minutes(5))) struct HeavyCallTests {
+    private static let phone = Principal(role: .client, who: "prc_1")
+    private static let sender = Principal(role: .sender, who: "prs_1")
+    private static let user = Principal(role: .client, who: "user:u-1", subject: "u-1")
+
+    private static func caller(_ number: Int, _ installation: String? = nil) -> Caller {
+        Caller(network: .of("9.9.\(number / 250).\(number % 250)"), installation: installation.map { Array($0.utf8) })
+    }
+
+    /// How many of such calls may be under way, of which each comes from another place.
+    @Test(arguments: [(sender, 32), (user, 16)])
+    func ofCredentials(_ principal: Principal, _ limit: Int) throws {
+        let calls = HeavyCalls(ServerConfiguration.HeavyCallLimits())
+        var held = try (0..<limit).map { try calls.begin(principal, Self.caller($0), in: "a") }
+        let refusal = #expect(throws: RateLimited.self) { try calls.begin(principal, Self.caller(1000), in: "a") }
+        #expect(refusal?.problem.code == .tooManyRequests && refusal?.problem.retryAfter == .seconds(1))
+        #expect(refusal?.quota.policyField == "\"concurrent\";q=\(limit);w=1")
+        #expect(throws: Never.self) { try calls.begin(Principal(role: .client, who: "x"), Self.caller(1000), in: "a") }
+        held.removeLast()
+        #expect(throws: Never.self) { try calls.begin(principal, Self.caller(1000), in: "a") }
+        held = []
+        #expect(calls.count == 0)
+    }
+
+    /// A publishable key is in everybody's hands: whoever holds many of its calls open keeps nobody else from theirs.
+    @Test func noFewNetworksUseUpAPublishableKey() throws {
+        let calls = HeavyCalls(ServerConfiguration.HeavyCallLimits())
+        let held = try (0..<200).map { try calls.begin(Self.phone, Self.caller($0 / 4), in: "a") }
+        #expect(throws: Never.self) { try calls.begin(Self.phone, Self.caller(1000, "phone 1"), in: "a") }
+        withExtendedLifetime(held) {}
+    }
+
+    @Test func ofNetworksAndInstallations() throws {
+        let calls = HeavyCalls(ServerConfiguration.HeavyCallLimits())
+        let held = try (0..<4).map { number in
+            try calls.begin(Principal(role: .client, who: "\(number)"), Self.caller(1, "phone \(number)"), in: "a")
+        }
+        #expect(throws: RateLimited.self) { try calls.begin(Self.phone, Self.caller(1), in: "a") }
+        // A call that is refused counts nowhere.
+        #expect(throws: Never.self) { try calls.begin(Self.phone, Self.caller(2, "phone 9"), in: "a") }
+        #expect(throws: RateLimited.self) { try calls.begin(Self.phone, Self.caller(3, "phone 0"), in: "a") }
+        #expect(throws: Never.self) { try calls.begin(Self.phone, Self.caller(3, "phone 0"), in: "b") }
+        // This machine is no network.
+        let local = try (0..<16).map { _ in try calls.begin(Self.phone, Caller(), in: "a") }
+        withExtendedLifetime((held, local)) {}
+    }
+
+    /// Batches, streams, and whatever reads or changes many rows; no other hot call.
+    @Test func routesThatAreHeavy() {
+        let heavy = Route.all.filter { $0.isHeavy(asLines: false) }.map { route in
+            "\(route.method) \(route.template.split(separator: "/").dropFirst(route.template.contains("environment") ? 4 : 2).joined(separator: "/"))"
+        }
+        #expect(
+            Set(heavy) == [
+                "PUT installations/{installationId}/activities", "DELETE installations/{installationId}",
+                "POST resolve", "POST feedback", "DELETE aliases/{kind}/{value}/activities", "POST release",
+                "POST erasures", "GET stats", "GET audit/stale", "POST audit/stale/purge", "GET audit/events",
+                "GET audit/explain", "DELETE {bundleId}",
+            ]
+        )
+        let streamed = Route.all.filter { $0.isHeavy(asLines: true) && !$0.isHeavy(asLines: false) }
+        #expect(streamed.map(\.template) == ["/v1/apps/{bundleId}/{environment}/aliases/{kind}/{value}/activities"])
+    }
+
+    /// The usual way and the direct one: full states wait for their table, and resolutions of many for theirs.
+    @Test func whileTheyAreUnderWay() async throws {
+        let database = try await TestDatabase.make()
+        _ = try await database.scope()
+        let service = TestResponder(database.registry) { $0.heavyCalls.key = 1 }
+        try await service.run(database.registry) { server in
+            let (client, sender) = (try await server.key(.client), try await server.key(.sender))
+            let state: JSONValue = [
+                "observedAt": .minutesAgo(1), "activities": [["activityId": "a", "token": .token(1)]],
+            ]
+            let many: JSONValue = ["aliases": [["kind": "userId", "value": "u"]]]
+            func report(_ phone: String, _ address: String) async throws -> Reply {
+                try await server.call(.put, "…/installations/\(phone)/activities", state, client.fields.from(address))
+            }
+            // Known by now, so that the direct way takes what follows.
+            #expect(try await server.call(.post, "…/resolve", many, sender.fields).status == 200)
+            let held = try await HeldTransaction("LOCK TABLE installations, activities", in: database)
+            async let first = report("one", "9.9.9.9")
+            try await held.waitUntilSomebodyWaits()
+            let again = try await report("one", "9.9.9.8")
+            #expect(again.status == 429 && again.fields[.retryAfter] == "1")
+            #expect(again.fields[HTTPField.Name("RateLimit-Policy")!] == "\"concurrent\";q=1;w=1")
+            async let second = server.call(.post, "…/resolve", many, sender.fields)
+            while service.responder.heavyCalls.count < 2 { await Task.yield() }
+            #expect(try await server.call(.post, "…/resolve", many, sender.fields).problem == "too-many-requests")
+            #expect(
+                try await server.call(.post, "…/resolve", many, slow(sender.fields)).problem == "too-many-requests"
+            )
+            // A light call is done meanwhile.
+            #expect(try await server.call(.get, "…/aliases/userId/u/channel", nil, sender.fields).status == 404)
+            try await held.release()
+            let statuses = try await [first.status, second.status]
+            #expect(statuses == [200, 200])
+            #expect(try await report("one", "9.9.9.8").status == 200)
+            let text = try await server.call(.get, "/metrics", nil, server.key(.admin).fields).bytes
+            #expect(String(decoding: text, as: UTF8.self).contains("pushreg_heavy_calls_refused_total 3\n"))
+        }
+    }
+
+    /// The fields of a request that takes the usual way.
+    private func slow(_ fields: HTTPFields) -> HTTPFields {
+        var fields = fields
+        fields[.connection] = "keep-alive"
+        return fields
+    }
+
+    private struct Lines: AnswerStream {
+        let isWritten: @Sendable () -> Void
+
+        func write(to writer: inout any ResponseBodyWriter) async throws { isWritten() }
+    }
+
+    private struct Nowhere: ResponseBodyWriter {
+        mutating func write(_ buffer: ByteBuffer) async throws {}
+        consuming func finish(_ trailingHeaders: HTTPFields?) async throws {}
+    }
+
+    @Test func streamsAreUnderWayUntilTheyAreWritten() async throws {
+        let calls = HeavyCalls(ServerConfiguration.HeavyCallLimits())
+        func stream() throws -> HeavyStream {
+            let lines = Lines { #expect(calls.count == 1) }
+            return HeavyStream(stream: lines, heavyCall: try calls.begin(Self.sender, Caller(), in: "a"))
+        }
+        do {
+            let stream = try stream()
+            #expect(calls.count == 1)
+            var writer: any ResponseBodyWriter = Nowhere()
+            try await stream.write(to: &writer)
+        }
+        #expect(calls.count == 0)
+        // One that nobody reads, either.
+        _ = try stream()
+        #expect(calls.count == 0)
+    }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import HTTPTypes
+import NIOCore
+import RegistryCore
+import TestSupport
+import Testing
+
+@testable import RegistryServer
+
+/// The work for a request, before anybody knows whose it is, does not grow with what was sent.
+@Suite(.timeLimit(.minutes(15))) struct RequestCostTests {
+    private static let hostile = [
+        ("parameters", "/livez?" + String(repeating: "a&", count: 4090)),
+        ("empty parameters", "/livez?" + String(repeating: "&", count: 8180)),
+        ("pairs", "/livez?" + String(repeating: "a=%41&", count: 1360)),
+        ("escapes", "/livez?a=" + String(repeating: "%41", count: 2720)),
+        ("parts", String(repeating: "/a", count: 4090)),
+    ]
+
+    /// The processor's time that this thread takes.
+    private static func time(_ work: () -> Void) -> Duration {
+        var (before, after) = (timespec(), timespec())
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before)
+        for _ in 0..<20 { work() }
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after)
+        let nanoseconds = (after.tv_sec - before.tv_sec) * 1_000_000_000 + after.tv_nsec - before.tv_nsec
+        return .nanoseconds(nanoseconds / 20)
+    }
+
+    /// Figures of whatever build the tests are; the bound is far above those of one without optimization.
+    @Test func hostilePathsAndFieldsCostLittle() {
+        for (name, path) in Self.hostile {
+            let time = Self.time { _ = try? RequestTarget(path) }
+            print("figure: a path of 8 KiB of \(name): \(time) of the processor")
+            #expect(time < .milliseconds(20), "\(name)")
+        }
+        for (name, part) in [("types", "a/b,"), ("parameters", ";a=b"), ("quotation marks", "\"\\")] {
+            let value = "application/json" + String(repeating: part, count: 8000)
+            for count in [1024, 32_000] {
+                let fields: HTTPFields = [.accept: String(value.prefix(count))]
+                let time = Self.time { _ = AcceptField.prefersLines(fields) }
+                print("figure: an Accept of \(count) bytes of \(name): \(time) of the processor")
+                #expect(time < .milliseconds(5), "\(name)")
+            }
+        }
+    }
+
+    @Test(arguments: [(64, "200 "), (65, "400 ")]) func queriesHaveALimit(_ count: Int, _ status: String) async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            let path = "/livez?" + (0..<count).map { "a\($0)" }.joined(separator: "&")
+            let reply = try await server.call(.get, path)
+            #expect("\(reply.status) " == status && (reply.status == 200 || reply.problem == "malformed-path"))
+        }
+    }
+
+    /// A path of many parts is one that there is nothing at; what cannot be decoded at its end is found.
+    @Test func pathsOfManyPartsLeadNowhere() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            let parts = String(repeating: "/a", count: 4000)
+            #expect(try await server.call(.get, "/v1" + parts).problem == "no-such-route")
+            #expect(try await server.call(.get, "/v1" + parts + "%").problem == "malformed-path")
+        }
+    }
+
+    /// NIO gives both as U+FFFD, so that they would be one installation; and two fields would be an id with a comma.
+    @Test(
+        arguments: [
+            ("X-Installation-Id: \u{FFFD}", [0xEF, 0xBF, 0xBD], [0xFF, 0xFE]),
+            ("X-Installation-Id: \u{FFFD}", [0xEF, 0xBF, 0xBD], [0xC3, 0x28]),
+            ("X-Installation-Id: a\r\nX-Installation-Id: a", [], []),
+            ("X-Installation-Id: a\r\nx-installation-id: b", [], []),
+        ] as [(String, [UInt8], [UInt8])]
+    )
+    func installationsAreNamedOnceAndInUTF8(_ field: String, _ mark: [UInt8], _ bytes: [UInt8]) async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            let body = #"{"token":"aa01"}"#
+            var request = Array("PUT \(DirectCallTests.path)/activities/a-1 HTTP/1.1\r\nHost: localhost\r\n".utf8)
+            request += Array(
+                "\(field)\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n".utf8
+            )
+            if !mark.isEmpty, let range = request.firstRange(of: mark) { request.replaceSubrange(range, with: bytes) }
+            let connection = try RawConnection(port: server.port)
+            connection.send(request + Array("Connection: close\r\n\r\n\(body)".utf8))
+            let answer = await connection.read()
+            #expect(answer.hasPrefix("HTTP/1.1 422 ") && answer.contains("/X-Installation-Id"), "\(answer)")
+            #expect(answer.contains(bytes.isEmpty ? "must be given only once" : "must be UTF-8"))
+        }
+    }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import MetricsTestKit
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+@testable import RegistryServer
+
+/// A part of a sweep that fails keeps no other part from being done.
+@Suite struct SweeperTests {
+    private let metrics = TestMetrics()
+    private let journal = SweepJournal()
+
+    private func sweeper(_ database: TestDatabase) -> Sweeper {
+        Sweeper(
+            registry: database.registry,
+            interval: .seconds(60),
+            logger: .silent,
+            metrics: metrics,
+            journal: journal
+        )
+    }
+
+    /// Apps, each with an activity that has expired.
+    private func apps(_ count: Int, in database: TestDatabase) async throws -> [Scope] {
+        var scopes: [Scope] = []
+        for number in 0..<count {
+            let scope = try await database.scope("com.example.app\(number)")
+            let registration = ActivityRegistration.sample(token: .sample(number), observedAt: .minutesAgo(5))
+            _ = try await database.registry.register(registration, as: .sample("a"), in: scope, by: "test")
+            scopes.append(scope)
+        }
+        try await run(
+            """
+            UPDATE activities SET started_at = started_at - interval '9 hours', expires_at = expires_at - interval '9 hours'
+            """,
+            database
+        )
+        return scopes
+    }
+
+    private func run(_ script: String, _ database: TestDatabase) async throws {
+        try await database.pool.withSession { try $0.simple(script) }
+    }
+
+    /// The apps whose expired activity was written down.
+    private func sweptApps(_ database: TestDatabase) async throws -> [Int64] {
+        try await database.pool.withSession { session in
+            try session.execute("SELECT app_number FROM activities WHERE expiry_recorded_at IS NOT NULL ORDER BY 1")
+                .rows.map { try $0.column(0, as: Int64.self) }
+        }
+    }
+
+    @Test func failureOfOneAppKeepsNoOtherFromBeingSwept() async throws {
+        let database = try await TestDatabase.make()
+        let scopes = try await apps(4, in: database)
+        try await run(
+            """
+            CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$;
+            CREATE TRIGGER refusal BEFORE UPDATE ON activities FOR EACH ROW
+                WHEN (new.app_number = \(scopes[0].app.number)) EXECUTE FUNCTION refuse();
+            """,
+            database
+        )
+        await sweeper(database).sweepOnce()
+        #expect(try await sweptApps(database) == scopes.dropFirst().map(\.app.number))
+        #expect(journal.last?.isComplete == false)
+        #expect(try metrics.expectCounter(Metric.sweepFailures.rawValue).totalValue == 1)
+        try await run("DROP TRIGGER refusal ON activities", database)
+        await sweeper(database).sweepOnce()
+        #expect(try await sweptApps(database) == scopes.map(\.app.number))
+        #expect(journal.last?.isComplete == true)
+    }
+
+    @Test func partitionsThatCannotBeMadeKeepNoAppFromBeingSwept() async throws {
+        let database = try await TestDatabase.make()
+        let scopes = try await apps(2, in: database)
+        // The default partition is gone: what looks for its rows fails.
+        _ = try await database.registry.renewEventPartitions()
+        try await run("ALTER TABLE events_default RENAME TO elsewhere", database)
+        await sweeper(database).sweepOnce()
+        #expect(try await sweptApps(database) == scopes.map(\.app.number))
+        #expect(journal.last?.isComplete == false)
+    }
+
+    /// With Postgres away each try may take as long as a request may.
+    @Test func sweepIsGivenUpWhenEveryAppFails() async throws {
+        let database = try await TestDatabase.make()
+        _ = try await apps(12, in: database)
+        try await run("ALTER TABLE activities RENAME TO elsewhere", database)
+        let log = RecordedLog()
+        let sweeper = Sweeper(
+            registry: database.registry,
+            interval: .seconds(60),
+            logger: log.logger,
+            metrics: metrics,
+            journal: journal
+        )
+        await sweeper.sweepOnce()
+        #expect(log.lines.count { $0.contains("a part of a sweep failed") } == 5)
+        #expect(try await sweptCount(database) == 0)
+    }
+
+    private func sweptCount(_ database: TestDatabase) async throws -> Int {
+        try await database.pool.withSession { session in
+            try session.execute("SELECT count(*) FROM elsewhere WHERE expiry_recorded_at IS NOT NULL")[0]
+                .column(0, as: Int.self)
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import Foundation
+import HTTPTypes
+import RegistryStore
+
+@testable import RegistryServer
+
+/// A service whose inside can be looked at, behind proxies that it trusts: so a request comes from whatever address it names.
+struct TestResponder {
+    static let forwarded = HTTPField.Name("X-Forwarded-For")!
+
+    let responder: RegistryResponder
+
+    init(
+        _ registry: Registry,
+        insecureNoAuth: Bool = false,
+        clock: ServiceClock = .system,
+        _ adjust: (inout ServerConfiguration) -> Void = { _ in }
+    ) {
+        responder = RegistryResponder(
+            registry: registry,
+            configuration: Self.configuration(insecureNoAuth, adjust),
+            clock: clock,
+            logger: .silent
+        )
+    }
+
+    static func configuration(
+        _ insecureNoAuth: Bool = false,
+        _ adjust: (inout ServerConfiguration) -> Void = { _ in }
+    ) -> ServerConfiguration {
+        var configuration = ServerConfiguration(port: 0, insecureNoAuth: insecureNoAuth)
+        configuration.trustedProxies = ["127.0.0.0/8", "::1"].compactMap { AddressRange($0) }
+        adjust(&configuration)
+        return configuration
+    }
+
+    /// Serves it through a socket.
+    func run(_ registry: Registry, _ test: @Sendable (LiveServer) async throws -> Void) async throws {
+        let application = makeApplication(
+            responder: responder,
+            direct: responder,
+            configuration: Self.configuration(),
+            logger: .silent
+        )
+        try await LiveServer.run(application, registry, test)
+    }
+}
+
+extension HTTPFields {
+    /// The same fields of a request that comes from an address.
+    func from(_ address: String) -> HTTPFields {
+        var fields = self
+        fields[TestResponder.forwarded] = address
+        return fields
+    }
+}
+
+extension CallerNetwork {
+    /// The network of an address.
+    static func of(_ address: String) -> CallerNetwork? { CallerNetwork(IPAddress(address)) }
+}

@@ -1,0 +1,149 @@
+import Foundation
+import RegistryCore
+import TestSupport
+import Testing
+
+@testable import RegistryServer
+
+/// Requests behind which NIO's decoder takes nothing for HTTP any more: the answer says that the connection ends, and it does.
+@Suite(.timeLimit(.minutes(15))) struct UpgradeTests {
+    struct Request: Sendable, CustomTestStringConvertible {
+        let name: String
+        let text: String
+        let status: String
+        /// How many answers come before its own.
+        var before = 0
+
+        var testDescription: String { name }
+    }
+
+    private static let path = DirectCallTests.path
+    private static let upgrade =
+        "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA"
+    private static let webSocket = "Connection: keep-alive, Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13"
+
+    private static func get(_ path: String, _ fields: String) -> String {
+        "GET \(path) HTTP/1.1\r\nHost: localhost\r\n\(fields)\r\n\r\n"
+    }
+
+    private static func put(_ fields: String) -> String {
+        let body = #"{"token":"aa01"}"#
+        let type = "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)"
+        return "PUT \(path)/activities/a-1 HTTP/1.1\r\nHost: localhost\r\n\(type)\r\n\(fields)\r\n\r\n\(body)"
+    }
+
+    private static let list = path + "/aliases/orderId/o-1/activities"
+    private static let plain = "GET \(list) HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+    static let requests = [
+        Request(name: "probe, h2c", text: get("/livez", upgrade), status: "200"),
+        Request(name: "probe, websocket", text: get("/livez", webSocket), status: "200"),
+        Request(name: "call, h2c", text: get(list, upgrade), status: "200"),
+        Request(name: "call, no token in Connection", text: get(list, "Upgrade: h2c"), status: "200"),
+        Request(name: "call, other case", text: get(list, "CONNECTION: uPGRADE\r\nUPGRADE: H2C"), status: "200"),
+        Request(name: "lines, h2c", text: get(list, "Accept: application/x-ndjson\r\n" + upgrade), status: "200"),
+        Request(name: "registration, h2c", text: put(upgrade), status: "201"),
+        Request(name: "registration, websocket", text: put(webSocket), status: "201"),
+        Request(
+            name: "registration, expects to continue",
+            text: put(upgrade + "\r\nExpect: 100-continue"),
+            status: "201"
+        ),
+        Request(name: "behind another", text: plain + get(list, upgrade), status: "200", before: 1),
+        Request(name: "tunnel", text: "CONNECT localhost:443 HTTP/1.1\r\nHost: localhost\r\n\r\n", status: "400"),
+        Request(name: "unknown", text: get("/nowhere", upgrade), status: "404"),
+    ]
+
+    /// Bytes that come behind it are not answered, and nothing waits for the idle timer.
+    private static func check(_ request: Request, _ text: String) {
+        var answers = text.components(separatedBy: "HTTP/1.1 ").dropFirst()
+        if request.name.hasSuffix("continue") {
+            #expect(answers.first == "100 Continue\r\n\r\n")
+            answers = answers.dropFirst()
+        }
+        #expect(answers.count == request.before + 1, "\(text)")
+        #expect(answers.last?.hasPrefix(request.status) == true, "\(text)")
+        for (index, answer) in answers.enumerated() {
+            let isLast = index == answers.count - 1
+            #expect(answer.lowercased().contains("\r\nconnection: close\r\n") == isLast, "\(answer)")
+        }
+    }
+
+    @Sendable private static func patient(_ limits: inout ServerConfiguration.Limits) {
+        limits.idleTimeout = .seconds(600)
+    }
+
+    @Test(arguments: requests, [true, false]) func overTCP(_ request: Request, _ isDirect: Bool) async throws {
+        try await DirectCallTests.run(directly: isDirect, Self.patient) { (server: LiveServer) async throws in
+            try await DirectCallTests.warm(server)
+            let connection = try RawConnection(port: server.port)
+            connection.send(request.text + Self.get("/livez", "Request-Id: behind"))
+            Self.check(request, await connection.read())
+        }
+    }
+
+    /// On one service, for each has its certificate made.
+    @Test func overTLS() async throws {
+        let files = try TLSTests.Files()
+        defer { files.remove() }
+        try await TLSTests.run(files) { (port: Int) async throws in
+            for request in Self.requests {
+                let own = request.text.replacing("a-1", with: "a-\(UUID().uuidString)")
+                let text = try await OpenSSLClient.exchange(own + Self.plain, port: port)
+                Self.check(request, text)
+            }
+        }
+    }
+
+    /// Bytes that are sent behind it while it is being answered stay where they are.
+    @Test func nothingBehindItIsCollected() async throws {
+        let adjust = { (limits: inout ServerConfiguration.Limits) in limits.idleTimeout = .seconds(2) }
+        try await DirectCallTests.run(directly: true, adjust) { (server: LiveServer) async throws in
+            let connection = try RawConnection(port: server.port)
+            // Behind this nobody reads, and nobody has asked for the connection's end.
+            connection.send(Self.get("/livez", Self.upgrade))
+            #expect(await connection.read().hasPrefix("HTTP/1.1 200 "))
+            let taken = await connection.send([UInt8](repeating: 0x20, count: 1 << 16), times: 1024)
+            // As much as the kernel's buffers hold.
+            #expect(taken < 32 << 20, "\(taken)")
+        }
+    }
+
+    /// Java's own client asks for h2c with every request until it was refused once, and keeps its connections.
+    @Test func twentyCallsOfJava() async throws {
+        guard FileManager.default.isExecutableFile(atPath: "/usr/bin/java") else {
+            print("left out: there is no java, whose client asks for h2c")
+            return
+        }
+        let file = "/tmp/pushreg-\(UUID().uuidString.prefix(8)).java"
+        try Self.java.write(toFile: file, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        try await LiveServer.run { (server: LiveServer) async throws in
+            let address = "http://localhost:\(server.port)\(Self.path)/"
+            let said = try await OutsideProgram.output(of: ["/usr/bin/java", file, address])
+            #expect(said == "201 200 " + Array(repeating: "200 200", count: 9).joined(separator: " ") + "\n")
+        }
+    }
+
+    private static let java = #"""
+        import java.net.URI;
+        import java.net.http.*;
+
+        public class Calls {
+            public static void main(String[] arguments) throws Exception {
+                var client = HttpClient.newHttpClient();
+                var said = new StringBuilder();
+                for (int number = 0; number < 20; number++) {
+                    var request = number % 2 == 0
+                        ? HttpRequest.newBuilder(URI.create(arguments[0] + "activities/a-1"))
+                            .header("Content-Type", "application/json")
+                            .PUT(HttpRequest.BodyPublishers.ofString("{\"token\":\"aa01\"}"))
+                        : HttpRequest.newBuilder(URI.create(arguments[0] + "aliases/orderId/o-1/activities"));
+                    var answer = client.send(request.build(), HttpResponse.BodyHandlers.ofString());
+                    said.append(number == 0 ? "" : " ").append(answer.statusCode());
+                }
+                System.out.println(said);
+            }
+        }
+        """#
+}

@@ -1,0 +1,108 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+/// R5 of activities that are known by a name alone: how long one lives decides whether a token rotates it or begins the next.
+@Suite struct AliasLifetimeTests {
+    private static func change(_ identity: TestIdentity, lifetime: Duration) async throws -> TestIdentity {
+        var changes = AppChanges()
+        (changes.activityLifetime, changes.tombstoneRetention) = (lifetime, .seconds(30 * 86_400))
+        let scope = try await identity.database.scope("com.example.food", .sandbox, changes)
+        return TestIdentity(database: identity.database, scope: scope, alias: identity.alias)
+    }
+
+    /// The lifetime of a running activity is that of its first receipt.
+    @Test func aShorterLifetimeIsThatOfTheNextOne() async throws {
+        let identity = try await TestIdentity.make()
+        let first = try await identity.post(1, at: .minutesAgo(90)).activity
+        let changed = try await Self.change(identity, lifetime: .seconds(3600))
+        let second = try await changed.post(2, at: .minutesAgo(1))
+        #expect(second.outcome == .rotated && second.activity.activityID == first.activityID)
+        #expect(try await changed.tokens() == [.sample(2)])
+        #expect(second.activity.expiresAt == first.expiresAt)
+    }
+
+    @Test func aLongerLifetimeIsThatOfTheNextOne() async throws {
+        let identity = try await TestIdentity.make()
+        let short = try await Self.change(identity, lifetime: .seconds(3600))
+        let first = try await short.post(1, at: .minutesAgo(50)).activity
+        try await short.age(by: "1 hour")
+        let changed = try await Self.change(identity, lifetime: .seconds(8 * 3600))
+        let second = try await changed.post(2, at: .minutesAgo(1))
+        #expect(second.outcome == .registered && second.activity.activityID != first.activityID)
+        #expect(try await changed.tokens() == [.sample(2)])
+    }
+
+    /// An activity that is said to have started after it was observed has the start that was said, in both tables.
+    @Test func theStartIsThatOfTheActivitysRow() async throws {
+        let identity = try await TestIdentity.make()
+        let start = Date.minutesAgo(60)
+        let first = try await identity.post(1, at: .minutesAgo(7 * 60 + 50), startedAt: start).activity
+        #expect(first.expiresAt == start.addingTimeInterval(8 * 3600))
+        let second = try await identity.post(2, at: .minutesAgo(-4))
+        #expect(second.outcome == .rotated && second.activity.activityID == first.activityID)
+    }
+
+    @Test func aScheduledOneIsRotatedUntilEightHoursAfterItsStart() async throws {
+        let identity = try await TestIdentity.make()
+        let start = Date.minutesAgo(-16 * 60)
+        let first = try await identity.post(1, at: .minutesAgo(0), startsAt: start).activity
+        #expect(first.expiresAt == start.addingTimeInterval(8 * 3600))
+        try await identity.age(by: "12 hours")
+        let second = try await identity.post(2, at: .minutesAgo(1))
+        #expect(second.outcome == .rotated && second.activity.activityID == first.activityID)
+        try await identity.age(by: "13 hours")
+        let third = try await identity.post(3, at: .minutesAgo(1))
+        #expect(third.outcome == .registered && third.activity.activityID != first.activityID)
+    }
+
+    /// In all orders one activity, which lives from the start that was given first.
+    @Test func allOrdersLeadToOneLife() async throws {
+        let start = Date.minutesAgo(-60)
+        let said: [(token: Int, minute: Double, startsAt: Date?)] = [
+            (1, 30, nil), (2, 20, start), (3, 10, start.addingTimeInterval(600)),
+        ]
+        var views: Set<[ResolvedActivity]> = []
+        for order in permutations(of: Array(said.indices)) {
+            let identity = try await TestIdentity.make(sharing: "schedules")
+            let now = Date.minutesAgo(0)
+            for index in order {
+                let (token, minute, startsAt) = said[index]
+                _ = try? await identity.post(token, at: now.addingTimeInterval(-minute * 60), startsAt: startsAt)
+            }
+            let found = try await identity.activities()
+            #expect(found.map(\.startsAt) == [start], "\(order)")
+            views.insert(try await identity.view())
+        }
+        #expect(views.allSatisfy { $0.count == 1 && $0[0].token == .sample(3) })
+    }
+
+    /// The alias identity of a scheduled activity is kept for as long as the activity's row.
+    @Test func theNameIsKeptUntilTheActivityHasGone() async throws {
+        let identity = try await TestIdentity.make()
+        let first = try await identity.post(1, at: .minutesAgo(0), startsAt: .minutesAgo(-25 * 24 * 60)).activity
+        try await identity.age(by: "20 days")
+        #expect(try await identity.database.registry.sweep(.identities, limit: 100, in: identity.scope) == 0)
+        let second = try await identity.post(2, at: .minutesAgo(1))
+        #expect(second.activity.activityID == first.activityID)
+        let third = try await identity.post(3, at: .minutesAgo(0))
+        #expect(third.activity.activityID == first.activityID)
+    }
+}
+
+extension TestIdentity {
+    /// Makes all that is known of it so much older.
+    fileprivate func age(by interval: String) async throws {
+        try await TestActivity(database: database, scope: scope, id: .sample("any")).age(by: interval)
+        try await database.run(
+            """
+            UPDATE alias_registrations SET observed_at = observed_at - \(interval)::interval,
+                facts = CASE WHEN facts ? 'startsAt' THEN jsonb_set(facts, '{startsAt}',
+                    to_jsonb((facts ->> 'startsAt')::float8 - extract(epoch FROM \(interval)::interval)::float8)) ELSE facts END
+            """
+        )
+    }
+}

@@ -1,0 +1,163 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import TestSupport
+import Testing
+
+@testable import RegistryStore
+
+/// The bounds of what one caller can make others pay for, each at its edge.
+@Suite struct BoundTests {
+    private let t0 = Date.minutesAgo(60)
+
+    private func after(_ minutes: Double) -> Date { t0.addingTimeInterval(minutes * 60) }
+
+    // MARK: Installations
+
+    @Test func anInstallationHasStartTokensOfSoManyTypes() async throws {
+        let phone = try await TestInstallation.make()
+        let most = TokenSlotRows.mostAttributesTypes
+        func slot(_ number: Int) throws -> TokenSlot { .start(try AttributesType("Type\(number)")) }
+        for number in 1..<most { try await phone.register(number, in: slot(number), at: t0) }
+        // One that is only known as deleted has its row, too.
+        try await phone.delete(slot(most), at: t0)
+        let next = try slot(most + 1)
+        let refused = await phone.problem { try await phone.register(1, in: next, at: t0) }
+        #expect(refused?.code == .invalidRequest && refused?.errors.map(\.pointer) == ["/attributesType"])
+        #expect(await phone.problem { try await phone.delete(next, at: t0) }?.code == .invalidRequest)
+        #expect(try await phone.column("SELECT count(*)::text FROM installation_tokens") == ["\(most)"])
+        // Those that are known go on as before, and so do other installations and kinds.
+        #expect(try await phone.register(7, in: slot(1), at: after(1)).outcome == .rotated)
+        #expect(try await phone.register(8, in: slot(most), at: after(1)).outcome == .registered)
+        try await phone.register(9, in: TestInstallation.device, at: t0)
+        try await phone.another(2).register(1, in: next, at: t0)
+    }
+
+    @Test func aLogOutEndsVeryManyActivitiesInPages() async throws {
+        let phone = try await TestInstallation.make()
+        let registry = phone.database.registry
+        try await phone.database.addActivities(2_345, of: phone.hash, at: t0, in: phone.scope)
+        let late = TestActivity(database: phone.database, scope: phone.scope, id: .sample("late"))
+        try await late.register(1_000_000, at: after(2), installation: phone.hash)
+        try await phone.logOut(at: after(1))
+        #expect(try await phone.column("SELECT count(*)::text FROM activities WHERE ended_at IS NULL") == ["1"])
+        #expect(try await phone.column("SELECT count(*)::text FROM events WHERE type = 'ended'") == ["2345"])
+        #expect(try await late.currentToken() == .sample(1_000_000))
+        #expect(try await registry.activity(.sample("bulk-2345"), in: phone.scope)?.answer.endedAt == after(1))
+        // The same again finds nothing more to end.
+        try await phone.logOut(at: after(1))
+        #expect(try await phone.column("SELECT count(*)::text FROM events WHERE type = 'ended'") == ["2345"])
+    }
+
+    @Test func anAliasOfVeryManyEndsInPages() async throws {
+        let activity = try await TestActivity.make()
+        let (alias, registry) = (Alias.sample("matchId", "7"), activity.database.registry)
+        try await activity.database.addActivities(1...2_345, under: alias, at: t0, in: activity.scope)
+        #expect(try await registry.endAll(under: alias, in: activity.scope, by: "test") == 2_345)
+        #expect(try await activity.column("SELECT count(*)::text FROM activities WHERE ended_at IS NULL") == ["0"])
+        #expect(try await registry.endAll(under: alias, in: activity.scope, by: "test") == 0)
+    }
+
+    // MARK: Resolve
+
+    @Test func oneAnswerHasSoManyActivities() async throws {
+        let activity = try await TestActivity.make()
+        let (crowd, few) = (Alias.sample("matchId", "7"), Alias.sample("matchId", "8"))
+        let (registry, scope) = (activity.database.registry, activity.scope)
+        try await activity.database.addActivities(1...3000, under: crowd, at: t0, in: scope)
+        try await activity.register(1_000_000, at: t0, aliases: [few])
+        // An alias that is asked for again counts again, though it is looked up once.
+        let repeated = [Alias](repeating: crowd, count: 12) + [few]
+        let found = try await registry.resolve(repeated, limitPerAlias: 1000, in: scope)
+        #expect(found.map(\.alias) == repeated)
+        #expect(found.map(\.activities.count) == [Int](repeating: 1000, count: 10) + [0, 0, 0])
+        #expect(found.filter(\.isTruncated).count == repeated.count)
+        // Different ones are cut where Postgres stops.
+        let aliases = (0..<12).map { Alias.sample("matchId", "other-\($0)") }
+        for (index, alias) in aliases.enumerated() {
+            try await activity.database.run(
+                """
+                INSERT INTO activity_aliases (app_number, environment, kind, value, ended, activity_number)
+                SELECT app_number, environment, kind, \(alias.value), false, activity_number FROM activity_aliases
+                WHERE value = '7' ORDER BY activity_number LIMIT \(index == 11 ? 1 : 950)
+                """
+            )
+        }
+        let cut = try await registry.resolve([few] + aliases + [few], limitPerAlias: 1000, in: scope)
+        #expect(cut.map(\.activities.count) == [1] + [Int](repeating: 950, count: 10) + [499, 0, 0])
+        #expect(cut.map(\.isTruncated) == [Bool](repeating: false, count: 11) + [true, true, true])
+        // The same in another order: nothing is cut that fits.
+        let short = try await registry.resolve([few] + aliases, limitPerAlias: 100, in: scope)
+        #expect(short.map(\.activities.count) == [1] + [Int](repeating: 100, count: 11) + [1])
+        #expect(short.map(\.isTruncated) == [false] + [Bool](repeating: true, count: 11) + [false])
+    }
+
+    // MARK: The sweep
+
+    /// An activity that was rotated very often is swept in more than one transaction, and at last is gone.
+    @Test func tombstonesOfVeryManyTokensGoInPages() async throws {
+        let activity = try await TestActivity.make()
+        let (registry, scope) = (activity.database.registry, activity.scope)
+        try await activity.register(1_000_000, at: t0)
+        try await activity.end()
+        try await activity.database.run(
+            """
+            INSERT INTO retired_tokens (app_number, environment, activity_id, token_digest, observed_at, reason)
+            SELECT a.app_number, a.environment, a.activity_id, sha256(int8send(n)), a.token_observed_at, 'rotated'
+            FROM activities a CROSS JOIN generate_series(1::bigint, 25000) AS n
+            """
+        )
+        try await activity.database.run(
+            """
+            INSERT INTO token_values (app_number, environment, token_digest, activity_id, observed_at)
+            SELECT app_number, environment, token_digest, activity_id, observed_at FROM retired_tokens
+            ON CONFLICT DO NOTHING
+            """
+        )
+        try await activity.database.run(
+            """
+            UPDATE activities SET started_at = started_at - interval '30 days', touched_at = touched_at - interval '30 days',
+                expires_at = expires_at - interval '30 days'
+            """
+        )
+        var left: [String] = []
+        for _ in 0..<3 {
+            left.append(contentsOf: try await activity.column("SELECT count(*)::text FROM retired_tokens"))
+            #expect(try await registry.sweep(.tombstones, limit: 100, in: scope) == (left.count < 3 ? 100 : 1))
+        }
+        #expect(left == ["25001", "15001", "5001"])
+        #expect(try await registry.sweep(.tombstones, limit: 100, in: scope) == 0)
+        for table in ["activities", "retired_tokens", "token_values"] {
+            #expect(try await activity.column("SELECT count(*)::text FROM \(unescaped: table)") == ["0"], "\(table)")
+        }
+    }
+
+    // MARK: A, B, A
+
+    /// Random claims of a few values, in any order and again, against all pairs of their times.
+    @Test func flappingIsWhatAllPairsOfClaimsSay() async throws {
+        var generator = SeededGenerator(seed: 77)
+        var flapping = 0
+        for history in 0..<(TestScale.isLong ? 2_000 : 100) {
+            let phone = try await TestInstallation.make(sharing: "flapping", Array("phone \(history)".utf8))
+            var spans: [Int: (first: Int, last: Int)] = [:]
+            for _ in 0..<Int.random(in: 2...6, using: &generator) {
+                let (value, time) = (
+                    Int.random(in: 0..<4, using: &generator), Int.random(in: 0..<40, using: &generator)
+                )
+                let token = 4 * history + value
+                _ = try? await phone.register(token, in: TestInstallation.device, at: after(Double(time)))
+                let span = spans[value] ?? (time, time)
+                spans[value] = (min(span.first, time), max(span.last, time))
+            }
+            let interleave = spans.contains { a in
+                spans.contains { b in
+                    a.key < b.key && a.value.first < b.value.last && b.value.first < a.value.last
+                }
+            }
+            #expect(try await phone.record()?.isFlapping == interleave, "history \(history): \(spans)")
+            flapping += interleave ? 1 : 0
+        }
+        #expect(flapping > 10)
+    }
+}

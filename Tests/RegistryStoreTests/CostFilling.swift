@@ -1,0 +1,140 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+
+/// Rows such as requests leave, made faster than by requests.
+extension TestDatabase {
+    /// From now on Postgres neither counts the rows of any table anew nor removes dead ones.
+    func switchOffAutovacuum() async throws {
+        try await pool.withSession { session in
+            try session.simple(
+                """
+                DO $$ DECLARE name regclass; BEGIN
+                    FOR name IN SELECT c.oid FROM pg_class c
+                        WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' LOOP
+                        EXECUTE format('ALTER TABLE %s SET (autovacuum_enabled = off)', name);
+                    END LOOP;
+                END $$
+                """
+            )
+        }
+    }
+
+    /// Running activities `bulk-…` of an installation, each with a token, under an alias where one is given.
+    func addActivities(
+        _ numbers: ClosedRange<Int>,
+        of installation: InstallationHash? = nil,
+        under alias: Alias? = nil,
+        at time: Date,
+        in scope: Scope
+    ) async throws {
+        let (app, environment) = (scope.app.number, scope.environment.rawValue)
+        let aliases = alias.map { try? AliasSet([$0]) }.flatMap(\.self).map { JSONB($0.canonicalJSON) }
+        let isAdded: SQL = """
+            a.app_number = \(app) AND a.environment = \(environment)::apns_environment AND a.activity_id = ANY(ARRAY(
+                SELECT 'bulk-' || n FROM generate_series(\(Int64(numbers.lowerBound)), \(Int64(numbers.upperBound))) AS n
+            ))
+            """
+        try await run(
+            """
+            INSERT INTO activities (app_number, environment, activity_id, token, token_digest, token_observed_at,
+                token_claimed_at, last_observed_at, started_at, lifetime, expires_at, confirmed_at, installation_hash,
+                installation_observed_at, aliases, aliases_observed_at, outcome, created_at)
+            SELECT \(app), \(environment)::apns_environment, 'bulk-' || n, int8send(n), sha256(int8send(n)), q.at, q.at,
+                q.at, q.at, '8 hours', q.at + interval '8 hours', q.at, \(installation?.bytes),
+                CASE WHEN \(installation?.bytes) IS NOT NULL THEN q.at END, \(aliases),
+                CASE WHEN \(aliases) IS NOT NULL THEN q.at END, 'registered', q.at
+            FROM generate_series(\(Int64(numbers.lowerBound)), \(Int64(numbers.upperBound))) AS n
+            CROSS JOIN (SELECT \(time)::timestamptz AS at) AS q
+            """
+        )
+        try await run(
+            """
+            INSERT INTO token_values (app_number, environment, token_digest, activity_id, observed_at)
+            SELECT app_number, environment, token_digest, activity_id, token_observed_at FROM activities a
+            WHERE \(sql: isAdded) ON CONFLICT DO NOTHING
+            """
+        )
+        guard let alias else { return }
+        try await run(
+            """
+            INSERT INTO activity_aliases (app_number, environment, kind, value, ended, activity_number)
+            SELECT app_number, environment, \(alias.kind), \(alias.value), false, activity_number FROM activities a
+            WHERE \(sql: isAdded) ON CONFLICT DO NOTHING
+            """
+        )
+    }
+
+    func addActivities(_ count: Int, of installation: InstallationHash, at time: Date, in scope: Scope) async throws {
+        try await addActivities(1...count, of: installation, at: time, in: scope)
+    }
+
+    /// Claims of an installation's device token, one after the other, none of which interleaves with another.
+    func addClaims(_ numbers: ClosedRange<Int>, of installation: InstallationHash, in scope: Scope) async throws {
+        try await run(
+            """
+            INSERT INTO installation_token_claims (app_number, environment, installation_hash, kind, attributes_type,
+                token_digest, first_observed_at, last_observed_at)
+            SELECT \(scope.app.number), \(scope.environment.rawValue)::apns_environment, \(installation.bytes), 'device', '',
+                sha256(int8send(n)), q.at, q.at
+            FROM generate_series(\(Int64(numbers.lowerBound)), \(Int64(numbers.upperBound))) AS n
+            CROSS JOIN LATERAL (SELECT now() - interval '1 day' + n * interval '1 second' AS at) AS q
+            """
+        )
+    }
+
+    /// Installations that bear an alias, each with the same start token where they have any.
+    func addInstallations(
+        _ numbers: ClosedRange<Int>,
+        under alias: Alias,
+        startToken: PushToken?,
+        in scope: Scope
+    ) async throws {
+        let (app, environment) = (scope.app.number, scope.environment.rawValue)
+        let hashes: SQL = """
+            SELECT \(app)::bigint AS app_number, \(environment)::apns_environment AS environment,
+                sha256(int8send(n)) AS installation_hash
+            FROM generate_series(\(Int64(numbers.lowerBound)), \(Int64(numbers.upperBound))) AS n
+            """
+        try await run(
+            "INSERT INTO installations (app_number, environment, installation_hash) SELECT * FROM (\(sql: hashes)) AS q"
+        )
+        try await run(
+            """
+            INSERT INTO installation_aliases (app_number, environment, installation_hash, kind, value)
+            SELECT q.*, \(alias.kind), \(alias.value) FROM (\(sql: hashes)) AS q
+            """
+        )
+        guard let startToken else { return }
+        try await run(
+            """
+            INSERT INTO installation_tokens (app_number, environment, installation_hash, kind, attributes_type,
+                has_one_owner, token, token_digest, observed_at, claimed_at, confirmed_at, outcome)
+            SELECT q.*, 'start', 'Match', false, \(startToken.bytes), sha256(\(startToken.bytes)), now(), now(), now(), 'registered'
+            FROM (\(sql: hashes)) AS q
+            """
+        )
+        try await run(
+            """
+            INSERT INTO token_values (app_number, environment, token_digest, start_observed_at)
+            SELECT \(app), \(environment)::apns_environment, sha256(\(startToken.bytes)), now() ON CONFLICT DO NOTHING
+            """
+        )
+    }
+
+    /// Events of one activity, installation and user, of a rare type, that carry an alias.
+    func addEvents(_ count: Int, of installation: InstallationHash, under alias: Alias, in scope: Scope) async throws {
+        try await run(
+            """
+            INSERT INTO events (app_number, drop_on, environment, type, who, activity_id, installation_hash, subject,
+                aliases)
+            SELECT \(scope.app.number), current_date + 90, \(scope.environment.rawValue)::apns_environment, 'taken-over',
+                'test', 'activity', \(installation.bytes), 'u-7',
+                jsonb_build_object(\(alias.kind)::text, jsonb_build_array(\(alias.value)::text))
+            FROM generate_series(1, \(count)) AS n
+            """
+        )
+    }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import TestSupport
+import Testing
+
+@testable import RegistryStore
+
+/// A call about one user, installation or alias among very many costs in proportion to what is theirs, and keeps below the
+/// time that a statement has.
+@Suite(.timeLimit(.minutes(120))) struct ErasureScaleTests {
+    /// Ten activities of a user, three of an installation, two of an alias, and an event each.
+    private static func make(_ count: Int) async throws -> CostMeter {
+        let meter = try await CostMeter.make()
+        try await PlanFilling.fill(meter.database, meter.scope, count: count)
+        try await meter.database.pool.withSession { session in
+            _ = try session.pipeline([
+                "UPDATE activities a SET subject = 'user-' || a.activity_number / 10",
+                """
+                UPDATE installations i SET subject = 'user-' || h.number FROM (
+                    SELECT sha256(int8send(n)) AS hash, n * 3 / 10 AS number
+                    FROM generate_series(0::bigint, \(Int64(count / 3))) AS n
+                ) AS h WHERE i.installation_hash = h.hash
+                """,
+                """
+                INSERT INTO events (app_number, drop_on, environment, type, who, activity_id, installation_hash, subject,
+                    aliases, token_fingerprint)
+                SELECT a.app_number, current_date + 90, a.environment, 'registered', 'test', a.activity_id,
+                    a.installation_hash, a.subject, a.aliases, substr(a.token_digest, 1, 4)
+                FROM activities a ORDER BY a.activity_number
+                """,
+            ])
+        }
+        try await meter.database.pool.withSession { try $0.simple("VACUUM ANALYZE activities, installations, events") }
+        try await meter.database.pool.withSession { try $0.simple("SET statement_timeout = '4s'") }
+        return meter
+    }
+
+    /// The hash of an installation whose activities are three times its number and the next two.
+    private static func hash(_ number: Int, in meter: CostMeter) async throws -> InstallationHash {
+        try await meter.database.pool.withSession { session in
+            let row = try session.execute("SELECT sha256(int8send(\(Int64(number))))")[0]
+            return InstallationHash(bytes: try row.column(0, as: [UInt8].self))
+        }
+    }
+
+    @Test func oneOfTwentyThousand() async throws { try await Self.costWhatIsTheirs(among: 20_000) }
+
+    @Test(.enabled(if: TestScale.isLong)) func oneOfAMillion() async throws {
+        try await Self.costWhatIsTheirs(among: 1_000_000)
+    }
+
+    @Test(.enabled(if: TestScale.isLong)) func oneOfTenMillion() async throws {
+        try await Self.costWhatIsTheirs(among: 10_000_000)
+    }
+
+    private static func costWhatIsTheirs(among count: Int) async throws {
+        let meter = try await Self.make(count)
+        let (registry, scope) = (meter.database.registry, meter.scope)
+        let phone = try await Self.hash(1000, in: meter)
+        let other = try await Self.hash(2000, in: meter)
+        for subject in [ErasureSubject.installation(phone), .subject("user-900")] {
+            let statement = try #require(ErasureStatements(subject: subject, scope: scope).redact(limit: 500))
+            let first = [AuditEventStatements.preferIndexes]
+            let plan = try await ProductionPlan.plans(of: [statement], after: first, in: meter.database)[0]
+            print("figure: redaction among \(count) events: \(plan.pages) pages")
+            #expect(plan.asksSummary, "\(plan.text)")
+        }
+        let calls: [(name: String, call: () async throws -> Void)] = [
+            ("explain", { _ = try await registry.explain(.sample("orderId", "4000"), limit: 100, in: scope) }),
+            ("log-out", { try await registry.logOut(other, observedAt: nil, in: scope, by: "test") }),
+            (
+                "erasure of an installation",
+                {
+                    let counts = try await registry.erase(.installation(phone), in: scope, by: "admin")
+                    #expect(counts.activities == 3 && counts.events >= 3)
+                }
+            ),
+            (
+                "erasure of a user",
+                {
+                    let counts = try await registry.erase(.subject("user-900"), in: scope, by: "admin")
+                    #expect(counts.activities == 10 && counts.events >= 10)
+                }
+            ),
+        ]
+        for (name, call) in calls {
+            let clock = ContinuousClock()
+            let start = clock.now
+            let cost = try await meter.measure(runs: 1, call)
+            print("figure: \(name) among \(count) activities: \(cost), \(clock.now - start) in all")
+            // Their own rows, and the summary of the audit trail, which is some hundredth of it: 250 pages of a million events
+            // for each time that it is asked. A walk through all activities or events would be 5,000 pages and more even in
+            // the small run.
+            #expect(cost.pages <= 2000 + count / 100, "\(name)")
+        }
+    }
+}

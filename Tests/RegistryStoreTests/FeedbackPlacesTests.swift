@@ -1,0 +1,107 @@
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+/// Reports find the rows that they have locked by the places where these stand.
+@Suite struct FeedbackPlacesTests {
+    /// The row is written anew by somebody else while the report waits for its lock.
+    @Test(
+        .timeLimit(.minutes(15)),
+        arguments: [
+            "UPDATE activities SET metadata_observed_at = now()", "UPDATE token_values SET delivered_at = now()",
+        ],
+        [410, 400]
+    )
+    func reportFindsARowThatWasWrittenAnew(_ writing: String, _ status: Int) async throws {
+        let activity = try await TestActivity.make()
+        try await activity.register(1, at: .minutesAgo(60))
+        let writer = try await HeldTransaction("\(unescaped: writing)", in: activity.database, commits: true)
+        async let action = activity.report(1, status, status == 400 ? "BadDeviceToken" : nil)
+        try await writer.waitUntilSomebodyWaits()
+        try await writer.release()
+        let effect = status == 410 ? "dropped" : "quarantined"
+        #expect(try await action.rawValue == effect)
+        #expect(try await activity.currentToken() == nil)
+        #expect(try await activity.events() == ["registered", effect])
+    }
+
+    /// A registration makes the row that a death of an unknown value was about to make.
+    @Test(.timeLimit(.minutes(15))) func deathFindsARowThatIsMadeMeanwhile() async throws {
+        let activity = try await TestActivity.make()
+        try await activity.register(1, at: .minutesAgo(60))
+        try await activity.database.pool.withSession { _ = try $0.execute("DELETE FROM token_values") }
+        let registration = try await HeldTransaction(
+            """
+            INSERT INTO token_values (app_number, environment, token_digest, activity_id, observed_at)
+            SELECT app_number, environment, token_digest, activity_id, token_observed_at FROM activities
+            """,
+            in: activity.database,
+            commits: true
+        )
+        async let action = activity.report(1, 410)
+        try await registration.waitUntilSomebodyWaits()
+        try await registration.release()
+        #expect(try await action == .dropped)
+        #expect(try await activity.currentToken() == nil)
+        #expect(try await activity.count("SELECT count(*) FROM activities WHERE token_is_doubted") == 1)
+    }
+
+    /// A batch that trips the guard releases values that it is about itself.
+    @Test func reportsOfTheBatchThatTripsTheGuardFindWhatItReleased() async throws {
+        let activity = try await TestActivity.make()
+        for number in 1...5 { try await activity.another("a\(number)").register(number, at: .minutesAgo(60)) }
+        for number in 1...3 { #expect(try await activity.report(number, 400, "BadDeviceToken") == .quarantined) }
+        let reports = [(1, 400), (2, 410), (3, 200), (4, 400)].map { token, status in
+            FeedbackReport(token: .sample(token), status: status, reason: status == 400 ? "BadDeviceToken" : nil)
+        }
+        let outcome = try await activity.database.registry.apply(reports, in: activity.scope, by: "sender")
+        #expect(outcome.actions == [.guarded, .dropped, .delivered, .guarded])
+        #expect(outcome.trippedKinds == ["update"])
+        #expect(try await activity.another("a2").currentToken() == nil)
+        let others = try await activity.count("SELECT count(*) FROM current_activities")
+        #expect(others == 4)
+        let events = try await activity.another("a2").events()
+        #expect(events == ["registered", "quarantined", "released", "dropped"])
+        #expect(try await activity.count("SELECT count(*) FROM token_values WHERE delivered_at IS NOT NULL") == 1)
+    }
+
+    /// The value goes over to another activity while the report waits for the lock of the first; and that one's row is
+    /// written anew by somebody else while the report waits for its lock, too.
+    @Test(.timeLimit(.minutes(15))) func deathFindsARowThatMoves() async throws {
+        let first = try await TestActivity.make()
+        let (second, database) = (first.another("second"), first.database)
+        try await first.register(1, at: .minutesAgo(50))
+        try await second.register(1, at: .minutesAgo(40))
+        // As if the second's registration were under way.
+        try await database.pool.withSession { session in
+            _ = try session.execute("UPDATE token_values SET activity_id = \(first.id.rawValue)")
+            _ = try session.execute("UPDATE activities SET token_is_doubted = false")
+        }
+        let takeover = try await HeldTransaction(
+            """
+            WITH taken AS (UPDATE token_values SET activity_id = \(second.id.rawValue))
+            SELECT FROM activities WHERE activity_id = \(first.id.rawValue) FOR UPDATE
+            """,
+            in: database,
+            commits: true
+        )
+        let refresh = try await HeldTransaction(
+            "UPDATE activities SET metadata_observed_at = now() WHERE activity_id = \(second.id.rawValue)",
+            in: database,
+            commits: true
+        )
+        async let action = first.report(1, 410)
+        try await takeover.waitUntilSomebodyWaits()
+        try await takeover.release()
+        try await refresh.waitUntilSomebodyWaits()
+        try await refresh.release()
+        #expect(try await action == .dropped)
+        #expect(try await second.currentToken() == nil)
+        #expect(try await second.record()?.answer.reason == "unregistered")
+        #expect(try await second.events().last == "dropped")
+        #expect(try await second.count("SELECT count(*) FROM activities WHERE token_is_doubted") == 1)
+        #expect(try await second.pastTokens() == ["unregistered"])
+    }
+}

@@ -1,0 +1,133 @@
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+
+/// Rows as many activities leave them, made faster than by requests.
+enum PlanFilling {
+    /// Without names it would wait for the schemas of all other tests.
+    static let analysis = """
+        ANALYZE activities, token_values, activity_aliases, installations, retired_tokens, alias_identities, \
+        alias_registrations, installation_tokens, installation_token_claims, installation_aliases, channels, \
+        channel_quotas
+        """
+
+    /// Two start tokens and a device token for each installation, and an alias.
+    private static func installationRows(_ app: Int64) -> [SQL] {
+        [
+            """
+            INSERT INTO installation_tokens (app_number, environment, installation_hash, kind, attributes_type,
+                has_one_owner, token, token_digest, observed_at, claimed_at, confirmed_at, outcome)
+            SELECT i.app_number, i.environment, i.installation_hash, kinds.name, kinds.type, kinds.suffix <> '',
+                i.installation_hash || kinds.suffix, sha256(i.installation_hash || kinds.suffix), now(), now(), now(),
+                'registered'
+            FROM installations i CROSS JOIN (
+                VALUES ('start', 'Match', ''::bytea), ('start', 'Delivery', ''), ('device', '', '\\x01')
+            ) AS kinds (name, type, suffix)
+            ON CONFLICT DO NOTHING
+            """,
+            """
+            INSERT INTO token_values (app_number, environment, token_digest, installation_kind, installation_hash,
+                installation_observed_at)
+            SELECT app_number, environment, token_digest, kind, installation_hash, observed_at
+            FROM installation_tokens WHERE has_one_owner
+            ON CONFLICT DO NOTHING
+            """,
+            """
+            INSERT INTO installation_token_claims (app_number, environment, installation_hash, kind, attributes_type,
+                token_digest, first_observed_at, last_observed_at)
+            SELECT app_number, environment, installation_hash, kind, attributes_type, token_digest, now(), now()
+            FROM installation_tokens WHERE NOT has_one_owner
+            ON CONFLICT DO NOTHING
+            """,
+            """
+            INSERT INTO installation_aliases (app_number, environment, kind, value, installation_hash)
+            SELECT app_number, environment, 'orderId', (row_number() OVER () / 2)::text, installation_hash
+            FROM installations
+            ON CONFLICT DO NOTHING
+            """,
+            """
+            INSERT INTO channels (app_number, environment, kind, value, channel_id, message_storage_policy)
+            SELECT \(app), 'sandbox', 'orderId', n::text, 'channel-' || n, 0 FROM generate_series(1, 10000) AS n
+            ON CONFLICT DO NOTHING
+            """,
+            """
+            INSERT INTO channel_quotas (app_number, environment)
+            SELECT app_number, 'sandbox' FROM generate_series(1, 1000) AS app_number
+            ON CONFLICT DO NOTHING
+            """,
+        ]
+    }
+
+    /// Activities, three of an installation.
+    static func activityRows(_ app: Int64, _ numbers: ClosedRange<Int>) -> SQL {
+        """
+        INSERT INTO activities (app_number, environment, activity_id, token, token_digest, token_observed_at,
+            token_claimed_at, last_observed_at, started_at, lifetime, expires_at, confirmed_at, installation_hash,
+            installation_observed_at, aliases, aliases_observed_at, outcome, created_at)
+        SELECT \(app), 'sandbox', 'activity-' || n, int8send(n), sha256(int8send(n)), now(), now(), now(), now(),
+            '8 hours', now() + interval '8 hours', now(), sha256(int8send(n / 3)), now(),
+            jsonb_build_object('orderId', jsonb_build_array((n / 2)::text)), now(), 'registered', now()
+        FROM generate_series(\(Int64(numbers.lowerBound)), \(Int64(numbers.upperBound))) AS n
+        """
+    }
+
+    /// A schema with many activities, three of an installation, and all that belongs to them.
+    ///
+    /// - Parameter first: the number of the first activity; others are there already.
+    static func fill(
+        _ database: TestDatabase,
+        _ scope: Scope,
+        from first: Int = 1,
+        count: Int = 100_000,
+        analyzes: Bool = true
+    ) async throws {
+        let app = scope.app.number
+        try await database.pool.withSession { session in
+            try session.simple("SET statement_timeout = 0")
+            _ = try session.pipeline([
+                Self.activityRows(app, first...count),
+                """
+                INSERT INTO token_values (app_number, environment, token_digest, activity_id, observed_at)
+                SELECT app_number, environment, token_digest, activity_id, token_observed_at FROM activities
+                ON CONFLICT DO NOTHING
+                """,
+                """
+                INSERT INTO activity_aliases (app_number, environment, kind, value, ended, activity_number)
+                SELECT app_number, environment, 'orderId', aliases -> 'orderId' ->> 0, false, activity_number
+                FROM activities
+                ON CONFLICT DO NOTHING
+                """,
+                """
+                INSERT INTO installations (app_number, environment, installation_hash)
+                SELECT DISTINCT app_number, environment, installation_hash FROM activities
+                ON CONFLICT DO NOTHING
+                """,
+                """
+                INSERT INTO retired_tokens (app_number, environment, activity_id, token_digest, observed_at, reason)
+                SELECT app_number, environment, activity_id, sha256(token_digest), token_observed_at, 'rotated'
+                FROM activities
+                ON CONFLICT DO NOTHING
+                """,
+                """
+                INSERT INTO erasures (app_number, environment, erased_digest, erased_at)
+                SELECT app_number, environment, sha256(token_digest), now() FROM activities WHERE activity_number <= 10000
+                ON CONFLICT DO NOTHING
+                """,
+                """
+                INSERT INTO alias_identities (app_number, environment, alias, owner, activity_id)
+                SELECT app_number, environment, activity_id, 'app', activity_id FROM activities
+                ON CONFLICT DO NOTHING
+                """,
+                """
+                INSERT INTO alias_registrations (app_number, environment, alias, owner, observed_at, token_digest, activity_id)
+                SELECT app_number, environment, activity_id, 'app', token_observed_at, token_digest, activity_id
+                FROM activities
+                ON CONFLICT DO NOTHING
+                """,
+            ])
+            _ = try session.pipeline(Self.installationRows(app))
+            if analyzes { try session.simple(Self.analysis) }
+        }
+    }
+}

@@ -1,0 +1,258 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import TestSupport
+
+@testable import RegistryStore
+
+/// Statements of the service whose plans are looked at, as units of work send them.
+struct PlannedStatements {
+    let name: String
+    let statements: [SQL]
+    /// Whether they read or write a bound of thousands of rows, so that their pages say nothing.
+    var countsMany = false
+
+    private static let alias = Alias.sample("orderId", "77")
+
+    /// Each group is one transaction.
+    static func all(in scope: Scope) throws -> [PlannedStatements] {
+        try installations(scope) + activities(scope) + feedback(scope) + lookups(scope) + sweeps(scope)
+            + erasures(scope) + purges(scope)
+    }
+
+    // MARK: Activities
+
+    private static func activities(_ scope: Scope) throws -> [PlannedStatements] {
+        let ends = EndStatements(scope: scope, who: "test")
+        let full = FullStateStatements(installation: .sample(7), observedAt: .minutesAgo(1), scope: scope, who: "test")
+        let identity = AliasIdentityStatements(alias: "77", owner: .app, scope: scope)
+        let one = ActivityID.sample("activity-4")
+        return [
+            Self(name: "registration", statements: RegistrationStatements(batch: batch(scope), scope: scope).all),
+            Self(
+                name: "scheduled registration",
+                statements: RegistrationStatements(batch: batch(scope, startsAt: .minutesAgo(-60)), scope: scope).all
+            ),
+            Self(
+                name: "end",
+                statements: ends.end([.sample("activity-3")], reason: .ended, observedAt: nil) + [
+                    ends.end(under: alias, after: 0, through: 1_000_000_000)
+                ]
+            ),
+            Self(
+                name: "full state",
+                statements: [
+                    full.remember, full.running(limit: 1001), full.lock(listed: [one], tokens: [[1]], limit: 1000),
+                    full.dismissal(listed: [one]), full.event(listed: [one]),
+                ]
+            ),
+            Self(
+                name: "alias identity",
+                statements: [
+                    identity.lock(observedAt: nil, startsAt: nil), identity.clock(token: .sample(1)),
+                    identity.activity, identity.openRegistrations, identity.forget([entry]),
+                    identity.forgetDigests, identity.forgetOld,
+                ]
+            ),
+        ]
+    }
+
+    /// One registration with a time, and one without.
+    private static func batch(_ scope: Scope, startsAt: Date? = nil) -> RegistrationBatch {
+        var batch = RegistrationBatch()
+        for (number, time) in [(1, Date.minutesAgo(1)), (2, nil)] {
+            let registration = ActivityRegistration.sample(
+                token: .sample(number),
+                observedAt: time,
+                startsAt: startsAt,
+                aliases: [.sample("orderId", "1")]
+            )
+            let id = ActivityID.sample("activity-\(number)")
+            _ = batch.add(RegistrationRequest(id: id, registration: registration, who: "test", scope: scope))
+        }
+        return batch
+    }
+
+    private static let entry = AliasTimeline.Registration(
+        observedAt: .minutesAgo(1),
+        tokenDigest: [1],
+        startedAt: .minutesAgo(1),
+        activityID: nil
+    )
+
+    // MARK: Feedback
+
+    private static func feedback(_ scope: Scope) -> [PlannedStatements] {
+        let feedback = FeedbackStatements(batch: reports([410, 400, 200]), scope: scope, who: "test")
+        let unaccused = FeedbackStatements(batch: reports([200, 429]), scope: scope, who: "test")
+        let quarantine = feedback.quarantine
+        return [
+            Self(
+                name: "feedback",
+                statements: [quarantine.lockGuards] + quarantine.releaseBurst
+                    + [feedback.lockActivities, feedback.lock([.sample("activity-6")]), feedback.lockValues]
+                    + [feedback.outcome(at: FeedbackPlaces()), unaccused.outcome(at: FeedbackPlaces())]
+            ),
+            Self(name: "release", statements: quarantine.release(.sample("activity-6")) + quarantine.releaseAll),
+            // Counts up to 5000 of the current tokens, wherever it finds them.
+            Self(name: "burst guard", statements: [feedback.guarding(at: FeedbackPlaces())], countsMany: true),
+        ]
+    }
+
+    private static func reports(_ statuses: [Int]) -> FeedbackBatch {
+        var batch = FeedbackBatch()
+        for (index, status) in statuses.enumerated() {
+            let report = FeedbackReport(token: .sample(index), status: status, reason: "BadDeviceToken")
+            batch.add(report, digest: [UInt8](repeating: UInt8(index), count: 32))
+        }
+        return batch
+    }
+
+    // MARK: Installations
+
+    private static func installations(_ scope: Scope) throws -> [PlannedStatements] {
+        let claimant = Claimant.subject("u-7", .sample(7))
+        let phone = InstallationStatements(installation: .sample(7), scope: scope, claimant: claimant)
+        let profile = InstallationProfile(aliases: try AliasSet([alias]), observedAt: .minutesAgo(1))
+        let logOut = LogOutStatements(rows: phone, who: "test")
+        // The statement that counts an app's channels reads them all, ten thousand at most, and is left out.
+        let channels = ChannelStatements(alias: alias, scope: scope, who: "test")
+        let channel = try BroadcastChannel(id: "AAAA", storagePolicy: .none)
+        return [
+            Self(
+                name: "installation",
+                statements: [phone.lock(observedAt: nil), phone.lock(observedAt: nil, registers: true)]
+                    + [phone.merge(profile), phone.record, phone.tokens] + phone.aliasRows
+                    + [phone.refusalFacts(observedAt: nil), phone.changeEvent(by: "test")]
+            ),
+            Self(
+                name: "log-out",
+                statements: [phone.lock(observedAt: nil), logOut.time(nil)]
+                    + [logOut.activities(at: .minutesAgo(1), after: 0, limit: 1000)]
+                    + logOut.removal(at: .minutesAgo(1))
+            ),
+            Self(
+                name: "channels",
+                statements: [channels.lock, channels.put(channel), channels.deletion]
+                    + [ChannelStatements.channels(of: [alias], in: scope)]
+            ),
+        ] + tokens(scope)
+    }
+
+    /// The statements about start and device tokens.
+    private static func tokens(_ scope: Scope) -> [PlannedStatements] {
+        let slots: [TokenSlot] = [.start(try! AttributesType("Match")), .only(.device)]
+        return slots.flatMap { slot in
+            let rows = TokenSlotRows(slot: slot, installation: .sample(7), scope: scope)
+            let removal = TokenRemovalStatements(rows: rows, who: "test")
+            let timed = TokenRegistration(token: .sample(1), observedAt: .minutesAgo(1))
+            let kinds = [("", timed), (" without a time", TokenRegistration(token: .sample(1)))]
+            return kinds.map { suffix, registration in
+                let all = TokenRegistrationStatements(registration: registration, rows: rows, who: "test").all
+                return Self(name: "\(slot.kind.name) token\(suffix)", statements: all)
+            } + [
+                Self(
+                    name: "\(slot.kind.name) token, deleted and released",
+                    statements: removal.deletion(observedAt: nil) + removal.release
+                )
+            ]
+        }
+    }
+
+    // MARK: Lookups
+
+    static func tokenPage(of alias: Alias, _ kind: TokenKind, in scope: Scope) -> SQL {
+        TokenResolveStatements.page(of: alias, kind, attributesType: nil, after: .start, limit: 100, in: scope)
+    }
+
+    private static func lookups(_ scope: Scope) -> [PlannedStatements] {
+        let search = SearchStatements(scope: scope, limit: 100)
+        let searches: [ActivitySearch] = [
+            .id("activity-5"), .alias(kind: "orderId", value: "77"), .alias(kind: nil, value: "77"),
+            .fingerprint([1, 2, 3, 4]), .installation([1, 2, 3, 4]),
+        ]
+        let overview = OverviewStatements(scope: scope)
+        let life = ActivityLifeStatements(id: .sample("activity-5"), scope: scope)
+        let explain = ExplainStatements(alias: alias, scope: scope)
+        return [
+            Self(
+                name: "resolve",
+                statements: [ResolveStatements.page(of: alias, after: 0, limit: 100, in: scope)]
+                    + [ResolveStatements.range(of: alias, after: 0, through: 100, in: scope)]
+                    + [ResolveStatements.number(of: alias, after: 0, count: 100, in: scope)]
+                    + [ResolveStatements.resolve([alias], limitPerAlias: 100, limit: 1000, in: scope)]
+                    + [ResolveStatements.activity(.sample("activity-5"), in: scope)]
+                    + [tokenPage(of: alias, .start, in: scope), tokenPage(of: alias, .device, in: scope)]
+            ),
+            Self(name: "life", statements: [life.facts, life.retired]),
+            Self(
+                name: "explain",
+                statements: [explain.activities(after: .start, limit: 100), explain.tokens(installations: 50)]
+                    + [explain.notes]
+            ),
+            Self(
+                name: "search",
+                statements: searches.map(search.activities)
+                    + [search.installations([1, 2, 3, 4]), search.installations(under: alias)]
+            ),
+            // A hundred activities, each with all that is said of it.
+            Self(name: "newest", statements: [ActivitySearch.running, .over].map(search.activities), countsMany: true),
+            Self(
+                name: "overview",
+                statements: [overview.isUsed, overview.cloned(limit: 10)]
+                    + [overview.installations(after: (.minutesAgo(-60), [0xFF]), limit: 10)]
+            ),
+        ]
+    }
+
+    // MARK: Sweep and erasure
+
+    private static func sweeps(_ scope: Scope) -> [PlannedStatements] {
+        let sweep = SweepStatements(scope: scope)
+        let installations = InstallationSweepStatements(scope: scope)
+        let (ids, digests) = (
+            [ActivityID.sample("activity-5"), .sample("activity-6")], [[UInt8](repeating: 1, count: 32)]
+        )
+        return [
+            Self(
+                name: "sweep",
+                statements: [sweep.expired(limit: 10), sweep.tombstones(limit: 10)]
+                    + [sweep.forgetUnclaimedValues(limit: 10), sweep.staleIdentities(limit: 10)]
+                    + sweep.deleteIdentities([("activity-5", "app")]) + sweep.recordExpiry(of: ids)
+                    + [sweep.deleteRetired(of: ids), sweep.deleteValues(digests, of: ids)] + sweep.delete(ids)
+            ),
+            Self(
+                name: "sweep of installations",
+                statements: [installations.deleteRemovedTokens(limit: 10)]
+                    + [installations.deleteOldClaims(limit: 10), installations.deleteUnheldValues(digests)]
+                    + [installations.emptyInstallations(limit: 10)] + installations.delete(digests)
+            ),
+        ]
+    }
+
+    private static func erasures(_ scope: Scope) -> [PlannedStatements] {
+        let subjects: [(name: String, subject: ErasureSubject)] = [
+            ("an alias", .alias(alias)), ("a Live Activity", .alias(.sample(Alias.liveActivityKind.string, "77"))),
+            ("an installation", .installation(.sample(7))), ("a user", .subject("u-7")),
+        ]
+        return subjects.map { name, subject in
+            let erasure = ErasureStatements(subject: subject, scope: scope)
+            let ids = [ActivityID.sample("activity-5")]
+            return Self(
+                name: "erasure of \(name)",
+                statements: [erasure.remember, erasure.activities(limit: 500), erasure.redactEvents(of: ids)]
+                    + erasure.forget(ids) + [erasure.installations(limit: 500)]
+                    + [AuditEventStatements.preferIndexes]
+                    + erasure.delete(installations: [[UInt8](repeating: 7, count: 32)]) + erasure.deleteRest
+            )
+        }
+    }
+    private static func purges(_ scope: Scope) -> [PlannedStatements] {
+        TokenKind.all.map { kind in
+            let stale = StaleStatements(kind: kind, filter: StaleFilter(), scope: scope)
+            let purge = PurgeStatements(stale: stale, who: "test")
+            let statements = purge.locks([5, 6]) + [stale.remaining([5, 6])] + purge.purge([5, 6])
+            return Self(name: "purge of \(kind.name) tokens", statements: statements)
+        }
+    }
+}

@@ -1,0 +1,31 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+/// A share of the connections is kept for hot calls.
+@Suite(.timeLimit(.minutes(2))) struct PoolShareTests {
+    @Test func whateverElseIsUnderWay() async throws {
+        let database = try await TestDatabase.make(maximumConnections: 4)
+        let (registry, scope) = (database.registry, try await database.scope())
+        var held: [HeldTransaction] = []
+        for _ in 0..<3 { held.append(try await HeldTransaction("SELECT 1", in: database)) }
+        async let apps = registry.apps()
+        while registry.connections.waiting < 1 { await Task.yield() }
+        // All of these have the one connection that is left, one after the other.
+        for number in 0..<8 {
+            let registration = ActivityRegistration.sample(token: .sample(number))
+            _ = try await registry.register(registration, as: .sample("a-\(number)"), in: scope, by: "x")
+            #expect(try await registry.storedKeys(APIKey(random: .sender).id).isEmpty)
+            #expect(try await registry.app(BundleID("com.example.food")) == scope.app)
+            #expect(try await registry.checkReadiness().schemaVersion > 0)
+        }
+        #expect(registry.connections.waiting == 1 && registry.connections.opened == 4)
+        try await held.removeLast().release()
+        let found = try await apps
+        #expect(found.count == 1)
+        for transaction in held { try await transaction.release() }
+    }
+}

@@ -1,0 +1,178 @@
+import TestSupport
+
+@testable import PostgresDriver
+
+/// The work of Postgres for a statement on one of the service's own connections: the plan that is made without the
+/// statement's values, as `force_generic_plan` has it, and the result of running that plan with them.
+///
+/// `EXPLAIN` of a statement with bound parameters would show another plan, one made for their values.
+struct ProductionPlan {
+    let statement: String
+    let text: String
+
+    /// The tables that it reads whole, but for those that are small wherever they are.
+    var wholeReads: [String] {
+        let small = ["apps", "token_kinds", "quarantine_guards"]
+        return numbers(of: /Seq Scan on (\w+)/) { String($0) }.filter { !small.contains($0) }
+    }
+
+    /// The most rows that one of its steps read and threw away: an index that is walked whole shows here.
+    var mostRemoved: Int { numbers(of: /Rows Removed by [A-Za-z ]+: (\d+)/) { Int($0) }.max() ?? 0 }
+
+    /// The most rows that one of its steps gave.
+    var mostRows: Int { numbers(of: /rows=(\d+)/) { Int($0) }.max() ?? 0 }
+
+    /// Pages of tables and indexes that it looked at, whatever for.
+    var pages: Int {
+        let counts = text.split(separator: "\n").first { $0.contains("Buffers:") } ?? ""
+        return counts.matches(of: /(?:shared|local) hit=(\d+)|read=(\d+)/)
+            .compactMap { Int($0.1 ?? $0.2 ?? "") }.reduce(0, +)
+    }
+
+    /// Whether the summary of the audit trail is asked, by the name that Postgres gives it in each part of the trail.
+    var asksSummary: Bool { text.contains(/Bitmap Index Scan on \w*_recorded_at_installation_hash/) }
+
+    private func numbers<Value>(
+        of pattern: some RegexComponent<(Substring, Substring)>,
+        _ read: (Substring) -> Value?
+    ) -> [Value] { text.matches(of: pattern).compactMap { read($0.output.1) } }
+
+    /// Runs statements one after the other in a transaction, as units of work do, and undoes them.
+    ///
+    /// - Parameter first: statements whose plans are not asked for.
+    static func plans(
+        of statements: [SQL],
+        after first: [SQL] = [],
+        in database: TestDatabase
+    ) async throws -> [ProductionPlan] {
+        let prepared = statements.map(PreparedPlan.init)
+        return try await undoing(after: first, in: database) { transaction in
+            try prepared.map { statement in
+                try statement.prepare(transaction)
+                defer { _ = try? transaction.execute(statement.deallocation) }
+                return try statement.run(transaction)
+            }
+        }
+    }
+
+    /// The same, group by group, by plans that were made before something happened to the tables. The database has one
+    /// connection.
+    ///
+    /// - Parameter areRenewed: whether they were given up and made anew after it, as connections do every ten seconds.
+    static func plans(
+        of groups: [[SQL]],
+        madeBefore growth: () async throws -> Void,
+        areRenewed: Bool,
+        in database: TestDatabase
+    ) async throws -> [[ProductionPlan]] {
+        let prepared = groups.map { $0.map(PreparedPlan.init) }
+        for group in prepared {
+            try await database.pool.withSession { session in
+                try session.transaction { transaction in
+                    for statement in group { try statement.prepare(transaction) }
+                }
+            }
+        }
+        try await growth()
+        if areRenewed { try await database.pool.withSession { _ = try $0.execute("DISCARD PLANS") } }
+        var plans: [[ProductionPlan]] = []
+        for group in prepared {
+            plans.append(try await undoing(in: database) { transaction in try group.map { try $0.run(transaction) } })
+        }
+        return plans
+    }
+
+    /// The plan of one statement.
+    static func plan(of statement: SQL, in database: TestDatabase) async throws -> ProductionPlan {
+        try await plans(of: [statement], in: database)[0]
+    }
+
+    private struct Undone: Error { let plans: [ProductionPlan] }
+
+    private static func undoing(
+        after first: [SQL] = [],
+        in database: TestDatabase,
+        _ body: @escaping @Sendable (borrowing PostgresTransaction) throws -> [ProductionPlan]
+    ) async throws -> [ProductionPlan] {
+        do {
+            return try await database.pool.withSession { session in
+                try session.transaction { transaction in
+                    _ = try transaction.pipeline(["SET LOCAL statement_timeout = 0"] + first)
+                    throw Undone(plans: try body(transaction))
+                }
+            }
+        } catch let undone as Undone {
+            return undone.plans
+        }
+    }
+}
+
+/// A statement that is prepared by its name, and so planned once.
+private struct PreparedPlan: Sendable {
+    let statement: SQL
+    private let name = "of_test_" + String(UInt64.random(in: .min ... .max), radix: 16)
+
+    init(_ statement: SQL) { self.statement = statement }
+
+    var deallocation: SQL { "DEALLOCATE \(unescaped: name)" }
+
+    /// Prepares it, and makes its plan. A setting is set at once: later statements of its transaction are planned with it.
+    func prepare(_ transaction: borrowing PostgresTransaction) throws {
+        let (types, values) = try literals(transaction)
+        let results = try transaction.pipeline([
+            "SELECT current_setting('plan_cache_mode')",
+            "PREPARE \(unescaped: name) \(unescaped: Self.list(types)) AS \(unescaped: statement.text)",
+            "EXPLAIN EXECUTE \(unescaped: name) \(unescaped: Self.list(values))",
+        ])
+        guard try results[0][0].column(0, as: String.self) == "force_generic_plan" else {
+            throw PostgresError(.misuse, "the connection does not plan as the service's do")
+        }
+        if statement.text.contains("set_config") { _ = try transaction.execute(statement) }
+    }
+
+    /// Runs it by its plan.
+    func run(_ transaction: borrowing PostgresTransaction) throws -> ProductionPlan {
+        let values = try literals(transaction).values
+        do {
+            let lines = try transaction.execute(
+                """
+                EXPLAIN (ANALYZE, BUFFERS, COSTS OFF, TIMING OFF, SUMMARY OFF)
+                EXECUTE \(unescaped: name) \(unescaped: Self.list(values))
+                """
+            ).rows.map { try $0.column(0, as: String.self) }
+            return ProductionPlan(statement: statement.text, text: lines.joined(separator: "\n"))
+        } catch {
+            throw Failure(statement: statement.text, error: error)
+        }
+    }
+
+    private struct Failure: Error {
+        let statement: String
+        let error: any Error
+    }
+
+    private static func list(_ words: [String]) -> String { words.isEmpty ? "" : "(\(words.joined(separator: ", ")))" }
+
+    /// The names of the parameters' types, and their values as Postgres writes them.
+    private func literals(
+        _ transaction: borrowing PostgresTransaction
+    ) throws -> (types: [String], values: [String]) {
+        let parameters = statement.parameters
+        guard !parameters.isEmpty else { return ([], []) }
+        var texts = SQL.StringInterpolation(literalCapacity: 0, interpolationCount: parameters.count)
+        texts.pieces = ["SELECT ARRAY[quote_nullable("]
+        texts.pieces += [String](repeating: "::text), quote_nullable(", count: parameters.count - 1) + ["::text)]"]
+        texts.parameters = parameters
+        let numbers = parameters.map { Int64($0.type.rawValue) }
+        let results = try transaction.pipeline([
+            SQL(stringInterpolation: texts),
+            """
+            SELECT array_agg(format_type(t.oid::oid, NULL) ORDER BY t.position)
+            FROM unnest(\(numbers)) WITH ORDINALITY AS t (oid, position)
+            """,
+        ])
+        return (
+            try results[1][0].column(0, as: [String].self), try results[0][0].column(0, as: [String].self)
+        )
+    }
+}

@@ -1,0 +1,181 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+/// R5: an activity that is scheduled for later lives from its start, not from when it was first heard of.
+@Suite struct ScheduleTests {
+    private static let alias = Alias.sample("orderId", "42")
+    private let t0 = Date.minutesAgo(60)
+
+    private func after(_ minutes: Double) -> Date { t0.addingTimeInterval(minutes * 60) }
+
+    private static func hours(_ date: Date?, after other: Date?) -> Double? {
+        guard let date, let other else { return nil }
+        return (date.timeIntervalSince(other) / 36).rounded() / 100
+    }
+
+    // MARK: The lifetime
+
+    @Test func livesFromItsScheduledStart() async throws {
+        let activity = try await TestActivity.make()
+        let start = after(20 * 60)
+        let answer = try await activity.register(1, at: t0, startsAt: start, aliases: [Self.alias]).activity
+        #expect(Self.hours(answer.expiresAt, after: start) == 8)
+        // 16 hours later it has not even begun.
+        try await activity.age(by: "16 hours")
+        #expect(try await activity.tokens(Self.alias) == [.sample(1)])
+        #expect(try await activity.sweep(.expiry) == 0)
+        #expect(try await activity.register(2, at: .minutesAgo(1)).outcome == .rotated)
+        // 27 hours after it was registered, 7 after it began.
+        try await activity.age(by: "10 hours")
+        let found = try await activity.database.registry.activities(under: Self.alias, limit: 1, in: activity.scope)
+        #expect(found.map(\.token) == [.sample(2)])
+        #expect(Self.hours(found.first?.startsAt, after: start) == -26)
+        #expect(try await activity.register(2, at: .minutesAgo(0)).outcome == .refreshed)
+        try await activity.age(by: "2 hours")
+        #expect(await activity.problem { try await activity.register(3, at: nil) }?.code == .activityExpired)
+        #expect(try await activity.tokens(Self.alias) == [])
+        #expect(try await activity.sweep(.expiry) == 1)
+    }
+
+    @Test(arguments: [0, -30]) func aStartInThePastIsNone(minutes: Double) async throws {
+        let activity = try await TestActivity.make()
+        let answer = try await activity.register(1, at: t0, startsAt: after(minutes)).activity
+        #expect(Self.hours(answer.expiresAt, after: t0) == 8)
+        #expect(try await activity.record()?.startsAt == nil)
+        let untimed = activity.another("untimed")
+        try await untimed.register(2, at: nil, startsAt: .minutesAgo(1))
+        #expect(try await untimed.record()?.startsAt == nil)
+    }
+
+    @Test func theFirstGivenStays() async throws {
+        let said: [(time: Double, start: Double?)] = [(0, nil), (1, 300), (2, 200), (3, 400)]
+        for (number, order) in permutations(of: said.indices.map { $0 }).enumerated() {
+            let activity = try await TestActivity.make()
+            let one = activity.another("a\(number)")
+            for index in order {
+                let (time, start) = said[index]
+                _ = try? await one.register(index, at: after(time), startsAt: start.map(after))
+            }
+            let record = try await one.record()
+            #expect(record?.startsAt == after(300) && record?.token == .sample(3), "\(order)")
+            #expect(Self.hours(record?.answer.expiresAt, after: t0) == 13, "\(order)")
+        }
+    }
+
+    // MARK: What is late
+
+    /// An end may have come and its tombstone gone since, so what is late does not say that an activity is to come. Its client
+    /// observes it anew.
+    @Test(arguments: [false, true]) func whatIsObservedTooLongAgoIsObservedAnew(isSwept: Bool) async throws {
+        let activity = try await TestActivity.make()
+        let (observed, start) = (Date.minutesAgo(9 * 60), Date.minutesAgo(-5 * 60))
+        let late = await activity.problem {
+            try await activity.register(1, at: observed, startsAt: start, aliases: [Self.alias])
+        }
+        #expect(late?.code == .activityExpired)
+        #expect(try await activity.tokens(Self.alias) == [])
+        #expect(try await activity.record()?.startsAt == nil)
+        if isSwept { #expect(try await activity.sweep(.expiry) == 1) }
+        let anew = try await activity.register(1, at: .minutesAgo(0), startsAt: start)
+        #expect(anew.outcome == .reactivated && anew.activity.state == .active)
+        #expect(try await activity.tokens(Self.alias) == [.sample(1)])
+        #expect(try await activity.retired() == [])
+        #expect(try await activity.events() == (isSwept ? ["expired", "reactivated"] : ["reactivated"]))
+        // The late one again: it is refused, and nothing is the worse for it.
+        let again = await activity.problem { try await activity.register(1, at: observed, startsAt: start) }
+        #expect(again?.code == .activityExpired && again?.activity?.state == .active)
+        #expect(try await activity.tokens(Self.alias) == [.sample(1)])
+        #expect(try await activity.count("SELECT count(*) FROM activity_aliases WHERE NOT ended") == 1)
+    }
+
+    /// It came back with another token than the one whose bytes went.
+    @Test func anotherTokenComesWithTheNewObservation() async throws {
+        let activity = try await TestActivity.make()
+        try await activity.register(1, at: t0, aliases: [Self.alias])
+        try await activity.age(by: "9 hours")
+        #expect(try await activity.sweep(.expiry) == 1)
+        let anew = try await activity.register(2, at: .minutesAgo(0), startsAt: .minutesAgo(-60))
+        #expect(anew.outcome == .rotated)
+        #expect(try await activity.tokens(Self.alias) == [.sample(2)])
+        #expect(try await activity.retired() == ["rotated"])
+    }
+
+    @Test func whatWasAcceptedBeforeCountsHoweverLongAgo() async throws {
+        let activity = try await TestActivity.make()
+        var registration = ActivityRegistration.sample(token: .sample(1), observedAt: .minutesAgo(20 * 60))
+        registration.startsAt = .minutesAgo(-60)
+        registration.wasAccepted = true
+        let registry = activity.database.registry
+        let answer = try await registry.register(registration, as: activity.id, in: activity.scope, by: "import")
+        #expect(answer.activity.state == .active)
+        #expect(try await activity.currentToken() == .sample(1))
+    }
+
+    // MARK: Ends
+
+    @Test func anEndIsFinalAndItsTombstoneOutlivesTheSchedule() async throws {
+        let activity = try await TestActivity.make()
+        try await activity.register(1, at: t0, startsAt: after(20 * 24 * 60))
+        try await activity.end(at: after(1))
+        let problem = await activity.problem {
+            try await activity.register(2, at: after(2), startsAt: after(20 * 24 * 60))
+        }
+        #expect(problem?.code == .activityEnded)
+        // 20 days and 8 hours until it would have expired, then 7 days.
+        for (interval, deleted) in [("19 days", 0), ("8 days", 0), ("1 day", 1)] {
+            try await activity.age(by: interval)
+            #expect(try await activity.sweep(.tombstones) == deleted, "\(interval)")
+        }
+    }
+
+    /// The schedule may become known after the end.
+    @Test func anEndBeforeItsRegistrationWaitsForTheSchedule() async throws {
+        let activity = try await TestActivity.make()
+        try await activity.end(at: after(1))
+        let problem = await activity.problem {
+            try await activity.register(1, at: t0, startsAt: after(20 * 24 * 60))
+        }
+        #expect(problem?.code == .activityEnded)
+        try await activity.age(by: "19 days")
+        #expect(try await activity.sweep(.tombstones) == 0)
+    }
+
+    @Test func aFullStateKeepsWhatItListsAndDismissesTheRest() async throws {
+        let activity = try await TestActivity.make()
+        let (phone, other) = (InstallationHash.sample(1), activity.another("other"))
+        for (number, one) in [activity, other].enumerated() {
+            try await one.register(number, at: t0, startsAt: after(600), installation: phone, aliases: [Self.alias])
+        }
+        let item = FullState.Item(activityID: activity.id, registration: .sample(token: nil, startsAt: after(600)))
+        let answer = try await activity.database.registry.apply(
+            FullState(observedAt: after(1), items: [item]),
+            of: phone,
+            in: activity.scope,
+            by: "test"
+        )
+        #expect(answer.ended == [other.id])
+        #expect(try await activity.tokens(Self.alias) == [.sample(0)])
+        try await activity.age(by: "10 hours")
+        #expect(try await activity.tokens(Self.alias) == [.sample(0)])
+    }
+
+    // MARK: The audit
+
+    /// A phone that sleeps until its activity starts confirms nothing.
+    @Test func whatIsStillToComeIsNotStale() async throws {
+        let activity = try await TestActivity.make()
+        try await activity.register(1, at: t0, startsAt: after(600))
+        let registry = activity.database.registry
+        func stale() async throws -> [StaleReason] {
+            try await registry.staleTokens(StaleFilter(), limit: 10, in: activity.scope).items.flatMap(\.reasons)
+        }
+        try await activity.database.run("UPDATE activities SET confirmed_at = now() - interval '5 hours'")
+        #expect(try await stale() == [])
+        try await activity.age(by: "14 hours")
+        #expect(try await stale() == [.unconfirmed])
+    }
+}

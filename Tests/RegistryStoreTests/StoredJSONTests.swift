@@ -1,0 +1,81 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import TestSupport
+import Testing
+
+@testable import RegistryStore
+
+/// JSON that goes into a column of `jsonb` comes out in the same canonical form.
+@Suite(.timeLimit(.minutes(15))) struct StoredJSONTests {
+    private static let numbers = [
+        "1e18", "-1e18", "5.0", "1E5", "1.50", "0.1", "-0", "-0.0", "1e19", "1e308", "5e-324", "1e-400", "9.3e18",
+        "9223372036854775807", "9223372036854775808", "-9223372036854775808", "-9223372036854775809",
+        "9223372036854774784.0", "123456789012345678901234567890", "2.2250738585072014e-308", "1.7976931348623157e308",
+        "0.30000000000000004", "1e-7", "4503599627370496.5",
+    ]
+
+    private static let texts = [
+        #""""#, #""K""#, #""\u212a""#, #""é""#, #""e\u0301""#, #""\ud83c\udf55""#, #""\u0001\u001f\u007f\u0085""#,
+        #""\\\"\/""#, #""\uffff""#, #""1e18""#,
+    ]
+
+    private static func roundTrip(_ value: JSONValue, in database: TestDatabase) async throws -> JSONValue {
+        let stored = try await database.pool.withSession { session in
+            try session.execute("SELECT \(JSONB(value.canonicalBytes))")[0].column(0, as: JSONB.self)
+        }
+        return try #require(JSONValue(stored: stored.bytes))
+    }
+
+    @Test func everyNumberAndTextStaysAsItIs() async throws {
+        let database = try await TestDatabase.make()
+        let scalars = (Self.numbers + Self.texts).joined(separator: ",")
+        let members = Self.texts.enumerated().map { "\($1):\($0)" }.joined(separator: ",")
+        let deep = String(repeating: "[", count: 200) + String(repeating: "]", count: 200)
+        for text in ["[\(scalars)]", "{\(members)}", deep, #"{"a":1,"a":2,"":{"":[]}}"#] {
+            let value = try JSONParser.parse(text, maximumDepth: JSONParser.deepestNesting)
+            #expect(try await Self.roundTrip(value, in: database).canonicalBytes == value.canonicalBytes, "\(text)")
+        }
+    }
+
+    /// Two that say the same number differently are one value to `jsonb`, and must be one text, or it would be for the order
+    /// of requests to say which of them stays.
+    @Test(arguments: [("1", "1.0"), ("1e2", "100"), ("-0", "0.0"), ("1.50", "1.5"), ("1e19", "10000000000000000000")])
+    func equalNumbersHaveOneForm(_ one: String, _ other: String) throws {
+        #expect(try JSONParser.parse(one).canonicalBytes == JSONParser.parse(other).canonicalBytes)
+    }
+
+    /// Facts of a registration are times to the microsecond, and texts without the limits of the entrance.
+    @Test func factsReadBack() throws {
+        for offset in [0, 0.000_001, 0.123_456, 0.999_999, -63_113_904_000, 790_000_000.5] {
+            var registration = ActivityRegistration.sample(
+                token: .sample(1),
+                startedAt: Date(timeIntervalSinceReferenceDate: 785_000_000 + offset),
+                installation: .sample(2),
+                aliases: [.sample("orderId", "\u{212A}"), .sample("orderId", "K")],
+                attributesType: "\u{212B}"
+            )
+            registration.observedAt = .minutesAgo(1)
+            registration.startsAt = Date(timeIntervalSinceReferenceDate: 786_000_000 + offset)
+            // It is read by whoever merges it again.
+            registration.wasAccepted = true
+            registration.subject = "."
+            registration.metadata = Metadata(
+                stored: .object(["a": .array(Array(repeating: .number(1e18), count: 280))])
+            )
+            let read = try ActivityRegistration(
+                token: PushToken.sample(1).bytes,
+                observedAt: #require(registration.observedAt),
+                facts: registration.facts
+            )
+            #expect(read == registration)
+        }
+    }
+
+    @Test(arguments: [
+        ActivityOwner.app, .subject("\u{301}x"), .subject("app"), .subject(":"), .installation(.sample(3)),
+    ])
+    func ownersReadBack(_ owner: ActivityOwner) throws {
+        #expect(try ActivityOwner(stored: owner.stored) == owner)
+    }
+}

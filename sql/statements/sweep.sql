@@ -1,0 +1,107 @@
+-- sweep, 1 of 15: $1 bigint, $2 text, $3 bigint
+SELECT a.activity_id FROM activities a
+WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.ended_at IS NULL AND a.expiry_recorded_at IS NULL AND a.expires_at <= now()
+ORDER BY a.expires_at LIMIT $3 FOR UPDATE SKIP LOCKED;
+
+-- sweep, 2 of 15: $1 bigint, $2 text, $3 interval, $4 interval, $5 bigint
+SELECT a.activity_id FROM activities a
+WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)
+    AND a.expires_at <= now() - $3
+    AND a.touched_at <= now() - $4
+ORDER BY a.expires_at LIMIT $5 FOR UPDATE SKIP LOCKED;
+
+-- sweep, 3 of 15: $1 bigint, $2 text, $3 bigint, $4 text, $5 interval, $6 bigint
+DELETE FROM token_values t WHERE t.app_number = $1 AND t.environment = $2::apns_environment AND t.token_digest = ANY(ARRAY(
+    SELECT v.token_digest FROM token_values v
+    WHERE v.app_number = $3 AND v.environment = $4::apns_environment AND v.activity_id IS NULL AND v.installation_hash IS NULL
+        AND v.start_observed_at IS NULL AND v.touched_at <= now() - $5
+    ORDER BY v.touched_at LIMIT $6 FOR UPDATE SKIP LOCKED
+));
+
+-- sweep, 4 of 15: $1 bigint, $2 text, $3 interval, $4 interval, $5 bigint
+SELECT i.alias, i.owner FROM alias_identities i
+WHERE i.app_number = $1 AND i.environment = $2::apns_environment AND i.touched_at > '-infinity'
+    AND i.touched_at <= now() - $3 - $4
+ORDER BY i.touched_at LIMIT $5 FOR UPDATE SKIP LOCKED;
+
+-- sweep, 5 of 15: $1 text[], $2 text[], $3 bigint, $4 text
+DELETE FROM alias_registrations d WHERE d.ctid = ANY(ARRAY(
+    SELECT found.row FROM unnest($1, $2) AS gone (alias, owner)
+    CROSS JOIN LATERAL (
+        SELECT r.ctid AS row FROM alias_registrations r
+        WHERE r.app_number = $3 AND r.environment = $4::apns_environment AND r.alias = gone.alias AND r.owner = gone.owner OFFSET 0
+    ) AS found
+));
+
+-- sweep, 6 of 15: $1 text[], $2 text[], $3 bigint, $4 text
+DELETE FROM alias_identities d WHERE d.ctid = ANY(ARRAY(
+    SELECT found.row FROM unnest($1, $2) AS gone (alias, owner)
+    CROSS JOIN LATERAL (
+        SELECT r.ctid AS row FROM alias_identities r
+        WHERE r.app_number = $3 AND r.environment = $4::apns_environment AND r.alias = gone.alias AND r.owner = gone.owner OFFSET 0
+    ) AS found
+));
+
+-- sweep, 7 of 15: $1 bigint, $2 text, $3 text[]
+UPDATE activities a SET token = NULL, expiry_recorded_at = now(), revision = a.revision + 1
+WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY($3);
+
+-- sweep, 8 of 15: the same as end, 3 of 5
+
+-- sweep, 9 of 15: $1 bigint, $2 text, $3 text[]
+INSERT INTO retired_tokens AS stored (app_number, environment, activity_id, token_digest, observed_at, reason)
+SELECT a.app_number, a.environment, a.activity_id, a.token_digest, a.token_observed_at,
+    'expired'::retirement_reason
+FROM activities a WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY($3) AND a.token_digest IS NOT NULL
+ORDER BY 3, 4
+ON CONFLICT (app_number, environment, activity_id, token_digest) DO UPDATE SET
+    observed_at = greatest(stored.observed_at, excluded.observed_at), reason = excluded.reason;
+
+-- sweep, 10 of 15: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 text[]
+INSERT INTO events (app_number, drop_on, environment, type, who, activity_id, installation_hash, subject,
+    aliases, token_fingerprint)
+SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
+    e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4)
+FROM (SELECT given.*, $4::text AS who FROM (SELECT 'expired' AS type, a.activity_id, a.installation_hash, a.subject, a.aliases, a.token_digest
+FROM activities a WHERE a.app_number = $5 AND a.environment = $6::apns_environment AND a.activity_id = ANY($7)) AS given) AS e;
+
+-- sweep, 11 of 15: $1 bigint, $2 text, $3 bigint, $4 text, $5 text[], $6 bigint
+DELETE FROM retired_tokens r WHERE (r.app_number = $1) IS TRUE
+    AND (r.environment = $2::apns_environment) IS TRUE AND r.ctid = ANY(ARRAY(
+    SELECT t.ctid FROM retired_tokens t WHERE t.app_number = $3 AND t.environment = $4::apns_environment AND t.activity_id = ANY($5)
+    LIMIT $6
+))
+RETURNING r.token_digest;
+
+-- sweep, 12 of 15: $1 bigint, $2 text, $3 bigint, $4 text, $5 bytea[], $6 text[]
+DELETE FROM token_values t WHERE t.app_number = $1 AND t.environment = $2::apns_environment AND t.token_digest = ANY(ARRAY(
+    SELECT v.token_digest FROM token_values v
+    WHERE v.app_number = $3 AND v.environment = $4::apns_environment AND v.token_digest = ANY($5)
+        AND v.activity_id = ANY($6) AND v.installation_hash IS NULL AND v.start_observed_at IS NULL
+    ORDER BY v.token_digest FOR UPDATE
+));
+
+-- sweep, 13 of 15: $1 bigint, $2 text, $3 text[]
+DELETE FROM activity_aliases al WHERE al.ctid = ANY(ARRAY(
+    SELECT found.row FROM activities a CROSS JOIN LATERAL jsonb_each(a.aliases) AS kinds
+CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS JOIN LATERAL (
+        SELECT r.ctid AS row FROM activity_aliases r
+        WHERE r.app_number = a.app_number AND r.environment = a.environment AND r.kind = kinds.key
+            AND r.value = alias_values.value AND r.ended = (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)
+            AND r.activity_number = a.activity_number
+        LIMIT 1
+    ) AS found
+    WHERE a.app_number = $1 AND a.environment = $2::apns_environment
+AND a.activity_id = ANY($3) AND true
+));
+
+-- sweep, 14 of 15: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text, $7 text[], $8 text[]
+DELETE FROM token_values t WHERE t.app_number = $1 AND t.environment = $2::apns_environment AND t.token_digest = ANY(ARRAY(
+    SELECT v.token_digest FROM token_values v
+    WHERE v.app_number = $3 AND v.environment = $4::apns_environment AND v.token_digest = ANY(ARRAY(SELECT a.token_digest FROM activities a WHERE a.app_number = $5 AND a.environment = $6::apns_environment AND a.activity_id = ANY($7)))
+        AND v.activity_id = ANY($8) AND v.installation_hash IS NULL AND v.start_observed_at IS NULL
+    ORDER BY v.token_digest FOR UPDATE
+));
+
+-- sweep, 15 of 15: $1 bigint, $2 text, $3 text[]
+DELETE FROM activities a WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY($3);
