@@ -10,7 +10,7 @@ struct AdminServer: Service {
     private let application: Application<RegistryResponder>
 
     /// Prometheus and probes have few.
-    private static let mostConnections = 64
+    static let mostConnections = 64
     /// Of one address other than loopback, so that there is room for the others.
     private static let mostOfAddress = 16
 

@@ -90,13 +90,14 @@ func makeApplication<Responder: HTTPResponder<ConnectionContext>>(
         let channel = HTTP1Channel(responder: $0, configuration: connections)
         return CountedChannel(base: EventLoopChannel(base: channel, direct: direct), count: count)
     }
+    let mostAccepted = limits.connections + ConnectionCount.evictionHeadroom
     return Application(
         responder: responder,
         server: secure ?? plain,
         configuration: ApplicationConfiguration(
             address: .hostname(configuration.host, port: configuration.port),
             backlog: limits.backlog,
-            availableConnectionsDelegate: .maximum(limits.connections + ConnectionCount.closing, logger: logger)
+            availableConnectionsDelegate: .maximum(mostAccepted, logger: logger)
         ),
         onServerRunning: { channel in
             // NIO takes 4 connections a turn of the event loop. Where turns are long, for there is much to do, more come

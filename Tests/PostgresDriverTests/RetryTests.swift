@@ -169,12 +169,13 @@ import Testing
     }
 
     @Test func statementAndLockTimeoutsAreSafe() async throws {
-        let configuration = try await ownSchema(2) {
-            $0.statementTimeout = .milliseconds(200)
-            $0.lockTimeout = .milliseconds(50)
-        }
-        try await withPool(configuration: configuration) { pool in
-            try await pool.run("CREATE TABLE t (id int)")
+        let patient = try await ownSchema(1)
+        try await withPool(configuration: patient) { try await $0.run("CREATE TABLE t (id int)") }
+        var hasty = patient
+        hasty.maximumConnections = 2
+        hasty.statementTimeout = .seconds(1)
+        hasty.lockTimeout = .milliseconds(50)
+        try await withPool(configuration: hasty) { pool in
             let slow = try await postgresError {
                 try await pool.withSession(.never) { _ = try $0.execute("SELECT pg_sleep(30)") }
             }

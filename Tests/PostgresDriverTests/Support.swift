@@ -78,7 +78,7 @@ func postgresError(
     throw Failure("no error")
 }
 
-/// Waits until a condition holds, giving way to other tasks meanwhile.
+/// Waits until a condition holds, with a short pause between two looks.
 func until(
     _ limit: Duration = .seconds(20),
     sourceLocation: SourceLocation = #_sourceLocation,
@@ -87,7 +87,7 @@ func until(
     let end = ContinuousClock.now.advanced(by: limit)
     while try await !condition() {
         try #require(.now < end, "the condition never came true", sourceLocation: sourceLocation)
-        await Task.yield()
+        try await Task.sleep(for: .milliseconds(2))
     }
 }
 

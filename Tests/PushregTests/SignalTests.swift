@@ -56,11 +56,7 @@ import Testing
         let lookup = Task {
             try await Self.status("\(port)/v1/apps/com.example.food/sandbox/aliases/orderId/1/activities")
         }
-        let isWaiting: SQL = "SELECT count(*) FROM pg_locks WHERE relation = 'activities'::regclass AND NOT granted"
-        var waiting = 0
-        while waiting == 0 {
-            waiting = try await database.pool.withSession { try $0.execute(isWaiting)[0].column(0, as: Int.self) }
-        }
+        try await holder.waitUntilSomebodyWaits()
         // Until the signal has come it is ready; at last nobody answers. One process asks all the time, for this one may
         // have other tests to run while the ten seconds pass.
         let ask = "curl -s -o /dev/null -w '%{http_code}\\n' http://127.0.0.1:\(adminPort)"

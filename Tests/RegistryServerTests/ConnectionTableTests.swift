@@ -17,9 +17,9 @@ import Testing
         from network: String,
         isTrusted: Bool = false,
         to table: inout Table
-    ) throws -> (seat: Table.Seat, closing: Int?)? {
+    ) throws -> (slot: Table.Slot, closing: Int?)? {
         switch table.admit(connection, from: try Self.network(network), isTrusted: isTrusted) {
-        case .admitted(let seat, let closing): (seat, closing)
+        case .admitted(let slot, let closing): (slot, closing)
         case .refused: nil
         }
     }
@@ -27,12 +27,12 @@ import Testing
     @Test func aNetworkHasALimitByDefaultOf1000() throws {
         let limits = ServerConfiguration.Limits()
         var table = Table(most: limits.connections, mostOfNetwork: limits.addressConnections)
-        let seats = try (0..<1000).map { try #require(try Self.admit($0, from: "192.0.2.1", to: &table)).seat }
+        let slots = try (0..<1000).map { try #require(try Self.admit($0, from: "192.0.2.1", to: &table)).slot }
         #expect(try Self.admit(1000, from: "192.0.2.1", to: &table) == nil)
         #expect(try Self.admit(1001, from: "192.0.2.2", to: &table) != nil)
-        table.remove(seats[500])
+        table.remove(slots[500])
         // The second time it is nobody.
-        table.remove(seats[500])
+        table.remove(slots[500])
         #expect(table.count == 1000)
         #expect(try Self.admit(1002, from: "192.0.2.1", to: &table)?.closing == nil)
         #expect(try Self.admit(1003, from: "192.0.2.1", to: &table) == nil)
@@ -55,12 +55,12 @@ import Testing
     @Test func whoHoldsTheMostGivesUpTheOneThatIsIdleTheLongest() throws {
         var table = Table(most: 6, mostOfNetwork: 5)
         _ = try Self.admit(0, from: "192.0.2.1", to: &table)
-        let seats = try (1...4).map { try #require(try Self.admit($0, from: "192.0.2.2", to: &table)).seat }
+        let slots = try (1...4).map { try #require(try Self.admit($0, from: "192.0.2.2", to: &table)).slot }
         _ = try Self.admit(5, from: "192.0.2.3", to: &table)
         // 2 waits for a request again, after 3 and 4 began to; 1 is at work.
-        table.note(seats[0], isIdle: false)
-        table.note(seats[1], isIdle: false)
-        table.note(seats[1], isIdle: true)
+        table.note(slots[0], isIdle: false)
+        table.note(slots[1], isIdle: false)
+        table.note(slots[1], isIdle: true)
         #expect(try Self.admit(6, from: "192.0.2.4", to: &table)?.closing == 3)
         #expect(try Self.admit(7, from: "192.0.2.5", to: &table)?.closing == 4)
         // Each has few now; the one that is idle the longest is 0.
@@ -68,15 +68,15 @@ import Testing
         #expect(try Self.admit(9, from: "192.0.2.7", to: &table)?.closing == 0)
         #expect(table.count == 6)
         // Those that gave way are nobody any more.
-        table.note(seats[2], isIdle: false)
-        table.remove(seats[2])
+        table.note(slots[2], isIdle: false)
+        table.remove(slots[2])
         #expect(table.count == 6)
     }
 
     @Test func ifNoneIsIdleTheOldestGivesWay() throws {
         var table = Table(most: 4, mostOfNetwork: 4)
-        let seats = try (0..<4).map { try #require(try Self.admit($0, from: "192.0.2.\($0 / 3)", to: &table)).seat }
-        for seat in [seats[1], seats[0], seats[2], seats[3]] { table.note(seat, isIdle: false) }
+        let slots = try (0..<4).map { try #require(try Self.admit($0, from: "192.0.2.\($0 / 3)", to: &table)).slot }
+        for slot in [slots[1], slots[0], slots[2], slots[3]] { table.note(slot, isIdle: false) }
         #expect(try Self.admit(4, from: "192.0.2.9", to: &table)?.closing == 1)
         #expect(try Self.admit(5, from: "192.0.2.8", to: &table)?.closing == 0)
         // Now each network has one, and only the newcomers' are idle.
@@ -86,19 +86,19 @@ import Testing
     /// Behind a proxy are many, and behind those who hold the most there may be one.
     @Test func theTrustedMayHaveAnyNumberAndGiveUpIdleOnesOnly() throws {
         var table = Table(most: 4, mostOfNetwork: 1)
-        let seats = try (0..<4).map {
-            try #require(try Self.admit($0, from: "10.0.0.1", isTrusted: true, to: &table)).seat
+        let slots = try (0..<4).map {
+            try #require(try Self.admit($0, from: "10.0.0.1", isTrusted: true, to: &table)).slot
         }
-        for seat in seats.dropFirst() { table.note(seat, isIdle: false) }
+        for slot in slots.dropFirst() { table.note(slot, isIdle: false) }
         #expect(try Self.admit(4, from: "192.0.2.1", to: &table)?.closing == 0)
         // None of the proxy's is idle: now it is the stranger's turn, although they have one.
         #expect(try Self.admit(5, from: "192.0.2.2", to: &table)?.closing == 4)
         #expect(try Self.admit(6, from: "10.0.0.1", isTrusted: true, to: &table)?.closing == 5)
-        table.note(seats[1], isIdle: true)
+        table.note(slots[1], isIdle: true)
         #expect(try Self.admit(7, from: "10.0.0.1", isTrusted: true, to: &table)?.closing == 6)
         var busy = Table(most: 1, mostOfNetwork: 1)
-        let seat = try #require(try Self.admit(0, from: "10.0.0.1", isTrusted: true, to: &busy)).seat
-        busy.note(seat, isIdle: false)
+        let slot = try #require(try Self.admit(0, from: "10.0.0.1", isTrusted: true, to: &busy)).slot
+        busy.note(slot, isIdle: false)
         #expect(try Self.admit(1, from: "192.0.2.1", to: &busy) == nil && busy.count == 1)
     }
 
@@ -108,18 +108,18 @@ import Testing
         var table = Table(most: 12, mostOfNetwork: 5)
         var model = PlainConnections(most: 12, mostOfNetwork: 5)
         // Of connections that have gone, too.
-        var seats: [(name: Int, seat: Table.Seat)] = []
+        var slots: [(name: Int, slot: Table.Slot)] = []
         for connection in 0..<2000 {
             let network = Int.random(in: 0..<6, using: &random)
             switch Int.random(in: 0..<4, using: &random) {
             case 0:
-                guard let leaving = seats.randomElement(using: &random) else { continue }
-                table.remove(leaving.seat)
-                model.all.removeAll { $0.name == leaving.name }
+                guard let leaving = slots.randomElement(using: &random) else { continue }
+                table.remove(leaving.slot)
+                model.remove(leaving.name)
             case 1:
-                guard let known = seats.randomElement(using: &random) else { continue }
+                guard let known = slots.randomElement(using: &random) else { continue }
                 let isIdle = Bool.random(using: &random)
-                table.note(known.seat, isIdle: isIdle)
+                table.note(known.slot, isIdle: isIdle)
                 model.note(known.name, isIdle: isIdle)
             default:
                 let admitted = try Self.admit(
@@ -130,7 +130,7 @@ import Testing
                 )
                 let expected = model.admit(connection, from: network, isTrusted: network == 0)
                 #expect((admitted != nil) == expected.isAdmitted && admitted?.closing == expected.closing)
-                if let admitted { seats = seats.suffix(20) + [(connection, admitted.seat)] }
+                if let admitted { slots = slots.suffix(20) + [(connection, admitted.slot)] }
             }
             #expect(table.count == model.all.count)
         }
@@ -147,9 +147,17 @@ private struct PlainConnections {
         var since: Int
     }
 
+    /// How many a network has and whether one of them is idle, and since when both are so.
+    struct Standing {
+        let count: Int
+        let hasIdle: Bool
+        let since: Int
+    }
+
     let most: Int
     let mostOfNetwork: Int
-    var all: [Connection] = []
+    private(set) var all: [Connection] = []
+    private var standings: [Int: Standing] = [:]
     private var time = 0
 
     init(most: Int, mostOfNetwork: Int) {
@@ -162,28 +170,47 @@ private struct PlainConnections {
         time += 1
         all[index].isIdle = isIdle
         all[index].since = time
+        settle(all[index].network)
+    }
+
+    mutating func remove(_ name: Int) {
+        guard let index = all.firstIndex(where: { $0.name == name }) else { return }
+        time += 1
+        settle(all.remove(at: index).network)
     }
 
     mutating func admit(_ name: Int, from network: Int, isTrusted: Bool) -> (isAdmitted: Bool, closing: Int?) {
         if !isTrusted, all.count(where: { $0.network == network }) >= mostOfNetwork { return (false, nil) }
         var closing: Int?
         if all.count >= most {
-            closing = whoGivesWay()
+            closing = evictionCandidate()
             guard let closing else { return (false, nil) }
-            all.removeAll { $0.name == closing }
+            remove(closing)
         }
         time += 1
         all.append(Connection(name: name, network: network, isTrusted: isTrusted, since: time))
+        settle(network)
         return (true, closing)
     }
 
-    /// By how many there are of its network, then whether it is idle, then since when.
-    private func whoGivesWay() -> Int? {
-        let candidates = all.filter { !$0.isTrusted || $0.isIdle }
-        return candidates.max { rank($0) < rank($1) }?.name
+    private mutating func settle(_ network: Int) {
+        let connections = all.filter { $0.network == network }
+        let hasIdle = connections.contains(where: \.isIdle)
+        if let known = standings[network], known.count == connections.count, known.hasIdle == hasIdle { return }
+        standings[network] = Standing(count: connections.count, hasIdle: hasIdle, since: time)
     }
 
-    private func rank(_ connection: Connection) -> (Int, Int, Int) {
-        (all.count { $0.network == connection.network }, connection.isIdle ? 1 : 0, -connection.since)
+    private func evictionCandidate() -> Int? {
+        let candidates = all.filter { !$0.isTrusted || $0.isIdle }
+        return candidates.max { rank($0).lexicographicallyPrecedes(rank($1)) }?.name
+    }
+
+    /// By how many there are of its network, then whether one of those is idle, then since when that is so; of one network by
+    /// whether it is idle, then since when.
+    private func rank(_ connection: Connection) -> [Int] {
+        guard let standing = standings[connection.network] else { return [] }
+        return [
+            standing.count, standing.hasIdle ? 1 : 0, -standing.since, connection.isIdle ? 1 : 0, -connection.since,
+        ]
     }
 }

@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test func aBodyThatTricklesIsGivenUp() async throws {
-        try await Self.run(deadline: .milliseconds(300)) {
+        try await Self.run(deadline: .seconds(2)) {
             (server: LiveServer, connection: RawConnection) async throws in
             connection.send("PUT \(Self.path) HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
             let answer = await connection.read()
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test func aBodyThatNobodyReadsIsGivenUpToo() async throws {
-        try await Self.run(deadline: .milliseconds(300)) { _, connection in
+        try await Self.run(deadline: .seconds(2)) { _, connection in
             connection.send("PUT /none HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
             let answer = await connection.read()
             #expect(answer.hasPrefix("HTTP/1.1 404 ") && !answer.contains("HTTP/1.1 408"))
@@ -59,7 +59,7 @@ import Testing
 
     /// The answer does not wait for what was announced, and the connection does not wait for ever.
     @Test func anAnnouncedBodyThatIsTooLarge() async throws {
-        try await Self.run(deadline: .milliseconds(300)) { _, connection in
+        try await Self.run(deadline: .seconds(2)) { _, connection in
             let fields = "Host: localhost\r\nContent-Type: application/json\r\nContent-Length: 99999999999"
             connection.send("PUT \(Self.path) HTTP/1.1\r\n\(fields)\r\n\r\n")
             let answer = await connection.read()

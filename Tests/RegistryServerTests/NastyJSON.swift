@@ -18,10 +18,10 @@ enum NastyJSON {
     ]
 
     /// A body of an object with many of the keys that are known.
-    static func body(using random: inout SplitMix) -> JSONValue { object(depth: 0, using: &random) }
+    static func body(using random: inout SeededGenerator) -> JSONValue { object(depth: 0, using: &random) }
 
     /// The path of a template, the app and environment right more often than not.
-    static func path(_ template: String, using random: inout SplitMix) -> String {
+    static func path(_ template: String, using random: inout SeededGenerator) -> String {
         let parts = template.split(separator: "/").map { part in
             switch part {
             case "{bundleId}": "com.example.food"
@@ -34,7 +34,7 @@ enum NastyJSON {
         return "/" + parts.joined(separator: "/").replacing(" ", with: "%20")
     }
 
-    private static func object(depth: Int, using random: inout SplitMix) -> JSONValue {
+    private static func object(depth: Int, using random: inout SeededGenerator) -> JSONValue {
         var object = JSONObject()
         for _ in 0..<Int.random(in: 0...8, using: &random) {
             object[keys.randomElement(using: &random)!] = value(depth: depth + 1, using: &random)
@@ -46,7 +46,7 @@ enum NastyJSON {
         return .object(object)
     }
 
-    private static func value(depth: Int, using random: inout SplitMix) -> JSONValue {
+    private static func value(depth: Int, using random: inout SeededGenerator) -> JSONValue {
         switch Int.random(in: depth > 3 ? 0...5 : 0...8, using: &random) {
         case 0: .null
         case 1: .bool(.random(using: &random))
@@ -56,18 +56,5 @@ enum NastyJSON {
         case 6: .array((0..<Int.random(in: 0...4, using: &random)).map { _ in value(depth: depth + 1, using: &random) })
         default: object(depth: depth + 1, using: &random)
         }
-    }
-}
-
-/// The same numbers every time.
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

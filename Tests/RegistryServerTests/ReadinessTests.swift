@@ -25,9 +25,9 @@ import Testing
 
     @Test func whoAsksAtOnceIsOneQuery() async throws {
         let (clock, postgres) = (ManualClock(), Postgres())
-        let cache = ReadinessCache(clock: clock.clock) { try await postgres.ask() }
+        let cache = TimedCache(lifetime: AccessState.readinessLifetime, clock: clock.clock) { try await postgres.ask() }
         func refused() async -> Bool {
-            do { return try await cache.readiness().schemaVersion < 0 } catch { return true }
+            do { return try await cache.value().schemaVersion < 0 } catch { return true }
         }
         await withTaskGroup(of: Bool.self) { group in
             for _ in 0..<100 { group.addTask { await refused() } }

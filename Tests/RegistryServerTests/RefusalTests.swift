@@ -150,7 +150,7 @@ import Testing
     /// Nothing that a caller can send may fail the service.
     @Test func neverA500() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
-            var random = SplitMix(state: 42)
+            var random = SeededGenerator(seed: 42)
             for _ in 0..<400 {
                 let route = Route.all.filter { $0.body != .none }.randomElement(using: &random)!
                 let body = NastyJSON.body(using: &random)

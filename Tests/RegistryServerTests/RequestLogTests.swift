@@ -1,5 +1,6 @@
 import HTTPTypes
 import Logging
+import Metrics
 import NIOCore
 import RegistryCore
 import RegistryStore
@@ -16,7 +17,15 @@ import Testing
     private static func answered(_ traceparent: String?) -> RegistryResponder.AnsweredRequest {
         var fields: HTTPFields = [:]
         fields[TraceParent.field] = traceparent
-        return .init(method: .get, fields: fields, located: nil, meters: nil, requestID: "r-1", start: .now())
+        return .init(
+            method: .get,
+            fields: fields,
+            located: nil,
+            meters: nil,
+            refusals: RefusalMeters(NOOPMetricsHandler.instance),
+            requestID: "r-1",
+            start: .now()
+        )
     }
 
     private static let refusal: Result<Answer, any Error> = .failure(Problem(.superseded, "A later one is current."))

@@ -119,9 +119,7 @@ extension TestIdentity {
     }
 
     private func count(_ text: String) async throws -> Int {
-        try await database.pool.withSession { session in
-            try session.execute("\(unescaped: text)\(alias)")[0].column(0, as: Int.self)
-        }
+        try await database.count("\(unescaped: text)\(alias)")
     }
 
     /// When what is handed out started.

@@ -90,7 +90,7 @@ import Testing
         #expect(Set(found.map(\.number)).count == 23 && pages == 5)
     }
 
-    /// The stretches are passed over until the time is up; the cursor goes on from there.
+    /// The ranges are passed over until the time is up; the cursor goes on from there.
     @Test func rareEventsAreFoundFarBack() async throws {
         let root = try await Self.make()
         try await root.database.run(

@@ -133,7 +133,7 @@ import Testing
         }
         let statements: [SQL] =
             [explain.activities(after: .start, limit: 100), explain.tokens(installations: 50), explain.notes] + stale
-            + [trail.stretch(before: 150_000, count: 2000), trail.page(from: 148_000, before: 150_000, limit: 100)]
+            + [trail.range(before: 150_000, count: 2000), trail.page(from: 148_000, before: 150_000, limit: 100)]
         let pages = events.map { $0.page(before: .max, limit: 100) }
         let first = [AuditEventStatements.preferIndexes]
         let plans = try await ProductionPlan.plans(of: pages, after: first, in: database)
@@ -143,7 +143,7 @@ import Testing
         }
         for plan in try await ProductionPlan.plans(of: statements, in: database) {
             #expect(plan.wholeReads == [], "\(plan.statement)\n\(plan.text)")
-            // A stretch has 2000 tokens or events, of which few are asked for.
+            // A range has 2000 tokens or events, of which few are asked for.
             #expect(plan.mostRemoved <= 2000, "\(plan.statement)\n\(plan.text)")
         }
     }

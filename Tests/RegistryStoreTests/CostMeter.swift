@@ -33,11 +33,13 @@ struct CostMeter {
     let database: TestDatabase
     let scope: Scope
 
-    static func make() async throws -> CostMeter {
+    /// - Parameter keepsPlans: whether plans are kept however old they are.
+    static func make(keepsPlans: Bool = false) async throws -> CostMeter {
         let database = try await TestDatabase.make(
             maximumConnections: 1,
             requestTimeout: .seconds(600),
-            isAlone: true
+            isAlone: true,
+            keepsPlans: keepsPlans
         )
         try await database.pool.withSession { try $0.simple("SET statement_timeout = 0") }
         return CostMeter(database: database, scope: try await database.scope())
@@ -66,7 +68,7 @@ struct CostMeter {
 
     /// As after autovacuum came by.
     func analyze() async throws {
-        try await database.registry.renewPlans()
+        try await database.registry.analyzeTables()
         // Dead rows count as pages that are read: how many there are would turn on whether autovacuum came by.
         try await database.pool.withSession { try $0.simple("VACUUM ANALYZE") }
     }

@@ -296,7 +296,5 @@ extension TestActivity {
         return try await database.registry.apply([report], in: scope, by: "sender").actions[0]
     }
 
-    func count(_ sql: SQL) async throws -> Int {
-        try await database.pool.withSession { try $0.execute(sql)[0].column(0, as: Int.self) }
-    }
+    func count(_ sql: SQL) async throws -> Int { try await database.count(sql) }
 }

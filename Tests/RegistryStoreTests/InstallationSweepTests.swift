@@ -23,7 +23,7 @@ import Testing
         #expect(try await phone.another(2).token(in: slot) == .sample(2))
     }
 
-    @Test(arguments: slots) func valuesGoWithTheirClaimsWhenNobodyHoldsThem(_ slot: TokenSlot) async throws {
+    @Test(arguments: slots) func claimsAndValuesThatNobodyHoldsGo(_ slot: TokenSlot) async throws {
         let phone = try await TestInstallation.make()
         try await phone.register(1, in: slot, at: .minutesAgo(6))
         try await phone.register(2, in: slot, at: .minutesAgo(5))
@@ -31,8 +31,10 @@ import Testing
         try await phone.age(by: "91 days")
         #expect(try await phone.sweep(.claims) == 2)
         #expect(try await phone.count("installation_token_claims") == 0)
-        // The one that is current keeps what APNs said of it.
+        // The one that is current keeps what APNs said of it, and is not looked at again for as long.
+        #expect(try await phone.sweep(.values) == 2)
         #expect(try await phone.count("token_values") == 1)
+        #expect(try await phone.sweep(.values) == 0)
         #expect(try await phone.token(in: slot) == .sample(2))
     }
 
@@ -41,11 +43,59 @@ import Testing
         try await phone.register(1, in: slot, at: .minutesAgo(6))
         try await phone.register(2, in: slot, at: .minutesAgo(5))
         try await phone.age(by: "91 days")
-        // Another has it now, which the claim that goes does not know.
+        // Another has it now.
         try await phone.another(2).register(1, in: slot, at: .minutesAgo(4))
-        #expect(try await phone.sweep(.claims) == 2)
+        #expect(try await phone.sweep(.values) == 1)
         #expect(try await phone.another(2).token(in: slot) == .sample(1))
         #expect(try await phone.count("token_values") == 2)
+    }
+
+    /// It was held still when the claims on it went.
+    @Test(arguments: slots) func aValueThatIsReplacedLateGoesLater(_ slot: TokenSlot) async throws {
+        let phone = try await TestInstallation.make()
+        try await phone.register(1, in: slot, at: .minutesAgo(6))
+        try await phone.age(by: "91 days")
+        #expect(try await phone.sweep(.claims) == 1)
+        #expect(try await phone.sweep(.values) == 1)
+        try await phone.register(2, in: slot, at: .minutesAgo(5))
+        try await phone.age(by: "91 days")
+        #expect(try await phone.sweep(.values) == 2)
+        #expect(try await phone.column("SELECT encode(token_digest, 'hex') FROM token_values").count == 1)
+        #expect(try await phone.token(in: slot) == .sample(2))
+    }
+
+    /// An activity claimed it, too, and is gone before the installation is.
+    @Test func aValueOfAnActivityThatIsGoneGoesWithItsInstallation() async throws {
+        let phone = try await TestInstallation.make()
+        let activity = TestActivity(database: phone.database, scope: phone.scope, id: .sample("activity"))
+        try await activity.register(1, at: .minutesAgo(9))
+        try await phone.register(1, in: TestInstallation.device, at: .minutesAgo(6))
+        try await phone.register(2, in: TestInstallation.device, at: .minutesAgo(5))
+        try await activity.end(at: .minutesAgo(4))
+        try await phone.database.run(
+            "UPDATE activities SET touched_at = touched_at - interval '91 days', started_at = started_at - interval '91 days', expires_at = expires_at - interval '91 days'"
+        )
+        #expect(try await phone.sweep(.tombstones) == 1)
+        #expect(try await phone.count("token_values") == 2)
+        #expect(try await phone.column("SELECT activity_id FROM token_values WHERE activity_id IS NOT NULL") == [])
+        try await phone.age(by: "91 days")
+        #expect(try await phone.sweep(.values) == 2)
+        #expect(try await phone.count("token_values") == 1)
+    }
+
+    /// Those that hold something keep no page from those that do not, wherever it begins.
+    @Test func emptyInstallationsAreFoundAmongOthers() async throws {
+        let phone = try await TestInstallation.make()
+        for number in 2..<12 { try await phone.another(number).register(number, at: .minutesAgo(5)) }
+        for number in 12..<15 { try await phone.another(number).put(nil, at: .minutesAgo(5)) }
+        try await phone.age(by: "91 days")
+        var count = 0
+        try await until {
+            count += try await phone.database.registry.sweep(.installations, limit: 4, in: phone.scope)
+            return count == 3
+        }
+        #expect(try await phone.count("installations") == 10)
+        #expect(try await phone.sweep(.installations) == 0)
     }
 
     @Test func emptyInstallationsGoWhenNobodyHasHeardOfThemForLong() async throws {

@@ -26,9 +26,11 @@ import Testing
                 }
             }
         }
-        try await database.until(
-            "SELECT EXISTS (\(sql: Self.locks("NOT granted AND waitstart < now() - interval '10 ms'")))"
-        )
+        let waits: SQL = """
+            SELECT count(*) FROM pg_locks
+            WHERE relation = 'activities'::regclass AND NOT granted AND waitstart < now() - interval '10 ms'
+            """
+        try await until { try await database.count(waits) > 0 }
         try await holder.release()
         await answer.value
         #expect(try page.withLock(\.self)?.get().activities == [])
@@ -39,10 +41,6 @@ import Testing
         #expect(measures.batches[.resolutions]?.sizes.snapshot.count == 1)
         #expect(measures.batches[.resolutions]?.waits.snapshot.count == 1)
         #expect(measures.statements.values.map(\.snapshot.count).reduce(0, +) == 1)
-    }
-
-    private static func locks(_ condition: String) -> SQL {
-        "SELECT FROM pg_locks WHERE relation = 'activities'::regclass AND \(unescaped: condition)"
     }
 
     @Test func aClosureThatIsRunAgainIsCountedOnce() throws {
@@ -84,16 +82,5 @@ import Testing
             for _ in 0..<8 { group.addTask { for number in 0..<1000 { histogram.record(Double(number % 4)) } } }
         }
         #expect(histogram.snapshot.counts == [4000, 2000, 2000] && histogram.snapshot.sum == 12_000)
-    }
-}
-
-extension TestDatabase {
-    /// Waits until a query is true, giving way to other tasks meanwhile.
-    fileprivate func until(_ query: SQL) async throws {
-        while true {
-            let isTrue = try await pool.withSession { try $0.execute(query)[0].column(0, as: Bool.self) }
-            if isTrue { return }
-            await Task.yield()
-        }
     }
 }

@@ -28,15 +28,13 @@ struct PlannedStatements {
         let identity = AliasIdentityStatements(alias: "77", owner: .app, scope: scope)
         let one = ActivityID.sample("activity-4")
         return [
-            Self(name: "registration", statements: RegistrationStatements(batch: batch(scope), scope: scope).all),
-            Self(
-                name: "scheduled registration",
-                statements: RegistrationStatements(batch: batch(scope, startsAt: .minutesAgo(-60)), scope: scope).all
-            ),
+            registration("registration", batch(scope), scope),
+            registration("scheduled registration", batch(scope, startsAt: .minutesAgo(-60)), scope),
             Self(
                 name: "end",
                 statements: ends.end([.sample("activity-3")], reason: .ended, observedAt: nil) + [
-                    ends.end(under: alias, after: 0, through: 1_000_000_000)
+                    ends.refusalFacts(about: [.sample("activity-3")]),
+                    ends.end(under: alias, after: 0, through: 1_000_000_000),
                 ]
             ),
             Self(
@@ -50,11 +48,17 @@ struct PlannedStatements {
                 name: "alias identity",
                 statements: [
                     identity.lock(observedAt: nil, startsAt: nil), identity.clock(token: .sample(1)),
-                    identity.activity, identity.openRegistrations, identity.forget([entry]),
+                    identity.activity, identity.openRegistrations, identity.refusalFacts(observedAt: nil),
+                    identity.forget([entry]),
                     identity.forgetDigests, identity.forgetOld,
                 ]
             ),
         ]
+    }
+
+    private static func registration(_ name: String, _ batch: RegistrationBatch, _ scope: Scope) -> Self {
+        let registration = RegistrationStatements(batch: batch, scope: scope)
+        return Self(name: name, statements: registration.all + [registration.refusalFacts])
     }
 
     /// One registration with a time, and one without.
@@ -68,7 +72,9 @@ struct PlannedStatements {
                 aliases: [.sample("orderId", "1")]
             )
             let id = ActivityID.sample("activity-\(number)")
-            _ = batch.add(RegistrationRequest(id: id, registration: registration, who: "test", scope: scope))
+            batch.append(
+                RegistrationRequest(id: id, registration: registration, who: "test", claimant: .any, scope: scope)
+            )
         }
         return batch
     }
@@ -169,7 +175,7 @@ struct PlannedStatements {
         let search = SearchStatements(scope: scope, limit: 100)
         let searches: [ActivitySearch] = [
             .id("activity-5"), .alias(kind: "orderId", value: "77"), .alias(kind: nil, value: "77"),
-            .fingerprint([1, 2, 3, 4]), .installation([1, 2, 3, 4]),
+            .fingerprint([0x5D, 0xEE, 0x4D, 0xD6]), .installation([1, 2, 3, 4]),
         ]
         let overview = OverviewStatements(scope: scope)
         let life = ActivityLifeStatements(id: .sample("activity-5"), scope: scope)
@@ -217,15 +223,15 @@ struct PlannedStatements {
             Self(
                 name: "sweep",
                 statements: [sweep.expired(limit: 10), sweep.tombstones(limit: 10)]
-                    + [sweep.forgetUnclaimedValues(limit: 10), sweep.staleIdentities(limit: 10)]
+                    + [sweep.deleteUnclaimedValues(limit: 10), sweep.staleIdentities(limit: 10)]
                     + sweep.deleteIdentities([("activity-5", "app")]) + sweep.recordExpiry(of: ids)
                     + [sweep.deleteRetired(of: ids), sweep.deleteValues(digests, of: ids)] + sweep.delete(ids)
             ),
             Self(
                 name: "sweep of installations",
                 statements: [installations.deleteRemovedTokens(limit: 10)]
-                    + [installations.deleteOldClaims(limit: 10), installations.deleteUnheldValues(digests)]
-                    + [installations.emptyInstallations(limit: 10)] + installations.delete(digests)
+                    + [installations.deleteOldClaims(limit: 10), installations.deleteUnheldValues(limit: 10)]
+                    + [installations.emptyInstallations(from: [0x80], limit: 10)] + installations.delete(digests)
             ),
         ]
     }

@@ -263,8 +263,4 @@ extension TestDatabase {
             """
         )
     }
-
-    func count(_ sql: SQL) async throws -> Int {
-        try await pool.withSession { try $0.execute(sql)[0].column(0, as: Int.self) }
-    }
 }

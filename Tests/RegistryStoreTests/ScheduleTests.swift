@@ -41,6 +41,24 @@ import Testing
         #expect(try await activity.sweep(.expiry) == 1)
     }
 
+    /// The reasons of a refusal are the same with a start as without one.
+    @Test func refusalsAreTold() async throws {
+        let activity = try await TestActivity.make()
+        let start = after(20 * 60)
+        let early = await activity.problem { try await activity.register(1, at: .minutesAgo(-10), startsAt: start) }
+        #expect(early?.code == .clockSkew)
+        try await activity.register(1, at: t0, startsAt: start, aliases: [Self.alias])
+        _ = try await activity.database.registry.erase(.alias(Self.alias), in: activity.scope, by: "test")
+        let erased = await activity.problem {
+            try await activity.register(2, at: .minutesAgo(30), startsAt: start, aliases: [Self.alias])
+        }
+        #expect(erased?.code == .activityEnded)
+        let scope = activity.scope
+        _ = try await activity.database.registry.deleteApp(scope.app.bundleID, by: "test")
+        let gone = await activity.problem { try await activity.register(3, at: .minutesAgo(1), startsAt: start) }
+        #expect(gone?.code == .unknownApp)
+    }
+
     @Test(arguments: [0, -30]) func aStartInThePastIsNone(minutes: Double) async throws {
         let activity = try await TestActivity.make()
         let answer = try await activity.register(1, at: t0, startsAt: after(minutes)).activity

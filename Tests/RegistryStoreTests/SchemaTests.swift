@@ -2,9 +2,10 @@ import Foundation
 import Logging
 import PostgresDriver
 import RegistryCore
-import RegistryStore
 import TestSupport
 import Testing
+
+@testable import RegistryStore
 
 /// Migrations and the apps' own calls.
 @Suite struct SchemaTests {
@@ -100,6 +101,43 @@ import Testing
         #expect(try await !activity.database.registry.deleteApp(bundleID, by: "test"))
         let problem = await activity.problem { try await activity.register(2, at: nil) }
         #expect(problem?.code == .unknownApp)
+    }
+
+    /// Of every table, and only its own.
+    @Test func aDeletionThatWasInterruptedIsFinishedLater() async throws {
+        let activity = try await TestActivity.make()
+        let (database, app) = (activity.database, activity.scope.app)
+        let other = try await database.scope("com.example.other")
+        for scope in [activity.scope, other] {
+            let one = TestActivity(database: database, scope: scope, id: activity.id)
+            try await one.register(1, at: .minutesAgo(5), aliases: [.sample("orderId", "42")])
+            try await one.register(2, at: .minutesAgo(4))
+        }
+        let tables = AppDeletionStatements.scannedTables + AppDeletionStatements.indexedTables
+        // As the first transaction of the deletion leaves it.
+        try await database.run(AppDeletionStatements.delete(app.bundleID))
+        #expect(try await database.registry.finishDeletions() == 1)
+        #expect(try await database.registry.finishDeletions() == 0)
+        for table in tables {
+            let left: SQL = "SELECT count(*) FROM \(unescaped: table) WHERE app_number = \(app.number)"
+            #expect(try await database.count(left) == 0, "\(table)")
+        }
+        let rest = TestActivity(database: database, scope: other, id: activity.id)
+        #expect(try await rest.tokens(.sample("orderId", "42")) == [.sample(2)])
+    }
+
+    @Test("The deletion of an app knows all tables that have its number") func deletionKnowsAllTables() async throws {
+        let database = try await TestDatabase.make()
+        let tables = try await database.pool.withSession { session in
+            try session.execute(
+                """
+                SELECT c.relname::text FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'app_number'
+                WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+                """
+            ).rows.map { try $0.column(0, as: String.self) }
+        }
+        let known = AppDeletionStatements.scannedTables + AppDeletionStatements.indexedTables
+        #expect(Set(tables) == Set(known + ["apps", "deleted_apps"]))
     }
 
     @Test func unsafeServersAreRefused() async throws {

@@ -14,7 +14,8 @@ import Testing
 
     @Test("sql/statements has the statements as they are sent") func filesAreAsSent() async throws {
         let database = try await TestDatabase.make()
-        let groups = try PlannedStatements.all(in: try await database.scope())
+        let scope = try await database.scope()
+        let groups = try PlannedStatements.all(in: scope) + PlannedStatements.lists(in: scope)
         let types = try await Self.typeNames(of: groups.flatMap(\.statements), in: database)
         let files = Self.files(groups, types)
         #expect(files.count == groups.count, "two groups have one name")
@@ -44,10 +45,11 @@ import Testing
                 let parameters = statement.parameters.enumerated().map { number, parameter in
                     "$\(number + 1) \(types[parameter.type.rawValue] ?? "?")"
                 }
-                let text = "\(parameters.joined(separator: ", "))\n\(statement.text);"
+                let types = parameters.isEmpty ? "" : ": \(parameters.joined(separator: ", "))"
+                let text = "\(types)\n\(statement.text);"
                 if let place = places[text] { return "-- \(title): the same as \(place)\n" }
                 places[text] = title
-                return "-- \(title): \(text)\n"
+                return "-- \(title)\(text)\n"
             }
             let name = group.name.split { !$0.isLetter }.joined(separator: "-") + ".sql"
             files[name] = texts.joined(separator: "\n")

@@ -34,8 +34,7 @@ import Testing
                 claimant: shape.isGuarded ? .subject("u", nil) : .any,
                 scope: scope
             )
-            let isAdded = batch.add(request)
-            #expect(isAdded)
+            batch.append(request)
         }
         #expect(batch.shape == shape)
         let statements = RegistrationStatements(batch: batch, scope: scope)

@@ -13,13 +13,13 @@ import Testing
             .map(\.counts)
     }
 
-    /// Rows of the past: minutes ago, each a multiple of five minutes.
-    private static func remember(_ ages: [Int], _ activity: TestActivity) async throws {
+    /// Rows of the past: minutes before an hour, each a multiple of five minutes.
+    private static func remember(_ ages: [Int], before hour: Date, _ activity: TestActivity) async throws {
         try await activity.database.run(
             """
             INSERT INTO token_counts
             SELECT \(activity.scope.app.number), 'sandbox',
-                date_bin('1 hour', now(), '2020-01-01') - age.minutes * interval '1 minute', '{"update": 7}'
+                \(hour) - age.minutes * interval '1 minute', '{"update": 7}'
             FROM unnest(\(ages)) AS age (minutes)
             """
         )
@@ -80,11 +80,13 @@ import Testing
         let day = 24 * 60
         // Three of an hour two days ago, one of the hour before it, three of an hour of today, and one too old.
         let (old, young) = ([2 * day, 2 * day - 5, 2 * day - 55, 2 * day + 5], [180, 175, 125])
-        try await Self.remember(old + young + [32 * day], activity)
+        // Taken once: the next may begin meanwhile.
+        let thisHour = Date(timeIntervalSince1970: (Date().timeIntervalSince1970 / 3600).rounded(.down) * 3600)
+        try await Self.remember(old + young + [32 * day], before: thisHour, activity)
         try await activity.database.registry.recordTokenCounts()
         let kept = try await activity.column(
             """
-            SELECT (extract(epoch FROM date_bin('1 hour', now(), '2020-01-01') - counted_at)::int / 60)::text
+            SELECT (extract(epoch FROM \(thisHour) - counted_at)::int / 60)::text
             FROM token_counts WHERE environment = 'sandbox' AND counts <> '{}' ORDER BY counted_at
             """
         )

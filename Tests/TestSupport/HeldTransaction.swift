@@ -46,7 +46,9 @@ public final class HeldTransaction: Sendable {
     }
 
     /// Returns once that many sessions wait for its locks.
-    public func waitUntilSomebodyWaits(sessions: Int = 1) async throws { while try await waiting < sessions {} }
+    public func waitUntilSomebodyWaits(sessions: Int = 1) async throws {
+        try await until(.seconds(240)) { try await waiting >= sessions }
+    }
 
     /// Gives the locks back, and returns once they are.
     public func release() async throws {

@@ -18,7 +18,8 @@ public final class RawConnection: Sendable {
         try Self.use(INADDR_LOOPBACK, port: port) { connect(descriptor, $0, $1) }
     }
 
-    private static func use(
+    /// Makes a call of the system's that takes an address.
+    static func use(
         _ host: in_addr_t,
         port: Int,
         _ call: (UnsafePointer<sockaddr>, socklen_t) -> Int32
@@ -74,12 +75,6 @@ public final class RawConnection: Sendable {
         }
     }
 
-    /// Whether anything comes, or the end.
-    public func hasAnswer(within time: Duration) -> Bool {
-        var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        return Glibc.poll(&poll, 1, Int32(time / .milliseconds(1))) > 0
-    }
-
     /// Says that no more comes, and takes no more.
     public func finish() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
@@ -91,6 +86,18 @@ public final class RawConnection: Sendable {
 
     /// Says that no more comes.
     public func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+    /// Takes the first bytes that come, and no more.
+    ///
+    /// - Returns: how many there were; 0 at the end.
+    public func take(most: Int) async -> Int {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread { [self] in
+                var bytes = [UInt8](repeating: 0, count: most)
+                continuation.resume(returning: recv(descriptor, &bytes, most, 0))
+            }
+        }
+    }
 
     /// Reads until the other side closes, or until what was read ends with a text.
     public func read(until end: String? = nil) async -> String {

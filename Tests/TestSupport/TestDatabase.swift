@@ -17,12 +17,15 @@ public struct TestDatabase: Sendable {
 
     /// Makes a migrated schema.
     ///
-    /// - Parameter isAlone: whether it has a database of its own, too. In a shared one a transaction that another test keeps
-    ///   open keeps dead rows here.
+    /// - Parameters:
+    ///   - isAlone: whether it has a database of its own, too. In a shared one a transaction that another test keeps open keeps
+    ///     dead rows here.
+    ///   - keepsPlans: whether its connections keep their plans for as long as Postgres does, and not for ten seconds only.
     public static func make(
         maximumConnections: Int = 8,
         requestTimeout: Duration = .seconds(240),
-        isAlone: Bool = false
+        isAlone: Bool = false,
+        keepsPlans: Bool = false
     ) async throws -> Self {
         let server = try await TestCluster.shared.connectionString()
         let name = "test_" + UUID().uuidString.replacingOccurrences(of: "-", with: "").lowercased()
@@ -32,7 +35,12 @@ public struct TestDatabase: Sendable {
         }
         await administration.shutdown()
         let connectionString = server + (isAlone ? " dbname=\(name)" : " options='-csearch_path=\(name)'")
-        let pool = Self.pool(connectionString, connections: maximumConnections, timeout: requestTimeout)
+        let pool = Self.pool(
+            connectionString,
+            connections: maximumConnections,
+            timeout: requestTimeout,
+            planLifetime: keepsPlans ? nil : .seconds(10)
+        )
         try await SchemaMigrator(pool: pool).migrate()
         return Self(
             connectionString: connectionString,
@@ -58,13 +66,24 @@ public struct TestDatabase: Sendable {
         Scope(app: try await registry.put(changes, for: BundleID(bundleID), by: "test").app, environment: environment)
     }
 
-    private static func pool(_ url: String, connections: Int, timeout: Duration = .seconds(240)) -> PostgresPool {
+    /// The number that a query gives, such as a count.
+    public func count(_ sql: SQL) async throws -> Int {
+        try await pool.withSession { try $0.execute(sql)[0].column(0, as: Int.self) }
+    }
+
+    private static func pool(
+        _ url: String,
+        connections: Int,
+        timeout: Duration = .seconds(240),
+        planLifetime: Duration? = .seconds(10)
+    ) -> PostgresPool {
         var logger = Logger(label: "test")
         logger.logLevel = .error
         return PostgresPool(
             databaseURL: url,
             maximumConnections: connections,
             requestTimeout: timeout,
+            planLifetime: planLifetime,
             allowsUnsafeDurability: true,
             logger: logger
         )

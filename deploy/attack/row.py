@@ -41,8 +41,8 @@ class Row:
         if p99 > most:
             self.faults.append(f"callers' p99 was {p99 * 1000:.0f} ms, calm {calm_p99 * 1000:.0f} ms")
 
-    def after(self, limit, patience=10):
-        """Notes what is left of it, once that had time to go."""
+    def after(self, limit, patience=15):
+        """Notes what is left of it, once that had time to go: the service gives memory back every ten seconds."""
         service = self.service
         if not service.is_alive():
             self.faults.append("the service is gone")

@@ -14,7 +14,6 @@ from client import APP, Target, ask
 
 DEPLOY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 TICKS = os.sysconf("SC_CLK_TCK")
-MEBIBYTE = 2**20
 
 
 def memory_limits():

@@ -7,7 +7,6 @@ import sys
 import time
 
 import cluster
-import services
 from measurements import EXTRA, MEASUREMENTS, Bench
 
 

@@ -20,7 +20,7 @@ CREATE TYPE activity_outcome AS ENUM (
 CREATE TYPE token_effect AS ENUM ('none', 'dropped', 'quarantined');
 
 CREATE TYPE retirement_reason AS ENUM (
-    'rotated', 'ended', 'expired', 'taken-over', 'erased', 'purged'
+    'rotated', 'ended', 'expired', 'taken-over', 'purged'
 );
 
 CREATE TABLE apps (
@@ -42,6 +42,13 @@ CREATE TABLE apps (
     CONSTRAINT apps_activity_lifetime_is_positive CHECK (activity_lifetime > '0'),
     CONSTRAINT apps_tombstones_outlive_activities CHECK (tombstone_retention >= activity_lifetime + interval '1 hour'),
     CONSTRAINT apps_event_retention_is_positive CHECK (event_retention > '0')
+);
+
+-- Apps that were deleted and of which rows are left: whatever interrupts their deletion, a sweep goes on with it.
+CREATE TABLE deleted_apps (
+    app_number bigint NOT NULL,
+    deleted_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    CONSTRAINT deleted_apps_pkey PRIMARY KEY (app_number)
 );
 
 CREATE TABLE installations (
@@ -157,9 +164,10 @@ CREATE TABLE activities (
     CONSTRAINT activities_expire_by_lifetime CHECK (expires_at = greatest(started_at, starts_at) + lifetime)
 ) WITH (fillfactor = 80);
 
--- Resolve goes from an alias's row to the activity by its number, which no two have. The app is included and no part of
--- the key: else who asks for several ids, by a plan that was made while the table was empty, walks through all of it here.
-CREATE INDEX activities_of_number ON activities (activity_number) INCLUDE (app_number);
+-- Resolve goes from an alias's row to the activity by its number, which no two have; exports and the audit go through an
+-- app's activities by it. Partial, so that only statements that say so are sent through it: else who asks for several ids,
+-- by a plan that was made while the table was empty, would walk through all of the app here.
+CREATE INDEX activities_of_number ON activities (app_number, activity_number) WHERE activity_number > 0;
 
 -- A full state finds the running activities of its installation, and a log-out ends them in pages by their numbers; an
 -- erasure finds all of them.
@@ -254,6 +262,10 @@ CREATE INDEX token_values_quarantined ON token_values (app_number, environment, 
 -- The sweep finds values that nobody ever registered.
 CREATE INDEX token_values_unclaimed ON token_values (app_number, environment, touched_at)
     WHERE activity_id IS NULL AND installation_hash IS NULL AND start_observed_at IS NULL;
+
+-- The sweep looks at values of installations that were not touched for long.
+CREATE INDEX token_values_of_installations ON token_values (app_number, environment, touched_at)
+    WHERE activity_id IS NULL AND (installation_hash IS NOT NULL OR start_observed_at IS NOT NULL);
 
 -- Whether too many tokens of a kind were reported at once, which is a sender's fault and not the tokens'. Feedback
 -- that would quarantine locks these rows first.
@@ -377,11 +389,9 @@ CREATE TABLE installation_tokens (
     deleted_at timestamptz,
     -- The deletion of this time was a purge.
     purged_at timestamptz,
-    -- The effect of the last request, and the token that it replaced.
+    -- The effect of the last request.
     outcome activity_outcome NOT NULL,
-    displaced_digest bytea,
     previous_claimed_at timestamptz,
-    created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     touched_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     CONSTRAINT installation_tokens_pkey
         PRIMARY KEY (app_number, environment, installation_hash, kind, attributes_type),
@@ -395,7 +405,7 @@ CREATE TABLE installation_tokens (
 ) WITH (fillfactor = 80);
 
 -- Exports and the audit go through an app's tokens of a kind by their numbers, and the burst guard counts them.
-CREATE INDEX installation_tokens_of_number ON installation_tokens (app_number, kind, token_number)
+CREATE INDEX installation_tokens_of_number ON installation_tokens (app_number, environment, kind, token_number)
     WHERE token_number > 0;
 
 -- Feedback names a value: which tokens have it now. One that has an owner is found by that.
@@ -472,8 +482,8 @@ CREATE TABLE erasures (
 -- can be sent through it.
 CREATE INDEX erasures_recent ON erasures (app_number, environment, erased_at) WHERE erased_at > '-infinity';
 
--- The audit trail, written in the transaction of the change. Readers who follow it must follow transaction_id below
--- pg_snapshot_xmin(pg_current_snapshot()): event numbers become visible out of order. Partitioned by the day from
+-- The audit trail, written in the transaction of the change. Event numbers become visible out of order: who follows it must
+-- not go by them alone. Partitioned by the day from
 -- which an event may go (its day and the app's retention), so that what is past its retention is dropped, not deleted.
 CREATE TABLE events (
     app_number bigint NOT NULL,
@@ -482,7 +492,7 @@ CREATE TABLE events (
     recorded_at timestamptz NOT NULL DEFAULT now(),
     transaction_id xid8 NOT NULL DEFAULT pg_current_xact_id(),
     environment apns_environment,
-    -- registered, rotated, reactivated, dismissed, ended, taken-over, app-created, app-changed, app-deleted, …
+    -- registered, rotated, reactivated, dismissed, ended, taken-over, app-created, app-changed, …
     type text COLLATE "C" NOT NULL,
     -- Key id or subject; 'insecure' without authentication.
     who text NOT NULL,

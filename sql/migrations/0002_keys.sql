@@ -2,7 +2,7 @@ CREATE TYPE api_key_role AS ENUM ('client', 'sender', 'auditor', 'admin', 'root'
 
 -- Of a key's secret only the SHA-256 is stored: 142 random bits need no salt and no slow hash.
 -- Root keys belong to no app; they stand under app_number 0, which no app has (apps are numbered from 1), so this
--- primary key begins with the app's number like all others.
+-- primary key has the app's number like all others.
 CREATE TABLE api_keys (
     app_number bigint NOT NULL,
     -- The public part: 'prc_0aB1cD2eF3gH'.

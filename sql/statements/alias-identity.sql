@@ -1,4 +1,4 @@
--- alias identity, 1 of 7: $1 text, $2 text, $3 text, $4 timestamp with time zone, $5 bigint, $6 timestamp with time zone, $7 bigint, $8 text, $9 interval, $10 bigint, $11 text, $12 text[], $13 timestamp with time zone
+-- alias identity, 1 of 8: $1 text, $2 text, $3 text, $4 timestamp with time zone, $5 bigint, $6 timestamp with time zone, $7 bigint, $8 text, $9 interval, $10 bigint, $11 text, $12 text[], $13 timestamp with time zone
 INSERT INTO alias_identities AS stored (app_number, environment, alias, owner, touched_at)
 SELECT app.app_number, $1::apns_environment, $2, $3,
     greatest(clock_timestamp(), $4)
@@ -10,18 +10,25 @@ WHERE app.app_number = $5 AND coalesce($6 <= now() + interval '5 minutes', true)
     WHERE erased.app_number = $10 AND erased.environment = $11::apns_environment
         AND erased.erased_digest = ANY(ARRAY(SELECT sha256(uuid_send(app.erasure_salt) || convert_to(named.name, 'UTF8')) FROM unnest($12) AS named (name)))
         AND (erased.erased_digest = NULL OR erased.erased_at >= coalesce($13, now()))
-))
+)) IS TRUE
 ON CONFLICT (app_number, environment, alias, owner) DO UPDATE SET touched_at = greatest(stored.touched_at, excluded.touched_at)
 RETURNING stored.activity_id, stored.closed_activity_id, stored.ended_at;
 
--- alias identity, 2 of 7: $1 bytea, $2 bigint, $3 text, $4 text, $5 text, $6 bytea
+-- alias identity, 2 of 8: $1 bytea, $2 bigint, $3 text, $4 text, $5 text, $6 bytea
 SELECT clock_timestamp(), coalesce(sha256($1), ''), EXISTS (
     SELECT FROM alias_registrations r WHERE r.app_number = $2 AND r.environment = $3::apns_environment
 AND r.alias = $4 AND r.owner = $5 AND r.token_digest = sha256($6)
 );
 
--- alias identity, 3 of 7: $1 bigint, $2 text, $3 text, $4 text
-SELECT stored.activity_id, stored.outcome::text, stored.token_digest, stored.end_reason::text, coalesce(stored.ended_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment AND i.installation_hash = stored.installation_hash AND i.removed_at >= stored.started_at)), coalesce(stored.token_observed_at, stored.last_observed_at), stored.confirmed_at, stored.expires_at, stored.revision, (SELECT activity_state(stored.ended_at, stored.started_at, stored.expires_at, stored.last_observed_at, i.removed_at, i.full_state_at) FROM (SELECT) AS one LEFT JOIN LATERAL (SELECT * FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment AND i.installation_hash = stored.installation_hash LIMIT 1) AS i ON true), now(), stored.expires_at > now(), stored.token_claimed_at, stored.previous_claimed_at, stored.last_observed_at
+-- alias identity, 3 of 8: $1 bigint, $2 text, $3 text, $4 text
+SELECT stored.activity_id, stored.outcome::text, stored.token_digest,
+stored.end_reason::text, coalesce(stored.ended_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment
+AND i.installation_hash = stored.installation_hash AND i.removed_at >= stored.started_at)), coalesce(stored.token_observed_at, stored.last_observed_at),
+stored.confirmed_at, stored.expires_at, stored.revision, (SELECT activity_state(stored.ended_at, stored.started_at, stored.expires_at, stored.last_observed_at,
+i.removed_at, i.full_state_at) FROM (SELECT) AS one LEFT JOIN LATERAL (SELECT * FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment
+AND i.installation_hash = stored.installation_hash LIMIT 1) AS i
+ON true), now(), stored.expires_at > now(),
+stored.token_claimed_at, stored.previous_claimed_at, stored.last_observed_at
 FROM alias_identities i CROSS JOIN LATERAL (
     SELECT * FROM activities its WHERE its.app_number = i.app_number AND its.environment = i.environment
         AND its.activity_id = i.activity_id LIMIT 1
@@ -29,7 +36,7 @@ FROM alias_identities i CROSS JOIN LATERAL (
 WHERE i.app_number = $1 AND i.environment = $2::apns_environment
 AND i.alias = $3 AND i.owner = $4;
 
--- alias identity, 4 of 7: $1 bigint, $2 text, $3 text, $4 text, $5 bigint
+-- alias identity, 4 of 8: $1 bigint, $2 text, $3 text, $4 text, $5 bigint
 SELECT r.observed_at, r.token_digest, r.activity_id, r.token, r.facts,
     (SELECT a.lifetime FROM activities a WHERE a.app_number = r.app_number AND a.environment = r.environment
         AND a.activity_id = r.activity_id LIMIT 1)
@@ -39,13 +46,23 @@ WHERE r.app_number = $1 AND r.environment = $2::apns_environment
 AND r.alias = $3 AND r.owner = $4 AND (i.ended_at IS NULL OR r.observed_at > i.ended_at) AND r.token IS NOT NULL
 ORDER BY r.observed_at DESC, r.token_digest DESC LIMIT $5;
 
--- alias identity, 5 of 7: $1 timestamp with time zone[], $2 bytea[], $3 bigint, $4 text, $5 text, $6 text
+-- alias identity, 5 of 8: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 interval, $6 bigint, $7 text, $8 text[], $9 timestamp with time zone
+SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_number = $1),
+    '{}'::text[], ARRAY(SELECT 'identity' FROM apps app WHERE app.app_number = $2 AND (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $3 AND recent.environment = $4::apns_environment AND recent.erased_at > '-infinity'
+    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $5, false) AND EXISTS (
+    SELECT FROM erasures erased
+    WHERE erased.app_number = $6 AND erased.environment = $7::apns_environment
+        AND erased.erased_digest = ANY(ARRAY(SELECT sha256(uuid_send(app.erasure_salt) || convert_to(named.name, 'UTF8')) FROM unnest($8) AS named (name)))
+        AND (erased.erased_digest = NULL OR erased.erased_at >= coalesce($9, now()))
+)) IS TRUE), false;
+
+-- alias identity, 6 of 8: $1 timestamp with time zone[], $2 bytea[], $3 bigint, $4 text, $5 text, $6 text
 UPDATE alias_registrations r SET token = NULL, facts = NULL
 FROM unnest($1, $2) AS q (observed_at, token_digest)
 WHERE r.app_number = $3 AND r.environment = $4::apns_environment
 AND r.alias = $5 AND r.owner = $6 AND r.observed_at = q.observed_at AND r.token_digest = q.token_digest;
 
--- alias identity, 6 of 7: $1 bigint, $2 text, $3 text, $4 text, $5 bigint, $6 text, $7 text, $8 text, $9 bigint
+-- alias identity, 7 of 8: $1 bigint, $2 text, $3 text, $4 text, $5 bigint, $6 text, $7 text, $8 text, $9 bigint
 DELETE FROM alias_registrations d WHERE d.app_number = $1 AND d.environment = $2::apns_environment
 AND d.alias = $3 AND d.owner = $4 AND d.ctid = ANY(ARRAY(
     SELECT r.ctid FROM alias_registrations r WHERE r.app_number = $5 AND r.environment = $6::apns_environment
@@ -53,7 +70,7 @@ AND r.alias = $7 AND r.owner = $8 AND r.token IS NULL
     ORDER BY r.observed_at DESC, r.token_digest DESC OFFSET $9 LIMIT 1000
 ));
 
--- alias identity, 7 of 7: $1 bigint, $2 text, $3 text, $4 text, $5 interval, $6 interval
+-- alias identity, 8 of 8: $1 bigint, $2 text, $3 text, $4 text, $5 interval, $6 interval
 DELETE FROM alias_registrations r
 WHERE r.app_number = $1 AND r.environment = $2::apns_environment
 AND r.alias = $3 AND r.owner = $4

@@ -6,13 +6,14 @@ INSERT INTO installation_tokens AS stored (
 )
 SELECT app.app_number, $1::apns_environment, $2,
     $3, $4, $5, coalesce($6, clock_timestamp()), 'refused'
-FROM apps app WHERE app.app_number = $7 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $8 AND held.environment = $9::apns_environment AND held.installation_hash = $10 AND held.xmin = pg_current_xact_id()::xid) AND true
+FROM apps app WHERE app.app_number = $7 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $8 AND held.environment = $9::apns_environment
+AND held.installation_hash = $10 AND held.xmin = pg_current_xact_id()::xid) AND true
 ON CONFLICT (app_number, environment, installation_hash, kind, attributes_type) DO UPDATE SET
     deleted_at = greatest(stored.deleted_at, greatest(excluded.deleted_at, stored.observed_at)),
     token = CASE WHEN stored.observed_at > greatest(excluded.deleted_at, stored.observed_at) THEN stored.token END,
     outcome = CASE WHEN stored.token IS NOT NULL AND stored.observed_at <= greatest(excluded.deleted_at, stored.observed_at)
         THEN 'ended' ELSE 'refused' END::activity_outcome,
-    displaced_digest = NULL, previous_claimed_at = NULL, touched_at = clock_timestamp()
+    previous_claimed_at = NULL, touched_at = clock_timestamp()
 RETURNING 1;
 
 -- device token, deleted and released, 3 of 7: $1 bigint, $2 interval, $3 text, $4 text, $5 text, $6 bigint, $7 text, $8 bytea, $9 text, $10 text, $11 bigint, $12 text, $13 bytea
@@ -21,9 +22,14 @@ INSERT INTO events (app_number, drop_on, environment, type, who, activity_id, in
 SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
     e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4)
 FROM (SELECT given.*, $4::text AS who FROM (SELECT $5 AS type,
-    NULL::text AS activity_id, i.installation_hash, i.subject, i.aliases, r.token_digest AS token_digest
-FROM installation_tokens r CROSS JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = r.app_number AND its.environment = r.environment AND its.installation_hash = r.installation_hash LIMIT 1) AS i
-WHERE r.app_number = $6 AND r.environment = $7::apns_environment AND r.installation_hash = $8 AND r.kind = $9 AND r.attributes_type = $10 AND r.outcome = 'ended' AND EXISTS (SELECT FROM installations held WHERE held.app_number = $11 AND held.environment = $12::apns_environment AND held.installation_hash = $13 AND held.xmin = pg_current_xact_id()::xid)) AS given) AS e;
+    NULL::text AS activity_id, i.installation_hash, i.subject,
+i.aliases, r.token_digest AS token_digest
+FROM installation_tokens r CROSS JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = r.app_number
+AND its.environment = r.environment AND its.installation_hash = r.installation_hash LIMIT 1) AS i
+WHERE r.app_number = $6 AND r.environment = $7::apns_environment
+AND r.installation_hash = $8 AND r.kind = $9
+AND r.attributes_type = $10 AND r.outcome = 'ended' AND EXISTS (SELECT FROM installations held WHERE held.app_number = $11 AND held.environment = $12::apns_environment
+AND held.installation_hash = $13 AND held.xmin = pg_current_xact_id()::xid)) AS given) AS e;
 
 -- device token, deleted and released, 4 of 7: $1 bigint, $2 text
 INSERT INTO quarantine_guards AS stored (app_number, environment, kind)
@@ -32,7 +38,9 @@ ON CONFLICT (app_number, environment, kind) DO UPDATE SET reported_at = stored.r
 
 -- device token, deleted and released, 5 of 7: $1 bigint, $2 text, $3 bytea, $4 text, $5 text
 UPDATE installation_tokens r SET touched_at = clock_timestamp()
-WHERE r.app_number = $1 AND r.environment = $2::apns_environment AND r.installation_hash = $3 AND r.kind = $4 AND r.attributes_type = $5 AND r.token IS NOT NULL RETURNING 1;
+WHERE r.app_number = $1 AND r.environment = $2::apns_environment
+AND r.installation_hash = $3 AND r.kind = $4
+AND r.attributes_type = $5 AND r.token IS NOT NULL RETURNING 1;
 
 -- device token, deleted and released, 6 of 7: $1 bigint, $2 interval, $3 text, $4 text, $5 text, $6 bigint, $7 text, $8 bytea, $9 text, $10 text, $11 bigint, $12 text, $13 bigint, $14 text, $15 bytea, $16 text, $17 text
 INSERT INTO events (app_number, drop_on, environment, type, who, activity_id, installation_hash, subject,
@@ -40,12 +48,18 @@ INSERT INTO events (app_number, drop_on, environment, type, who, activity_id, in
 SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
     e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4)
 FROM (SELECT given.*, $4::text AS who FROM (SELECT $5 AS type,
-    NULL::text AS activity_id, i.installation_hash, i.subject, i.aliases, r.token_digest AS token_digest
-FROM installation_tokens r CROSS JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = r.app_number AND its.environment = r.environment AND its.installation_hash = r.installation_hash LIMIT 1) AS i
-WHERE r.app_number = $6 AND r.environment = $7::apns_environment AND r.installation_hash = $8 AND r.kind = $9 AND r.attributes_type = $10 AND EXISTS (SELECT FROM token_values t WHERE t.app_number = $11 AND t.environment = $12::apns_environment
+    NULL::text AS activity_id, i.installation_hash, i.subject,
+i.aliases, r.token_digest AS token_digest
+FROM installation_tokens r CROSS JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = r.app_number
+AND its.environment = r.environment AND its.installation_hash = r.installation_hash LIMIT 1) AS i
+WHERE r.app_number = $6 AND r.environment = $7::apns_environment
+AND r.installation_hash = $8 AND r.kind = $9
+AND r.attributes_type = $10 AND EXISTS (SELECT FROM token_values t WHERE t.app_number = $11 AND t.environment = $12::apns_environment
 AND t.token_digest = (
     SELECT own.token_digest FROM installation_tokens own
-    WHERE own.app_number = $13 AND own.environment = $14::apns_environment AND own.installation_hash = $15 AND own.kind = $16 AND own.attributes_type = $17 AND own.token IS NOT NULL
+    WHERE own.app_number = $13 AND own.environment = $14::apns_environment
+AND own.installation_hash = $15 AND own.kind = $16
+AND own.attributes_type = $17 AND own.token IS NOT NULL
 ) AND t.quarantined_at IS NOT NULL)) AS given) AS e;
 
 -- device token, deleted and released, 7 of 7: $1 bigint, $2 text, $3 bigint, $4 text, $5 bytea, $6 text, $7 text
@@ -54,5 +68,7 @@ UPDATE token_values t SET quarantined_at = NULL, quarantined_kind = NULL, quaran
 WHERE t.app_number = $1 AND t.environment = $2::apns_environment
 AND t.token_digest = (
     SELECT own.token_digest FROM installation_tokens own
-    WHERE own.app_number = $3 AND own.environment = $4::apns_environment AND own.installation_hash = $5 AND own.kind = $6 AND own.attributes_type = $7 AND own.token IS NOT NULL
+    WHERE own.app_number = $3 AND own.environment = $4::apns_environment
+AND own.installation_hash = $5 AND own.kind = $6
+AND own.attributes_type = $7 AND own.token IS NOT NULL
 );

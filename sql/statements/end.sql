@@ -1,4 +1,4 @@
--- end, 1 of 5: $1 text, $2 text, $3 timestamp with time zone, $4 text[], $5 timestamp with time zone, $6 bigint, $7 bigint, $8 text, $9 interval, $10 bigint, $11 text
+-- end, 1 of 6: $1 text, $2 text, $3 timestamp with time zone, $4 text[], $5 timestamp with time zone, $6 bigint, $7 bigint, $8 text, $9 interval, $10 bigint, $11 text
 INSERT INTO activities AS stored (
     app_number, environment, activity_id, started_at, lifetime, expires_at, ended_at, end_reason, outcome, created_at,
     installation_hash, installation_observed_at, subject, subject_observed_at
@@ -14,7 +14,7 @@ WHERE app.app_number = $6 AND NOT (coalesce((SELECT recent.erased_at FROM erasur
     WHERE erased.app_number = $10 AND erased.environment = $11::apns_environment
         AND erased.erased_digest = ANY(ARRAY[sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || e.activity_id, 'UTF8'))])
         AND (erased.erased_digest = sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || e.activity_id, 'UTF8')) OR erased.erased_at >= 'infinity')
-))
+)) IS TRUE
 ORDER BY e.activity_id
 ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET
     token = NULL,
@@ -25,13 +25,26 @@ ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET
     outcome = CASE WHEN stored.ended_at IS NULL THEN 'ended' ELSE 'refused' END::activity_outcome,
     displaced_digest = NULL, displaced_observed_at = NULL,
     revision = stored.revision + CASE WHEN stored.ended_at IS NULL THEN 1 ELSE 0 END,
-    installation_hash = CASE WHEN excluded.installation_hash IS NOT NULL AND (stored.installation_hash IS NULL OR (excluded.installation_observed_at, excluded.installation_hash) < (stored.installation_observed_at, stored.installation_hash)) THEN excluded.installation_hash ELSE stored.installation_hash END, installation_observed_at = CASE WHEN excluded.installation_hash IS NOT NULL AND (stored.installation_hash IS NULL OR (excluded.installation_observed_at, excluded.installation_hash) < (stored.installation_observed_at, stored.installation_hash)) THEN excluded.installation_observed_at ELSE stored.installation_observed_at END,
-    subject = CASE WHEN excluded.subject IS NOT NULL AND (stored.subject IS NULL OR (excluded.subject_observed_at, excluded.subject) < (stored.subject_observed_at, stored.subject)) THEN excluded.subject ELSE stored.subject END, subject_observed_at = CASE WHEN excluded.subject IS NOT NULL AND (stored.subject IS NULL OR (excluded.subject_observed_at, excluded.subject) < (stored.subject_observed_at, stored.subject)) THEN excluded.subject_observed_at ELSE stored.subject_observed_at END,
+    installation_hash = CASE WHEN excluded.installation_hash IS NOT NULL AND (stored.installation_hash IS NULL
+OR (excluded.installation_observed_at, excluded.installation_hash) < (stored.installation_observed_at, stored.installation_hash)) THEN excluded.installation_hash ELSE stored.installation_hash END,
+installation_observed_at = CASE WHEN excluded.installation_hash IS NOT NULL AND (stored.installation_hash IS NULL
+OR (excluded.installation_observed_at, excluded.installation_hash) < (stored.installation_observed_at, stored.installation_hash)) THEN excluded.installation_observed_at ELSE stored.installation_observed_at END,
+    subject = CASE WHEN excluded.subject IS NOT NULL AND (stored.subject IS NULL
+OR (excluded.subject_observed_at, excluded.subject) < (stored.subject_observed_at, stored.subject)) THEN excluded.subject ELSE stored.subject END,
+subject_observed_at = CASE WHEN excluded.subject IS NOT NULL AND (stored.subject IS NULL
+OR (excluded.subject_observed_at, excluded.subject) < (stored.subject_observed_at, stored.subject)) THEN excluded.subject_observed_at ELSE stored.subject_observed_at END,
     touched_at = clock_timestamp()
 WHERE true
-RETURNING stored.activity_id, stored.outcome::text, stored.token_digest, stored.end_reason::text, coalesce(stored.ended_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment AND i.installation_hash = stored.installation_hash AND i.removed_at >= stored.started_at)), coalesce(stored.token_observed_at, stored.last_observed_at), stored.confirmed_at, stored.expires_at, stored.revision, (SELECT activity_state(stored.ended_at, stored.started_at, stored.expires_at, stored.last_observed_at, i.removed_at, i.full_state_at) FROM (SELECT) AS one LEFT JOIN LATERAL (SELECT * FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment AND i.installation_hash = stored.installation_hash LIMIT 1) AS i ON true), now(), stored.expires_at > now(), stored.token_claimed_at, stored.previous_claimed_at;
+RETURNING stored.activity_id, stored.outcome::text, stored.token_digest,
+stored.end_reason::text, coalesce(stored.ended_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment
+AND i.installation_hash = stored.installation_hash AND i.removed_at >= stored.started_at)), coalesce(stored.token_observed_at, stored.last_observed_at),
+stored.confirmed_at, stored.expires_at, stored.revision, (SELECT activity_state(stored.ended_at, stored.started_at, stored.expires_at, stored.last_observed_at,
+i.removed_at, i.full_state_at) FROM (SELECT) AS one LEFT JOIN LATERAL (SELECT * FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment
+AND i.installation_hash = stored.installation_hash LIMIT 1) AS i
+ON true), now(), stored.expires_at > now(),
+stored.token_claimed_at, stored.previous_claimed_at;
 
--- end, 2 of 5: $1 bigint, $2 text, $3 text[]
+-- end, 2 of 6: $1 bigint, $2 text, $3 text[]
 INSERT INTO retired_tokens AS stored (app_number, environment, activity_id, token_digest, observed_at, reason)
 SELECT r.* FROM activities a CROSS JOIN LATERAL (SELECT a.app_number, a.environment, a.activity_id, d.token_digest, d.observed_at, d.reason::retirement_reason
 FROM (
@@ -45,8 +58,8 @@ ORDER BY 3, 4
 ON CONFLICT (app_number, environment, activity_id, token_digest) DO UPDATE SET
     observed_at = greatest(stored.observed_at, excluded.observed_at), reason = excluded.reason;
 
--- end, 3 of 5: $1 bigint, $2 text, $3 text[]
-UPDATE activity_aliases al SET ended = true WHERE al.ctid = ANY(ARRAY(
+-- end, 3 of 6: $1 bigint, $2 bigint, $3 text, $4 text[]
+UPDATE activity_aliases al SET ended = true WHERE (al.app_number = $1) IS TRUE AND al.ctid = ANY(ARRAY(
     SELECT found.row FROM activities a CROSS JOIN LATERAL jsonb_each(a.aliases) AS kinds
 CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS JOIN LATERAL (
         SELECT r.ctid AS row FROM activity_aliases r
@@ -55,11 +68,11 @@ CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS 
             AND r.activity_number = a.activity_number
         LIMIT 1
     ) AS found
-    WHERE a.app_number = $1 AND a.environment = $2::apns_environment
-AND a.activity_id = ANY($3) AND (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)
+    WHERE a.app_number = $2 AND a.environment = $3::apns_environment
+AND a.activity_id = ANY($4) AND (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)
 ));
 
--- end, 4 of 5: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 text[]
+-- end, 4 of 6: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 text[]
 INSERT INTO events (app_number, drop_on, environment, type, who, activity_id, installation_hash, subject,
     aliases, token_fingerprint)
 SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
@@ -70,7 +83,18 @@ WHERE a.app_number = $5 AND a.environment = $6::apns_environment
     AND a.activity_id = ANY($7) AND a.outcome = 'ended'
     AND a.xmin = pg_current_xact_id()::xid AND a.outcome <> 'doubted') AS given) AS e;
 
--- end, 5 of 5: $1 text, $2 text, $3 bigint, $4 text, $5 text, $6 text, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 text, $12 interval, $13 bigint, $14 text
+-- end, 5 of 6: $1 bigint, $2 text[], $3 bigint, $4 bigint, $5 text, $6 interval, $7 bigint, $8 text
+SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_number = $1),
+    '{}'::text[], ARRAY(SELECT e.activity_id FROM apps app CROSS JOIN unnest($2) AS e (activity_id)
+    WHERE app.app_number = $3 AND (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $4 AND recent.environment = $5::apns_environment AND recent.erased_at > '-infinity'
+    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $6, false) AND EXISTS (
+    SELECT FROM erasures erased
+    WHERE erased.app_number = $7 AND erased.environment = $8::apns_environment
+        AND erased.erased_digest = ANY(ARRAY[sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || e.activity_id, 'UTF8'))])
+        AND (erased.erased_digest = sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || e.activity_id, 'UTF8')) OR erased.erased_at >= 'infinity')
+)) IS TRUE), false;
+
+-- end, 6 of 6: $1 text, $2 text, $3 bigint, $4 text, $5 text, $6 text, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 text, $12 interval, $13 bigint, $14 text
 INSERT INTO activities AS stored (
     app_number, environment, activity_id, started_at, lifetime, expires_at, ended_at, end_reason, outcome, created_at,
     installation_hash, installation_observed_at, subject, subject_observed_at
@@ -82,7 +106,8 @@ FROM apps app CROSS JOIN (SELECT a.activity_id, clock_timestamp() AS ended_at
 FROM activity_aliases al
 CROSS JOIN LATERAL (
     SELECT bearer.activity_id FROM activities bearer
-    WHERE bearer.app_number = al.app_number AND bearer.activity_number = al.activity_number LIMIT 1
+    WHERE bearer.app_number = al.app_number AND bearer.activity_number = al.activity_number
+        AND bearer.activity_number > 0 LIMIT 1
 ) AS a
 WHERE al.app_number = $3 AND al.environment = $4::apns_environment
     AND al.kind = $5 AND al.value = $6 AND NOT al.ended
@@ -93,7 +118,7 @@ WHERE app.app_number = $9 AND NOT (coalesce((SELECT recent.erased_at FROM erasur
     WHERE erased.app_number = $13 AND erased.environment = $14::apns_environment
         AND erased.erased_digest = ANY(ARRAY[sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || e.activity_id, 'UTF8'))])
         AND (erased.erased_digest = sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || e.activity_id, 'UTF8')) OR erased.erased_at >= 'infinity')
-))
+)) IS TRUE
 ORDER BY e.activity_id
 ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET
     token = NULL,
@@ -104,8 +129,21 @@ ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET
     outcome = CASE WHEN stored.ended_at IS NULL THEN 'ended' ELSE 'refused' END::activity_outcome,
     displaced_digest = NULL, displaced_observed_at = NULL,
     revision = stored.revision + CASE WHEN stored.ended_at IS NULL THEN 1 ELSE 0 END,
-    installation_hash = CASE WHEN excluded.installation_hash IS NOT NULL AND (stored.installation_hash IS NULL OR (excluded.installation_observed_at, excluded.installation_hash) < (stored.installation_observed_at, stored.installation_hash)) THEN excluded.installation_hash ELSE stored.installation_hash END, installation_observed_at = CASE WHEN excluded.installation_hash IS NOT NULL AND (stored.installation_hash IS NULL OR (excluded.installation_observed_at, excluded.installation_hash) < (stored.installation_observed_at, stored.installation_hash)) THEN excluded.installation_observed_at ELSE stored.installation_observed_at END,
-    subject = CASE WHEN excluded.subject IS NOT NULL AND (stored.subject IS NULL OR (excluded.subject_observed_at, excluded.subject) < (stored.subject_observed_at, stored.subject)) THEN excluded.subject ELSE stored.subject END, subject_observed_at = CASE WHEN excluded.subject IS NOT NULL AND (stored.subject IS NULL OR (excluded.subject_observed_at, excluded.subject) < (stored.subject_observed_at, stored.subject)) THEN excluded.subject_observed_at ELSE stored.subject_observed_at END,
+    installation_hash = CASE WHEN excluded.installation_hash IS NOT NULL AND (stored.installation_hash IS NULL
+OR (excluded.installation_observed_at, excluded.installation_hash) < (stored.installation_observed_at, stored.installation_hash)) THEN excluded.installation_hash ELSE stored.installation_hash END,
+installation_observed_at = CASE WHEN excluded.installation_hash IS NOT NULL AND (stored.installation_hash IS NULL
+OR (excluded.installation_observed_at, excluded.installation_hash) < (stored.installation_observed_at, stored.installation_hash)) THEN excluded.installation_observed_at ELSE stored.installation_observed_at END,
+    subject = CASE WHEN excluded.subject IS NOT NULL AND (stored.subject IS NULL
+OR (excluded.subject_observed_at, excluded.subject) < (stored.subject_observed_at, stored.subject)) THEN excluded.subject ELSE stored.subject END,
+subject_observed_at = CASE WHEN excluded.subject IS NOT NULL AND (stored.subject IS NULL
+OR (excluded.subject_observed_at, excluded.subject) < (stored.subject_observed_at, stored.subject)) THEN excluded.subject_observed_at ELSE stored.subject_observed_at END,
     touched_at = clock_timestamp()
 WHERE true
-RETURNING stored.activity_id, stored.outcome::text, stored.token_digest, stored.end_reason::text, coalesce(stored.ended_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment AND i.installation_hash = stored.installation_hash AND i.removed_at >= stored.started_at)), coalesce(stored.token_observed_at, stored.last_observed_at), stored.confirmed_at, stored.expires_at, stored.revision, (SELECT activity_state(stored.ended_at, stored.started_at, stored.expires_at, stored.last_observed_at, i.removed_at, i.full_state_at) FROM (SELECT) AS one LEFT JOIN LATERAL (SELECT * FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment AND i.installation_hash = stored.installation_hash LIMIT 1) AS i ON true), now(), stored.expires_at > now(), stored.token_claimed_at, stored.previous_claimed_at;
+RETURNING stored.activity_id, stored.outcome::text, stored.token_digest,
+stored.end_reason::text, coalesce(stored.ended_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment
+AND i.installation_hash = stored.installation_hash AND i.removed_at >= stored.started_at)), coalesce(stored.token_observed_at, stored.last_observed_at),
+stored.confirmed_at, stored.expires_at, stored.revision, (SELECT activity_state(stored.ended_at, stored.started_at, stored.expires_at, stored.last_observed_at,
+i.removed_at, i.full_state_at) FROM (SELECT) AS one LEFT JOIN LATERAL (SELECT * FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment
+AND i.installation_hash = stored.installation_hash LIMIT 1) AS i
+ON true), now(), stored.expires_at > now(),
+stored.token_claimed_at, stored.previous_claimed_at;

@@ -10,7 +10,8 @@ SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict,
     a.expires_at, t.delivered_at, a.starts_at
 FROM activity_aliases al
 CROSS JOIN LATERAL (SELECT * FROM activity_verdicts bearer
-    WHERE bearer.app_number = al.app_number AND bearer.activity_number = al.activity_number LIMIT 1) AS a
+    WHERE bearer.app_number = al.app_number AND bearer.activity_number = al.activity_number
+            AND bearer.activity_number > 0 LIMIT 1) AS a
 LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = a.app_number
     AND its.environment = a.environment AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
 WHERE al.app_number = $1 AND al.environment = $2::apns_environment

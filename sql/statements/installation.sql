@@ -10,7 +10,7 @@ WHERE app.app_number = $6 AND coalesce($7 <= now() + interval '5 minutes', true)
     WHERE erased.app_number = $11 AND erased.environment = $12::apns_environment
         AND erased.erased_digest = ANY(ARRAY(SELECT sha256(uuid_send(app.erasure_salt) || convert_to(named.name, 'UTF8')) FROM unnest($13) AS named (name)))
         AND (erased.erased_digest = NULL OR erased.erased_at >= coalesce($14, now()))
-))
+)) IS TRUE
 ON CONFLICT (app_number, environment, installation_hash) DO UPDATE SET
     touched_at = clock_timestamp(), subject = coalesce(stored.subject,
     CASE WHEN coalesce($15 > stored.removed_at, true) THEN excluded.subject END) WHERE coalesce(stored.subject = $16, true)
@@ -28,83 +28,108 @@ WHERE app.app_number = $6 AND coalesce($7 <= now() + interval '5 minutes', true)
     WHERE erased.app_number = $11 AND erased.environment = $12::apns_environment
         AND erased.erased_digest = ANY(ARRAY(SELECT sha256(uuid_send(app.erasure_salt) || convert_to(named.name, 'UTF8')) FROM unnest($13) AS named (name)))
         AND (erased.erased_digest = NULL OR erased.erased_at >= coalesce($14, now()))
-))
+)) IS TRUE
 ON CONFLICT (app_number, environment, installation_hash) DO UPDATE SET
-    touched_at = clock_timestamp(), subject = CASE WHEN excluded.subject IS NOT NULL AND NOT coalesce(excluded.subject_observed_at <= stored.removed_at, false) AND (stored.subject IS NULL OR (excluded.subject_observed_at, excluded.subject COLLATE "C") > (coalesce(stored.subject_observed_at, '-infinity'), stored.subject COLLATE "C")) THEN excluded.subject ELSE stored.subject END, subject_observed_at = CASE WHEN coalesce(excluded.subject_observed_at <= stored.removed_at, false) THEN stored.subject_observed_at ELSE greatest(stored.subject_observed_at, excluded.subject_observed_at) END, taken_over_at = CASE WHEN coalesce(NOT coalesce(excluded.subject_observed_at <= stored.removed_at, false) AND excluded.subject <> stored.subject, false) THEN greatest(stored.taken_over_at, excluded.subject_observed_at) ELSE stored.taken_over_at END, aliases = CASE WHEN coalesce(NOT coalesce(excluded.subject_observed_at <= stored.removed_at, false) AND excluded.subject <> stored.subject, false) AND stored.aliases_observed_at <= excluded.subject_observed_at THEN NULL ELSE stored.aliases END, aliases_observed_at = CASE WHEN coalesce(NOT coalesce(excluded.subject_observed_at <= stored.removed_at, false) AND excluded.subject <> stored.subject, false) AND stored.aliases_observed_at <= excluded.subject_observed_at THEN NULL ELSE stored.aliases_observed_at END, changed = coalesce(NOT coalesce(excluded.subject_observed_at <= stored.removed_at, false) AND excluded.subject <> stored.subject, false) AND (stored.subject IS NULL OR (excluded.subject_observed_at, excluded.subject COLLATE "C") > (coalesce(stored.subject_observed_at, '-infinity'), stored.subject COLLATE "C"))
+    touched_at = clock_timestamp(), subject = CASE WHEN excluded.subject IS NOT NULL AND NOT coalesce(excluded.subject_observed_at <= stored.removed_at, false) AND (stored.subject IS NULL OR (excluded.subject_observed_at, excluded.subject COLLATE "C")
+> (coalesce(stored.subject_observed_at, '-infinity'), stored.subject COLLATE "C"))
+THEN excluded.subject ELSE stored.subject END,
+subject_observed_at = CASE WHEN coalesce(excluded.subject_observed_at <= stored.removed_at, false) THEN stored.subject_observed_at
+ELSE greatest(stored.subject_observed_at, excluded.subject_observed_at) END,
+taken_over_at = CASE WHEN coalesce(NOT coalesce(excluded.subject_observed_at <= stored.removed_at, false) AND excluded.subject <> stored.subject, false)
+THEN greatest(stored.taken_over_at, excluded.subject_observed_at) ELSE stored.taken_over_at END,
+aliases = CASE WHEN coalesce(NOT coalesce(excluded.subject_observed_at <= stored.removed_at, false) AND excluded.subject <> stored.subject, false) AND stored.aliases_observed_at <= excluded.subject_observed_at THEN NULL ELSE stored.aliases END,
+aliases_observed_at = CASE WHEN coalesce(NOT coalesce(excluded.subject_observed_at <= stored.removed_at, false) AND excluded.subject <> stored.subject, false) AND stored.aliases_observed_at <= excluded.subject_observed_at THEN NULL ELSE stored.aliases_observed_at END,
+changed = coalesce(NOT coalesce(excluded.subject_observed_at <= stored.removed_at, false) AND excluded.subject <> stored.subject, false) AND (stored.subject IS NULL OR (excluded.subject_observed_at, excluded.subject COLLATE "C")
+> (coalesce(stored.subject_observed_at, '-infinity'), stored.subject COLLATE "C"))
 RETURNING stored.xmax = 0;
 
--- installation, 3 of 9: $1 jsonb, $2 text, $3 jsonb, $4 jsonb, $5 jsonb, $6 text, $7 jsonb, $8 jsonb, $9 text, $10 jsonb, $11 jsonb, $12 jsonb, $13 text, $14 jsonb, $15 jsonb, $16 text, $17 jsonb, $18 jsonb, $19 jsonb, $20 text, $21 jsonb, $22 jsonb, $23 timestamp with time zone, $24 bigint, $25 text, $26 bytea, $27 bigint, $28 text, $29 bytea, $30 text
+-- installation, 3 of 9: $1 timestamp with time zone, $2 jsonb, $3 jsonb, $4 text, $5 bigint, $6 text, $7 bytea, $8 bigint, $9 text, $10 bytea
 UPDATE installations i SET
-    aliases = CASE WHEN ($1 IS NOT NULL AND r.given_at > coalesce(i.removed_at, '-infinity')
+    aliases = CASE WHEN (r.aliases IS NOT NULL AND r.given_at > coalesce(i.removed_at, '-infinity')
     AND r.given_at >= coalesce(i.taken_over_at, '-infinity')
-    AND coalesce(i.subject = $2, true) AND (i.aliases IS NULL
-    OR (r.given_at, $3) > (i.aliases_observed_at, i.aliases))) THEN $4 ELSE i.aliases END,
-    aliases_observed_at = CASE WHEN ($5 IS NOT NULL AND r.given_at > coalesce(i.removed_at, '-infinity')
+    AND coalesce(i.subject = r.subject, true) AND (i.aliases IS NULL
+    OR (r.given_at, r.aliases) > (i.aliases_observed_at, i.aliases))) THEN r.aliases ELSE i.aliases END,
+    aliases_observed_at = CASE WHEN (r.aliases IS NOT NULL AND r.given_at > coalesce(i.removed_at, '-infinity')
     AND r.given_at >= coalesce(i.taken_over_at, '-infinity')
-    AND coalesce(i.subject = $6, true) AND (i.aliases IS NULL
-    OR (r.given_at, $7) > (i.aliases_observed_at, i.aliases))) THEN r.given_at
-        ELSE i.aliases_observed_at END,
-    metadata = CASE WHEN ($8 IS NOT NULL AND r.given_at > coalesce(i.removed_at, '-infinity')
+    AND coalesce(i.subject = r.subject, true) AND (i.aliases IS NULL
+    OR (r.given_at, r.aliases) > (i.aliases_observed_at, i.aliases))) THEN r.given_at ELSE i.aliases_observed_at END,
+    metadata = CASE WHEN (r.metadata IS NOT NULL AND r.given_at > coalesce(i.removed_at, '-infinity')
     AND r.given_at >= coalesce(i.taken_over_at, '-infinity')
-    AND coalesce(i.subject = $9, true) AND (i.metadata IS NULL
-    OR (r.given_at, $10) > (i.metadata_observed_at, i.metadata))) THEN $11 ELSE i.metadata END,
-    metadata_observed_at = CASE WHEN ($12 IS NOT NULL AND r.given_at > coalesce(i.removed_at, '-infinity')
+    AND coalesce(i.subject = r.subject, true) AND (i.metadata IS NULL
+    OR (r.given_at, r.metadata) > (i.metadata_observed_at, i.metadata))) THEN r.metadata ELSE i.metadata END,
+    metadata_observed_at = CASE WHEN (r.metadata IS NOT NULL AND r.given_at > coalesce(i.removed_at, '-infinity')
     AND r.given_at >= coalesce(i.taken_over_at, '-infinity')
-    AND coalesce(i.subject = $13, true) AND (i.metadata IS NULL
-    OR (r.given_at, $14) > (i.metadata_observed_at, i.metadata))) THEN r.given_at
-        ELSE i.metadata_observed_at END,
-    changed = i.changed OR coalesce((($15 IS NOT NULL AND r.given_at > coalesce(i.removed_at, '-infinity')
+    AND coalesce(i.subject = r.subject, true) AND (i.metadata IS NULL
+    OR (r.given_at, r.metadata) > (i.metadata_observed_at, i.metadata))) THEN r.given_at ELSE i.metadata_observed_at END,
+    changed = i.changed OR coalesce(((r.aliases IS NOT NULL AND r.given_at > coalesce(i.removed_at, '-infinity')
     AND r.given_at >= coalesce(i.taken_over_at, '-infinity')
-    AND coalesce(i.subject = $16, true) AND (i.aliases IS NULL
-    OR (r.given_at, $17) > (i.aliases_observed_at, i.aliases))) AND i.aliases IS DISTINCT FROM $18)
-        OR (($19 IS NOT NULL AND r.given_at > coalesce(i.removed_at, '-infinity')
+    AND coalesce(i.subject = r.subject, true) AND (i.aliases IS NULL
+    OR (r.given_at, r.aliases) > (i.aliases_observed_at, i.aliases))) AND i.aliases IS DISTINCT FROM r.aliases)
+        OR ((r.metadata IS NOT NULL AND r.given_at > coalesce(i.removed_at, '-infinity')
     AND r.given_at >= coalesce(i.taken_over_at, '-infinity')
-    AND coalesce(i.subject = $20, true) AND (i.metadata IS NULL
-    OR (r.given_at, $21) > (i.metadata_observed_at, i.metadata))) AND i.metadata IS DISTINCT FROM $22), false)
-FROM (SELECT coalesce($23, clock_timestamp()) AS given_at) AS r
-WHERE i.app_number = $24 AND i.environment = $25::apns_environment AND i.installation_hash = $26 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $27 AND held.environment = $28::apns_environment AND held.installation_hash = $29 AND held.xmin = pg_current_xact_id()::xid)
+    AND coalesce(i.subject = r.subject, true) AND (i.metadata IS NULL
+    OR (r.given_at, r.metadata) > (i.metadata_observed_at, i.metadata))) AND i.metadata IS DISTINCT FROM r.metadata), false)
+FROM (
+    SELECT coalesce($1, clock_timestamp()) AS given_at, $2::jsonb AS aliases,
+        $3::jsonb AS metadata, $4::text AS subject
+) AS r
+WHERE i.app_number = $5 AND i.environment = $6::apns_environment
+AND i.installation_hash = $7 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $8 AND held.environment = $9::apns_environment
+AND held.installation_hash = $10 AND held.xmin = pg_current_xact_id()::xid)
 RETURNING r.given_at, i.aliases_observed_at, i.metadata_observed_at, i.removed_at,
-    coalesce(i.subject <> $30, false), now();
+    coalesce(i.subject <> r.subject, false), now();
 
 -- installation, 4 of 9: $1 interval, $2 bigint, $3 text, $4 bytea
 SELECT i.subject, i.aliases, i.metadata, i.aliases_observed_at, i.metadata_observed_at, i.full_state_at,
     i.removed_at, i.touched_at, coalesce(i.flapped_at
     > greatest(i.removed_at, now() - $1), false)
-FROM installations i WHERE i.app_number = $2 AND i.environment = $3::apns_environment AND i.installation_hash = $4;
+FROM installations i WHERE i.app_number = $2 AND i.environment = $3::apns_environment
+AND i.installation_hash = $4;
 
 -- installation, 5 of 9: $1 bigint, $2 text, $3 bytea
 SELECT r.kind, nullif(r.attributes_type, ''), substr(r.token_digest, 1, 4), r.observed_at, r.confirmed_at, r.verdict
-FROM installation_token_verdicts r WHERE r.app_number = $1 AND r.environment = $2::apns_environment AND r.installation_hash = $3 AND r.token IS NOT NULL
+FROM installation_token_verdicts r WHERE r.app_number = $1 AND r.environment = $2::apns_environment
+AND r.installation_hash = $3 AND r.token IS NOT NULL
 ORDER BY r.kind, r.attributes_type;
 
--- installation, 6 of 9: $1 bigint, $2 text, $3 bytea, $4 bigint, $5 text, $6 bytea
+-- installation, 6 of 9: $1 bigint, $2 text, $3 bytea, $4 bigint, $5 text, $6 bytea, $7 bigint, $8 text, $9 bytea
 DELETE FROM installation_aliases al USING installations i
-WHERE i.app_number = $1 AND i.environment = $2::apns_environment AND i.installation_hash = $3 AND al.app_number = $4 AND al.environment = $5::apns_environment AND al.installation_hash = $6 AND NOT coalesce(i.aliases -> al.kind ? al.value, false);
+WHERE i.app_number = $1 AND i.environment = $2::apns_environment
+AND i.installation_hash = $3 AND al.app_number = $4 AND al.environment = $5::apns_environment
+AND al.installation_hash = $6 AND NOT coalesce(i.aliases -> al.kind ? al.value, false)
+    AND EXISTS (SELECT FROM installations held WHERE held.app_number = $7 AND held.environment = $8::apns_environment
+AND held.installation_hash = $9 AND held.xmin = pg_current_xact_id()::xid);
 
--- installation, 7 of 9: $1 bigint, $2 text, $3 bytea
+-- installation, 7 of 9: $1 bigint, $2 text, $3 bytea, $4 bigint, $5 text, $6 bytea
 INSERT INTO installation_aliases (app_number, environment, kind, value, installation_hash)
 SELECT i.app_number, i.environment, kinds.key, alias_values.value, i.installation_hash
 FROM installations i CROSS JOIN LATERAL jsonb_each(i.aliases) AS kinds
 CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values
-WHERE i.app_number = $1 AND i.environment = $2::apns_environment AND i.installation_hash = $3
+WHERE i.app_number = $1 AND i.environment = $2::apns_environment
+AND i.installation_hash = $3 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $4 AND held.environment = $5::apns_environment
+AND held.installation_hash = $6 AND held.xmin = pg_current_xact_id()::xid)
 ON CONFLICT DO NOTHING;
 
 -- installation, 8 of 9: $1 bigint, $2 bigint, $3 text, $4 bytea, $5 text, $6 bigint, $7 bigint, $8 text, $9 interval, $10 bigint, $11 text, $12 text[], $13 timestamp with time zone
 SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_number = $1),
     ARRAY(SELECT 'installation' FROM installations i
-WHERE i.app_number = $2 AND i.environment = $3::apns_environment AND i.installation_hash = $4 AND NOT coalesce(i.subject = $5, true)), ARRAY(SELECT 'installation' FROM apps app
+WHERE i.app_number = $2 AND i.environment = $3::apns_environment
+AND i.installation_hash = $4 AND NOT coalesce(i.subject = $5, true)), ARRAY(SELECT 'installation' FROM apps app
     WHERE app.app_number = $6 AND (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $7 AND recent.environment = $8::apns_environment AND recent.erased_at > '-infinity'
     ORDER BY recent.erased_at DESC LIMIT 1) > now() - $9, false) AND EXISTS (
     SELECT FROM erasures erased
     WHERE erased.app_number = $10 AND erased.environment = $11::apns_environment
         AND erased.erased_digest = ANY(ARRAY(SELECT sha256(uuid_send(app.erasure_salt) || convert_to(named.name, 'UTF8')) FROM unnest($12) AS named (name)))
         AND (erased.erased_digest = NULL OR erased.erased_at >= coalesce($13, now()))
-))), false;
+)) IS TRUE), false;
 
 -- installation, 9 of 9: $1 bigint, $2 interval, $3 text, $4 text, $5 text, $6 bigint, $7 text, $8 bytea, $9 bigint, $10 text, $11 bytea
 INSERT INTO events (app_number, drop_on, environment, type, who, activity_id, installation_hash, subject,
     aliases, token_fingerprint)
 SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
     e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4)
-FROM (SELECT given.*, $4::text AS who FROM (SELECT $5 AS type, NULL::text AS activity_id, i.installation_hash, i.subject, i.aliases, NULL::bytea AS token_digest
-FROM installations i WHERE i.app_number = $6 AND i.environment = $7::apns_environment AND i.installation_hash = $8 AND i.changed AND EXISTS (SELECT FROM installations held WHERE held.app_number = $9 AND held.environment = $10::apns_environment AND held.installation_hash = $11 AND held.xmin = pg_current_xact_id()::xid)) AS given) AS e;
+FROM (SELECT given.*, $4::text AS who FROM (SELECT $5 AS type, NULL::text AS activity_id, i.installation_hash, i.subject,
+i.aliases, NULL::bytea AS token_digest
+FROM installations i WHERE i.app_number = $6 AND i.environment = $7::apns_environment
+AND i.installation_hash = $8 AND i.changed AND EXISTS (SELECT FROM installations held WHERE held.app_number = $9 AND held.environment = $10::apns_environment
+AND held.installation_hash = $11 AND held.xmin = pg_current_xact_id()::xid)) AS given) AS e;

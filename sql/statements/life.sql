@@ -7,21 +7,26 @@ LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = a.app_n
     AND its.environment = a.environment AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
 LEFT JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = a.app_number
     AND its.environment = a.environment AND its.installation_hash = a.installation_hash LIMIT 1) AS i ON true
-WHERE a.activity_id = $1 AND a.app_number = $2 AND a.environment = $3::apns_environment;
+WHERE a.activity_id = $1 AND a.app_number = $2
+AND a.environment = $3::apns_environment;
 
 -- life, 2 of 2: $1 text, $2 bigint, $3 text, $4 text, $5 bigint, $6 text, $7 text, $8 bigint, $9 text, $10 text, $11 bigint, $12 text, $13 bigint
 SELECT substr(r.token_digest, 1, 4), r.observed_at, r.reason::text, r.retired_at
 FROM activities a
-JOIN retired_tokens r ON r.activity_id = $1 AND r.app_number = $2 AND r.environment = $3::apns_environment
+JOIN retired_tokens r ON r.activity_id = $1 AND r.app_number = $2
+AND r.environment = $3::apns_environment
     AND (r.token_digest IS DISTINCT FROM a.token_digest OR r.observed_at >= a.token_observed_at)
-WHERE a.activity_id = $4 AND a.app_number = $5 AND a.environment = $6::apns_environment
+WHERE a.activity_id = $4 AND a.app_number = $5
+AND a.environment = $6::apns_environment
 UNION ALL
 SELECT substr(a.token_digest, 1, 4), a.token_observed_at, 'unregistered', t.dead_at
 FROM activities a
 JOIN token_values t ON t.app_number = a.app_number AND t.environment = a.environment
     AND t.token_digest = a.token_digest AND t.activity_id = a.activity_id AND t.dead_at >= a.token_claimed_at
-WHERE a.activity_id = $7 AND a.app_number = $8 AND a.environment = $9::apns_environment AND NOT EXISTS (
+WHERE a.activity_id = $7 AND a.app_number = $8
+AND a.environment = $9::apns_environment AND NOT EXISTS (
     SELECT FROM retired_tokens r
-    WHERE r.activity_id = $10 AND r.app_number = $11 AND r.environment = $12::apns_environment AND r.token_digest = a.token_digest AND r.observed_at >= a.token_observed_at
+    WHERE r.activity_id = $10 AND r.app_number = $11
+AND r.environment = $12::apns_environment AND r.token_digest = a.token_digest AND r.observed_at >= a.token_observed_at
 )
 ORDER BY 2 DESC LIMIT $13;

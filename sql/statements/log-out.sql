@@ -2,15 +2,18 @@
 
 -- log-out, 2 of 8: $1 timestamp with time zone, $2 bigint, $3 text, $4 bytea, $5 bigint, $6 text, $7 bytea
 SELECT coalesce($1, greatest(clock_timestamp(), i.aliases_observed_at, i.metadata_observed_at,
-    (SELECT max(r.observed_at) FROM installation_tokens r WHERE r.app_number = $2 AND r.environment = $3::apns_environment AND r.installation_hash = $4)))
-FROM installations i WHERE i.app_number = $5 AND i.environment = $6::apns_environment AND i.installation_hash = $7;
+    (SELECT max(r.observed_at) FROM installation_tokens r WHERE r.app_number = $2 AND r.environment = $3::apns_environment
+AND r.installation_hash = $4)))
+FROM installations i WHERE i.app_number = $5 AND i.environment = $6::apns_environment
+AND i.installation_hash = $7;
 
 -- log-out, 3 of 8: $1 bigint, $2 text, $3 bigint, $4 text, $5 bytea, $6 bigint, $7 timestamp with time zone, $8 bigint
 SELECT a.activity_id, a.activity_number FROM activities a
 WHERE a.app_number = $1 AND a.environment = $2::apns_environment
     AND a.activity_id = ANY(ARRAY(
     SELECT own.activity_id FROM activities own
-    WHERE own.app_number = $3 AND own.environment = $4::apns_environment AND own.installation_hash = $5 AND own.ended_at IS NULL AND own.activity_number > $6
+    WHERE own.app_number = $3 AND own.environment = $4::apns_environment
+AND own.installation_hash = $5 AND own.ended_at IS NULL AND own.activity_number > $6
         AND own.expires_at > now() AND own.started_at <= $7
     ORDER BY own.activity_number LIMIT $8
 ))
@@ -21,13 +24,18 @@ INSERT INTO events (app_number, drop_on, environment, type, who, activity_id, in
     aliases, token_fingerprint)
 SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
     e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4)
-FROM (SELECT given.*, $4::text AS who FROM (SELECT 'logged-out' AS type, NULL::text AS activity_id, i.installation_hash, i.subject, i.aliases, NULL::bytea AS token_digest
+FROM (SELECT given.*, $4::text AS who FROM (SELECT 'logged-out' AS type, NULL::text AS activity_id, i.installation_hash, i.subject,
+i.aliases, NULL::bytea AS token_digest
 FROM installations i
-WHERE i.app_number = $5 AND i.environment = $6::apns_environment AND i.installation_hash = $7 AND coalesce(i.removed_at, '-infinity') < $8
+WHERE i.app_number = $5 AND i.environment = $6::apns_environment
+AND i.installation_hash = $7 AND coalesce(i.removed_at, '-infinity') < $8
 UNION ALL
-SELECT 'deleted', NULL::text AS activity_id, i.installation_hash, i.subject, i.aliases, r.token_digest AS token_digest
-FROM installation_tokens r CROSS JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = r.app_number AND its.environment = r.environment AND its.installation_hash = r.installation_hash LIMIT 1) AS i
-WHERE r.app_number = $9 AND r.environment = $10::apns_environment AND r.installation_hash = $11 AND r.token IS NOT NULL AND r.observed_at <= $12) AS given) AS e;
+SELECT 'deleted', NULL::text AS activity_id, i.installation_hash, i.subject,
+i.aliases, r.token_digest AS token_digest
+FROM installation_tokens r CROSS JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = r.app_number
+AND its.environment = r.environment AND its.installation_hash = r.installation_hash LIMIT 1) AS i
+WHERE r.app_number = $9 AND r.environment = $10::apns_environment
+AND r.installation_hash = $11 AND r.token IS NOT NULL AND r.observed_at <= $12) AS given) AS e;
 
 -- log-out, 5 of 8: $1 timestamp with time zone, $2 timestamp with time zone, $3 timestamp with time zone, $4 timestamp with time zone, $5 timestamp with time zone, $6 timestamp with time zone, $7 timestamp with time zone, $8 timestamp with time zone, $9 bigint, $10 text, $11 bytea
 UPDATE installations i SET
@@ -40,11 +48,13 @@ UPDATE installations i SET
     aliases_observed_at = CASE WHEN i.aliases_observed_at > $6 THEN i.aliases_observed_at END,
     metadata = CASE WHEN i.metadata_observed_at > $7 THEN i.metadata END,
     metadata_observed_at = CASE WHEN i.metadata_observed_at > $8 THEN i.metadata_observed_at END
-WHERE i.app_number = $9 AND i.environment = $10::apns_environment AND i.installation_hash = $11;
+WHERE i.app_number = $9 AND i.environment = $10::apns_environment
+AND i.installation_hash = $11;
 
 -- log-out, 6 of 8: $1 bigint, $2 text, $3 bytea, $4 timestamp with time zone
 UPDATE installation_tokens r SET token = NULL, outcome = 'ended', touched_at = clock_timestamp()
-WHERE r.app_number = $1 AND r.environment = $2::apns_environment AND r.installation_hash = $3 AND r.token IS NOT NULL AND r.observed_at <= $4;
+WHERE r.app_number = $1 AND r.environment = $2::apns_environment
+AND r.installation_hash = $3 AND r.token IS NOT NULL AND r.observed_at <= $4;
 
 -- log-out, 7 of 8: the same as installation, 6 of 9
 

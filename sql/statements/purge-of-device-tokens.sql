@@ -1,54 +1,61 @@
--- purge of device tokens, 1 of 4: $1 bigint[], $2 bigint, $3 text, $4 text, $5 bigint, $6 text
+-- purge of device tokens, 1 of 4: $1 bigint[], $2 bigint, $3 text, $4 text, $5 text, $6 bigint, $7 text
 SELECT FROM (
     SELECT DISTINCT held.it AS hash
     FROM (SELECT found.it FROM unnest($1) AS named (number) CROSS JOIN LATERAL (
     SELECT its.installation_hash AS it FROM installation_tokens its
-    WHERE its.app_number = $2 AND its.token_number > 0 AND its.kind = $3 AND its.token_number = named.number
-        AND its.environment = $4::apns_environment LIMIT 1
+    WHERE its.app_number = $2 AND its.token_number > 0
+AND its.environment = $3::apns_environment AND its.kind = $4 AND its.token_number = named.number
+        AND its.environment = $5::apns_environment LIMIT 1
 ) AS found) AS held
     ORDER BY 1
 ) AS named CROSS JOIN LATERAL (
-    SELECT FROM installations i WHERE i.app_number = $5 AND i.environment = $6::apns_environment AND i.installation_hash = named.hash
+    SELECT FROM installations i WHERE i.app_number = $6 AND i.environment = $7::apns_environment AND i.installation_hash = named.hash
     LIMIT 1 FOR UPDATE
 ) AS locked;
 
--- purge of device tokens, 2 of 4: $1 bigint[], $2 text, $3 bigint, $4 text, $5 bigint, $6 text, $7 interval, $8 bigint, $9 text, $10 text, $11 interval, $12 interval, $13 interval
+-- purge of device tokens, 2 of 4: $1 bigint[], $2 text, $3 bigint, $4 text, $5 text, $6 bigint, $7 text, $8 interval, $9 bigint, $10 text, $11 text, $12 interval, $13 interval, $14 interval
 SELECT r.number FROM unnest($1) AS named (number) CROSS JOIN LATERAL (
     SELECT s.app_number, s.environment, s.token_number AS number, s.installation_hash,
-    s.token_digest, s.confirmed_at, NULL::text AS activity_id, nullif(s.attributes_type, '') AS attributes_type, s.observed_at, NULL::timestamptz AS expires_at, NULL::timestamptz AS starts_at, s.verdict, s.removed_at, s.flapped_at
+    s.token_digest, s.confirmed_at, NULL::text AS activity_id, nullif(s.attributes_type, '') AS attributes_type, s.observed_at,
+NULL::timestamptz AS expires_at, NULL::timestamptz AS starts_at, s.verdict, s.removed_at, s.flapped_at
 FROM installation_token_verdicts s
-WHERE s.token IS NOT NULL AND s.kind = $2 AND s.app_number = $3 AND s.token_number > 0 AND s.kind = $4 AND s.token_number = named.number
+WHERE s.token IS NOT NULL AND s.kind = $2 AND s.app_number = $3 AND s.token_number > 0
+AND s.environment = $4::apns_environment AND s.kind = $5 AND s.token_number = named.number
     LIMIT 1
 ) AS r
-WHERE r.app_number = $5 AND r.environment = $6::apns_environment AND true AND (greatest(r.confirmed_at, r.starts_at) <= now() - $7 OR r.token_digest IN (SELECT q.token_digest FROM token_values q
-    WHERE q.app_number = $8 AND q.environment = $9::apns_environment AND q.quarantined_kind = $10 AND q.quarantined_at IS NOT NULL) OR coalesce(r.flapped_at
-    > greatest(r.removed_at, now() - $11), false)) AND (greatest(r.confirmed_at, r.starts_at) <= now() - $12 OR r.verdict = 'quarantined' OR coalesce(r.flapped_at
-    > greatest(r.removed_at, now() - $13), false))
+WHERE r.app_number = $6 AND r.environment = $7::apns_environment AND true AND (greatest(r.confirmed_at, r.starts_at) <= now() - $8 OR r.token_digest IN (SELECT q.token_digest FROM token_values q
+    WHERE q.app_number = $9 AND q.environment = $10::apns_environment AND q.quarantined_kind = $11 AND q.quarantined_at IS NOT NULL) OR coalesce(r.flapped_at
+    > greatest(r.removed_at, now() - $12), false)) AND (greatest(r.confirmed_at, r.starts_at) <= now() - $13 OR r.verdict = 'quarantined' OR coalesce(r.flapped_at
+    > greatest(r.removed_at, now() - $14), false))
 AND (r.verdict = 'quarantined') IS NOT FALSE ORDER BY 1;
 
--- purge of device tokens, 3 of 4: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 bigint[], $7 bigint, $8 text, $9 text
+-- purge of device tokens, 3 of 4: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 bigint[], $7 bigint, $8 text, $9 text, $10 text
 INSERT INTO events (app_number, drop_on, environment, type, who, activity_id, installation_hash, subject,
     aliases, token_fingerprint)
 SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
     e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4)
 FROM (SELECT given.*, $4::text AS who FROM (SELECT 'purged' AS type,
-    NULL::text AS activity_id, i.installation_hash, i.subject, i.aliases, r.token_digest AS token_digest
-FROM installation_tokens r CROSS JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = r.app_number AND its.environment = r.environment AND its.installation_hash = r.installation_hash LIMIT 1) AS i
+    NULL::text AS activity_id, i.installation_hash, i.subject,
+i.aliases, r.token_digest AS token_digest
+FROM installation_tokens r CROSS JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = r.app_number
+AND its.environment = r.environment AND its.installation_hash = r.installation_hash LIMIT 1) AS i
 WHERE (r.app_number = $5) IS TRUE AND r.ctid = ANY(ARRAY(
     SELECT found.it FROM unnest($6) AS named (number) CROSS JOIN LATERAL (
     SELECT its.ctid AS it FROM installation_tokens its
-    WHERE its.app_number = $7 AND its.token_number > 0 AND its.kind = $8 AND its.token_number = named.number
-        AND its.environment = $9::apns_environment LIMIT 1
+    WHERE its.app_number = $7 AND its.token_number > 0
+AND its.environment = $8::apns_environment AND its.kind = $9 AND its.token_number = named.number
+        AND its.environment = $10::apns_environment LIMIT 1
 ) AS found
 ))) AS given) AS e;
 
--- purge of device tokens, 4 of 4: $1 bigint, $2 bigint[], $3 bigint, $4 text, $5 text
+-- purge of device tokens, 4 of 4: $1 bigint, $2 bigint[], $3 bigint, $4 text, $5 text, $6 text
 UPDATE installation_tokens r SET token = NULL, deleted_at = greatest(r.deleted_at, r.observed_at),
     purged_at = greatest(r.deleted_at, r.observed_at), outcome = 'ended', touched_at = clock_timestamp()
 WHERE (r.app_number = $1) IS TRUE AND r.ctid = ANY(ARRAY(
     SELECT found.it FROM unnest($2) AS named (number) CROSS JOIN LATERAL (
     SELECT its.ctid AS it FROM installation_tokens its
-    WHERE its.app_number = $3 AND its.token_number > 0 AND its.kind = $4 AND its.token_number = named.number
-        AND its.environment = $5::apns_environment LIMIT 1
+    WHERE its.app_number = $3 AND its.token_number > 0
+AND its.environment = $4::apns_environment AND its.kind = $5 AND its.token_number = named.number
+        AND its.environment = $6::apns_environment LIMIT 1
 ) AS found
 ));

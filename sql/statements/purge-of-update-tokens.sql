@@ -2,7 +2,8 @@
 SELECT FROM activities a WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY(ARRAY(
     SELECT found.it FROM unnest($3) AS named (number) CROSS JOIN LATERAL (
     SELECT its.activity_id AS it FROM activities its
-    WHERE its.app_number = $4 AND its.activity_number > 0 AND true AND its.activity_number = named.number
+    WHERE its.app_number = $4 AND its.activity_number > 0
+ AND its.activity_number = named.number
         AND its.environment = $5::apns_environment LIMIT 1
 ) AS found
 )) ORDER BY a.activity_id FOR UPDATE;
@@ -12,7 +13,8 @@ SELECT FROM token_values t WHERE t.app_number = $1 AND t.environment = $2::apns_
     SELECT a.token_digest FROM activities a WHERE a.app_number = $3 AND a.environment = $4::apns_environment AND a.activity_id = ANY(ARRAY(
     SELECT found.it FROM unnest($5) AS named (number) CROSS JOIN LATERAL (
     SELECT its.activity_id AS it FROM activities its
-    WHERE its.app_number = $6 AND its.activity_number > 0 AND true AND its.activity_number = named.number
+    WHERE its.app_number = $6 AND its.activity_number > 0
+ AND its.activity_number = named.number
         AND its.environment = $7::apns_environment LIMIT 1
 ) AS found
 ))
@@ -22,9 +24,11 @@ ORDER BY t.token_digest FOR UPDATE;
 -- purge of update tokens, 3 of 7: $1 bigint[], $2 bigint, $3 bigint, $4 text, $5 interval, $6 bigint, $7 text, $8 text, $9 interval
 SELECT r.number FROM unnest($1) AS named (number) CROSS JOIN LATERAL (
     SELECT s.app_number, s.environment, s.activity_number AS number, s.installation_hash,
-    s.token_digest, s.confirmed_at, s.activity_id, s.attributes_type, s.token_observed_at AS observed_at, s.expires_at, s.starts_at, s.value_verdict AS verdict
+    s.token_digest, s.confirmed_at, s.activity_id, s.attributes_type, s.token_observed_at AS observed_at, s.expires_at, s.starts_at,
+s.value_verdict AS verdict
 FROM activity_verdicts s
-WHERE s.token IS NOT NULL AND true AND s.app_number = $2 AND s.activity_number > 0 AND true AND s.activity_number = named.number
+WHERE s.token IS NOT NULL AND true AND s.app_number = $2 AND s.activity_number > 0
+ AND s.activity_number = named.number
     LIMIT 1
 ) AS r
 WHERE r.app_number = $3 AND r.environment = $4::apns_environment AND true AND (greatest(r.confirmed_at, r.starts_at) <= now() - $5 OR r.expires_at <= now() OR r.token_digest IN (SELECT q.token_digest FROM token_values q
@@ -42,7 +46,8 @@ FROM (
     WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY(ARRAY(
     SELECT found.it FROM unnest($3) AS named (number) CROSS JOIN LATERAL (
     SELECT its.activity_id AS it FROM activities its
-    WHERE its.app_number = $4 AND its.activity_number > 0 AND true AND its.activity_number = named.number
+    WHERE its.app_number = $4 AND its.activity_number > 0
+ AND its.activity_number = named.number
         AND its.environment = $5::apns_environment LIMIT 1
 ) AS found
 )) AND v.activity_id = a.activity_id OFFSET 0
@@ -56,7 +61,8 @@ SELECT a.app_number, a.environment, a.activity_id, a.token_digest, a.token_obser
 FROM activities a WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY(ARRAY(
     SELECT found.it FROM unnest($3) AS named (number) CROSS JOIN LATERAL (
     SELECT its.activity_id AS it FROM activities its
-    WHERE its.app_number = $4 AND its.activity_number > 0 AND true AND its.activity_number = named.number
+    WHERE its.app_number = $4 AND its.activity_number > 0
+ AND its.activity_number = named.number
         AND its.environment = $5::apns_environment LIMIT 1
 ) AS found
 ))
@@ -73,7 +79,8 @@ FROM (SELECT given.*, $4::text AS who FROM (SELECT 'purged' AS type, a.activity_
 WHERE a.app_number = $5 AND a.environment = $6::apns_environment AND a.activity_id = ANY(ARRAY(
     SELECT found.it FROM unnest($7) AS named (number) CROSS JOIN LATERAL (
     SELECT its.activity_id AS it FROM activities its
-    WHERE its.app_number = $8 AND its.activity_number > 0 AND true AND its.activity_number = named.number
+    WHERE its.app_number = $8 AND its.activity_number > 0
+ AND its.activity_number = named.number
         AND its.environment = $9::apns_environment LIMIT 1
 ) AS found
 ))) AS given) AS e;
@@ -83,7 +90,8 @@ UPDATE activities a SET token_is_doubted = true, revision = a.revision + 1, touc
 WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY(ARRAY(
     SELECT found.it FROM unnest($3) AS named (number) CROSS JOIN LATERAL (
     SELECT its.activity_id AS it FROM activities its
-    WHERE its.app_number = $4 AND its.activity_number > 0 AND true AND its.activity_number = named.number
+    WHERE its.app_number = $4 AND its.activity_number > 0
+ AND its.activity_number = named.number
         AND its.environment = $5::apns_environment LIMIT 1
 ) AS found
 ));

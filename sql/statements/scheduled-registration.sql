@@ -1,8 +1,8 @@
--- scheduled registration, 1 of 11: the same as registration, 1 of 9
+-- scheduled registration, 1 of 12: the same as registration, 1 of 10
 
--- scheduled registration, 2 of 11: the same as registration, 2 of 9
+-- scheduled registration, 2 of 12: the same as registration, 2 of 10
 
--- scheduled registration, 3 of 11: $1 text, $2 text[], $3 bytea[], $4 timestamp with time zone[], $5 timestamp with time zone[], $6 bytea[], $7 text[], $8 text[], $9 boolean[], $10 jsonb[], $11 timestamp with time zone[], $12 jsonb[], $13 timestamp with time zone[], $14 boolean[], $15 bigint, $16 text, $17 bigint, $18 text, $19 bigint, $20 bigint, $21 text, $22 interval, $23 bigint, $24 text
+-- scheduled registration, 3 of 12: $1 text, $2 text[], $3 bytea[], $4 timestamp with time zone[], $5 timestamp with time zone[], $6 bytea[], $7 text[], $8 text[], $9 boolean[], $10 jsonb[], $11 timestamp with time zone[], $12 jsonb[], $13 timestamp with time zone[], $14 boolean[], $15 bigint, $16 text, $17 bigint, $18 text, $19 bigint, $20 bigint, $21 text, $22 interval, $23 bigint, $24 text
 INSERT INTO activities AS stored (
     app_number, environment, activity_id, token, token_digest, token_observed_at, token_claimed_at,
     last_observed_at, started_at, starts_at, starts_at_observed_at, lifetime, expires_at, confirmed_at,
@@ -28,18 +28,33 @@ SELECT app.app_number, $1::apns_environment, r.activity_id, r.token, r.token_dig
     CASE WHEN greatest(r.said_started_at, r.scheduled_at) + app.activity_lifetime <= now() THEN 'expired'
         ELSE 'registered' END::activity_outcome,
     r.received_at
-FROM apps app CROSS JOIN LATERAL (SELECT q.*, sha256(q.token) AS token_digest, clock.received_at, CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at WHEN known.token_digest = sha256(q.token) THEN known.token_observed_at ELSE coalesce(retired.observed_at, clock.received_at) END AS claimed_at, q.observed_at IS NULL AND known.token_digest = sha256(q.token) AND EXISTS (SELECT FROM token_values held WHERE held.app_number = known.app_number AND held.environment = known.environment AND held.token_digest = known.token_digest AND held.quarantined_at >= known.token_claimed_at AND coalesce(held.dead_at < known.token_claimed_at, true)) AS ends_quarantine, CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at WHEN known.token_digest <> sha256(q.token) THEN coalesce(retired.observed_at, clock.received_at) ELSE clock.received_at END AS given_at,
+FROM apps app CROSS JOIN LATERAL (SELECT q.*, sha256(q.token) AS token_digest, clock.received_at, CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
+WHEN known.token_digest = sha256(q.token) THEN known.token_observed_at
+ELSE coalesce(retired.observed_at, clock.received_at) END AS claimed_at,
+q.observed_at IS NULL AND known.token_digest = sha256(q.token)
+AND EXISTS (SELECT FROM token_values held WHERE held.app_number = known.app_number
+AND held.environment = known.environment AND held.token_digest = known.token_digest
+AND held.quarantined_at >= known.token_claimed_at AND coalesce(held.dead_at < known.token_claimed_at, true))
+AS ends_quarantine,
+CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
+WHEN known.token_digest <> sha256(q.token) THEN coalesce(retired.observed_at, clock.received_at)
+ELSE clock.received_at END AS given_at,
     CASE WHEN q.starts_at > coalesce(q.observed_at, clock.received_at) AND (q.was_accepted
     OR coalesce(q.observed_at > clock.received_at - app.activity_lifetime, true)) THEN q.starts_at END AS scheduled_at,
     least(coalesce(q.started_at, q.observed_at, clock.received_at), clock.received_at) AS said_started_at
-FROM unnest($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) AS q (activity_id, token, observed_at, started_at, installation_hash, subject, attributes_type, frequent_pushes_enabled, aliases, aliases_given_at, metadata, starts_at, was_accepted)
+FROM unnest($2, $3, $4, $5, $6, $7,
+$8, $9, $10, $11, $12, $13, $14)
+AS q (activity_id, token, observed_at, started_at, installation_hash, subject, attributes_type,
+frequent_pushes_enabled, aliases, aliases_given_at, metadata, starts_at, was_accepted)
 CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE q.activity_id IS NOT NULL) AS clock
 LEFT JOIN LATERAL (
-    SELECT k.* FROM activities k WHERE q.observed_at IS NULL AND k.app_number = $15 AND k.environment = $16::apns_environment AND k.activity_id = q.activity_id
+    SELECT k.* FROM activities k
+    WHERE q.observed_at IS NULL AND k.app_number = $15 AND k.environment = $16::apns_environment AND k.activity_id = q.activity_id
     LIMIT 1
 ) AS known ON true
 LEFT JOIN LATERAL (
-    SELECT r.observed_at FROM retired_tokens r WHERE q.observed_at IS NULL AND r.app_number = $17 AND r.environment = $18::apns_environment AND r.activity_id = q.activity_id
+    SELECT r.observed_at FROM retired_tokens r
+    WHERE q.observed_at IS NULL AND r.app_number = $17 AND r.environment = $18::apns_environment AND r.activity_id = q.activity_id
         AND r.token_digest = sha256(q.token)
     LIMIT 1
 ) AS retired ON true) AS r
@@ -48,24 +63,122 @@ WHERE app.app_number = $19 AND (r.observed_at IS NULL OR r.observed_at <= now() 
     ORDER BY recent.erased_at DESC LIMIT 1) > now() - $22, false) AND EXISTS (
     SELECT FROM erasures erased
     WHERE erased.app_number = $23 AND erased.environment = $24::apns_environment
-        AND erased.erased_digest = ANY((ARRAY[sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || r.activity_id, 'UTF8')), sha256(uuid_send(app.erasure_salt) || convert_to('installation:' || encode(r.installation_hash, 'hex'), 'UTF8')), sha256(uuid_send(app.erasure_salt) || convert_to('subject:' || r.subject, 'UTF8'))] || ARRAY( SELECT sha256(uuid_send(app.erasure_salt) || convert_to('alias:' || kinds.key || ':' || alias_values.value, 'UTF8')) FROM jsonb_each(r.aliases) AS kinds CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values)))
+        AND erased.erased_digest = ANY((ARRAY[sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || r.activity_id, 'UTF8')),
+sha256(uuid_send(app.erasure_salt) || convert_to('installation:' || encode(r.installation_hash, 'hex'), 'UTF8')),
+sha256(uuid_send(app.erasure_salt) || convert_to('subject:' || r.subject, 'UTF8'))] || ARRAY(
+SELECT sha256(uuid_send(app.erasure_salt) || convert_to('alias:' || kinds.key || ':' || alias_values.value, 'UTF8'))
+FROM jsonb_each(r.aliases) AS kinds CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values)))
         AND (erased.erased_digest = sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || r.activity_id, 'UTF8')) OR erased.erased_at >= r.claimed_at)
-))
+)) IS TRUE
 ORDER BY r.activity_id
-ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET token = CASE WHEN stored.ended_at IS NOT NULL THEN NULL WHEN stored.expiry_recorded_at IS NOT NULL AND (greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) + stored.lifetime) <= now() THEN NULL WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) OR (stored.token IS NULL AND NOT (excluded.token_digest <> stored.token_digest)) THEN excluded.token ELSE stored.token END, token_digest = CASE WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) THEN excluded.token_digest ELSE stored.token_digest END, token_observed_at = CASE WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) THEN excluded.token_observed_at ELSE stored.token_observed_at END, token_claimed_at = CASE WHEN excluded.token_digest = stored.token_digest THEN greatest(stored.token_claimed_at, excluded.token_claimed_at) WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) THEN excluded.token_claimed_at ELSE stored.token_claimed_at END, previous_claimed_at = CASE WHEN excluded.token_digest = stored.token_digest THEN stored.token_claimed_at END, token_is_doubted = (stored.token_is_doubted OR (stored.expires_at <= now() AND (greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) + stored.lifetime) > now())) AND NOT coalesce((excluded.token_digest <> stored.token_digest) AND (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))), false), last_observed_at = greatest(stored.last_observed_at, excluded.last_observed_at), started_at = least(stored.started_at, excluded.started_at), starts_at = CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END, starts_at_observed_at = CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at_observed_at ELSE stored.starts_at_observed_at END, expires_at = (greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) + stored.lifetime), expiry_recorded_at = CASE WHEN (greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) + stored.lifetime) <= now() THEN stored.expiry_recorded_at END, confirmed_at = CASE WHEN stored.ended_at IS NULL AND ((excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) OR excluded.token_digest = stored.token_digest) THEN greatest(stored.confirmed_at, excluded.confirmed_at) ELSE stored.confirmed_at END, installation_hash = CASE WHEN excluded.installation_hash IS NOT NULL AND (stored.installation_hash IS NULL OR (excluded.installation_observed_at, excluded.installation_hash) < (stored.installation_observed_at, stored.installation_hash)) THEN excluded.installation_hash ELSE stored.installation_hash END, installation_observed_at = CASE WHEN excluded.installation_hash IS NOT NULL AND (stored.installation_hash IS NULL OR (excluded.installation_observed_at, excluded.installation_hash) < (stored.installation_observed_at, stored.installation_hash)) THEN excluded.installation_observed_at ELSE stored.installation_observed_at END, subject = CASE WHEN excluded.subject IS NOT NULL AND (stored.subject IS NULL OR (excluded.subject_observed_at, excluded.subject) < (stored.subject_observed_at, stored.subject)) THEN excluded.subject ELSE stored.subject END, subject_observed_at = CASE WHEN excluded.subject IS NOT NULL AND (stored.subject IS NULL OR (excluded.subject_observed_at, excluded.subject) < (stored.subject_observed_at, stored.subject)) THEN excluded.subject_observed_at ELSE stored.subject_observed_at END, attributes_type = CASE WHEN excluded.attributes_type IS NOT NULL AND (stored.attributes_type IS NULL OR (excluded.attributes_type_observed_at, excluded.attributes_type) < (stored.attributes_type_observed_at, stored.attributes_type)) THEN excluded.attributes_type ELSE stored.attributes_type END, attributes_type_observed_at = CASE WHEN excluded.attributes_type IS NOT NULL AND (stored.attributes_type IS NULL OR (excluded.attributes_type_observed_at, excluded.attributes_type) < (stored.attributes_type_observed_at, stored.attributes_type)) THEN excluded.attributes_type_observed_at ELSE stored.attributes_type_observed_at END, frequent_pushes_enabled = CASE WHEN excluded.frequent_pushes_enabled IS NOT NULL AND (stored.frequent_pushes_enabled IS NULL OR (excluded.frequent_pushes_enabled_observed_at, excluded.frequent_pushes_enabled) < (stored.frequent_pushes_enabled_observed_at, stored.frequent_pushes_enabled)) THEN excluded.frequent_pushes_enabled ELSE stored.frequent_pushes_enabled END, frequent_pushes_enabled_observed_at = CASE WHEN excluded.frequent_pushes_enabled IS NOT NULL AND (stored.frequent_pushes_enabled IS NULL OR (excluded.frequent_pushes_enabled_observed_at, excluded.frequent_pushes_enabled) < (stored.frequent_pushes_enabled_observed_at, stored.frequent_pushes_enabled)) THEN excluded.frequent_pushes_enabled_observed_at ELSE stored.frequent_pushes_enabled_observed_at END, aliases = CASE WHEN excluded.aliases IS NOT NULL AND (stored.aliases IS NULL OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases)) THEN excluded.aliases ELSE stored.aliases END, aliases_observed_at = CASE WHEN excluded.aliases IS NOT NULL AND (stored.aliases IS NULL OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases)) THEN excluded.aliases_observed_at ELSE stored.aliases_observed_at END, metadata = CASE WHEN excluded.metadata IS NOT NULL AND (stored.metadata IS NULL OR (excluded.metadata_observed_at, excluded.metadata) > (stored.metadata_observed_at, stored.metadata)) THEN excluded.metadata ELSE stored.metadata END, metadata_observed_at = CASE WHEN excluded.metadata IS NOT NULL AND (stored.metadata IS NULL OR (excluded.metadata_observed_at, excluded.metadata) > (stored.metadata_observed_at, stored.metadata)) THEN excluded.metadata_observed_at ELSE stored.metadata_observed_at END, revision = stored.revision + CASE WHEN ((excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) AND stored.token_digest IS DISTINCT FROM excluded.token_digest) OR excluded.started_at < stored.started_at OR (excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) AND excluded.starts_at IS DISTINCT FROM stored.starts_at) OR (stored.expires_at <= now() AND (greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) + stored.lifetime) > now()) OR (stored.attributes_type IS NULL AND excluded.attributes_type IS NOT NULL) OR (stored.frequent_pushes_enabled IS NULL AND excluded.frequent_pushes_enabled IS NOT NULL) OR EXISTS (SELECT FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment AND i.installation_hash = stored.installation_hash AND i.full_state_at > stored.last_observed_at AND i.full_state_at <= excluded.last_observed_at) THEN 1 ELSE 0 END, outcome = CASE WHEN stored.ended_at IS NOT NULL THEN 'refused' WHEN (greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) + stored.lifetime) <= now() THEN 'expired' WHEN excluded.token_digest IS NOT NULL AND stored.token_digest IS NULL THEN 'registered' WHEN (excluded.token_digest <> stored.token_digest) THEN CASE WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) THEN 'rotated' ELSE 'superseded' END WHEN EXISTS (SELECT FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment AND i.installation_hash = stored.installation_hash AND i.full_state_at > stored.last_observed_at AND i.full_state_at <= excluded.last_observed_at) OR (stored.expires_at <= now() AND (greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) + stored.lifetime) > now()) THEN 'reactivated' WHEN excluded.token_digest IS NULL THEN 'observed' ELSE 'refreshed' END::activity_outcome, displaced_digest = CASE WHEN (excluded.token_digest <> stored.token_digest) THEN CASE WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) THEN stored.token_digest ELSE excluded.token_digest END END, displaced_observed_at = CASE WHEN (excluded.token_digest <> stored.token_digest) THEN CASE WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) THEN stored.token_observed_at ELSE excluded.token_observed_at END END, aliases_changed = (excluded.aliases IS NOT NULL AND excluded.aliases IS DISTINCT FROM stored.aliases AND (stored.aliases IS NULL OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases))), displaced_aliases = CASE WHEN (excluded.aliases IS NOT NULL AND excluded.aliases IS DISTINCT FROM stored.aliases AND (stored.aliases IS NULL OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases))) THEN stored.aliases END, touched_at = clock_timestamp()
+ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET token = CASE WHEN stored.ended_at IS NOT NULL THEN NULL
+WHEN stored.expiry_recorded_at IS NOT NULL AND (greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) + stored.lifetime) <= now() THEN NULL
+WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
+OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) OR (stored.token IS NULL AND NOT (excluded.token_digest <> stored.token_digest)) THEN excluded.token ELSE stored.token END,
+token_digest = CASE WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
+OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) THEN excluded.token_digest ELSE stored.token_digest END,
+token_observed_at = CASE WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
+OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) THEN excluded.token_observed_at ELSE stored.token_observed_at END,
+token_claimed_at = CASE WHEN excluded.token_digest = stored.token_digest
+THEN greatest(stored.token_claimed_at, excluded.token_claimed_at)
+WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
+OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) THEN excluded.token_claimed_at ELSE stored.token_claimed_at END,
+previous_claimed_at = CASE WHEN excluded.token_digest = stored.token_digest THEN stored.token_claimed_at END,
+token_is_doubted = (stored.token_is_doubted OR (stored.expires_at <= now() AND (greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) + stored.lifetime) > now())) AND NOT coalesce((excluded.token_digest <> stored.token_digest) AND (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
+OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))), false),
+last_observed_at = greatest(stored.last_observed_at, excluded.last_observed_at),
+started_at = least(stored.started_at, excluded.started_at),
+starts_at = CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END,
+starts_at_observed_at = CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at_observed_at ELSE stored.starts_at_observed_at END,
+expires_at = (greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) + stored.lifetime),
+expiry_recorded_at = CASE WHEN (greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) + stored.lifetime) <= now() THEN stored.expiry_recorded_at END,
+confirmed_at = CASE WHEN stored.ended_at IS NULL
+AND ((excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
+OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) OR excluded.token_digest = stored.token_digest)
+THEN greatest(stored.confirmed_at, excluded.confirmed_at) ELSE stored.confirmed_at END,
+installation_hash = CASE WHEN excluded.installation_hash IS NOT NULL AND (stored.installation_hash IS NULL
+OR (excluded.installation_observed_at, excluded.installation_hash) < (stored.installation_observed_at, stored.installation_hash)) THEN excluded.installation_hash ELSE stored.installation_hash END,
+installation_observed_at = CASE WHEN excluded.installation_hash IS NOT NULL AND (stored.installation_hash IS NULL
+OR (excluded.installation_observed_at, excluded.installation_hash) < (stored.installation_observed_at, stored.installation_hash)) THEN excluded.installation_observed_at ELSE stored.installation_observed_at END,
+subject = CASE WHEN excluded.subject IS NOT NULL AND (stored.subject IS NULL
+OR (excluded.subject_observed_at, excluded.subject) < (stored.subject_observed_at, stored.subject)) THEN excluded.subject ELSE stored.subject END,
+subject_observed_at = CASE WHEN excluded.subject IS NOT NULL AND (stored.subject IS NULL
+OR (excluded.subject_observed_at, excluded.subject) < (stored.subject_observed_at, stored.subject)) THEN excluded.subject_observed_at ELSE stored.subject_observed_at END,
+attributes_type = CASE WHEN excluded.attributes_type IS NOT NULL AND (stored.attributes_type IS NULL
+OR (excluded.attributes_type_observed_at, excluded.attributes_type) < (stored.attributes_type_observed_at, stored.attributes_type)) THEN excluded.attributes_type ELSE stored.attributes_type END,
+attributes_type_observed_at = CASE WHEN excluded.attributes_type IS NOT NULL AND (stored.attributes_type IS NULL
+OR (excluded.attributes_type_observed_at, excluded.attributes_type) < (stored.attributes_type_observed_at, stored.attributes_type)) THEN excluded.attributes_type_observed_at ELSE stored.attributes_type_observed_at END,
+frequent_pushes_enabled = CASE WHEN excluded.frequent_pushes_enabled IS NOT NULL AND (stored.frequent_pushes_enabled IS NULL
+OR (excluded.frequent_pushes_enabled_observed_at, excluded.frequent_pushes_enabled) < (stored.frequent_pushes_enabled_observed_at, stored.frequent_pushes_enabled)) THEN excluded.frequent_pushes_enabled ELSE stored.frequent_pushes_enabled END,
+frequent_pushes_enabled_observed_at = CASE WHEN excluded.frequent_pushes_enabled IS NOT NULL AND (stored.frequent_pushes_enabled IS NULL
+OR (excluded.frequent_pushes_enabled_observed_at, excluded.frequent_pushes_enabled) < (stored.frequent_pushes_enabled_observed_at, stored.frequent_pushes_enabled)) THEN excluded.frequent_pushes_enabled_observed_at ELSE stored.frequent_pushes_enabled_observed_at END,
+aliases = CASE WHEN excluded.aliases IS NOT NULL AND (stored.aliases IS NULL
+OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases)) THEN excluded.aliases ELSE stored.aliases END,
+aliases_observed_at = CASE WHEN excluded.aliases IS NOT NULL AND (stored.aliases IS NULL
+OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases)) THEN excluded.aliases_observed_at ELSE stored.aliases_observed_at END,
+metadata = CASE WHEN excluded.metadata IS NOT NULL AND (stored.metadata IS NULL
+OR (excluded.metadata_observed_at, excluded.metadata) > (stored.metadata_observed_at, stored.metadata)) THEN excluded.metadata ELSE stored.metadata END,
+metadata_observed_at = CASE WHEN excluded.metadata IS NOT NULL AND (stored.metadata IS NULL
+OR (excluded.metadata_observed_at, excluded.metadata) > (stored.metadata_observed_at, stored.metadata)) THEN excluded.metadata_observed_at ELSE stored.metadata_observed_at END,
+revision = stored.revision + CASE WHEN ((excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
+OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) AND stored.token_digest IS DISTINCT FROM excluded.token_digest)
+OR excluded.started_at < stored.started_at
+OR (excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) AND excluded.starts_at IS DISTINCT FROM stored.starts_at) OR (stored.expires_at <= now() AND (greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) + stored.lifetime) > now())
+OR (stored.attributes_type IS NULL AND excluded.attributes_type IS NOT NULL)
+OR (stored.frequent_pushes_enabled IS NULL AND excluded.frequent_pushes_enabled IS NOT NULL)
+OR EXISTS (SELECT FROM installations i WHERE i.app_number = stored.app_number
+AND i.environment = stored.environment AND i.installation_hash = stored.installation_hash
+AND i.full_state_at > stored.last_observed_at AND i.full_state_at <= excluded.last_observed_at) THEN 1 ELSE 0 END,
+outcome = CASE WHEN stored.ended_at IS NOT NULL THEN 'refused'
+WHEN (greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) + stored.lifetime) <= now() THEN 'expired'
+WHEN excluded.token_digest IS NOT NULL AND stored.token_digest IS NULL THEN 'registered'
+WHEN (excluded.token_digest <> stored.token_digest) THEN CASE WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
+OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) THEN 'rotated' ELSE 'superseded' END
+WHEN EXISTS (SELECT FROM installations i WHERE i.app_number = stored.app_number
+AND i.environment = stored.environment AND i.installation_hash = stored.installation_hash
+AND i.full_state_at > stored.last_observed_at AND i.full_state_at <= excluded.last_observed_at) OR (stored.expires_at <= now() AND (greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) + stored.lifetime) > now()) THEN 'reactivated'
+WHEN excluded.token_digest IS NULL THEN 'observed' ELSE 'refreshed' END::activity_outcome,
+displaced_digest = CASE WHEN (excluded.token_digest <> stored.token_digest)
+THEN CASE WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
+OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) THEN stored.token_digest ELSE excluded.token_digest END END,
+displaced_observed_at = CASE WHEN (excluded.token_digest <> stored.token_digest)
+THEN CASE WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
+OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) THEN stored.token_observed_at ELSE excluded.token_observed_at END END,
+aliases_changed = (excluded.aliases IS NOT NULL AND excluded.aliases IS DISTINCT FROM stored.aliases AND (stored.aliases IS NULL
+OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases))),
+displaced_aliases = CASE WHEN (excluded.aliases IS NOT NULL AND excluded.aliases IS DISTINCT FROM stored.aliases AND (stored.aliases IS NULL
+OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases))) THEN stored.aliases END,
+touched_at = clock_timestamp()
 
-RETURNING stored.activity_id, stored.outcome::text, stored.token_digest, stored.end_reason::text, coalesce(stored.ended_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment AND i.installation_hash = stored.installation_hash AND i.removed_at >= stored.started_at)), coalesce(stored.token_observed_at, stored.last_observed_at), stored.confirmed_at, stored.expires_at, stored.revision, (SELECT activity_state(stored.ended_at, stored.started_at, stored.expires_at, stored.last_observed_at, i.removed_at, i.full_state_at) FROM (SELECT) AS one LEFT JOIN LATERAL (SELECT * FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment AND i.installation_hash = stored.installation_hash LIMIT 1) AS i ON true), now(), stored.expires_at > now(), stored.token_claimed_at, stored.previous_claimed_at;
+RETURNING stored.activity_id, stored.outcome::text, stored.token_digest,
+stored.end_reason::text, coalesce(stored.ended_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment
+AND i.installation_hash = stored.installation_hash AND i.removed_at >= stored.started_at)), coalesce(stored.token_observed_at, stored.last_observed_at),
+stored.confirmed_at, stored.expires_at, stored.revision, (SELECT activity_state(stored.ended_at, stored.started_at, stored.expires_at, stored.last_observed_at,
+i.removed_at, i.full_state_at) FROM (SELECT) AS one LEFT JOIN LATERAL (SELECT * FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment
+AND i.installation_hash = stored.installation_hash LIMIT 1) AS i
+ON true), now(), stored.expires_at > now(),
+stored.token_claimed_at, stored.previous_claimed_at;
 
--- scheduled registration, 4 of 11: the same as registration, 4 of 9
+-- scheduled registration, 4 of 12: the same as registration, 4 of 10
 
--- scheduled registration, 5 of 11: the same as registration, 5 of 9
+-- scheduled registration, 5 of 12: the same as registration, 5 of 10
 
--- scheduled registration, 6 of 11: the same as registration, 6 of 9
+-- scheduled registration, 6 of 12: the same as registration, 6 of 10
 
--- scheduled registration, 7 of 11: the same as registration, 7 of 9
+-- scheduled registration, 7 of 12: the same as registration, 7 of 10
 
--- scheduled registration, 8 of 11: $1 bigint, $2 text, $3 text[]
-UPDATE activity_aliases al SET ended = false WHERE al.ctid = ANY(ARRAY(
+-- scheduled registration, 8 of 12: $1 bigint, $2 bigint, $3 text, $4 text[]
+UPDATE activity_aliases al SET ended = false WHERE (al.app_number = $1) IS TRUE AND al.ctid = ANY(ARRAY(
     SELECT found.row FROM activities a CROSS JOIN LATERAL jsonb_each(a.aliases) AS kinds
 CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS JOIN LATERAL (
         SELECT r.ctid AS row FROM activity_aliases r
@@ -74,11 +187,11 @@ CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS 
             AND r.activity_number = a.activity_number
         LIMIT 1
     ) AS found
-    WHERE a.app_number = $1 AND a.environment = $2::apns_environment
-AND a.activity_id = ANY($3) AND (NOT (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)) IS TRUE
+    WHERE a.app_number = $2 AND a.environment = $3::apns_environment
+AND a.activity_id = ANY($4) AND (NOT (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)) IS TRUE AND a.xmin = pg_current_xact_id()::xid AND a.outcome <> 'doubted'
 ));
 
--- scheduled registration, 9 of 11: $1 bigint, $2 text[], $3 bigint, $4 text, $5 bigint
+-- scheduled registration, 9 of 12: $1 bigint, $2 text[], $3 bigint, $4 text, $5 bigint
 DELETE FROM retired_tokens r WHERE (r.app_number = $1) IS TRUE AND r.ctid = ANY(ARRAY(
     SELECT found.row FROM unnest($2) AS named (activity_id)
     CROSS JOIN LATERAL (
@@ -95,6 +208,50 @@ DELETE FROM retired_tokens r WHERE (r.app_number = $1) IS TRUE AND r.ctid = ANY(
     WHERE a.ended_at IS NULL AND a.expiry_recorded_at IS NULL AND found.reason = 'expired'
 ));
 
--- scheduled registration, 10 of 11: the same as registration, 8 of 9
+-- scheduled registration, 10 of 12: the same as registration, 8 of 10
 
--- scheduled registration, 11 of 11: the same as registration, 9 of 9
+-- scheduled registration, 11 of 12: the same as registration, 9 of 10
+
+-- scheduled registration, 12 of 12: $1 bigint, $2 text[], $3 bytea[], $4 timestamp with time zone[], $5 timestamp with time zone[], $6 bytea[], $7 text[], $8 text[], $9 boolean[], $10 jsonb[], $11 timestamp with time zone[], $12 jsonb[], $13 timestamp with time zone[], $14 boolean[], $15 bigint, $16 text, $17 bigint, $18 text, $19 bigint, $20 bigint, $21 text, $22 interval, $23 bigint, $24 text
+SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_number = $1),
+    '{}'::text[], ARRAY(SELECT r.activity_id FROM apps app CROSS JOIN LATERAL (SELECT q.*, sha256(q.token) AS token_digest, clock.received_at, CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
+WHEN known.token_digest = sha256(q.token) THEN known.token_observed_at
+ELSE coalesce(retired.observed_at, clock.received_at) END AS claimed_at,
+q.observed_at IS NULL AND known.token_digest = sha256(q.token)
+AND EXISTS (SELECT FROM token_values held WHERE held.app_number = known.app_number
+AND held.environment = known.environment AND held.token_digest = known.token_digest
+AND held.quarantined_at >= known.token_claimed_at AND coalesce(held.dead_at < known.token_claimed_at, true))
+AS ends_quarantine,
+CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
+WHEN known.token_digest <> sha256(q.token) THEN coalesce(retired.observed_at, clock.received_at)
+ELSE clock.received_at END AS given_at,
+    CASE WHEN q.starts_at > coalesce(q.observed_at, clock.received_at) AND (q.was_accepted
+    OR coalesce(q.observed_at > clock.received_at - app.activity_lifetime, true)) THEN q.starts_at END AS scheduled_at,
+    least(coalesce(q.started_at, q.observed_at, clock.received_at), clock.received_at) AS said_started_at
+FROM unnest($2, $3, $4, $5, $6, $7,
+$8, $9, $10, $11, $12, $13, $14)
+AS q (activity_id, token, observed_at, started_at, installation_hash, subject, attributes_type,
+frequent_pushes_enabled, aliases, aliases_given_at, metadata, starts_at, was_accepted)
+CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE q.activity_id IS NOT NULL) AS clock
+LEFT JOIN LATERAL (
+    SELECT k.* FROM activities k
+    WHERE q.observed_at IS NULL AND k.app_number = $15 AND k.environment = $16::apns_environment AND k.activity_id = q.activity_id
+    LIMIT 1
+) AS known ON true
+LEFT JOIN LATERAL (
+    SELECT r.observed_at FROM retired_tokens r
+    WHERE q.observed_at IS NULL AND r.app_number = $17 AND r.environment = $18::apns_environment AND r.activity_id = q.activity_id
+        AND r.token_digest = sha256(q.token)
+    LIMIT 1
+) AS retired ON true) AS r
+    WHERE app.app_number = $19 AND (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $20 AND recent.environment = $21::apns_environment AND recent.erased_at > '-infinity'
+    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $22, false) AND EXISTS (
+    SELECT FROM erasures erased
+    WHERE erased.app_number = $23 AND erased.environment = $24::apns_environment
+        AND erased.erased_digest = ANY((ARRAY[sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || r.activity_id, 'UTF8')),
+sha256(uuid_send(app.erasure_salt) || convert_to('installation:' || encode(r.installation_hash, 'hex'), 'UTF8')),
+sha256(uuid_send(app.erasure_salt) || convert_to('subject:' || r.subject, 'UTF8'))] || ARRAY(
+SELECT sha256(uuid_send(app.erasure_salt) || convert_to('alias:' || kinds.key || ':' || alias_values.value, 'UTF8'))
+FROM jsonb_each(r.aliases) AS kinds CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values)))
+        AND (erased.erased_digest = sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || r.activity_id, 'UTF8')) OR erased.erased_at >= r.claimed_at)
+)) IS TRUE), false;

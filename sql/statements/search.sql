@@ -11,7 +11,8 @@ SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict,
 FROM (SELECT s.app_number, s.activity_number, (s.ended_at IS NOT NULL OR s.expiry_recorded_at IS NOT NULL) AS ended FROM activities s
 WHERE s.app_number = $1 AND s.environment = $2::apns_environment AND s.activity_id = $3 LIMIT $4) al
 CROSS JOIN LATERAL (SELECT * FROM activity_verdicts bearer
-    WHERE bearer.app_number = al.app_number AND bearer.activity_number = al.activity_number LIMIT 1) AS a
+    WHERE bearer.app_number = al.app_number AND bearer.activity_number = al.activity_number
+            AND bearer.activity_number > 0 LIMIT 1) AS a
 LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = a.app_number
     AND its.environment = a.environment AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
 ORDER BY al.ended, al.activity_number DESC;
@@ -28,7 +29,8 @@ SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict,
     a.expires_at, t.delivered_at, a.starts_at
 FROM (SELECT s.app_number, s.activity_number, s.ended FROM activity_aliases s WHERE s.app_number = $1 AND s.environment = $2::apns_environment AND s.value = $3 AND s.kind = $4 LIMIT $5) al
 CROSS JOIN LATERAL (SELECT * FROM activity_verdicts bearer
-    WHERE bearer.app_number = al.app_number AND bearer.activity_number = al.activity_number LIMIT 1) AS a
+    WHERE bearer.app_number = al.app_number AND bearer.activity_number = al.activity_number
+            AND bearer.activity_number > 0 LIMIT 1) AS a
 LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = a.app_number
     AND its.environment = a.environment AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
 ORDER BY al.ended, al.activity_number DESC;
@@ -45,7 +47,8 @@ SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict,
     a.expires_at, t.delivered_at, a.starts_at
 FROM (SELECT s.app_number, s.activity_number, s.ended FROM activity_aliases s WHERE s.app_number = $1 AND s.environment = $2::apns_environment AND s.value = $3 LIMIT $4) al
 CROSS JOIN LATERAL (SELECT * FROM activity_verdicts bearer
-    WHERE bearer.app_number = al.app_number AND bearer.activity_number = al.activity_number LIMIT 1) AS a
+    WHERE bearer.app_number = al.app_number AND bearer.activity_number = al.activity_number
+            AND bearer.activity_number > 0 LIMIT 1) AS a
 LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = a.app_number
     AND its.environment = a.environment AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
 ORDER BY al.ended, al.activity_number DESC;
@@ -61,11 +64,14 @@ SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict,
     a.attributes_type, a.started_at, coalesce(a.token_observed_at, a.last_observed_at), a.confirmed_at,
     a.expires_at, t.delivered_at, a.starts_at
 FROM (SELECT s.app_number, s.activity_number, (s.ended_at IS NOT NULL OR s.expiry_recorded_at IS NOT NULL) AS ended FROM token_values v
-JOIN activities s ON s.app_number = v.app_number AND s.environment = v.environment
-    AND s.activity_id = v.activity_id
+CROSS JOIN LATERAL (
+    SELECT * FROM activities own WHERE own.app_number = v.app_number AND own.environment = v.environment
+        AND own.activity_id = v.activity_id LIMIT 1
+) AS s
 WHERE v.app_number = $1 AND v.environment = $2::apns_environment AND v.token_digest >= $3 AND v.token_digest <= $4 LIMIT $5) al
 CROSS JOIN LATERAL (SELECT * FROM activity_verdicts bearer
-    WHERE bearer.app_number = al.app_number AND bearer.activity_number = al.activity_number LIMIT 1) AS a
+    WHERE bearer.app_number = al.app_number AND bearer.activity_number = al.activity_number
+            AND bearer.activity_number > 0 LIMIT 1) AS a
 LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = a.app_number
     AND its.environment = a.environment AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
 ORDER BY al.ended, al.activity_number DESC;
@@ -84,7 +90,8 @@ FROM (SELECT s.app_number, s.activity_number, (s.ended_at IS NOT NULL OR s.expir
 WHERE s.app_number = $1 AND s.environment = $2::apns_environment AND s.ended_at IS NULL AND s.installation_hash IS NOT NULL
     AND s.installation_hash >= $3 AND s.installation_hash <= $4 LIMIT $5) al
 CROSS JOIN LATERAL (SELECT * FROM activity_verdicts bearer
-    WHERE bearer.app_number = al.app_number AND bearer.activity_number = al.activity_number LIMIT 1) AS a
+    WHERE bearer.app_number = al.app_number AND bearer.activity_number = al.activity_number
+            AND bearer.activity_number > 0 LIMIT 1) AS a
 LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = a.app_number
     AND its.environment = a.environment AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
 ORDER BY al.ended, al.activity_number DESC;

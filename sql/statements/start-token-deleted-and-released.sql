@@ -6,8 +6,12 @@ INSERT INTO installation_tokens AS stored (
 )
 SELECT app.app_number, $1::apns_environment, $2,
     $3, $4, $5, coalesce($6, clock_timestamp()), 'refused'
-FROM apps app WHERE app.app_number = $7 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $8 AND held.environment = $9::apns_environment AND held.installation_hash = $10 AND held.xmin = pg_current_xact_id()::xid) AND (EXISTS (SELECT FROM installation_tokens known WHERE known.app_number = $11 AND known.environment = $12::apns_environment AND known.installation_hash = $13 AND known.kind = $14 AND known.attributes_type = $15) OR (SELECT count(*) FROM (
-    SELECT FROM installation_tokens other WHERE other.app_number = $16 AND other.environment = $17::apns_environment AND other.installation_hash = $18
+FROM apps app WHERE app.app_number = $7 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $8 AND held.environment = $9::apns_environment
+AND held.installation_hash = $10 AND held.xmin = pg_current_xact_id()::xid) AND (EXISTS (SELECT FROM installation_tokens known WHERE known.app_number = $11 AND known.environment = $12::apns_environment
+AND known.installation_hash = $13 AND known.kind = $14
+AND known.attributes_type = $15) OR (SELECT count(*) FROM (
+    SELECT FROM installation_tokens other WHERE other.app_number = $16 AND other.environment = $17::apns_environment
+AND other.installation_hash = $18
         AND other.kind = $19 LIMIT $20
 ) AS others) < $21)
 ON CONFLICT (app_number, environment, installation_hash, kind, attributes_type) DO UPDATE SET
@@ -15,7 +19,7 @@ ON CONFLICT (app_number, environment, installation_hash, kind, attributes_type) 
     token = CASE WHEN stored.observed_at > greatest(excluded.deleted_at, stored.observed_at) THEN stored.token END,
     outcome = CASE WHEN stored.token IS NOT NULL AND stored.observed_at <= greatest(excluded.deleted_at, stored.observed_at)
         THEN 'ended' ELSE 'refused' END::activity_outcome,
-    displaced_digest = NULL, previous_claimed_at = NULL, touched_at = clock_timestamp()
+    previous_claimed_at = NULL, touched_at = clock_timestamp()
 RETURNING 1;
 
 -- start token, deleted and released, 3 of 7: the same as device token, deleted and released, 3 of 7

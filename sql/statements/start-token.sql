@@ -16,17 +16,51 @@ FROM apps app CROSS JOIN (SELECT clock.received_at, i.removed_at, CASE WHEN $8 I
     WHEN known.token_digest = sha256($10) AND known.token IS NOT NULL THEN known.observed_at
     ELSE clock.received_at END AS observed_at,
     $11 IS NULL
-        AND EXISTS (SELECT FROM token_values held WHERE held.app_number = known.app_number AND held.environment = known.environment AND held.token_digest = known.token_digest AND held.quarantined_at >= known.claimed_at AND coalesce(held.dead_at < known.claimed_at, true)) AS ends_quarantine
+        AND EXISTS (SELECT FROM token_values held WHERE held.app_number = known.app_number
+AND held.environment = known.environment AND held.token_digest = known.token_digest
+AND held.quarantined_at >= known.claimed_at AND coalesce(held.dead_at < known.claimed_at, true)) AS ends_quarantine
 FROM installations i
 CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE i.app_number IS NOT NULL) AS clock
-LEFT JOIN installation_tokens known ON known.app_number = $12 AND known.environment = $13::apns_environment AND known.installation_hash = $14 AND known.kind = $15 AND known.attributes_type = $16
-WHERE i.app_number = $17 AND i.environment = $18::apns_environment AND i.installation_hash = $19) AS r
-WHERE app.app_number = $20 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $21 AND held.environment = $22::apns_environment AND held.installation_hash = $23 AND held.xmin = pg_current_xact_id()::xid) AND (EXISTS (SELECT FROM installation_tokens known WHERE known.app_number = $24 AND known.environment = $25::apns_environment AND known.installation_hash = $26 AND known.kind = $27 AND known.attributes_type = $28) OR (SELECT count(*) FROM (
-    SELECT FROM installation_tokens other WHERE other.app_number = $29 AND other.environment = $30::apns_environment AND other.installation_hash = $31
+LEFT JOIN installation_tokens known ON known.app_number = $12 AND known.environment = $13::apns_environment
+AND known.installation_hash = $14 AND known.kind = $15
+AND known.attributes_type = $16
+WHERE i.app_number = $17 AND i.environment = $18::apns_environment
+AND i.installation_hash = $19) AS r
+WHERE app.app_number = $20 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $21 AND held.environment = $22::apns_environment
+AND held.installation_hash = $23 AND held.xmin = pg_current_xact_id()::xid) AND (EXISTS (SELECT FROM installation_tokens known WHERE known.app_number = $24 AND known.environment = $25::apns_environment
+AND known.installation_hash = $26 AND known.kind = $27
+AND known.attributes_type = $28) OR (SELECT count(*) FROM (
+    SELECT FROM installation_tokens other WHERE other.app_number = $29 AND other.environment = $30::apns_environment
+AND other.installation_hash = $31
         AND other.kind = $32 LIMIT $33
 ) AS others) < $34)
 ON CONFLICT (app_number, environment, installation_hash, kind, attributes_type)
-DO UPDATE SET token = CASE WHEN (stored.token_digest IS NULL OR (excluded.observed_at, excluded.token_digest) > (stored.observed_at, stored.token_digest)) THEN CASE WHEN NOT coalesce(excluded.observed_at <= greatest(stored.deleted_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment AND i.installation_hash = stored.installation_hash)), false) THEN excluded.token END ELSE stored.token END, token_digest = CASE WHEN (stored.token_digest IS NULL OR (excluded.observed_at, excluded.token_digest) > (stored.observed_at, stored.token_digest)) THEN excluded.token_digest ELSE stored.token_digest END, observed_at = CASE WHEN (stored.token_digest IS NULL OR (excluded.observed_at, excluded.token_digest) > (stored.observed_at, stored.token_digest)) THEN excluded.observed_at ELSE stored.observed_at END, claimed_at = CASE WHEN excluded.token_digest = stored.token_digest THEN greatest(stored.claimed_at, excluded.claimed_at) WHEN (stored.token_digest IS NULL OR (excluded.observed_at, excluded.token_digest) > (stored.observed_at, stored.token_digest)) THEN excluded.claimed_at ELSE stored.claimed_at END, previous_claimed_at = CASE WHEN excluded.token_digest = stored.token_digest THEN stored.claimed_at END, confirmed_at = CASE WHEN (stored.token_digest IS NULL OR (excluded.observed_at, excluded.token_digest) > (stored.observed_at, stored.token_digest)) OR excluded.token_digest = stored.token_digest THEN greatest(stored.confirmed_at, excluded.confirmed_at) ELSE stored.confirmed_at END, displaced_digest = CASE WHEN (stored.token_digest IS NULL OR (excluded.observed_at, excluded.token_digest) > (stored.observed_at, stored.token_digest)) AND NOT excluded.token_digest = stored.token_digest THEN stored.token_digest END, outcome = CASE WHEN stored.token_digest IS NULL THEN CASE WHEN coalesce(excluded.observed_at <= greatest(stored.deleted_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment AND i.installation_hash = stored.installation_hash)), false) THEN 'refused' ELSE 'registered' END WHEN coalesce(stored.observed_at <= greatest(stored.deleted_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment AND i.installation_hash = stored.installation_hash)), false) THEN CASE WHEN coalesce(excluded.observed_at <= greatest(stored.deleted_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment AND i.installation_hash = stored.installation_hash)), false) THEN 'refused' ELSE 'reactivated' END WHEN excluded.token_digest = stored.token_digest THEN 'refreshed' WHEN (stored.token_digest IS NULL OR (excluded.observed_at, excluded.token_digest) > (stored.observed_at, stored.token_digest)) THEN 'rotated' ELSE 'superseded' END::activity_outcome, touched_at = clock_timestamp();
+DO UPDATE SET token = CASE WHEN (stored.token_digest IS NULL
+OR (excluded.observed_at, excluded.token_digest) > (stored.observed_at, stored.token_digest)) THEN CASE WHEN NOT coalesce(excluded.observed_at <= greatest(stored.deleted_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = stored.app_number
+AND i.environment = stored.environment AND i.installation_hash = stored.installation_hash)), false) THEN excluded.token END
+ELSE stored.token END,
+token_digest = CASE WHEN (stored.token_digest IS NULL
+OR (excluded.observed_at, excluded.token_digest) > (stored.observed_at, stored.token_digest)) THEN excluded.token_digest ELSE stored.token_digest END,
+observed_at = CASE WHEN (stored.token_digest IS NULL
+OR (excluded.observed_at, excluded.token_digest) > (stored.observed_at, stored.token_digest)) THEN excluded.observed_at ELSE stored.observed_at END,
+claimed_at = CASE WHEN excluded.token_digest = stored.token_digest THEN greatest(stored.claimed_at, excluded.claimed_at)
+WHEN (stored.token_digest IS NULL
+OR (excluded.observed_at, excluded.token_digest) > (stored.observed_at, stored.token_digest)) THEN excluded.claimed_at ELSE stored.claimed_at END,
+previous_claimed_at = CASE WHEN excluded.token_digest = stored.token_digest THEN stored.claimed_at END,
+confirmed_at = CASE WHEN (stored.token_digest IS NULL
+OR (excluded.observed_at, excluded.token_digest) > (stored.observed_at, stored.token_digest)) OR excluded.token_digest = stored.token_digest THEN greatest(stored.confirmed_at, excluded.confirmed_at)
+ELSE stored.confirmed_at END,
+outcome = CASE WHEN stored.token_digest IS NULL
+THEN CASE WHEN coalesce(excluded.observed_at <= greatest(stored.deleted_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = stored.app_number
+AND i.environment = stored.environment AND i.installation_hash = stored.installation_hash)), false) THEN 'refused' ELSE 'registered' END
+WHEN coalesce(stored.observed_at <= greatest(stored.deleted_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = stored.app_number
+AND i.environment = stored.environment AND i.installation_hash = stored.installation_hash)), false)
+THEN CASE WHEN coalesce(excluded.observed_at <= greatest(stored.deleted_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = stored.app_number
+AND i.environment = stored.environment AND i.installation_hash = stored.installation_hash)), false) THEN 'refused' ELSE 'reactivated' END
+WHEN excluded.token_digest = stored.token_digest THEN 'refreshed'
+WHEN (stored.token_digest IS NULL
+OR (excluded.observed_at, excluded.token_digest) > (stored.observed_at, stored.token_digest)) THEN 'rotated' ELSE 'superseded' END::activity_outcome,
+touched_at = clock_timestamp();
 
 -- start token, 3 of 7: the same as device token, 4 of 10
 
@@ -35,7 +69,10 @@ DO UPDATE SET token = CASE WHEN (stored.token_digest IS NULL OR (excluded.observ
 -- start token, 5 of 7: $1 bytea, $2 timestamp with time zone, $3 bigint, $4 text, $5 bytea, $6 text, $7 text, $8 bigint, $9 text, $10 bytea, $11 timestamp with time zone, $12 bytea
 INSERT INTO token_values AS stored (app_number, environment, token_digest, start_observed_at)
 SELECT r.app_number, r.environment, sha256($1), coalesce($2, r.observed_at)
-FROM installation_tokens r WHERE r.app_number = $3 AND r.environment = $4::apns_environment AND r.installation_hash = $5 AND r.kind = $6 AND r.attributes_type = $7 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $8 AND held.environment = $9::apns_environment AND held.installation_hash = $10 AND held.xmin = pg_current_xact_id()::xid)
+FROM installation_tokens r WHERE r.app_number = $3 AND r.environment = $4::apns_environment
+AND r.installation_hash = $5 AND r.kind = $6
+AND r.attributes_type = $7 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $8 AND held.environment = $9::apns_environment
+AND held.installation_hash = $10 AND held.xmin = pg_current_xact_id()::xid)
 AND ($11 IS NOT NULL OR r.token_digest = sha256($12))
 ON CONFLICT (app_number, environment, token_digest) DO UPDATE SET
     start_observed_at = greatest(stored.start_observed_at, excluded.start_observed_at),
@@ -48,14 +85,24 @@ INSERT INTO events (app_number, drop_on, environment, type, who, activity_id, in
     aliases, token_fingerprint)
 SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
     e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4)
-FROM (SELECT given.*, $4::text AS who FROM (SELECT r.outcome::text AS type, NULL::text AS activity_id, i.installation_hash, i.subject, i.aliases, r.token_digest AS token_digest
-FROM (SELECT * FROM installation_tokens r WHERE r.app_number = $5 AND r.environment = $6::apns_environment AND r.installation_hash = $7 AND r.kind = $8 AND r.attributes_type = $9 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $10 AND held.environment = $11::apns_environment AND held.installation_hash = $12 AND held.xmin = pg_current_xact_id()::xid)
+FROM (SELECT given.*, $4::text AS who FROM (SELECT r.outcome::text AS type, NULL::text AS activity_id, i.installation_hash, i.subject,
+i.aliases, r.token_digest AS token_digest
+FROM (SELECT * FROM installation_tokens r WHERE r.app_number = $5 AND r.environment = $6::apns_environment
+AND r.installation_hash = $7 AND r.kind = $8
+AND r.attributes_type = $9 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $10 AND held.environment = $11::apns_environment
+AND held.installation_hash = $12 AND held.xmin = pg_current_xact_id()::xid)
     AND r.outcome IN ('registered', 'rotated', 'reactivated')) AS r
-CROSS JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = r.app_number AND its.environment = r.environment AND its.installation_hash = r.installation_hash LIMIT 1) AS i
+CROSS JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = r.app_number
+AND its.environment = r.environment AND its.installation_hash = r.installation_hash LIMIT 1) AS i
 UNION ALL
-SELECT 'dropped', NULL::text AS activity_id, i.installation_hash, i.subject, i.aliases, r.token_digest AS token_digest
-FROM (SELECT * FROM installation_tokens r WHERE r.app_number = $13 AND r.environment = $14::apns_environment AND r.installation_hash = $15 AND r.kind = $16 AND r.attributes_type = $17 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $18 AND held.environment = $19::apns_environment AND held.installation_hash = $20 AND held.xmin = pg_current_xact_id()::xid)
+SELECT 'dropped', NULL::text AS activity_id, i.installation_hash, i.subject,
+i.aliases, r.token_digest AS token_digest
+FROM (SELECT * FROM installation_tokens r WHERE r.app_number = $13 AND r.environment = $14::apns_environment
+AND r.installation_hash = $15 AND r.kind = $16
+AND r.attributes_type = $17 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $18 AND held.environment = $19::apns_environment
+AND held.installation_hash = $20 AND held.xmin = pg_current_xact_id()::xid)
     AND r.outcome IN ('registered', 'rotated', 'reactivated')) AS r
-CROSS JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = r.app_number AND its.environment = r.environment AND its.installation_hash = r.installation_hash LIMIT 1) AS i CROSS JOIN LATERAL (SELECT * FROM token_values v WHERE v.app_number = r.app_number
+CROSS JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = r.app_number
+AND its.environment = r.environment AND its.installation_hash = r.installation_hash LIMIT 1) AS i CROSS JOIN LATERAL (SELECT * FROM token_values v WHERE v.app_number = r.app_number
     AND v.environment = r.environment AND v.token_digest = r.token_digest LIMIT 1) AS t
 WHERE r.claimed_at <= t.dead_at) AS given) AS e;

@@ -11,33 +11,52 @@ DELETE FROM installation_token_claims c WHERE (c.app_number = $1) IS TRUE AND c.
     WHERE o.app_number = $2 AND o.environment = $3::apns_environment AND o.last_observed_at > '-infinity'
         AND o.last_observed_at <= now() - $4
     ORDER BY o.last_observed_at LIMIT $5 FOR UPDATE SKIP LOCKED
-))
-RETURNING c.token_digest;
-
--- sweep of installations, 3 of 6: $1 bigint, $2 text, $3 bigint, $4 text, $5 bytea[], $6 interval, $7 bigint, $8 text, $9 bigint, $10 text, $11 bigint, $12 text
-DELETE FROM token_values t WHERE t.app_number = $1 AND t.environment = $2::apns_environment AND t.token_digest = ANY(ARRAY(
-    SELECT v.token_digest FROM token_values v
-    WHERE v.app_number = $3 AND v.environment = $4::apns_environment AND v.token_digest = ANY($5)
-        AND greatest(v.touched_at, v.dead_at) <= now() - $6
-        AND NOT EXISTS (SELECT FROM installation_tokens r WHERE r.app_number = $7 AND r.environment = $8::apns_environment
-            AND NOT r.has_one_owner AND r.token_digest = v.token_digest AND r.token IS NOT NULL)
-        AND NOT EXISTS (SELECT FROM installation_tokens r WHERE r.app_number = $9 AND r.environment = $10::apns_environment
-            AND r.installation_hash = v.installation_hash AND r.kind = v.installation_kind
-            AND r.token_digest = v.token_digest AND r.token IS NOT NULL)
-        AND NOT EXISTS (SELECT FROM activities a WHERE a.app_number = $11 AND a.environment = $12::apns_environment AND a.activity_id = v.activity_id)
-    ORDER BY v.token_digest FOR UPDATE SKIP LOCKED
 ));
 
--- sweep of installations, 4 of 6: $1 bigint, $2 text, $3 interval, $4 interval, $5 bigint, $6 text, $7 bigint, $8 text, $9 bigint
-SELECT i.installation_hash FROM installations i
-WHERE i.app_number = $1 AND i.environment = $2::apns_environment AND i.touched_at > '-infinity'
-    AND i.touched_at <= now() - greatest($3, $4)
-    AND NOT EXISTS (SELECT FROM installation_tokens r WHERE r.app_number = $5 AND r.environment = $6::apns_environment
-        AND r.installation_hash = i.installation_hash)
-    AND NOT EXISTS (SELECT FROM activities a WHERE a.app_number = $7 AND a.environment = $8::apns_environment
-        AND a.installation_hash = i.installation_hash)
-ORDER BY i.touched_at LIMIT $9 FOR UPDATE SKIP LOCKED;
+-- sweep of installations, 3 of 6: $1 bigint, $2 text, $3 bigint, $4 text, $5 interval, $6 bigint, $7 text, $8 interval, $9 interval, $10 bigint, $11 bigint, $12 bigint
+WITH old AS MATERIALIZED (
+    SELECT v.ctid AS place, EXISTS (SELECT FROM installation_tokens r WHERE r.app_number = $1 AND r.environment = $2::apns_environment
+            AND NOT r.has_one_owner AND r.token_digest = v.token_digest AND r.token IS NOT NULL)
+        OR EXISTS (SELECT FROM installation_tokens r WHERE r.app_number = $3 AND r.environment = $4::apns_environment
+            AND r.installation_hash = v.installation_hash AND r.kind = v.installation_kind
+            AND r.token_digest = v.token_digest AND r.token IS NOT NULL)
+        OR coalesce(v.dead_at > now() - $5, false) AS is_held
+    FROM token_values v
+    WHERE v.app_number = $6 AND v.environment = $7::apns_environment AND v.activity_id IS NULL
+        AND (v.installation_hash IS NOT NULL OR v.start_observed_at IS NOT NULL)
+        AND v.touched_at <= now() - greatest($8, $9)
+    ORDER BY v.touched_at LIMIT $10 FOR UPDATE SKIP LOCKED
+), held AS (
+    UPDATE token_values t SET touched_at = now() WHERE (t.app_number = $11) IS TRUE
+        AND t.ctid = ANY(ARRAY(SELECT old.place FROM old WHERE old.is_held))
+), unheld AS (
+    DELETE FROM token_values t WHERE (t.app_number = $12) IS TRUE
+        AND t.ctid = ANY(ARRAY(SELECT old.place FROM old WHERE NOT old.is_held))
+)
+SELECT count(*) FROM old;
 
--- sweep of installations, 5 of 6: the same as erasure of a Live Activity, 13 of 18
+-- sweep of installations, 4 of 6: $1 bigint, $2 text, $3 bytea, $4 bigint, $5 bigint, $6 text, $7 bytea, $8 bigint, $9 bigint, $10 bigint, $11 text, $12 interval, $13 interval, $14 bigint, $15 text, $16 bigint, $17 text
+WITH page AS MATERIALIZED (
+    (SELECT i.installation_hash FROM installations i
+        WHERE i.app_number = $1 AND i.environment = $2::apns_environment AND i.installation_hash >= $3
+        ORDER BY i.installation_hash LIMIT $4)
+    UNION ALL
+    (SELECT i.installation_hash FROM installations i
+        WHERE i.app_number = $5 AND i.environment = $6::apns_environment AND i.installation_hash < $7
+        ORDER BY i.installation_hash LIMIT $8)
+    LIMIT $9
+)
+SELECT i.installation_hash FROM page CROSS JOIN LATERAL (
+    SELECT * FROM installations own
+    WHERE own.app_number = $10 AND own.environment = $11::apns_environment AND own.installation_hash = page.installation_hash
+        AND own.touched_at <= now() - greatest($12, $13)
+        AND NOT EXISTS (SELECT FROM installation_tokens r WHERE r.app_number = $14 AND r.environment = $15::apns_environment
+            AND r.installation_hash = own.installation_hash)
+        AND NOT EXISTS (SELECT FROM activities a WHERE a.app_number = $16 AND a.environment = $17::apns_environment
+            AND a.installation_hash = own.installation_hash)
+    FOR UPDATE SKIP LOCKED
+) AS i;
 
--- sweep of installations, 6 of 6: the same as erasure of a Live Activity, 14 of 18
+-- sweep of installations, 5 of 6: the same as erasure of a Live Activity, 14 of 19
+
+-- sweep of installations, 6 of 6: the same as erasure of a Live Activity, 15 of 19

@@ -24,21 +24,21 @@ WHERE i.app_number = $1 AND i.environment = $2::apns_environment AND i.touched_a
     AND i.touched_at <= now() - $3 - $4
 ORDER BY i.touched_at LIMIT $5 FOR UPDATE SKIP LOCKED;
 
--- sweep, 5 of 15: $1 text[], $2 text[], $3 bigint, $4 text
-DELETE FROM alias_registrations d WHERE d.ctid = ANY(ARRAY(
-    SELECT found.row FROM unnest($1, $2) AS gone (alias, owner)
+-- sweep, 5 of 15: $1 bigint, $2 text[], $3 text[], $4 bigint, $5 text
+DELETE FROM alias_registrations d WHERE (d.app_number = $1) IS TRUE AND d.ctid = ANY(ARRAY(
+    SELECT found.row FROM unnest($2, $3) AS gone (alias, owner)
     CROSS JOIN LATERAL (
         SELECT r.ctid AS row FROM alias_registrations r
-        WHERE r.app_number = $3 AND r.environment = $4::apns_environment AND r.alias = gone.alias AND r.owner = gone.owner OFFSET 0
+        WHERE r.app_number = $4 AND r.environment = $5::apns_environment AND r.alias = gone.alias AND r.owner = gone.owner OFFSET 0
     ) AS found
 ));
 
--- sweep, 6 of 15: $1 text[], $2 text[], $3 bigint, $4 text
-DELETE FROM alias_identities d WHERE d.ctid = ANY(ARRAY(
-    SELECT found.row FROM unnest($1, $2) AS gone (alias, owner)
+-- sweep, 6 of 15: $1 bigint, $2 text[], $3 text[], $4 bigint, $5 text
+DELETE FROM alias_identities d WHERE (d.app_number = $1) IS TRUE AND d.ctid = ANY(ARRAY(
+    SELECT found.row FROM unnest($2, $3) AS gone (alias, owner)
     CROSS JOIN LATERAL (
         SELECT r.ctid AS row FROM alias_identities r
-        WHERE r.app_number = $3 AND r.environment = $4::apns_environment AND r.alias = gone.alias AND r.owner = gone.owner OFFSET 0
+        WHERE r.app_number = $4 AND r.environment = $5::apns_environment AND r.alias = gone.alias AND r.owner = gone.owner OFFSET 0
     ) AS found
 ));
 
@@ -46,7 +46,7 @@ DELETE FROM alias_identities d WHERE d.ctid = ANY(ARRAY(
 UPDATE activities a SET token = NULL, expiry_recorded_at = now(), revision = a.revision + 1
 WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY($3);
 
--- sweep, 8 of 15: the same as end, 3 of 5
+-- sweep, 8 of 15: the same as end, 3 of 6
 
 -- sweep, 9 of 15: $1 bigint, $2 text, $3 text[]
 INSERT INTO retired_tokens AS stored (app_number, environment, activity_id, token_digest, observed_at, reason)
@@ -73,16 +73,22 @@ DELETE FROM retired_tokens r WHERE (r.app_number = $1) IS TRUE
 ))
 RETURNING r.token_digest;
 
--- sweep, 12 of 15: $1 bigint, $2 text, $3 bigint, $4 text, $5 bytea[], $6 text[]
-DELETE FROM token_values t WHERE t.app_number = $1 AND t.environment = $2::apns_environment AND t.token_digest = ANY(ARRAY(
-    SELECT v.token_digest FROM token_values v
-    WHERE v.app_number = $3 AND v.environment = $4::apns_environment AND v.token_digest = ANY($5)
-        AND v.activity_id = ANY($6) AND v.installation_hash IS NULL AND v.start_observed_at IS NULL
+-- sweep, 12 of 15: $1 bigint, $2 text, $3 bytea[], $4 text[], $5 bigint, $6 text, $7 bigint, $8 text
+WITH theirs AS MATERIALIZED (
+    SELECT v.token_digest, v.installation_hash IS NOT NULL OR v.start_observed_at IS NOT NULL AS is_installations
+    FROM token_values v
+    WHERE v.app_number = $1 AND v.environment = $2::apns_environment AND v.token_digest = ANY($3) AND v.activity_id = ANY($4)
     ORDER BY v.token_digest FOR UPDATE
-));
+), released AS (
+    UPDATE token_values t SET activity_id = NULL, observed_at = NULL, displaced_activity_id = NULL, touched_at = now()
+    WHERE t.app_number = $5 AND t.environment = $6::apns_environment
+        AND t.token_digest = ANY(ARRAY(SELECT theirs.token_digest FROM theirs WHERE theirs.is_installations))
+)
+DELETE FROM token_values t WHERE t.app_number = $7 AND t.environment = $8::apns_environment
+    AND t.token_digest = ANY(ARRAY(SELECT theirs.token_digest FROM theirs WHERE NOT theirs.is_installations));
 
--- sweep, 13 of 15: $1 bigint, $2 text, $3 text[]
-DELETE FROM activity_aliases al WHERE al.ctid = ANY(ARRAY(
+-- sweep, 13 of 15: $1 bigint, $2 bigint, $3 text, $4 text[]
+DELETE FROM activity_aliases al WHERE (al.app_number = $1) IS TRUE AND al.ctid = ANY(ARRAY(
     SELECT found.row FROM activities a CROSS JOIN LATERAL jsonb_each(a.aliases) AS kinds
 CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS JOIN LATERAL (
         SELECT r.ctid AS row FROM activity_aliases r
@@ -91,17 +97,23 @@ CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS 
             AND r.activity_number = a.activity_number
         LIMIT 1
     ) AS found
-    WHERE a.app_number = $1 AND a.environment = $2::apns_environment
-AND a.activity_id = ANY($3) AND true
+    WHERE a.app_number = $2 AND a.environment = $3::apns_environment
+AND a.activity_id = ANY($4) AND true
 ));
 
--- sweep, 14 of 15: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text, $7 text[], $8 text[]
-DELETE FROM token_values t WHERE t.app_number = $1 AND t.environment = $2::apns_environment AND t.token_digest = ANY(ARRAY(
-    SELECT v.token_digest FROM token_values v
-    WHERE v.app_number = $3 AND v.environment = $4::apns_environment AND v.token_digest = ANY(ARRAY(SELECT a.token_digest FROM activities a WHERE a.app_number = $5 AND a.environment = $6::apns_environment AND a.activity_id = ANY($7)))
-        AND v.activity_id = ANY($8) AND v.installation_hash IS NULL AND v.start_observed_at IS NULL
+-- sweep, 14 of 15: $1 bigint, $2 text, $3 bigint, $4 text, $5 text[], $6 text[], $7 bigint, $8 text, $9 bigint, $10 text
+WITH theirs AS MATERIALIZED (
+    SELECT v.token_digest, v.installation_hash IS NOT NULL OR v.start_observed_at IS NOT NULL AS is_installations
+    FROM token_values v
+    WHERE v.app_number = $1 AND v.environment = $2::apns_environment AND v.token_digest = ANY(ARRAY(SELECT a.token_digest FROM activities a WHERE a.app_number = $3 AND a.environment = $4::apns_environment AND a.activity_id = ANY($5))) AND v.activity_id = ANY($6)
     ORDER BY v.token_digest FOR UPDATE
-));
+), released AS (
+    UPDATE token_values t SET activity_id = NULL, observed_at = NULL, displaced_activity_id = NULL, touched_at = now()
+    WHERE t.app_number = $7 AND t.environment = $8::apns_environment
+        AND t.token_digest = ANY(ARRAY(SELECT theirs.token_digest FROM theirs WHERE theirs.is_installations))
+)
+DELETE FROM token_values t WHERE t.app_number = $9 AND t.environment = $10::apns_environment
+    AND t.token_digest = ANY(ARRAY(SELECT theirs.token_digest FROM theirs WHERE NOT theirs.is_installations));
 
 -- sweep, 15 of 15: $1 bigint, $2 text, $3 text[]
 DELETE FROM activities a WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY($3);

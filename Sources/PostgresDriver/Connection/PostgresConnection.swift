@@ -16,8 +16,7 @@ actor PostgresConnection {
     }
 
     private nonisolated let thread = ConnectionThread()
-    /// The holder of a lease has it alone, on any thread: the pool's lock and the actor's queue hand it on.
-    private nonisolated(unsafe) var link: Link?
+    private var link: Link?
     private var planLifetime: Duration?
     /// The time at which the oldest plan may have been made.
     private var plannedAt = ContinuousClock.now

@@ -1,4 +1,4 @@
-/// One connection, lent to a synchronous closure that runs on the connection's own thread, unless it says otherwise.
+/// One connection, lent to a synchronous closure that runs on the connection's own thread.
 ///
 /// It can be neither copied nor stored, so it does not outlive the closure, and no transaction can idle across an `await`.
 /// Calls block until the server has answered or the caller's deadline is over; then the connection is closed.

@@ -112,3 +112,11 @@ extension JSONValue: CustomStringConvertible {
     /// The canonical JSON text.
     public var description: String { String(decoding: canonicalBytes, as: UTF8.self) }
 }
+
+extension JSONValue {
+    /// The text of a string; nil for anything else.
+    public var string: String? {
+        guard case .string(let text) = self else { return nil }
+        return text
+    }
+}

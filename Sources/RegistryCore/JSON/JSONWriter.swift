@@ -76,9 +76,6 @@ extension JSONWriter {
         }
     }
 
-    /// Writes an integer.
-    public mutating func int(_ value: Int) { integer(value) }
-
     /// Writes an integer of any width.
     public mutating func integer(_ value: some FixedWidthInteger) {
         separate()

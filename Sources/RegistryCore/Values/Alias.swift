@@ -10,7 +10,7 @@ public struct Alias: Sendable, Hashable, Comparable, CustomStringConvertible {
     /// - Throws: a sentence when the kind or the value is not allowed.
     public init(kind: String, value: String) throws(JSONFaultReason) {
         try Self.checkKind(kind)
-        try ActivityID.check(value, maximumBytes: 256)
+        try Self.checkValue(value)
         self.kind = UTF8Text(kind)
         self.value = UTF8Text(value)
     }
@@ -34,11 +34,14 @@ public struct Alias: Sendable, Hashable, Comparable, CustomStringConvertible {
     /// - Throws: a sentence when `kind` is not `[A-Za-z][A-Za-z0-9_.-]{0,63}`.
     public static func checkKind(_ kind: String) throws(JSONFaultReason) {
         let bytes = Array(kind.utf8)
-        let letters = bytes.first.map { isLetter($0) } ?? false
-        guard letters, bytes.count <= 64, bytes.allSatisfy({ isLetter($0) || isDigitOrMark($0) }) else {
+        let beginsWithLetter = bytes.first.map(ASCII.isLetter) ?? false
+        guard beginsWithLetter, bytes.count <= 64, bytes.allSatisfy(isOfKind) else {
             throw JSONFaultReason("an alias kind must match [A-Za-z][A-Za-z0-9_.-]{0,63}")
         }
     }
+
+    /// - Throws: a sentence when `value` is not 1 to 256 bytes without control characters, or is `.` or `..`.
+    static func checkValue(_ value: String) throws(JSONFaultReason) { try ActivityID.check(value, maximumBytes: 256) }
 
     /// The kind of the alias that `POST …/activities` takes.
     public static let liveActivityKind: UTF8Text = "liveactivityId"
@@ -51,11 +54,7 @@ public struct Alias: Sendable, Hashable, Comparable, CustomStringConvertible {
         left.kind == right.kind ? left.value < right.value : left.kind < right.kind
     }
 
-    private static func isLetter(_ byte: UInt8) -> Bool {
-        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
-    }
-
-    private static func isDigitOrMark(_ byte: UInt8) -> Bool {
-        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || "_.-".utf8.contains(byte)
+    private static func isOfKind(_ byte: UInt8) -> Bool {
+        ASCII.isLetter(byte) || ASCII.isDigit(byte) || "_.-".utf8.contains(byte)
     }
 }

@@ -20,10 +20,18 @@ public struct AliasSet: Sendable, Hashable {
 
     /// The canonical JSON form, `{"kind":["value",…],…}` in byte order: what is stored, and what breaks a tie.
     public var canonicalJSON: [UInt8] {
-        let members = Dictionary(grouping: aliases, by: \.kind).sorted { $0.key < $1.key }
-        let object = JSONObject(
-            members.map { ($0.key.string, .array($0.value.sorted().map { .string($0.value.string) })) }
-        )
-        return JSONValue.object(object).canonicalBytes
+        var json = JSONWriter(reservingCapacity: 2 + 64 * aliases.count)
+        json.object { json in
+            var rest = aliases[...]
+            while let kind = rest.first?.kind {
+                json.array(kind.string) { json in
+                    while let alias = rest.first, alias.kind == kind {
+                        json.string(alias.value.string)
+                        rest.removeFirst()
+                    }
+                }
+            }
+        }
+        return json.bytes
     }
 }

@@ -6,14 +6,7 @@ public struct BundleID: Sendable, Hashable, Comparable, CustomStringConvertible 
 
     /// - Throws: a sentence when a character or the length is not allowed.
     public init(_ rawValue: String) throws(JSONFaultReason) {
-        let allowed = rawValue.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"):
-                true
-            default: false
-            }
-        }
+        let allowed = rawValue.utf8.allSatisfy { ASCII.isLetter($0) || ASCII.isDigit($0) || ".-".utf8.contains($0) }
         guard allowed, (1...155).contains(rawValue.utf8.count), rawValue != ".", rawValue != ".." else {
             throw JSONFaultReason("must be a bundle id: 1 to 155 letters, digits, '.' or '-'")
         }
@@ -32,9 +25,12 @@ public struct ActivityID: Sendable, Hashable, Comparable, CustomStringConvertibl
     /// The id as it came, compared byte by byte.
     public let rawValue: UTF8Text
 
+    /// The longest id, in bytes.
+    public static let maximumBytes = 128
+
     /// - Throws: a sentence when it is empty, too long, `.`, `..`, or holds a control character.
     public init(_ rawValue: String) throws(JSONFaultReason) {
-        try Self.check(rawValue, maximumBytes: 128)
+        try Self.check(rawValue, maximumBytes: Self.maximumBytes)
         self.rawValue = UTF8Text(rawValue)
     }
 
@@ -55,9 +51,12 @@ public struct InstallationID: Sendable, Hashable, CustomStringConvertible {
     /// The id as the app made it: a secret, never to be logged or stored.
     public let rawValue: UTF8Text
 
+    /// The longest id, in bytes.
+    public static let maximumBytes = 128
+
     /// - Throws: a sentence when it is empty, too long, `.`, `..`, or holds a control character.
     public init(_ rawValue: String) throws(JSONFaultReason) {
-        try ActivityID.check(rawValue, maximumBytes: 128)
+        try ActivityID.check(rawValue, maximumBytes: Self.maximumBytes)
         self.rawValue = UTF8Text(rawValue)
     }
 
@@ -82,9 +81,12 @@ public struct AttributesType: Sendable, Hashable, CustomStringConvertible {
     /// The name as it came, compared byte by byte.
     public let rawValue: UTF8Text
 
+    /// The longest name, in bytes.
+    public static let maximumBytes = 128
+
     /// - Throws: a sentence when it is empty, too long, `.`, `..`, or holds a control character.
     public init(_ rawValue: String) throws(JSONFaultReason) {
-        try ActivityID.check(rawValue, maximumBytes: 128)
+        try ActivityID.check(rawValue, maximumBytes: Self.maximumBytes)
         self.rawValue = UTF8Text(rawValue)
     }
 
@@ -116,12 +118,16 @@ extension ActivityID {
 }
 
 extension UTF8Text {
+    private static let maximumSubjectBytes = 128
+
     /// Reads the name of a signed-in user, the `sub` of a JWT: 1 to 128 bytes of UTF-8 without control characters. It
     /// stands in no path, so `.` and `..` are names like any other.
     ///
     /// - Throws: a sentence when it is anything else.
     public static func subject(_ text: String) throws(JSONFaultReason) -> UTF8Text {
-        guard (1...128).contains(text.utf8.count) else { throw JSONFaultReason("must be 1 to 128 bytes of UTF-8") }
+        guard (1...maximumSubjectBytes).contains(text.utf8.count) else {
+            throw JSONFaultReason("must be 1 to \(maximumSubjectBytes) bytes of UTF-8")
+        }
         try ActivityID.checkCharacters(text)
         return UTF8Text(text)
     }

@@ -116,9 +116,7 @@ public struct APIKeyRequest: Sendable, Hashable {
     ///
     /// - Throws: a sentence unless it is longer than none and at most `AppChanges.longestRetention`.
     public static func expiry(in duration: Duration, _ now: Date) throws(JSONFaultReason) -> Date {
-        guard duration >= .seconds(1), duration <= AppChanges.longestRetention else {
-            throw JSONFaultReason("must be from PT1S to \(ISO8601Duration.format(AppChanges.longestRetention))")
-        }
+        try AppChanges.check(duration, upTo: AppChanges.longestRetention)
         return now.addingTimeInterval(TimeInterval(duration.components.seconds))
     }
 

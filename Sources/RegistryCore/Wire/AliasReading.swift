@@ -19,7 +19,8 @@ extension Alias {
     ///
     /// - Throws: a sentence when it is not allowed.
     public static func value(_ text: String) throws(JSONFaultReason) -> UTF8Text {
-        try Alias(kind: liveActivityKind.string, value: text).value
+        try checkValue(text)
+        return UTF8Text(text)
     }
 }
 
@@ -43,8 +44,9 @@ extension AliasSet {
             json.fault(kind, error.detail)
             return []
         }
+        let checkedKind = UTF8Text(kind)
         return json.oneOrMore(kind) { value throws(JSONFaultReason) in
-            try Alias(kind: kind, value: String.read(value))
+            try Alias(checkedKind: checkedKind, value: Alias.value(String.read(value)))
         } ?? []
     }
 }

@@ -9,7 +9,7 @@ extension AppChanges {
     /// Reads the settings that a body gives, and leaves its faults in the reader: with any, this must not be used.
     public init(from json: inout JSONReader) {
         self.init()
-        name = json.optionalString("name", Self.name)
+        name = json.optionalString("name", APIKeyRequest.name)
         activityLifetime = json.optional("activityLifetime", Self.duration(upTo: Self.longestActivityLifetime))
         tombstoneRetention = json.optional("tombstoneRetention", Self.duration(upTo: Self.longestRetention))
         eventRetention = json.optional("eventRetention", Self.duration(upTo: Self.longestRetention))
@@ -26,18 +26,18 @@ extension AppChanges {
         }
     }
 
-    private static func name(_ text: String) throws(JSONFaultReason) -> String {
-        try ActivityID.check(text, maximumBytes: 256)
-        return text
-    }
-
     private static func duration(upTo longest: Duration) -> (JSONValue) throws(JSONFaultReason) -> Duration {
         { value throws(JSONFaultReason) in
             let duration = try Duration.read(value)
-            guard duration >= .seconds(1), duration <= longest else {
-                throw JSONFaultReason("must be from PT1S to \(ISO8601Duration.format(longest))")
-            }
+            try Self.check(duration, upTo: longest)
             return duration
+        }
+    }
+
+    /// - Throws: a sentence unless the duration is a second at least and no longer than another.
+    static func check(_ duration: Duration, upTo longest: Duration) throws(JSONFaultReason) {
+        guard duration >= .seconds(1), duration <= longest else {
+            throw JSONFaultReason("must be from PT1S to \(ISO8601Duration.format(longest))")
         }
     }
 

@@ -39,12 +39,20 @@ public struct FullStateBody: Sendable, Hashable {
     }
 
     /// Brings the store's results, one for each readable item, back among the items that could not be read.
+    ///
+    /// An item whose result is missing has a problem in its place, so that the others keep theirs.
     public func results(_ answer: FullStateAnswer) -> [FullStateResult] {
+        var items = readable.items[...]
         var results = answer.results[...]
-        return places.compactMap { place in
+        return places.map { place in
             switch place {
-            case .item: results.popFirst().map { FullStateResult(activityID: $0.activityID, result: $0.result) }
-            case .unreadable(let problem): FullStateResult(activityID: nil, result: .failure(problem))
+            case .item:
+                let activityID = items.popFirst()?.activityID
+                guard let result = results.popFirst() else {
+                    return FullStateResult(activityID: activityID, result: .failure(.lostResult))
+                }
+                return FullStateResult(activityID: result.activityID, result: result.result)
+            case .unreadable(let problem): return FullStateResult(activityID: nil, result: .failure(problem))
             }
         }
     }

@@ -125,3 +125,8 @@ extension Problem.Code {
         }
     }
 }
+
+extension Problem {
+    /// Stands in the place of a result that the store should have given for an item of a batch and did not.
+    public static let lostResult = Problem(.internalError, "The registry has no result for this item.")
+}

@@ -4,7 +4,7 @@ import RegistryCore
 ///
 /// | access | who | calls |
 /// |---|---|---|
-/// | `everyone` | no credentials needed | `/livez`, `/readyz`, `/openapi.json`, `/docs` |
+/// | `everyone` | no credentials needed | `/livez`, `/readyz`, `/openapi.json`, `/docs`, the console's sign-in, sign-out and assets |
 /// | `clientCalls` | client, sender, admin, root | registering and ending; senders and admins do it for their users |
 /// | `senderCalls` | sender, admin, root | whatever hands out tokens, and ending all under an alias; never a client |
 /// | `adminCalls` | admin, root | what cleans up: release, purge, erasure |

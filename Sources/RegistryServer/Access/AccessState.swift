@@ -6,17 +6,21 @@ final class AccessState: Sendable {
     let apps: AppDirectory
     let keys: KeyDirectory
     let authenticator: Authenticator
-    let readiness: ReadinessCache
+    /// The last word of Postgres on whether writes would work.
+    let readiness: TimedCache<Readiness>
     let clock: ServiceClock
     /// Whether issuers' keys may be fetched from addresses of the operator's own network.
     let allowsInternalKeySets: Bool
+
+    /// For how long a look at Postgres counts, a refusal too.
+    static let readinessLifetime = Duration.milliseconds(100)
 
     init(registry: Registry, configuration: ServerConfiguration, clock: ServiceClock, logger: Logger) {
         self.clock = clock
         allowsInternalKeySets = configuration.allowsInternalJWKS
         apps = AppDirectory(registry: registry, lifetime: configuration.limits.appLifetime, clock: clock)
         keys = KeyDirectory(registry: registry, clock: clock)
-        readiness = ReadinessCache(clock: clock) { try await registry.checkReadiness() }
+        readiness = TimedCache(lifetime: Self.readinessLifetime, clock: clock) { try await registry.checkReadiness() }
         let fetcher = KeySetFetcher(allowsInternal: configuration.allowsInternalJWKS)
         authenticator = Authenticator(
             insecureNoAuth: configuration.insecureNoAuth,

@@ -15,6 +15,10 @@ final class AppDirectory: Sendable {
     private struct State {
         var entries: [BundleID: Entry] = [:]
         var unknown: [BundleID: Duration] = [:]
+        /// Those that began after the last change here.
+        var reading: [BundleID: Task<App?, any Error>] = [:]
+        /// How often something was forgotten: a read that began before the last time may have an old app.
+        var generation = 0
     }
 
     private let registry: Registry
@@ -47,14 +51,50 @@ final class AppDirectory: Sendable {
         if let app = known(bundleID) { return app }
         if !isAuthenticated, isRememberedAsUnknown(bundleID) { return nil }
         let now = clock.uptime()
-        let app = try await registry.app(bundleID)
+        let (reading, isShared, generation) = startReading(bundleID, at: now)
+        let app = try await reading.value
+        if app != nil { return app }
+        // An app that another began to look for may have been made since.
+        if isAuthenticated { return isShared ? try await registry.app(bundleID) : nil }
         state.withLock { state in
-            state.entries[bundleID] = app.map { Entry(app: $0, readAt: now) }
-            guard app == nil, !isAuthenticated else { return }
+            guard state.generation == generation else { return }
             if state.unknown.count >= Self.maximumUnknown { state.unknown.removeAll(keepingCapacity: true) }
             state.unknown[bundleID] = now
         }
-        return app
+        return nil
+    }
+
+    /// All who ask for an app at once wait for one look at Postgres.
+    private func startReading(
+        _ bundleID: BundleID,
+        at now: Duration
+    ) -> (task: Task<App?, any Error>, isShared: Bool, generation: Int) {
+        state.withLock { state in
+            let generation = state.generation
+            if let task = state.reading[bundleID] { return (task, true, generation) }
+            let task = Task { try await self.read(bundleID, at: now, generation) }
+            state.reading[bundleID] = task
+            return (task, false, generation)
+        }
+    }
+
+    private func read(_ bundleID: BundleID, at now: Duration, _ generation: Int) async throws -> App? {
+        do {
+            let app = try await registry.app(bundleID)
+            finishReading(bundleID, generation) { $0.entries[bundleID] = app.map { Entry(app: $0, readAt: now) } }
+            return app
+        } catch {
+            finishReading(bundleID, generation) { _ in }
+            throw error
+        }
+    }
+
+    private func finishReading(_ bundleID: BundleID, _ generation: Int, _ keep: (inout State) -> Void) {
+        state.withLock { state in
+            guard state.generation == generation else { return }
+            state.reading[bundleID] = nil
+            keep(&state)
+        }
     }
 
     private func isRememberedAsUnknown(_ bundleID: BundleID) -> Bool {
@@ -67,6 +107,8 @@ final class AppDirectory: Sendable {
         state.withLock { state in
             state.entries[bundleID] = nil
             state.unknown[bundleID] = nil
+            state.reading = [:]
+            state.generation += 1
         }
     }
 }

@@ -42,7 +42,7 @@ struct Authenticator: Sendable {
         do throws(Problem) {
             credentials = try Credentials(fields)
         } catch {
-            return try await failures.judge(from: network, isKnown: false) { throw error }
+            return try await failures.verify(from: network, isKnown: false) { throw error }
         }
         switch credentials {
         case .none: return insecureNoAuth ? .insecure : .anonymous
@@ -67,7 +67,7 @@ struct Authenticator: Sendable {
         where accepts: (StoredKey) -> Bool
     ) async throws -> StoredKey {
         if let key = keys.knownKey(id, where: accepts) { return key }
-        return try await failures.judge(from: network, isKnown: keys.wasValid(id, where: accepts)) {
+        return try await failures.verify(from: network, isKnown: keys.wasValid(id, where: accepts)) {
             guard let key = try await keys.validKey(id, where: accepts) else { throw Problem.invalidCredentials }
             return key
         }
@@ -75,7 +75,7 @@ struct Authenticator: Sendable {
 
     private func user(of text: Secret, for name: String?, from network: CallerNetwork?) async throws -> Principal {
         guard let bundleID = name.flatMap({ try? BundleID($0) }) else {
-            return try await failures.judge(from: network, isKnown: false) {
+            return try await failures.verify(from: network, isKnown: false) {
                 _ = try CompactJWT(text)
                 throw Problem.invalidCredentials
             }
@@ -83,7 +83,7 @@ struct Authenticator: Sendable {
         let name = ProvedTokens.Name(text, of: bundleID)
         do {
             let isKnown = provedTokens.contains(name)
-            let user = try await failures.judge(from: network, isKnown: isKnown) {
+            let user = try await failures.verify(from: network, isKnown: isKnown) {
                 let token = try CompactJWT(text)
                 guard let app = try await apps.app(bundleID, isAuthenticated: false) else {
                     throw Problem.invalidCredentials

@@ -1,3 +1,5 @@
+import RegistryCore
+
 /// The parties that a request is counted for, beside those whose credentials it bears.
 struct Caller: Sendable, Hashable {
     /// Nil where networks are not counted.
@@ -6,5 +8,5 @@ struct Caller: Sendable, Hashable {
     var installation: [UInt8]?
 
     /// The most that an installation's id can have, in bytes: longer ones are refused, and nothing is kept of them.
-    static let longestInstallation = 128
+    static let longestInstallation = InstallationID.maximumBytes
 }

@@ -21,7 +21,7 @@ final class FailedCredentials: Sendable {
     ///   - isKnown: whether the same credentials were valid lately.
     ///   - prove: throws `unauthenticated` for those that are not valid.
     /// - Throws: `RateLimited`, and what `prove` throws.
-    func judge<Proved>(
+    func verify<Proved>(
         from network: CallerNetwork?,
         isKnown: Bool,
         _ prove: () async throws -> Proved

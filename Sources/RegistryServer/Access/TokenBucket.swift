@@ -1,5 +1,3 @@
-import Foundation
-
 /// How many requests may come: a bucket that is filled at a steady rate up to its brim, and from which each takes one.
 struct TokenBucket: Sendable {
     /// How much flows in, a second.

@@ -84,9 +84,9 @@ extension JSONWriter {
     }
 
     /// Writes the members that say what was asked for and how to push to it: `alias`, `topic`, `pushType`.
-    mutating func writeAddress(of alias: Alias, in scope: Scope) {
+    mutating func writeAddress(of alias: Alias, for kind: TokenKind = .update, in scope: Scope) {
         member("alias", alias)
-        member("topic", TokenKind.update.topic(of: scope.app.bundleID))
-        member("pushType", TokenKind.update.pushType)
+        member("topic", kind.topic(of: scope.app.bundleID))
+        member("pushType", kind.pushType)
     }
 }

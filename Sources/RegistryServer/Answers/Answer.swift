@@ -33,13 +33,9 @@ struct Answer: AnswerHead {
         Answer(WholeAnswer.json(status, value))
     }
 
-    /// An answer of one JSON object whose members the closure writes; large ones need not grow if they say how large.
-    static func json(
-        _ status: HTTPResponse.Status = .ok,
-        reservingCapacity capacity: Int = 1024,
-        _ members: (inout JSONWriter) -> Void
-    ) -> Answer {
-        Answer(WholeAnswer.json(status, reservingCapacity: capacity, members))
+    /// An answer of one JSON object whose members the closure writes.
+    static func json(_ status: HTTPResponse.Status = .ok, _ members: (inout JSONWriter) -> Void) -> Answer {
+        Answer(WholeAnswer.json(status, members))
     }
 
     /// An answer of NDJSON.

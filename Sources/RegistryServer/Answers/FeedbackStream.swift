@@ -100,10 +100,6 @@ extension FeedbackLine {
     }
 }
 
-extension Problem {
-    fileprivate static let lostResult = Problem(.internalError, "The registry has no result for this report.")
-}
-
 extension JSONWriter {
     /// Writes what became of the next report, or in its place what was wrong with it.
     mutating func writeResult(of report: FeedbackLine, from results: inout ArraySlice<Result<FeedbackResult, Problem>>)

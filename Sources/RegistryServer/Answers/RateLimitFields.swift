@@ -13,7 +13,13 @@ extension AnswerHead {
 extension HTTPFields {
     /// Says how it stands with the caller's limit.
     mutating func add(_ quota: RateLimiter.QuotaState) {
-        self[HTTPField.Name("RateLimit-Policy")!] = quota.policyField
-        self[HTTPField.Name("RateLimit")!] = quota.field
+        self[.rateLimitPolicy] = quota.policyField
+        self[.rateLimit] = quota.field
     }
+}
+
+extension HTTPField.Name {
+    /// The fields of draft-ietf-httpapi-ratelimit-headers.
+    fileprivate static let rateLimitPolicy = HTTPField.Name("RateLimit-Policy")!
+    fileprivate static let rateLimit = HTTPField.Name("RateLimit")!
 }

@@ -14,8 +14,7 @@ extension ScopedCall {
             return registration
         }
         let checkedID = try parameters.checked(id)
-        try checkRights(to: registration)
-        let claimant = try findClaimant(registration.installation)
+        let claimant = try checkRights(to: registration)
         return DeferredAnswer { executor, complete in
             registry.register(registration, as: checkedID, in: scope, by: who, claimant: claimant, on: executor) {
                 result in
@@ -35,9 +34,8 @@ extension ScopedCall {
             return (value, registration)
         }
         let alias = try parameters.checked(value)
-        try checkRights(to: registration)
+        let claimant = try checkRights(to: registration)
         try checkAliases(AliasSet(stored: [Alias(checkedKind: Alias.liveActivityKind, value: alias)]))
-        let claimant = try findClaimant(registration.installation)
         let owner = findOwner(registration.installation)
         let answer = try await registrations.counting(.update, \.outcome) {
             try await registry.register(
@@ -121,9 +119,10 @@ extension ScopedCall {
     }
 
     /// Refuses what the caller may not register; which records are theirs is for the store to tell.
-    private func checkRights(to registration: ActivityRegistration) throws(Problem) {
-        try checkInstallation(registration.installation)
+    private func checkRights(to registration: ActivityRegistration) throws(Problem) -> Claimant {
+        let claimant = try findClaimant(registration.installation)
         try checkAliases(registration.aliases)
+        return claimant
     }
 
     /// Finds the owner of an activity that has only an alias. The app itself is its owner for backends alone: a client

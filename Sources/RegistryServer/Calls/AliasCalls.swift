@@ -57,21 +57,20 @@ extension ScopedCall {
 
     /// `POST …/resolve`: many aliases at once.
     func resolve() throws -> DeferredAnswer {
-        let candidate = try call.readBody { json in
-            let body = ResolveBody.read(&json)
-            try json.check()
-            return body
-        }
-        guard let body = candidate else { throw Problem(faults: []) }
+        let body = try call.readChecked { ResolveBody.read(&$0) }
         return DeferredAnswer {
-            var found = try await find(body)[...]
-            return .json(reservingCapacity: found.reduce(1024) { $0 + 512 * $1.activities.count }) { json in
-                json.array("results") { json in
-                    for alias in body.aliases { json.writeResult(of: alias, from: &found) }
-                }
+            let found = try await find(body)
+            let count = found.reduce(0) { $0 + $1.activities.count }
+            guard count > Self.mostWrittenAtOnce else { return body.answer(of: found, activityCount: count) }
+            // Not on the thread of the connection's event loop, which others wait for.
+            return await withTaskExecutorPreference(globalConcurrentExecutor) {
+                await body.answerElsewhere(of: found, activityCount: count)
             }
         }
     }
+
+    /// How many activities are made JSON of on the thread of an event loop: a millisecond's work.
+    private static var mostWrittenAtOnce: Int { 500 }
 
     private func find(_ body: ResolveBody) async throws -> [ResolvedAlias] {
         let aliases = body.aliases.compactMap { try? $0.get() }
@@ -80,12 +79,32 @@ extension ScopedCall {
     }
 }
 
+extension ResolveBody {
+    fileprivate func answer(of found: [ResolvedAlias], activityCount: Int) -> WholeAnswer {
+        var found = found[...]
+        return .json(reservingCapacity: 1024 + 512 * activityCount) { json in
+            json.array("results") { json in
+                for alias in aliases { json.writeResult(of: alias, from: &found) }
+            }
+        }
+    }
+
+    /// The same on the executor that the task prefers: an asynchronous function begins there.
+    fileprivate func answerElsewhere(of found: [ResolvedAlias], activityCount: Int) async -> WholeAnswer {
+        answer(of: found, activityCount: activityCount)
+    }
+}
+
 extension JSONWriter {
     /// Writes what was found for the next alias, or in its place what was wrong with it.
     fileprivate mutating func writeResult(of alias: Result<Alias, Problem>, from found: inout ArraySlice<ResolvedAlias>)
     {
-        switch alias {
-        case .success: value(found.popFirst())
+        let result = alias.flatMap { _ -> Result<ResolvedAlias, Problem> in
+            guard let resolved = found.popFirst() else { return .failure(.lostResult) }
+            return .success(resolved)
+        }
+        switch result {
+        case .success(let resolved): value(resolved)
         case .failure(let problem): object { $0.member("problem", problem) }
         }
     }

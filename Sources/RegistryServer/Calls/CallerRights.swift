@@ -10,13 +10,10 @@ extension ScopedCall {
         try AliasPolicy(scope.app).check(aliases.aliases, by: call.principal)
     }
 
-    /// Refuses a publishable key that does not say for which installation it calls: the installation's id is what makes
-    /// a stranger with the same key a stranger.
-    ///
-    /// - Throws: `installation-required`.
-    func checkInstallation(_ installation: InstallationHash?) throws(Problem) { _ = try findClaimant(installation) }
-
     /// By what right the caller changes records, with the installation that the request names.
+    ///
+    /// A publishable key that does not say for which installation it calls is refused: the installation's id is what makes
+    /// a stranger with the same key a stranger.
     ///
     /// - Throws: `installation-required`.
     func findClaimant(_ installation: InstallationHash?) throws(Problem) -> Claimant {

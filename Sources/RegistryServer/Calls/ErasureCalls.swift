@@ -4,12 +4,7 @@ import RegistryStore
 extension ScopedCall {
     /// `POST …/erasures`: all that is held about an alias, an installation or a signed-in user.
     func erase() async throws -> Answer {
-        let subject = try call.readBody { json in
-            let subject = readSubject(&json)
-            try json.check()
-            return subject
-        }
-        guard let subject else { throw Problem(faults: []) }
+        let subject = try call.readChecked { readSubject(&$0) }
         let counts = try await registry.erase(subject, in: scope, by: who)
         return .json { json in
             json.member("activities", counts.activities)

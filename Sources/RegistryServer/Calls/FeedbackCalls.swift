@@ -5,12 +5,7 @@ extension ScopedCall {
     /// `POST …/feedback`: what APNs answered to pushes.
     func takeFeedback() async throws -> Answer {
         if let lines = call.lines { return .stream(try await FeedbackStream.begin(lines, apply)) }
-        let candidate = try call.readBody { json in
-            let body = FeedbackBody.read(&json)
-            try json.check()
-            return body
-        }
-        guard let body = candidate else { throw Problem(faults: []) }
+        let body = try call.readChecked { FeedbackBody.read(&$0) }
         var results = try await apply(body.reports)[...]
         return .json { json in
             json.array("results") { json in

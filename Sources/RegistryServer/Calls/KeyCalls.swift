@@ -5,12 +5,8 @@ import RegistryStore
 extension AppCall {
     /// `POST /v1/apps/{bundleId}/keys`: makes a key; this answer alone holds it.
     func createKey() async throws -> Answer {
-        let candidate = try call.readBody { json in
-            let request = APIKeyRequest.read(&json, now: call.access.clock.date())
-            try json.check()
-            return request
-        }
-        guard let request = candidate else { throw Problem(faults: []) }
+        let now = call.access.clock.date()
+        let request = try call.readChecked { APIKeyRequest.read(&$0, now: now) }
         let key = APIKey(random: request.role)
         let record = try await call.registry.createKey(
             key.id,

@@ -27,7 +27,7 @@ extension Call {
             try Access.operatorReads.check(await access.authenticator.principal(for: fields, from: network))
         }
         guard !shutdownNotice.isGiven else { throw Problem(.unavailable, "The service is stopping.") }
-        let readiness = try await access.readiness.readiness()
+        let readiness = try await access.readiness.value()
         return .json { json in
             json.member("status", "ok")
             if isVerbose { json.object("checks", readiness.writeChecks) }

@@ -78,7 +78,10 @@ extension ScopedCall {
         )
         let last = found.count > limit ? found[limit - 1] : nil
         return .json { json in
-            json.writeTokens(found.prefix(limit), of: kind, under: alias, in: scope)
+            json.writeAddress(of: alias, for: kind, in: scope)
+            json.array("tokens") { json in
+                for token in found.prefix(limit) { token.encode(to: &json, in: scope.app.bundleID) }
+            }
             let cursor = last.map { Cursor.encode(after: $0.position, of: kind, under: alias, in: scope) }
             json.member("nextCursor", ifPresent: cursor)
         }
@@ -91,23 +94,6 @@ extension ScopedCall {
     ) throws(Problem) -> TokenPosition? {
         try readCursor(&parameters) { text throws(JSONFaultReason) in
             try Cursor.decode(text, of: kind, under: alias, in: scope)
-        }
-    }
-}
-
-extension JSONWriter {
-    fileprivate mutating func writeTokens(
-        _ tokens: some Sequence<ResolvedToken>,
-        of kind: TokenKind,
-        under alias: Alias,
-        in scope: Scope
-    ) {
-        let app = scope.app.bundleID
-        member("alias", alias)
-        member("topic", kind.topic(of: app))
-        member("pushType", kind.pushType)
-        array("tokens") { json in
-            for token in tokens { token.encode(to: &json, in: app) }
         }
     }
 }

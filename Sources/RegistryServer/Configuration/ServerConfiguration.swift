@@ -14,7 +14,7 @@ public struct ServerConfiguration: Sendable {
     /// Requests without credentials act as root. For trying things out: the caller makes sure of a loopback `host`.
     public var insecureNoAuth: Bool
     /// Issuers' keys may be fetched from loopback, private and link-local addresses, and over http.
-    public var allowsInternalJWKS: Bool
+    public var allowsInternalJWKS = false
     /// How many requests one key, or one signed-in user, may make; nil for any number. A publishable key may make so many from
     /// each network, and for each installation, and ten times as many in all.
     public var keyRate: RateLimit? = RateLimit(rate: 5000)
@@ -40,16 +40,21 @@ public struct ServerConfiguration: Sendable {
         host: String = "127.0.0.1",
         port: Int = 8080,
         insecureNoAuth: Bool = false,
-        allowsInternalJWKS: Bool = false,
         limits: Limits = Limits(),
         sweepInterval: Duration = .seconds(60)
     ) {
         self.host = host
         self.port = port
         self.insecureNoAuth = insecureNoAuth
-        self.allowsInternalJWKS = allowsInternalJWKS
         self.limits = limits
         self.sweepInterval = sweepInterval
+    }
+
+    /// How many connections may be open beside those that `limits` allows: ones that are being closed for others, and those
+    /// of the admin port, where there is one, with the same headroom.
+    public var connectionsBesideLimit: Int {
+        let headroom = ConnectionCount.evictionHeadroom
+        return headroom + (adminPort == nil ? 0 : AdminServer.mostConnections + headroom)
     }
 
     /// Whether `host` can be reached from this machine only, as `insecureNoAuth` demands.

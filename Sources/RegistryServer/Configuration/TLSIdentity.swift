@@ -34,12 +34,12 @@ public final class TLSIdentity: Sendable {
     }
 
     private struct State {
-        var stamp: [Stamp]
+        var versions: [FileVersion]
         var identity: Identity
     }
 
     /// The attributes of a file that change when the file does.
-    private struct Stamp: Equatable {
+    private struct FileVersion: Equatable {
         let time: Date?
         let size: Int?
         let node: Int?
@@ -60,8 +60,8 @@ public final class TLSIdentity: Sendable {
         self.certificate = certificate
         self.key = key
         self.logger = logger
-        let stamp = Self.stamp(certificate, key)
-        state = Mutex(State(stamp: stamp, identity: try Self.read(certificate, key)))
+        let versions = Self.versions(certificate, key)
+        state = Mutex(State(versions: versions, identity: try Self.read(certificate, key)))
         warnIfExpired()
     }
 
@@ -87,11 +87,11 @@ public final class TLSIdentity: Sendable {
     /// Files are read away from the handshake's thread: what BoringSSL has to say against a file lies in a queue of the
     /// thread, where the handshake would take it for its own failure.
     private func choose(_ promise: EventLoopPromise<NIOSSLContextConfigurationOverride>) {
-        let stamp = Self.stamp(certificate, key)
+        let versions = Self.versions(certificate, key)
         let known = state.withLock { state in
-            defer { state.stamp = stamp }
+            defer { state.versions = versions }
             // The first handshake that sees the change reads; those meanwhile go on with what there is.
-            return state.stamp == stamp ? state.identity.override : nil
+            return state.versions == versions ? state.identity.override : nil
         }
         if let known { return promise.succeed(known) }
         DispatchQueue.global().async { [self] in
@@ -117,12 +117,12 @@ public final class TLSIdentity: Sendable {
         logger.warning("the TLS certificate has expired: callers will refuse it")
     }
 
-    private static func stamp(_ paths: String...) -> [Stamp] {
+    private static func versions(_ paths: String...) -> [FileVersion] {
         paths.map { path in
             // Names that point elsewhere (as a secret mounted by Kubernetes does) are followed.
             let file = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
             let found = (try? FileManager.default.attributesOfItem(atPath: file)) ?? [:]
-            return Stamp(
+            return FileVersion(
                 time: found[.modificationDate] as? Date,
                 size: found[.size] as? Int,
                 node: found[.systemFileNumber] as? Int

@@ -22,7 +22,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private let answerDeadline: TimeAmount
     private let unreadBody: Int
     private let headerFields: Int
-    private var seat: ConnectionSeat?
+    private var slot: ConnectionSlot?
     /// Whether the connection has been told of a request that is not answered yet.
     private var isBusy = false
     private var isReading = false
@@ -60,7 +60,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         let codec = HTTP2FramePayloadToHTTPServerCodec.self
         isStream = (try? context.pipeline.syncOperations.context(handlerType: codec)) != nil
         let connection = isStream ? context.channel.parent : context.channel
-        seat = try? connection?.pipeline.syncOperations.handler(type: ConnectionSeat.self)
+        slot = try? connection?.pipeline.syncOperations.handler(type: ConnectionSlot.self)
         guard !isStream, let codec = try? context.pipeline.syncOperations.handler(type: HTTP1ToHTTPServerCodec.self)
         else { return }
         // Without it nothing ends a connection that the decoder has stopped reading.
@@ -114,6 +114,8 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         if isDraining {
             writeTimer = schedule(stalledReader, context) { _ in context.close(promise: nil) }
             answerTimer = answerTimer ?? schedule(answerDeadline, context) { _ in context.close(promise: nil) }
+        } else if !isResponding {
+            endAnswerDeadline()
         }
         context.fireChannelWritabilityChanged()
     }
@@ -139,12 +141,12 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
             // All of it was written as bytes; only those behind this handler had to be told.
             responses += 1
             noteOpen()
+            endAnswerDeadline()
             context.flush()
         case .end:
             isResponding = false
             noteOpen()
-            answerTimer?.cancel()
-            answerTimer = nil
+            endAnswerDeadline()
             context.writeAndFlush(data, promise: promise)
             if closes, !isReading { context.close(promise: nil) }
         }
@@ -169,8 +171,8 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
     func handlerRemoved(context: ChannelHandlerContext) {
         cancelTimers()
-        if isBusy { seat?.noteOpen(-1) }
-        seat = nil
+        if isBusy { slot?.noteOpen(-1) }
+        slot = nil
     }
 
     /// Tells the connection whether it waits for a request.
@@ -178,7 +180,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         let isBusy = isReading || isResponding || isDraining || responses < requests
         guard isBusy != self.isBusy else { return }
         self.isBusy = isBusy
-        seat?.noteOpen(isBusy ? 1 : -1)
+        slot?.noteOpen(isBusy ? 1 : -1)
     }
 
     private func endRequest(_ context: ChannelHandlerContext) {
@@ -224,6 +226,11 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         _ action: @escaping (ConnectionGuard) -> Void
     ) -> Scheduled<Void> {
         context.eventLoop.assumeIsolated().scheduleTask(in: time) { action(self) }
+    }
+
+    private func endAnswerDeadline() {
+        answerTimer?.cancel()
+        answerTimer = nil
     }
 
     private func cancelTimers() {

@@ -1,10 +1,11 @@
 /// The connections that are open, by network, and the one that gives way to a newcomer: a value without sockets.
 ///
-/// A connection is idle while it waits for a request. When as many are open as there may be, the network that holds the
-/// most gives up one, so that nobody who merely holds many keeps others out.
+/// A connection is idle while it waits for a request. When as many are open as there may be, a network that holds the
+/// most gives up one, so that nobody who merely holds many keeps others out. Which one is known without a search: networks
+/// that hold as many hang together in chains.
 struct ConnectionTable<Connection> {
     /// The name of a connection; no other gets the same.
-    struct Seat: Sendable, Hashable {
+    struct Slot: Sendable, Hashable {
         fileprivate let place: Int
         fileprivate let generation: Int
     }
@@ -12,7 +13,7 @@ struct ConnectionTable<Connection> {
     /// The fate of a newcomer.
     enum Decision {
         /// Let in; if one is named, it has to be closed, and is not counted any more.
-        case admitted(Seat, closing: Connection?)
+        case admitted(Slot, closing: Connection?)
         /// Its network has as many as it may, or there is none that could give way.
         case refused
     }
@@ -26,11 +27,13 @@ struct ConnectionTable<Connection> {
 
     private var entries: [Entry] = []
     private var freeEntries: [Int] = []
+    private var entryLinks = ChainLinks()
     private var networks: [Network] = []
     private var freeNetworks: [Int] = []
+    private var networkLinks = ChainLinks()
     private var places: [Name: Int] = [:]
-    /// Grows with every change, so that it tells what was earlier.
-    private var time = 0
+    /// The networks of each standing, by the number of their connections, in the order in which they came to it.
+    private var standings: [IdleAndBusy] = []
 
     init(most: Int, mostOfNetwork: Int) {
         self.most = most
@@ -47,55 +50,64 @@ struct ConnectionTable<Connection> {
         if !isTrusted, let place = places[name], networks[place].count >= mostOfNetwork { return .refused }
         var closing: Connection?
         if count >= most {
-            guard let place = placeOfWhoGivesWay() else { return .refused }
+            guard let place = evictionCandidate() else { return .refused }
             closing = entries[place].connection
             remove(place)
         }
         let place = freeEntries.popLast() ?? entries.endIndex
         if place == entries.endIndex { entries.append(Entry()) }
+        let newNetwork = placeOfNetwork(name)
         entries[place].connection = connection
-        entries[place].network = placeOfNetwork(name)
-        networks[entries[place].network].count += 1
+        entries[place].network = newNetwork
+        networks[newNetwork].count += 1
         count += 1
         append(place, isIdle: true)
-        return .admitted(Seat(place: place, generation: entries[place].generation), closing: closing)
+        settle(newNetwork)
+        return .admitted(Slot(place: place, generation: entries[place].generation), closing: closing)
     }
 
     /// Notes that a connection has begun a request, or that it waits for one again.
-    mutating func note(_ seat: Seat, isIdle: Bool) {
-        guard isTaken(seat), entries[seat.place].isIdle != isIdle else { return }
-        unlink(seat.place)
-        append(seat.place, isIdle: isIdle)
+    mutating func note(_ slot: Slot, isIdle: Bool) {
+        guard isTaken(slot), entries[slot.place].isIdle != isIdle else { return }
+        unlink(slot.place)
+        append(slot.place, isIdle: isIdle)
+        settle(entries[slot.place].network)
     }
 
     /// Notes that a connection has ended; of one that gave way that is known already.
-    mutating func remove(_ seat: Seat) {
-        if isTaken(seat) { remove(seat.place) }
+    mutating func remove(_ slot: Slot) {
+        if isTaken(slot) { remove(slot.place) }
     }
 
-    private func isTaken(_ seat: Seat) -> Bool { entries[seat.place].generation == seat.generation }
+    private func isTaken(_ slot: Slot) -> Bool { entries[slot.place].generation == slot.generation }
 }
 
 extension ConnectionTable {
-    /// The oldest idle connection of the network that holds the most, or if none is idle its oldest. A trusted network gives
-    /// up idle ones only.
-    private func placeOfWhoGivesWay() -> Int? {
-        var found: Network?
-        for network in networks where network.count > 0 && (!network.name.isTrusted || network.idle.first != nil) {
-            if found.map({ isBefore(network, $0) }) ?? true { found = network }
+    /// The connection that is idle the longest of a network that holds the most, or if none is idle its oldest busy one. A
+    /// trusted network gives up idle ones only.
+    ///
+    /// Of networks that hold as many, those with an idle connection come first, and of these the one that has had as many
+    /// for the longest. Where each holds one, that is the connection that is idle the longest of all.
+    private mutating func evictionCandidate() -> Int? {
+        // Empty ones at the end were left behind by networks that held more.
+        while let fullest = standings.last {
+            if let network = fullest.first { return networks[network].connections.first }
+            standings.removeLast()
         }
-        return found.flatMap { $0.idle.first ?? $0.busy.first }
+        return nil
     }
 
-    /// The network that holds more gives way first; of those that hold as many, one with an idle connection, and the longer
-    /// it is idle the sooner.
-    private func isBefore(_ one: Network, _ other: Network) -> Bool {
-        guard one.count == other.count else { return one.count > other.count }
-        func order(_ network: Network) -> (Int, Int) {
-            let place = network.idle.first ?? network.busy.first
-            return (network.idle.first == nil ? 1 : 0, place.map { entries[$0].since } ?? .max)
+    /// Puts a network whose connections have changed to the end of those of its new standing, unless it is the one that it had.
+    private mutating func settle(_ network: Int) {
+        let standing = networks[network].currentStanding
+        guard standing != networks[network].standing else { return }
+        if let old = networks[network].standing {
+            networkLinks.remove(network, from: &standings[old.count - 1][old.hasIdle])
         }
-        return order(one) < order(other)
+        networks[network].standing = standing
+        guard let standing else { return }
+        while standings.count < standing.count { standings.append(IdleAndBusy()) }
+        networkLinks.append(network, to: &standings[standing.count - 1][standing.hasIdle])
     }
 
     private mutating func placeOfNetwork(_ name: Name) -> Int {
@@ -118,9 +130,20 @@ extension ConnectionTable {
         freeEntries.append(place)
         count -= 1
         networks[network].count -= 1
+        settle(network)
         guard networks[network].count == 0 else { return }
         places[networks[network].name] = nil
         freeNetworks.append(network)
+    }
+
+    private mutating func append(_ place: Int, isIdle: Bool) {
+        entries[place].isIdle = isIdle
+        entryLinks.append(place, to: &networks[entries[place].network].connections[isIdle])
+    }
+
+    private mutating func unlink(_ place: Int) {
+        let (network, isIdle) = (entries[place].network, entries[place].isIdle)
+        entryLinks.remove(place, from: &networks[network].connections[isIdle])
     }
 }
 
@@ -131,22 +154,15 @@ extension ConnectionTable {
         var generation = 0
         var network = 0
         var isIdle = true
-        var since = 0
-        var previous: Int?
-        var next: Int?
     }
 
-    /// The places of the connections of a network, in the order in which they became idle or busy.
-    private struct Chain {
-        var first: Int?
-        var last: Int?
-    }
+    /// A chain of those that are idle or have idle ones, and one of the others.
+    private struct IdleAndBusy {
+        private var idle = Chain()
+        private var busy = Chain()
 
-    private struct Network {
-        let name: Name
-        var count = 0
-        var idle = Chain()
-        var busy = Chain()
+        /// The first of the idle, or else of the others.
+        var first: Int? { idle.first ?? busy.first }
 
         subscript(isIdle: Bool) -> Chain {
             get { isIdle ? idle : busy }
@@ -154,28 +170,32 @@ extension ConnectionTable {
         }
     }
 
+    /// The facts about a network by which it gives way before another.
+    private struct Standing: Hashable {
+        let count: Int
+        let hasIdle: Bool
+    }
+
+    private struct Network {
+        let name: Name
+        var count = 0
+        /// The connections in the order in which they became idle or busy.
+        var connections = IdleAndBusy()
+        /// The standing under which it is listed; nil where it need not give way.
+        var standing: Standing?
+
+        init(name: Name) { self.name = name }
+
+        /// The standing that it should have: none without connections, and none while it is trusted and has no idle one.
+        var currentStanding: Standing? {
+            let hasIdle = connections[true].first != nil
+            return count == 0 || (name.isTrusted && !hasIdle) ? nil : Standing(count: count, hasIdle: hasIdle)
+        }
+    }
+
     /// Of one network some addresses may be trusted and others not.
     private struct Name: Hashable {
         let network: CallerNetwork?
         let isTrusted: Bool
-    }
-
-    private mutating func append(_ place: Int, isIdle: Bool) {
-        let network = entries[place].network
-        let last = networks[network][isIdle].last
-        time += 1
-        entries[place].isIdle = isIdle
-        entries[place].since = time
-        entries[place].previous = last
-        entries[place].next = nil
-        if let last { entries[last].next = place } else { networks[network][isIdle].first = place }
-        networks[network][isIdle].last = place
-    }
-
-    private mutating func unlink(_ place: Int) {
-        let (network, isIdle) = (entries[place].network, entries[place].isIdle)
-        let (previous, next) = (entries[place].previous, entries[place].next)
-        if let previous { entries[previous].next = next } else { networks[network][isIdle].first = next }
-        if let next { entries[next].previous = previous } else { networks[network][isIdle].last = previous }
     }
 }

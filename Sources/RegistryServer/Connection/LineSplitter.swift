@@ -1,4 +1,5 @@
 import NIOCore
+import RegistryCore
 
 /// One line of a body of NDJSON.
 enum BodyLine: Sendable, Hashable {
@@ -35,7 +36,7 @@ struct LineSplitter {
     mutating func finish() -> BodyLine? {
         defer { (rest, isTooLong) = ([], false) }
         if isTooLong { return .tooLong }
-        return rest.allSatisfy(Self.isBlank) ? nil : .text(rest)
+        return rest.allSatisfy(ASCII.isBlank) ? nil : .text(rest)
     }
 
     private mutating func keep(_ bytes: ByteBufferView) {
@@ -46,6 +47,4 @@ struct LineSplitter {
             rest += bytes
         }
     }
-
-    private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
 }

@@ -31,13 +31,10 @@ struct Console: Sendable {
         if servesTLS { return true }
         guard let peer, addresses.isTrusted(peer) else { return false }
         // A trusted proxy ends TLS, unless it says otherwise.
-        return fields[HTTPField.Name("X-Forwarded-Proto")!].map { $0.lowercased() == "https" } ?? true
+        return fields[.forwardedProtocol].map { $0.lowercased() == "https" } ?? true
     }
+}
 
-    /// Whether a path, as the request has it, is the console's.
-    static func owns(_ path: String?) -> Bool {
-        guard let path else { return false }
-        return path == ConsoleLink.home || path.hasPrefix(ConsoleLink.home + "/")
-            || path.hasPrefix(ConsoleLink.home + "?")
-    }
+extension HTTPField.Name {
+    fileprivate static let forwardedProtocol = HTTPField.Name("X-Forwarded-Proto")!
 }

@@ -5,7 +5,7 @@ import RegistryStore
 struct DeferredAnswer: Sendable {
     /// Makes the answer of what came of the work.
     typealias MakeAnswer = @Sendable () -> Result<WholeAnswer, any Error>
-    /// Told how the answer is made, once, on any thread. That is often Postgres's: the answer is made elsewhere.
+    /// Called once with the way to make the answer, on any thread. That is often Postgres's, so the answer is made elsewhere.
     typealias Completion = @Sendable (@escaping MakeAnswer) -> Void
 
     private let work: @Sendable (_ executor: (any TaskExecutor)?, _ complete: @escaping Completion) -> Void

@@ -48,13 +48,13 @@ extension RegistryResponder {
         fields[.connection] == nil && fields[.expect] == nil
     }
 
-    /// Makes a call.
+    /// Starts a call.
     ///
     /// - Parameters:
     ///   - body: the whole body, empty where there is none.
     ///   - executor: runs what goes on between waits.
     ///   - complete: told how to make the bytes of the response, once, on any thread.
-    func perform(
+    func start(
         _ direct: DirectCall,
         body: ByteBuffer,
         on executor: any TaskExecutor,

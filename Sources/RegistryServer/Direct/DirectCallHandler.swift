@@ -24,7 +24,7 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
         case answering
     }
 
-    private enum Held {
+    private enum PendingEvent {
         case part(NIOAny)
         case event(Any)
         case error(any Error)
@@ -42,8 +42,8 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// The room for a body that did not come whole at once.
     private var reservation: BodyReservation?
     /// Requests behind this handler that are not answered.
-    private var passed = 0
-    private var held: [Held] = []
+    private var downstreamRequests = 0
+    private var pendingEvents: [PendingEvent] = []
     private var holdsRead = false
     private var isReleasing = false
     /// The answer was written, and does not fit the socket's buffers.
@@ -67,13 +67,13 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch (state, unwrapInboundIn(data)) {
-        case (.answering, _): held.append(.part(data))
+        case (.answering, _): pendingEvents.append(.part(data))
         case (.idle, .head(let head)): take(head, data, context)
         case (.reading(let call, var body), .body(var part)):
             state = .idle
             body.writeBuffer(&part)
             state = .reading(call, body)
-        case (.reading(let call, let body), .end): perform(call, body, context)
+        case (.reading(let call, let body), .end): start(call, body, context)
         case (.idle, _), (.reading, .head): context.fireChannelRead(data)
         }
     }
@@ -90,51 +90,53 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
         reservation = try? responder.bodies.budget.reserve(announced, for: call.network)
         guard reservation == nil else { return }
         state = .idle
-        passed += 1
+        downstreamRequests += 1
         context.fireChannelRead(wrapInboundOut(.head(call.head)))
         if body.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(.body(body))) }
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         guard case .answering = state else { return context.fireUserInboundEventTriggered(event) }
-        held.append(.event(event))
+        pendingEvents.append(.event(event))
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard case .answering = state else { return context.fireErrorCaught(error) }
-        held.append(.error(error))
+        pendingEvents.append(.error(error))
     }
 
     func read(context: ChannelHandlerContext) {
         // A client that waits for its answer sends nothing meanwhile, and telling the kernel to look away and back
         // again is expensive.
-        guard case .answering = state, !held.isEmpty || isDraining else { return context.read() }
+        guard case .answering = state, !pendingEvents.isEmpty || isDraining else { return context.read() }
         holdsRead = true
     }
 
     /// A reader who stops gets no further answers, so that they do not fill the memory.
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        if isDraining, context.channel.isWritable { goOn(context) }
+        if isDraining, context.channel.isWritable { resume(context) }
         context.fireChannelWritabilityChanged()
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         // Input that is no HTTP is answered, too, and was no request.
-        if case .end = unwrapOutboundIn(data), passed > 0 { passed -= 1 }
+        if case .end = unwrapOutboundIn(data), downstreamRequests > 0 { downstreamRequests -= 1 }
         context.write(data, promise: promise)
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
         isRemoved = true
-        held = []
-        passed = 0
+        pendingEvents = []
+        downstreamRequests = 0
         reservation = nil
         encoder = nil
     }
 
     private func take(_ head: HTTPRequest, _ data: NIOAny, _ context: ChannelHandlerContext) {
-        guard passed == 0, let call = responder.directCall(head, from: findPeer(context), after: &lastKey) else {
-            passed += 1
+        guard downstreamRequests == 0,
+            let call = responder.directCall(head, from: findPeer(context), after: &lastKey)
+        else {
+            downstreamRequests += 1
             return context.fireChannelRead(data)
         }
         state = .reading(call, ByteBuffer())
@@ -147,28 +149,30 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     // MARK: What is answered
 
-    private func perform(_ call: DirectCall, _ body: ByteBuffer, _ context: ChannelHandlerContext) {
+    private func start(_ call: DirectCall, _ body: ByteBuffer, _ context: ChannelHandlerContext) {
         state = .answering
         // Until the body was decoded.
         let room = reservation.take()
         defer { withExtendedLifetime(room) {} }
         let eventLoop = context.eventLoop
         let connection = NIOLoopBound((handler: self, context: context), eventLoop: eventLoop)
-        responder.perform(call, body: body, on: executor, logger: logger) { make in
+        responder.start(call, body: body, on: executor, logger: logger) { make in
             let finish: @Sendable () -> Void = { connection.value.handler.finish(make, connection.value.context) }
             if eventLoop.inEventLoop { finish() } else { eventLoop.execute(finish) }
         }
     }
 
     private func finish(_ make: () -> ByteBuffer, _ context: ChannelHandlerContext) {
+        // Also for a caller who has left: the call is counted and logged as the answer is made.
+        let bytes = make()
         guard !isRemoved else { return }
-        encoder?.write(NIOAny(IOData.byteBuffer(make())), promise: nil)
+        encoder?.write(NIOAny(IOData.byteBuffer(bytes)), promise: nil)
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
         isDraining = !context.channel.isWritable
-        if !isDraining { goOn(context) }
+        if !isDraining { resume(context) }
     }
 
-    private func goOn(_ context: ChannelHandlerContext) {
+    private func resume(_ context: ChannelHandlerContext) {
         isDraining = false
         state = .idle
         release(context)
@@ -179,14 +183,14 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
         guard !isReleasing else { return }
         isReleasing = true
         defer { isReleasing = false }
-        while !held.isEmpty {
+        while !pendingEvents.isEmpty {
             if case .answering = state { return }
-            switch held.removeFirst() {
+            switch pendingEvents.removeFirst() {
             case .part(let data): channelRead(context: context, data: data)
             case .event(let event): context.fireUserInboundEventTriggered(event)
             case .error(let error): context.fireErrorCaught(error)
             }
-            if held.isEmpty { channelReadComplete(context: context) }
+            if pendingEvents.isEmpty { channelReadComplete(context: context) }
         }
         guard holdsRead, case .idle = state else { return }
         holdsRead = false

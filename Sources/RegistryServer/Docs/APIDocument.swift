@@ -41,12 +41,6 @@ struct APIDocument: Sendable {
 }
 
 extension JSONValue {
-    /// The text of a string.
-    var string: String? {
-        guard case .string(let text) = self else { return nil }
-        return text
-    }
-
     /// The elements of an array; none of anything else.
     var list: [JSONValue] {
         guard case .array(let elements) = self else { return [] }

@@ -23,7 +23,7 @@ struct APIOperation: Sendable {
 
 extension APIOperation {
     /// The fields of its section.
-    var fields: Fields {
+    var fields: TemplateContext {
         var fields = heading
         fields.add([
             "words": .text(Prose.paragraphs(json["description"]?.string ?? "")),
@@ -36,7 +36,7 @@ extension APIOperation {
     }
 
     /// The fields that lists of operations show of it.
-    var heading: Fields {
+    var heading: TemplateContext {
         [
             "operation": .text(id), "summary": .text(summary), "method": .text(method.uppercased()),
             "path": .text(path), "isForEveryone": .flag(roles.isEmpty),
@@ -44,9 +44,9 @@ extension APIOperation {
         ]
     }
 
-    private var words: SchemaWords { SchemaWords(document: document) }
+    private var words: SchemaDescription { SchemaDescription(document: document) }
 
-    private func row(_ parameter: JSONValue) -> Fields {
+    private func row(_ parameter: JSONValue) -> TemplateContext {
         let schema = parameter["schema"] ?? .null
         let limits = words.limits(schema)
         return [
@@ -58,7 +58,7 @@ extension APIOperation {
     }
 
     /// A body of a request or an answer.
-    private func body(_ content: JSONObject.Member) -> Fields {
+    private func body(_ content: JSONObject.Member) -> TemplateContext {
         let schema = content.value["schema"] ?? .null
         return [
             "mediaType": .text(content.key), "schemaType": .text(words.type(schema)),
@@ -67,7 +67,7 @@ extension APIOperation {
         ]
     }
 
-    private func answer(_ response: (status: Int, answer: JSONValue)) -> Fields {
+    private func answer(_ response: (status: Int, answer: JSONValue)) -> TemplateContext {
         [
             "status": .text(String(response.status)),
             "answerWords": .text(Prose.line(response.answer["description"]?.string ?? "")),
@@ -75,7 +75,7 @@ extension APIOperation {
         ]
     }
 
-    private func refusal(_ response: (status: Int, answer: JSONValue)) -> Fields {
+    private func refusal(_ response: (status: Int, answer: JSONValue)) -> TemplateContext {
         [
             "status": .text(String(response.status)),
             "answerWords": .text(Prose.line(response.answer["description"]?.string ?? "")),

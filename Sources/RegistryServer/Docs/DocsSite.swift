@@ -22,14 +22,21 @@ enum DocsSite {
 
     private static let templates = PageTemplates(WebAssets.docsTemplates)
 
-    private static func render(_ template: String, at path: String, title: String, _ fields: Fields) -> [UInt8] {
-        var all: Fields = ["pageTitle": .text(title), "assets": .text(assets.address), "parts": .rows(parts(at: path))]
+    private static func render(
+        _ template: String,
+        at path: String,
+        title: String,
+        _ fields: TemplateContext
+    ) -> [UInt8] {
+        var all: TemplateContext = [
+            "pageTitle": .text(title), "assets": .text(assets.address), "parts": .rows(parts(at: path)),
+        ]
         all.add(fields)
         return Array(templates.render(template, all).utf8)
     }
 
     /// The navigation: every page, that of the path marked.
-    private static func parts(at path: String) -> [Fields] {
+    private static func parts(at path: String) -> [TemplateContext] {
         let reference = ReferencePage.all.map { ($0.label, $0.path) } + [("openapi.json", "/openapi.json")]
         let parts = [
             ("Guides", Guide.byReader.map { ($0.title, $0.path) }),
@@ -38,18 +45,18 @@ enum DocsSite {
             ("The code", Guide.aboutTheCode.map { ($0.title, $0.path) }),
         ]
         return parts.map { name, pages in
-            let links: [Fields] = pages.map { label, target in
+            let links: [TemplateContext] = pages.map { label, target in
                 ["label": .text(label), "target": .text(target), "isHere": .flag(target == path)]
             }
             return ["part": .text(name), "pages": .rows(links)]
         }
     }
 
-    private static var index: Fields {
-        let summaries: (Guide) -> Fields = {
+    private static var index: TemplateContext {
+        let summaries: (Guide) -> TemplateContext = {
             ["guideTitle": .text($0.title), "guidePath": .text($0.path), "summary": .text($0.summary)]
         }
-        let groups: [Fields] = ReferencePage.all.map {
+        let groups: [TemplateContext] = ReferencePage.all.map {
             ["guideTitle": .text($0.title), "guidePath": .text($0.path), "summary": .text($0.summary)]
         }
         return [

@@ -8,7 +8,7 @@ struct ReferencePage: Sendable {
     let label: String
     let summary: String
     let template: String
-    let fields: Fields
+    let fields: TemplateContext
 
     static let all = [overview] + groups + [schemas]
 
@@ -76,8 +76,8 @@ struct ReferencePage: Sendable {
 
     private static func path(of tag: String) -> String { "/docs/reference/\(tag.lowercased())" }
 
-    private static func section(_ schema: JSONObject.Member) -> Fields {
-        let words = SchemaWords(document: document)
+    private static func section(_ schema: JSONObject.Member) -> TemplateContext {
+        let words = SchemaDescription(document: document)
         let limits = words.limits(schema.value)
         return [
             "schema": .text(schema.key), "schemaType": .text(words.type(schema.value)),

@@ -17,14 +17,10 @@ extension Registry {
 extension Finding {
     /// After so many intervals without its being swept, something that expired is overdue: a sweep itself takes time.
     private static let toleratedIntervals = 10
-    /// How long before its end a key is to be replaced.
-    private static let keyNotice = 14.0 * 86_400
 
     /// A key that works now and soon will not.
     public init?(_ key: APIKeyRecord, now: Date = Date()) {
-        guard let end = key.expiresAt, key.isValid(at: now), end.timeIntervalSince(now) <= Self.keyNotice else {
-            return nil
-        }
+        guard let end = key.expiresAt, key.expiresSoon(at: now) else { return nil }
         let owner = key.app.map { " of \($0)" } ?? ""
         self.init(
             .keyExpiring,
@@ -57,5 +53,15 @@ extension Finding {
             """,
             remedy: "See that pushreg serve runs, and that its log has no \"a sweep was given up\"."
         )
+    }
+}
+
+extension APIKeyRecord {
+    /// How long before its end a key is to be replaced.
+    private static let notice = 14.0 * 86_400
+
+    /// Whether it works now and soon will not.
+    func expiresSoon(at now: Date) -> Bool {
+        isValid(at: now) && expiresAt.map { $0.timeIntervalSince(now) <= Self.notice } ?? false
     }
 }

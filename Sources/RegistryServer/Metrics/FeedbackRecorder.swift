@@ -10,6 +10,8 @@ final class FeedbackRecorder: Sendable {
     private let logger: Logger
     private let metrics: any MetricsFactory
     private let lastNotice = Mutex<Duration?>(nil)
+    private let counters = Mutex<[FeedbackLabels: Counter]>([:])
+    private let guardTrips = Mutex<Counter?>(nil)
 
     /// Guards of many apps may trip by turns; the metric counts them all.
     private static let noticeInterval = Duration.seconds(60)
@@ -26,14 +28,28 @@ final class FeedbackRecorder: Sendable {
         for case (let report, .success(let result)) in zip(reports, outcome.results) {
             counts[FeedbackLabels(result.action, report.reason), default: 0] += 1
         }
-        for (labels, count) in counts {
-            Counter(label: Metric.feedback.rawValue, dimensions: labels.dimensions, factory: metrics)
-                .increment(by: count)
-        }
+        for (labels, count) in counts { counter(of: labels).increment(by: count) }
         guard !outcome.trippedKinds.isEmpty else { return }
-        Counter(label: Metric.guardTrips.rawValue, factory: metrics)
-            .increment(by: outcome.trippedKinds.count)
+        guardTripCounter.increment(by: outcome.trippedKinds.count)
         note(outcome.trippedKinds, scope)
+    }
+
+    private func counter(of labels: FeedbackLabels) -> Counter {
+        counters.withLock { counters in
+            if let counter = counters[labels] { return counter }
+            let counter = Counter(label: Metric.feedback.rawValue, dimensions: labels.dimensions, factory: metrics)
+            counters[labels] = counter
+            return counter
+        }
+    }
+
+    /// Made when the first guard trips, so that the metric is not there before.
+    private var guardTripCounter: Counter {
+        guardTrips.withLock { known in
+            let counter = known ?? Counter(label: Metric.guardTrips.rawValue, factory: metrics)
+            known = counter
+            return counter
+        }
     }
 
     private func note(_ kinds: [String], _ scope: Scope) {

@@ -12,7 +12,7 @@ final class ServiceMetrics: Sendable {
     let unmatched: RouteMeters
 
     private let registry: Registry
-    private let census: CensusCache
+    private let census: TimedCache<Census>
     private let build: MetricsText.Labels
 
     init(registry: Registry, configuration: ServerConfiguration, clock: ServiceClock = .system) {
@@ -20,7 +20,9 @@ final class ServiceMetrics: Sendable {
         registrations = RegistrationMeters(factory)
         refusals = RefusalMeters(factory)
         unmatched = RouteMeters(method: "any", template: "none", factory)
-        census = CensusCache(registry: registry, lifetime: configuration.limits.censusLifetime, clock: clock)
+        census = TimedCache(lifetime: configuration.limits.censusLifetime, clock: clock) {
+            try await registry.census()
+        }
         build = MetricsText.labels([
             ("version", configuration.version), ("schema", String(SchemaMigrator.currentVersion)),
         ])
@@ -37,7 +39,7 @@ final class ServiceMetrics: Sendable {
 
     /// `GET /metrics`: all of it, in Prometheus's text format. Where Postgres is away, what only it knows is left out.
     func answer() async -> Answer {
-        let census = await census.census()
+        let census = try? await census.value()
         var text = MetricsText()
         for metric in Metric.allCases { write(metric, census, to: &text) }
         return Answer(fields: [.contentType: MetricsText.mediaType], body: .bytes(Array(text.text.utf8)))

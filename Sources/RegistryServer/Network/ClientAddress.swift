@@ -9,8 +9,8 @@ struct ClientAddress: Sendable {
     /// The peer, or where the peer is a trusted proxy the rightmost address of `X-Forwarded-For` that is none: what
     /// stands left of it the client itself may have written.
     func find(_ peer: IPAddress?, _ fields: HTTPFields) -> IPAddress? {
-        guard let peer, isTrusted(peer), let name = HTTPField.Name("X-Forwarded-For") else { return peer }
-        let hops = fields[values: name].joined(separator: ",").split(separator: ",")
+        guard let peer, isTrusted(peer) else { return peer }
+        let hops = fields[values: .forwardedFor].joined(separator: ",").split(separator: ",")
         var last = peer
         for hop in hops.reversed() {
             // An entry that cannot be read says nothing about those to its left.
@@ -43,4 +43,8 @@ extension IPAddress {
         // A link-local address carries its interface: fe80::1%eth0.
         self.init(String(text.prefix { $0 != "%" }))
     }
+}
+
+extension HTTPField.Name {
+    fileprivate static let forwardedFor = HTTPField.Name("X-Forwarded-For")!
 }

@@ -21,7 +21,9 @@ struct PageTemplates: Sendable {
     }
 
     /// A whole page.
-    func render(_ name: String, _ fields: Fields) -> String { library.render(fields, withTemplate: name) ?? "" }
+    func render(_ name: String, _ fields: TemplateContext) -> String {
+        library.render(fields, withTemplate: name) ?? ""
+    }
 }
 
 private struct EscapedByScalar: MustacheContentType {

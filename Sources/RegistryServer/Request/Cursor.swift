@@ -24,14 +24,14 @@ enum Cursor {
     private static func encode(after position: [UInt8], _ subject: [UInt8]) -> String {
         var bytes = [version] + subject + position
         bytes += SHA256.hash(data: bytes).prefix(8)
-        return base64URL(bytes)
+        return Base64URL.encode(bytes)
     }
 
     /// The number after which the page begins.
     ///
     /// - Throws: a sentence when it is no cursor of this alias.
     static func decode(_ text: String, of alias: Alias, in scope: Scope) throws(JSONFaultReason) -> Int64 {
-        guard let bytes = bytes(base64URL: text), bytes.count == 25 else { throw fault }
+        guard let bytes = Base64URL.decode(text), bytes.count == 25 else { throw fault }
         let number = bytes[9..<17].reduce(0) { $0 << 8 | Int64($1) }
         // Any bit that differs shows here: the version, the subject, the number and the checksum, and base64 that is
         // not in its canonical form.
@@ -49,7 +49,7 @@ enum Cursor {
         in scope: Scope
     ) throws(JSONFaultReason) -> TokenPosition {
         // The hash has 32 bytes, and the attributes type follows where there is one.
-        guard let bytes = bytes(base64URL: text), bytes.count >= 49,
+        guard let bytes = Base64URL.decode(text), bytes.count >= 49,
             let type = String(bytes: bytes[41..<(bytes.count - 8)], encoding: .utf8)
         else { throw fault }
         let position = TokenPosition(installation: Array(bytes[9..<41]), type: UTF8Text(type))
@@ -75,7 +75,7 @@ enum Cursor {
         of list: [String],
         in scope: Scope
     ) throws(JSONFaultReason) -> (part: Int, number: Int64) {
-        guard let bytes = bytes(base64URL: text), bytes.count == 26 else { throw listFault }
+        guard let bytes = Base64URL.decode(text), bytes.count == 26 else { throw listFault }
         let (part, number) = (Int(bytes[9]), bytes[10..<18].reduce(0) { $0 << 8 | Int64($1) })
         guard encode(after: number, part: part, of: list, in: scope) == text else { throw listFault }
         return (part, number)
@@ -94,16 +94,5 @@ enum Cursor {
         let app = [scope.app.bundleID.rawValue, scope.environment.rawValue]
         let names = app + [alias.kind.string, alias.value.string] + (list.map { [$0] } ?? [])
         return Array(SHA256.hash(data: Data(names.joined(separator: "\0").utf8)).prefix(8))
-    }
-
-    private static func base64URL(_ bytes: [UInt8]) -> String {
-        Data(bytes).base64EncodedString()
-            .replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
-            .replacingOccurrences(of: "=", with: "")
-    }
-
-    private static func bytes(base64URL text: String) -> Data? {
-        let base64 = text.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
-        return Data(base64Encoded: base64 + String(repeating: "=", count: (4 - base64.utf8.count % 4) % 4))
     }
 }

@@ -1,3 +1,5 @@
+import RegistryCore
+
 /// Reads the `Host` of a request: a name or an address, and perhaps a port (RFC 3986, section 3.2).
 enum HostField {
     /// Whether it is one that a URL of HTTP can have; an empty one is not.
@@ -32,7 +34,7 @@ enum HostField {
         guard let colon = rest.first else { return true }
         let digits = rest.dropFirst()
         return colon == UInt8(ascii: ":") && digits.count <= 5
-            && digits.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+            && digits.allSatisfy(ASCII.isDigit)
     }
 
     private static func isHexDigit(_ byte: UInt8) -> Bool {
@@ -46,11 +48,6 @@ enum HostField {
 
     /// Letters, digits and the other characters that a name may have; what follows a `%` is nobody's matter here.
     private static func isOfName(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "A")...UInt8(ascii: "Z"):
-            true
-        default: "-._~%!$&'()*+,;=".utf8.contains(byte)
-        }
+        ASCII.isLetter(byte) || ASCII.isDigit(byte) || "-._~%!$&'()*+,;=".utf8.contains(byte)
     }
 }

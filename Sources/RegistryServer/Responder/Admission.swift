@@ -24,7 +24,7 @@ struct Admission: Sendable {
         case needsApp(BundleID)
     }
 
-    let located: RegistryResponder.Located
+    let located: RegistryResponder.RoutedRequest
     let fields: HTTPFields
     let principal: Principal
     let place: Place
@@ -45,7 +45,7 @@ extension RegistryResponder {
     /// - Throws: `unauthenticated`, `unknown-app`, `forbidden`.
     func admit(
         _ principal: Principal,
-        to located: Located,
+        to located: RoutedRequest,
         _ fields: HTTPFields,
         about app: App? = nil,
         from network: CallerNetwork?
@@ -72,7 +72,7 @@ extension RegistryResponder {
     /// - Throws: `unauthenticated`, `unknown-app`, `forbidden`, `unavailable`.
     func admission(
         of principal: Principal,
-        to located: Located,
+        to located: RoutedRequest,
         _ fields: HTTPFields,
         from network: CallerNetwork?
     ) async throws -> Admission {

@@ -7,11 +7,11 @@ extension RegistryResponder {
     struct AnsweredRequest: Sendable {
         let method: HTTPRequest.Method
         let fields: HTTPFields
-        let located: Located?
+        let located: RoutedRequest?
         /// Whether what is wrong is told by a page of the console.
         var isPage = false
         let meters: RouteMeters?
-        var refusals: RefusalMeters?
+        let refusals: RefusalMeters
         let requestID: String
         let start: NIODeadline
 
@@ -39,7 +39,7 @@ extension RegistryResponder {
             switch result {
             case .success(let made): answer = made
             case .failure(let error):
-                refusals?.count(error)
+                refusals.count(error)
                 answer = telling(error)
             }
             meters?.count(answer.status, after: duration)

@@ -53,6 +53,19 @@ final class Call: Sendable {
         return try read(&json)
     }
 
+    /// Reads the body as one value, whose faults are told together.
+    ///
+    /// - Throws: `JSONFaults`.
+    func readChecked<Value>(_ read: (inout JSONReader) -> Value?) throws -> Value {
+        let value = try readBody { json in
+            let value = read(&json)
+            try json.check()
+            return value
+        }
+        guard let value else { throw Problem(faults: []) }
+        return value
+    }
+
     /// The value in a place of the path's template.
     func parameter(_ name: String) -> String { parameters[name] ?? "" }
 }

@@ -7,9 +7,12 @@ import RegistryStore
 
 extension RegistryResponder {
     /// Answers a request for a page of the console. The stages are those of the API; the caller is found by a cookie.
-    func perform(_ page: Route.Page, _ located: Located, _ request: Request, _ context: ConnectionContext) async throws
-        -> Answer
-    {
+    func servePage(
+        _ page: Route.Page,
+        _ located: RoutedRequest,
+        _ request: Request,
+        _ context: ConnectionContext
+    ) async throws -> Answer {
         let fields = request.headers
         let network = network(of: fields, from: IPAddress(context.channel.remoteAddress))
         let visit = try await findVisit(fields, from: context.channel.remoteAddress, network)

@@ -7,7 +7,8 @@ import RegistryStore
 
 /// Takes a request through the stages in which it can be refused, and turns what comes of it into a response.
 ///
-/// The order of refusals is always the same: path, host, route, method, credentials, app, role, quota, body, and then the call itself.
+/// The order of refusals is always the same: host, path, route, method, origin, credentials, app, role, quota, body, and then
+/// the call itself.
 /// Postgres is not asked before the stage that needs it.
 struct RegistryResponder: HTTPResponder {
     let registry: Registry
@@ -64,7 +65,7 @@ struct RegistryResponder: HTTPResponder {
             result = .success(
                 try await withTaskExecutorPreference(isBrief(located, request.headers) ? nil : globalConcurrentExecutor)
                 {
-                    try await perform(located, request, context)
+                    try await route(located, request, context)
                 }
             )
         } catch let error as ConnectionLost {
@@ -77,7 +78,7 @@ struct RegistryResponder: HTTPResponder {
             method: request.method,
             fields: request.headers,
             located: place,
-            isPage: Console.owns(request.head.path),
+            isPage: request.head.path.map(ConsoleLink.isOfConsole) ?? false,
             meters: place?.match.route.meters ?? metrics.unmatched,
             refusals: metrics.refusals,
             requestID: id,
@@ -87,7 +88,7 @@ struct RegistryResponder: HTTPResponder {
     }
 
     /// A request whose route is known.
-    struct Located {
+    struct RoutedRequest {
         let target: RequestTarget
         let match: RouteTable.Match
         /// Whether the caller wants NDJSON where JSON may be had, too.
@@ -97,18 +98,18 @@ struct RegistryResponder: HTTPResponder {
         var isHeavy: Bool { match.route.isHeavy(asLines: wantsLines) }
     }
 
-    func locate(_ head: HTTPRequest) throws -> Located {
+    func locate(_ head: HTTPRequest) throws -> RoutedRequest {
         try access.authenticator.checkHost(of: head)
         let target = try RequestTarget(head.path ?? "")
         let match = try routes.match(head.method, target.parts)
         // Pages check it themselves, where credentials protect them, too.
         if !match.route.isPage { try access.authenticator.checkOrigin(of: head) }
-        return Located(target: target, match: match, wantsLines: AcceptField.prefersLines(head.headerFields))
+        return RoutedRequest(target: target, match: match, wantsLines: AcceptField.prefersLines(head.headerFields))
     }
 
     /// Whether a request is answered so quickly that it may have the thread of its connection's event loop, which others of
     /// its connections wait for meanwhile: a hot call with a small body. A large batch or a page takes many milliseconds.
-    func isBrief(_ located: Located, _ fields: HTTPFields) -> Bool {
+    func isBrief(_ located: RoutedRequest, _ fields: HTTPFields) -> Bool {
         guard case .hot = located.match.route.action, !located.wantsLines, fields[.transferEncoding] == nil else {
             return false
         }
@@ -116,16 +117,20 @@ struct RegistryResponder: HTTPResponder {
         return Int(length).map { $0 <= bodies.limits.singleBody } == true
     }
 
-    private func perform(_ located: Located, _ request: Request, _ context: ConnectionContext) async throws -> Answer {
+    private func route(
+        _ located: RoutedRequest,
+        _ request: Request,
+        _ context: ConnectionContext
+    ) async throws -> Answer {
         if case .page(let page) = located.match.route.action {
-            return try await perform(page, located, request, context)
+            return try await servePage(page, located, request, context)
         }
         let fields = request.headers
         let network = network(of: fields, from: IPAddress(context.channel.remoteAddress))
         let principal = try await findPrincipal(for: located.match, fields, from: network)
         let admission = try await admission(of: principal, to: located, fields, from: network)
         let count = try count(admission)
-        let result = await Result.async { try await perform(try await receive(admission, request, context), admission) }
+        let result = await Result.async { try await execute(try await receive(admission, request, context), admission) }
         return try count.finish(result).get()
     }
 
@@ -141,7 +146,7 @@ struct RegistryResponder: HTTPResponder {
         return Call(to: self, admission, body: body, lines: lines)
     }
 
-    private func perform(_ call: Call, _ admission: Admission) async throws -> Answer {
+    private func execute(_ call: Call, _ admission: Admission) async throws -> Answer {
         switch (admission.route.action, admission.place) {
         case (.plain(let action), _): return try await action(call)
         case (.app(let action), .app(let app)): return try await action(AppCall(call: call, app: app))

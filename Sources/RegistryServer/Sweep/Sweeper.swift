@@ -64,6 +64,7 @@ struct Sweeper: Service {
         do {
             var failures =
                 try await attempt("event-partitions") { _ = try await registry.renewEventPartitions() } ? 0 : 1
+            if try await !attempt("deleted apps", { _ = try await registry.finishDeletions() }) { failures += 1 }
             var isComplete = failures == 0
             for app in try await registry.apps().shuffled() {
                 for environment in APNSEnvironment.allCases where failures < Self.mostFailures {

@@ -35,7 +35,7 @@ struct AliasIdentityStatements {
         """
     }
 
-    /// Why ``lock(observedAt:)`` got none; see ``Refusal``.
+    /// Why ``lock(observedAt:startsAt:)`` got none; see ``Refusal``.
     func refusalFacts(observedAt: Date?) -> SQL {
         Refusal.facts(
             ofApp: app,

@@ -43,26 +43,6 @@ enum AppStatements {
             RETURNING \(unescaped: columns), stored.xmax = 0
             """
     }
-
-    static func delete(_ bundleID: BundleID) -> SQL {
-        "DELETE FROM apps WHERE bundle_id = \(bundleID.rawValue) RETURNING app_number"
-    }
-
-    /// The tables whose rows go with their app.
-    static let dependents = [
-        "activity_aliases", "token_values", "retired_tokens", "activities", "alias_registrations", "alias_identities",
-        "installation_tokens", "installation_token_claims", "installation_aliases", "installations",
-        "channels", "channel_quotas", "quarantine_guards", "erasures", "events", "token_counts", "api_keys",
-    ]
-
-    /// Deletes up to 10,000 rows of an app that is gone already.
-    static func deleteRows(of app: Int64, from table: String) -> SQL {
-        """
-        DELETE FROM \(unescaped: table) WHERE app_number = \(app) AND (tableoid, ctid) IN (
-            SELECT tableoid, ctid FROM \(unescaped: table) WHERE app_number = \(app) LIMIT 10000
-        )
-        """
-    }
 }
 
 extension App {

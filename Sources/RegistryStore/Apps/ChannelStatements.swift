@@ -10,14 +10,9 @@ struct ChannelStatements {
     private var app: Int64 { scope.app.number }
     private var environment: String { scope.environment.rawValue }
 
-    /// The row called `row` belongs to the app and environment.
-    private func isInScope(_ row: String) -> SQL {
-        "\(unescaped: row).app_number = \(app) AND \(unescaped: row).environment = \(environment)::apns_environment"
-    }
-
     private func isIts(_ row: String) -> SQL {
         """
-        \(sql: isInScope(row)) AND \(unescaped: row).kind = \(alias.kind) AND \(unescaped: row).value = \(alias.value)
+        \(sql: scope.contains(row)) AND \(unescaped: row).kind = \(alias.kind) AND \(unescaped: row).value = \(alias.value)
         """
     }
 
@@ -38,12 +33,12 @@ struct ChannelStatements {
         """
         SELECT own.channel_id, own.message_storage_policy,
             EXISTS (
-                SELECT FROM channels c WHERE \(sql: isInScope("c")) AND c.channel_id = \(channel.id)
+                SELECT FROM channels c WHERE \(sql: scope.contains("c")) AND c.channel_id = \(channel.id)
                     AND (c.kind, c.value) <> (\(alias.kind), \(alias.value))
             ),
             (
                 SELECT count(DISTINCT c.channel_id) FROM channels c
-                WHERE \(sql: isInScope("c")) AND (c.kind, c.value) <> (\(alias.kind), \(alias.value))
+                WHERE \(sql: scope.contains("c")) AND (c.kind, c.value) <> (\(alias.kind), \(alias.value))
             )
         FROM (SELECT) AS one LEFT JOIN channels own ON \(sql: isIts("own"))
         """

@@ -32,25 +32,6 @@ extension Registry {
         }
     }
 
-    /// Deletes the app and all that belongs to it. From the first moment on it is unknown; its rows follow, ten
-    /// thousand a transaction.
-    ///
-    /// - Returns: false when there is no such app.
-    public func deleteApp(_ bundleID: BundleID, by who: UTF8Text) async throws -> Bool {
-        let number = try await write { session in
-            try session.execute(AppStatements.delete(bundleID)).rows.first.map { try $0.column(0, as: Int64.self) }
-        }
-        guard let number else { return false }
-        logger.notice("app \(bundleID) was deleted by \(who)")
-        for table in AppStatements.dependents {
-            while try await deleteRows(of: number, from: table) > 0 {}
-        }
-        return true
-    }
-
-    private func deleteRows(of app: Int64, from table: String) async throws -> Int {
-        try await write { try $0.execute(AppStatements.deleteRows(of: app, from: table)).affectedRows }
-    }
 }
 
 extension App {

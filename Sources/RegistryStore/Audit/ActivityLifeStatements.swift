@@ -11,7 +11,7 @@ struct ActivityLifeStatements {
 
     private func isIt(_ row: String) -> SQL {
         """
-        \(unescaped: row).activity_id = \(id.rawValue) AND \(unescaped: row).app_number = \(scope.app.number) \
+        \(unescaped: row).activity_id = \(id.rawValue) AND \(unescaped: row).app_number = \(scope.app.number)
         AND \(unescaped: row).environment = \(scope.environment.rawValue)::apns_environment
         """
     }

@@ -4,7 +4,7 @@ import RegistryCore
 
 /// The statements that read the audit trail, newest first.
 ///
-/// What an index finds is found at once. All else is looked for in stretches of event numbers, so that no call reads
+/// What an index finds is found at once. All else is looked for in ranges of event numbers, so that no call reads
 /// the whole trail, however little of it is asked for.
 struct AuditEventStatements {
     let filter: EventFilter
@@ -22,7 +22,7 @@ struct AuditEventStatements {
     }
 
     private static let columns = """
-        e.event_number, e.recorded_at, e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, \
+        e.event_number, e.recorded_at, e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases,
         e.token_fingerprint
         """
 
@@ -62,8 +62,8 @@ struct AuditEventStatements {
         return ("e.type", type)
     }
 
-    /// The lower end of the next stretch, how many events it has, and when the latest of them was recorded.
-    func stretch(before number: Int64, count: Int) -> SQL {
+    /// The lower end of the next range, how many events it has, and when the latest of them was recorded.
+    func range(before number: Int64, count: Int) -> SQL {
         """
         SELECT min(s.event_number), count(*), max(s.recorded_at) FROM (
             SELECT e.event_number, e.recorded_at FROM events e
@@ -73,7 +73,7 @@ struct AuditEventStatements {
         """
     }
 
-    /// A page of the requested events of a stretch.
+    /// A page of the requested events of a range.
     func page(from first: Int64, before number: Int64, limit: Int) -> SQL {
         """
         SELECT \(unescaped: Self.columns) FROM events e

@@ -1,7 +1,7 @@
 import PostgresDriver
 import RegistryCore
 
-/// The one statement that writes the audit trail (R11).
+/// The statements that write the audit trail (R11); those about keys are beside the keys' own.
 enum EventStatements {
     /// The columns of an event about an activity, from the row called `row`: all that ``insertion(_:by:in:)`` needs but
     /// the type.
@@ -14,7 +14,7 @@ enum EventStatements {
     /// - Parameter digest: an expression, the SHA-256 of the token that the event is about.
     static func columns(ofInstallation installation: String, digest: String = "NULL::bytea") -> String {
         """
-        NULL::text AS activity_id, \(installation).installation_hash, \(installation).subject, \
+        NULL::text AS activity_id, \(installation).installation_hash, \(installation).subject,
         \(installation).aliases, \(digest) AS token_digest
         """
     }

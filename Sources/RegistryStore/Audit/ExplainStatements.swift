@@ -46,7 +46,8 @@ struct ExplainStatements {
             a.expires_at, t.delivered_at, a.starts_at
         FROM \(sql: source) al
         CROSS JOIN LATERAL (SELECT * FROM activity_verdicts bearer
-            WHERE bearer.app_number = al.app_number AND bearer.activity_number = al.activity_number LIMIT 1) AS a
+            WHERE bearer.app_number = al.app_number AND bearer.activity_number = al.activity_number
+                    AND bearer.activity_number > 0 LIMIT 1) AS a
         LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = a.app_number
             AND its.environment = a.environment AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
         """

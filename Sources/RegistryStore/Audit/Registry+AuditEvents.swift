@@ -4,7 +4,7 @@ import RegistryCore
 
 /// How much a call of the audit looks at before it answers with what it has.
 struct SearchBudget: Sendable {
-    /// How long it goes on beginning stretches.
+    /// How long it goes on beginning ranges.
     static let time = Duration.milliseconds(400)
 
     private let deadline: ContinuousClock.Instant
@@ -15,8 +15,8 @@ struct SearchBudget: Sendable {
 }
 
 extension Registry {
-    /// How many events a stretch has.
-    private static let eventStretch = 20_000
+    /// How many events a range has.
+    private static let eventRangeSize = 20_000
 
     /// One page of the audit trail, newest first.
     ///
@@ -53,8 +53,8 @@ extension Registry {
         var upper = try number ?? firstNumber(statements, session)
         var found: [AuditEvent] = []
         while true {
-            let stretch = try session.execute(statements.stretch(before: upper, count: eventStretch))[0]
-            let (first, count, latest) = try stretch.decode(Int64?.self, Int.self, Date?.self)
+            let range = try session.execute(statements.range(before: upper, count: eventRangeSize))[0]
+            let (first, count, latest) = try range.decode(Int64?.self, Int.self, Date?.self)
             guard let first, let latest else { return AuditPage(items: found) }
             let rows = try session.execute(
                 statements.page(from: first, before: upper, limit: limit + 1 - found.count)
@@ -63,7 +63,7 @@ extension Registry {
             if found.count > limit { return page(found, limit: limit) }
             // Transactions that overlap put events out of order, but not by an hour.
             let isBefore = statements.filter.since.map { latest < $0.addingTimeInterval(-3600) } ?? false
-            if isBefore || count < eventStretch { return AuditPage(items: found) }
+            if isBefore || count < eventRangeSize { return AuditPage(items: found) }
             upper = first
             if budget.isSpent { return AuditPage(items: found, next: first) }
         }

@@ -131,7 +131,7 @@ private struct StaleSearch {
         self.position = position
     }
 
-    /// Calls the closure with the bounds of stretch after stretch, until it returns false, time is up or nothing is left.
+    /// Calls the closure with the bounds of range after range, until it returns false, time is up or nothing is left.
     mutating func run(
         _ session: borrowing PostgresSession,
         _ visit: (StaleStatements, Int64, Int64) throws -> Bool
@@ -143,7 +143,7 @@ private struct StaleSearch {
                 continue
             }
             let statements = StaleStatements(kind: kind, filter: filter, scope: scope)
-            let (end, isLast) = try stretch(statements, session)
+            let (end, isLast) = try range(statements, session)
             guard try visit(statements, position.number, end) else { return }
             position =
                 isLast
@@ -156,13 +156,13 @@ private struct StaleSearch {
         next = nil
     }
 
-    private func stretch(
+    private func range(
         _ statements: StaleStatements,
         _ session: borrowing PostgresSession
     ) throws -> (end: Int64, isLast: Bool) {
         guard !statements.isIndexed else { return (.max, true) }
-        let row = try session.execute(statements.stretch(after: position.number))[0]
+        let row = try session.execute(statements.range(after: position.number))[0]
         let (end, count) = try row.decode(Int64?.self, Int.self)
-        return (end ?? position.number, count < statements.stretchSize)
+        return (end ?? position.number, count < statements.rangeSize)
     }
 }

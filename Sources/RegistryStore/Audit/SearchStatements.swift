@@ -55,8 +55,10 @@ struct SearchStatements {
     private var holders: SQL {
         """
         SELECT s.app_number, s.activity_number, \(unescaped: Self.isOver) AS ended FROM token_values v
-        JOIN activities s ON s.app_number = v.app_number AND s.environment = v.environment
-            AND s.activity_id = v.activity_id
+        CROSS JOIN LATERAL (
+            SELECT * FROM activities own WHERE own.app_number = v.app_number AND own.environment = v.environment
+                AND own.activity_id = v.activity_id LIMIT 1
+        ) AS s
         WHERE \(sql: scope.contains("v"))
         """
     }

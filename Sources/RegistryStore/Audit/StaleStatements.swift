@@ -5,7 +5,7 @@ import RegistryCore
 /// The statements that look for tokens of one kind that look dead.
 ///
 /// When a token was confirmed stands in no index: one would cost every refresh dear. So tokens are looked through in
-/// stretches of their immutable numbers, of which a call does as many as it has time for. Quarantined ones have an
+/// ranges of their immutable numbers, of which a call does as many as it has time for. Quarantined ones have an
 /// index, and are found at once.
 struct StaleStatements {
     let kind: TokenKind
@@ -19,18 +19,18 @@ struct StaleStatements {
     /// The rows that have the tokens.
     var numbered: NumberedRows { NumberedRows(kind: kind, scope: scope) }
 
-    /// How many tokens a stretch has: to see whether an installation flaps, each one's is looked up.
-    var stretchSize: Int { reasons.contains(.flapping) ? 10_000 : 50_000 }
+    /// How many tokens a range has: to see whether an installation flaps, each one's is looked up.
+    var rangeSize: Int { reasons.contains(.flapping) ? 10_000 : 50_000 }
 
-    /// Whether there is no need for stretches.
+    /// Whether there is no need for ranges.
     var isIndexed: Bool { reasons == [.quarantined] }
 
-    /// The upper end of the next stretch, and how many tokens it has.
-    func stretch(after position: Int64) -> SQL { numbered.stretch(after: position, size: stretchSize) }
+    /// The upper end of the next range, and how many tokens it has.
+    func range(after position: Int64) -> SQL { numbered.range(after: position, size: rangeSize) }
 
     // MARK: What is stale
 
-    /// The stale ones of a stretch, in the order of their numbers.
+    /// The stale ones of a range, in the order of their numbers.
     func page(after position: Int64, through last: Int64, limit: Int) -> SQL {
         """
         SELECT s.number, s.reasons, substr(s.token_digest, 1, 4), s.observed_at, s.confirmed_at, now(), s.activity_id,
@@ -45,7 +45,7 @@ struct StaleStatements {
         """
     }
 
-    /// How many of a stretch are stale, by their reasons.
+    /// How many of a range are stale, by their reasons.
     func counts(after position: Int64, through last: Int64) -> SQL {
         """
         SELECT \(sql: reasonList) AS reasons, count(*) FROM \(sql: searched)
@@ -93,11 +93,11 @@ struct StaleStatements {
         let columns =
             isOfActivities
             ? """
-            s.activity_id, s.attributes_type, s.token_observed_at AS observed_at, s.expires_at, s.starts_at, \
+            s.activity_id, s.attributes_type, s.token_observed_at AS observed_at, s.expires_at, s.starts_at,
             s.value_verdict AS verdict
             """
             : """
-            NULL::text AS activity_id, nullif(s.attributes_type, '') AS attributes_type, s.observed_at, \
+            NULL::text AS activity_id, nullif(s.attributes_type, '') AS attributes_type, s.observed_at,
             NULL::timestamptz AS expires_at, NULL::timestamptz AS starts_at, s.verdict, s.removed_at, s.flapped_at
             """
         return """

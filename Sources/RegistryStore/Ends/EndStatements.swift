@@ -29,7 +29,8 @@ struct EndStatements {
             FROM activity_aliases al
             CROSS JOIN LATERAL (
                 SELECT bearer.activity_id FROM activities bearer
-                WHERE bearer.app_number = al.app_number AND bearer.activity_number = al.activity_number LIMIT 1
+                WHERE bearer.app_number = al.app_number AND bearer.activity_number = al.activity_number
+                    AND bearer.activity_number > 0 LIMIT 1
             ) AS a
             WHERE \(sql: scope.contains("al"))
                 AND al.kind = \(alias.kind) AND al.value = \(alias.value) AND NOT al.ended

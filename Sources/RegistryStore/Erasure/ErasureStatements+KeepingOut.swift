@@ -14,7 +14,7 @@ extension ErasureStatements {
     }
 
     /// Whether a request is about what was erased: its activity, or anything that it names and observed no later than
-    /// the erasure.
+    /// the erasure. `IS TRUE` keeps each digest a lookup of its own: joined, all that the app ever erased would be read.
     ///
     /// - Parameters:
     ///   - digests: the digests of all that the request names, the activity's included.
@@ -27,7 +27,7 @@ extension ErasureStatements {
             WHERE \(sql: scope.contains("erased"))
                 AND erased.erased_digest = ANY(\(sql: digests))
                 AND (erased.erased_digest = \(sql: activity) OR erased.erased_at >= \(sql: time))
-        ))
+        )) IS TRUE
         """
     }
 
@@ -46,10 +46,10 @@ extension ErasureStatements {
 
     /// The digests of all that registration `r` names.
     static let registrationDigests: SQL = """
-        (ARRAY[\(unescaped: digest("'activity:' || r.activity_id")), \
-        \(unescaped: digest("'installation:' || encode(r.installation_hash, 'hex')")), \
-        \(unescaped: digest("'subject:' || r.subject"))] || ARRAY( \
-        SELECT \(unescaped: digest("'alias:' || kinds.key || ':' || alias_values.value")) \
+        (ARRAY[\(unescaped: digest("'activity:' || r.activity_id")),
+        \(unescaped: digest("'installation:' || encode(r.installation_hash, 'hex')")),
+        \(unescaped: digest("'subject:' || r.subject"))] || ARRAY(
+        SELECT \(unescaped: digest("'alias:' || kinds.key || ':' || alias_values.value"))
         FROM jsonb_each(r.aliases) AS kinds CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values))
         """
 }

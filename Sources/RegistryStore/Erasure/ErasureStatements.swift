@@ -59,7 +59,7 @@ struct ErasureStatements {
         """
         SELECT count(*) FROM pg_locks l JOIN pg_stat_activity s ON s.pid = l.pid
         WHERE l.locktype = 'relation' AND l.mode = 'RowExclusiveLock' AND l.pid <> pg_backend_pid()
-            AND l.relation IN ('activities'::regclass, 'installations'::regclass, 'alias_identities'::regclass)
+            AND l.relation = ANY(ARRAY['activities', 'installations', 'alias_identities', 'token_values', 'channels']::regclass[]::oid[])
             AND s.xact_start <= \(time)
         """
     }
@@ -82,7 +82,8 @@ struct ErasureStatements {
             """
             SELECT bearer.activity_id FROM activity_aliases al CROSS JOIN LATERAL (
                 SELECT b.activity_id FROM activities b
-                WHERE b.app_number = al.app_number AND b.activity_number = al.activity_number LIMIT 1
+                WHERE b.app_number = al.app_number AND b.activity_number = al.activity_number
+                    AND b.activity_number > 0 LIMIT 1
             ) AS bearer
             WHERE \(sql: scope.contains("al")) AND al.kind = \(alias.kind) AND al.value = \(alias.value)
             """
@@ -177,7 +178,7 @@ struct ErasureStatements {
             tombstones(
                 "'installation:' || encode(q.installation_hash, 'hex')",
                 of: "unnest(\(hashes)) AS q (installation_hash)"
-            ), values(of: hashes),
+            ), values(of: hashes), releasedValues(of: hashes),
         ]
             + tables.map { table in
                 """
@@ -188,14 +189,32 @@ struct ErasureStatements {
             } + [redaction("e.event_number = ANY(ARRAY(\(sql: events(of: hashes))))")]
     }
 
+    /// The digests of all tokens that installations have or had.
+    private func digests(of hashes: [[UInt8]]) -> SQL {
+        """
+        ARRAY(
+            \(sql: RowPlaces.rows(of: hashes, in: "installation_token_claims", "its.token_digest", scope))
+            UNION ALL \(sql: RowPlaces.rows(of: hashes, in: "installation_tokens", "its.token_digest", scope))
+        )
+        """
+    }
+
+    /// Takes the installations out of values that somebody's activity has claimed, too: it keeps what APNs said of its own.
+    private func releasedValues(of hashes: [[UInt8]]) -> SQL {
+        """
+        UPDATE token_values t SET installation_hash = NULL, installation_kind = NULL, installation_observed_at = NULL,
+            displaced_installation_hash = NULL, displaced_installation_kind = NULL
+        WHERE \(sql: scope.contains("t")) AND t.token_digest = ANY(\(sql: digests(of: hashes)))
+            AND t.activity_id IS NOT NULL AND t.installation_hash = ANY(\(hashes))
+        """
+    }
+
     /// Deletes the values of their tokens, while it is known which they are. One without an owner may be another
     /// installation's, too.
     private func values(of hashes: [[UInt8]]) -> SQL {
         """
-        DELETE FROM token_values t WHERE \(sql: scope.contains("t")) AND t.token_digest = ANY(ARRAY(
-            \(sql: RowPlaces.rows(of: hashes, in: "installation_token_claims", "its.token_digest", scope))
-            UNION ALL \(sql: RowPlaces.rows(of: hashes, in: "installation_tokens", "its.token_digest", scope))
-        )) AND (t.installation_hash = ANY(\(hashes)) OR (t.installation_hash IS NULL AND (
+        DELETE FROM token_values t WHERE \(sql: scope.contains("t")) AND t.token_digest = ANY(\(sql: digests(of: hashes)))
+            AND t.activity_id IS NULL AND (t.installation_hash = ANY(\(hashes)) OR (t.installation_hash IS NULL AND (
             -- One value, not a set that all tokens are read for.
             SELECT true FROM installation_tokens r WHERE \(sql: scope.contains("r")) AND NOT r.has_one_owner
                 AND r.token_digest = t.token_digest AND r.installation_hash <> ALL(\(hashes)) LIMIT 1

@@ -25,9 +25,7 @@ extension Registry {
             let results = try session.pipeline([statements.remember, Refusal.facts(ofApp: scope.app.number)])
             guard results[0].affectedRows > 0 else { throw try Refusal(of: nil, results[1][0]).problem }
         }
-        // Asked for after the commit: a transaction that begins later than this sees it.
-        let committed = try await read { try $0.execute("SELECT clock_timestamp()")[0].column(0, as: Date.self) }
-        try await waitForWriters(before: committed)
+        try await waitForWriters()
         var counts = ErasureCounts()
         try await eraseActivities(statements, &counts)
         try await eraseInstallations(statements, &counts)
@@ -48,8 +46,9 @@ extension Registry {
         return counts
     }
 
-    /// Waits until every request sees that there was an erasure: from then on what it deletes stays deleted.
-    private func waitForWriters(before time: Date) async throws {
+    /// Waits until every request sees what is committed: from then on what is deleted because of it stays deleted.
+    func waitForWriters() async throws {
+        let time = try await read { try $0.execute("SELECT clock_timestamp()")[0].column(0, as: Date.self) }
         let deadline = ContinuousClock.now + .seconds(10)
         let statement = ErasureStatements.writers(before: time)
         while try await read({ try $0.execute(statement)[0].column(0, as: Int.self) }) > 0 {

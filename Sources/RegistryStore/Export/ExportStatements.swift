@@ -10,13 +10,13 @@ struct ExportStatements {
 
     /// The last number of the next page of activities or of tokens of a kind, how many rows it looks at, and the first and
     /// last number of all.
-    func stretch(of kind: TokenKind, after position: Int64) -> SQL {
+    func range(of kind: TokenKind, after position: Int64) -> SQL {
         let rows = NumberedRows(kind: kind, scope: scope)
         let all: SQL = "FROM \(unescaped: rows.table) r WHERE \(sql: rows.contains("r"))"
         return """
             SELECT q.last, q.count, (SELECT min(r.\(unescaped: rows.number)) \(sql: all)),
                 (SELECT max(r.\(unescaped: rows.number)) \(sql: all))
-            FROM (\(sql: rows.stretch(after: position, size: Self.pageSize))) AS q
+            FROM (\(sql: rows.range(after: position, size: Self.pageSize))) AS q
             """
     }
 

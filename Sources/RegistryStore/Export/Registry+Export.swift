@@ -28,7 +28,7 @@ extension Registry {
         let kinds = position.part.kinds
         let index = kinds.firstIndex { UTF8Text($0.name) == position.after.first } ?? 0
         let (kind, start) = (kinds[index], position.after.last.flatMap { Int64($0.string) } ?? 0)
-        let (end, count, first, last) = try session.execute(statements.stretch(of: kind, after: start))[0]
+        let (end, count, first, last) = try session.execute(statements.range(of: kind, after: start))[0]
             .decode(Int64?.self, Int.self, Int64?.self, Int64?.self)
         let page = statements.rows(of: kind, after: start, through: end ?? start)
         let records = try session.execute(page).rows.flatMap {

@@ -5,7 +5,8 @@ import RegistryCore
 /// The statements of a batch of reports (R8), committed as one transaction: first the locks, then the effects.
 ///
 /// All that they touch is locked first, in the order that registrations lock in (activities by id, values by digest),
-/// so each later statement sees what is true until the commit, and finds the rows where the locks found them.
+/// so each later statement sees what is true until the commit, and finds the rows where the locks found them. What the burst
+/// guard releases when it trips comes on top, and is locked as it is released.
 struct FeedbackStatements {
     let batch: FeedbackBatch
     let scope: Scope

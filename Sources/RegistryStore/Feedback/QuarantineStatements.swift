@@ -105,15 +105,17 @@ struct QuarantineStatements {
         )
     }
 
-    /// Whether the current token of the row called `row`, confirmed again without `observedAt`, leaves its quarantine.
+    /// The current token of the row `known`, confirmed again without `observedAt`, leaves its quarantine.
     ///
     /// Such a request is then claimed as of its receipt. It does not bring a dead token back: it may have been under
     /// way since before APNs knew.
-    static func isEndedByReceipt(of row: String, claimedAt: String) -> String {
+    ///
+    /// - Parameter claimedAt: the column that says as of when it was claimed.
+    static func isEndedByReceipt(claimedAt: String) -> String {
         """
-        EXISTS (SELECT FROM token_values held WHERE held.app_number = \(row).app_number \
-        AND held.environment = \(row).environment AND held.token_digest = \(row).token_digest \
-        AND held.quarantined_at >= \(row).\(claimedAt) AND coalesce(held.dead_at < \(row).\(claimedAt), true))
+        EXISTS (SELECT FROM token_values held WHERE held.app_number = known.app_number
+        AND held.environment = known.environment AND held.token_digest = known.token_digest
+        AND held.quarantined_at >= known.\(claimedAt) AND coalesce(held.dead_at < known.\(claimedAt), true))
         """
     }
 

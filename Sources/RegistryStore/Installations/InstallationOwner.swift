@@ -36,7 +36,7 @@ enum InstallationOwner {
 
     /// The registration has the greatest (time, subject) so far.
     private static let wins = """
-        (stored.subject IS NULL OR (excluded.subject_observed_at, excluded.subject COLLATE "C") \
+        (stored.subject IS NULL OR (excluded.subject_observed_at, excluded.subject COLLATE "C")
         > (coalesce(stored.subject_observed_at, '-infinity'), stored.subject COLLATE "C"))
         """
 
@@ -49,14 +49,14 @@ enum InstallationOwner {
 
     /// The assignments of a request that registers it. `changed` says whether it was another's until now.
     static let registering: SQL = """
-        subject = CASE WHEN excluded.subject IS NOT NULL AND NOT \(unescaped: isGone) AND \(unescaped: wins) \
-        THEN excluded.subject ELSE stored.subject END, \
-        subject_observed_at = CASE WHEN \(unescaped: isGone) THEN stored.subject_observed_at \
-        ELSE greatest(stored.subject_observed_at, excluded.subject_observed_at) END, \
-        taken_over_at = CASE WHEN \(unescaped: takesOver) \
-        THEN greatest(stored.taken_over_at, excluded.subject_observed_at) ELSE stored.taken_over_at END, \
-        aliases = CASE WHEN \(unescaped: clears) THEN NULL ELSE stored.aliases END, \
-        aliases_observed_at = CASE WHEN \(unescaped: clears) THEN NULL ELSE stored.aliases_observed_at END, \
+        subject = CASE WHEN excluded.subject IS NOT NULL AND NOT \(unescaped: isGone) AND \(unescaped: wins)
+        THEN excluded.subject ELSE stored.subject END,
+        subject_observed_at = CASE WHEN \(unescaped: isGone) THEN stored.subject_observed_at
+        ELSE greatest(stored.subject_observed_at, excluded.subject_observed_at) END,
+        taken_over_at = CASE WHEN \(unescaped: takesOver)
+        THEN greatest(stored.taken_over_at, excluded.subject_observed_at) ELSE stored.taken_over_at END,
+        aliases = CASE WHEN \(unescaped: clears) THEN NULL ELSE stored.aliases END,
+        aliases_observed_at = CASE WHEN \(unescaped: clears) THEN NULL ELSE stored.aliases_observed_at END,
         changed = \(unescaped: takesOver) AND \(unescaped: wins)
         """
 }

@@ -75,7 +75,7 @@ struct InstallationStatements {
     /// The row called `row` belongs to the installation.
     func isOf(_ row: String) -> SQL {
         """
-        \(unescaped: row).app_number = \(app) AND \(unescaped: row).environment = \(environment)::apns_environment \
+        \(unescaped: row).app_number = \(app) AND \(unescaped: row).environment = \(environment)::apns_environment
         AND \(unescaped: row).installation_hash = \(installation.bytes)
         """
     }
@@ -88,49 +88,52 @@ struct InstallationStatements {
         let metadata = profile.metadata.map { JSONB($0.canonicalJSON) }
         return """
             UPDATE installations i SET
-                aliases = CASE WHEN \(sql: wins("aliases", aliases)) THEN \(aliases) ELSE i.aliases END,
-                aliases_observed_at = CASE WHEN \(sql: wins("aliases", aliases)) THEN r.given_at
-                    ELSE i.aliases_observed_at END,
-                metadata = CASE WHEN \(sql: wins("metadata", metadata)) THEN \(metadata) ELSE i.metadata END,
-                metadata_observed_at = CASE WHEN \(sql: wins("metadata", metadata)) THEN r.given_at
-                    ELSE i.metadata_observed_at END,
-                changed = i.changed OR coalesce((\(sql: wins("aliases", aliases)) AND i.aliases IS DISTINCT FROM \(aliases))
-                    OR (\(sql: wins("metadata", metadata)) AND i.metadata IS DISTINCT FROM \(metadata)), false)
-            FROM (SELECT coalesce(\(profile.observedAt), clock_timestamp()) AS given_at) AS r
+                aliases = CASE WHEN \(sql: wins("aliases")) THEN r.aliases ELSE i.aliases END,
+                aliases_observed_at = CASE WHEN \(sql: wins("aliases")) THEN r.given_at ELSE i.aliases_observed_at END,
+                metadata = CASE WHEN \(sql: wins("metadata")) THEN r.metadata ELSE i.metadata END,
+                metadata_observed_at = CASE WHEN \(sql: wins("metadata")) THEN r.given_at ELSE i.metadata_observed_at END,
+                changed = i.changed OR coalesce((\(sql: wins("aliases")) AND i.aliases IS DISTINCT FROM r.aliases)
+                    OR (\(sql: wins("metadata")) AND i.metadata IS DISTINCT FROM r.metadata), false)
+            FROM (
+                SELECT coalesce(\(profile.observedAt), clock_timestamp()) AS given_at, \(aliases)::jsonb AS aliases,
+                    \(metadata)::jsonb AS metadata, \(claimant.subject)::text AS subject
+            ) AS r
             WHERE \(sql: isOf("i")) AND \(sql: isLocked)
             RETURNING r.given_at, i.aliases_observed_at, i.metadata_observed_at, i.removed_at,
-                coalesce(i.subject <> \(claimant.subject), false), now()
+                coalesce(i.subject <> r.subject, false), now()
             """
     }
 
-    private func wins(_ column: String, _ value: JSONB?) -> SQL {
+    /// The request `r` gives a column of installation `i` later than all others did, and nobody took it over meanwhile.
+    private func wins(_ column: String) -> SQL {
         """
-        (\(value) IS NOT NULL AND r.given_at > coalesce(i.removed_at, '-infinity')
+        (r.\(unescaped: column) IS NOT NULL AND r.given_at > coalesce(i.removed_at, '-infinity')
             AND r.given_at >= coalesce(i.taken_over_at, '-infinity')
-            AND coalesce(i.subject = \(claimant.subject), true) AND (i.\(unescaped: column) IS NULL
-            OR (r.given_at, \(value)) > (i.\(unescaped: column)_observed_at, i.\(unescaped: column))))
+            AND coalesce(i.subject = r.subject, true) AND (i.\(unescaped: column) IS NULL
+            OR (r.given_at, r.\(unescaped: column)) > (i.\(unescaped: column)_observed_at, i.\(unescaped: column))))
         """
     }
 
-    /// Brings the rows of `installation_aliases` in step with the installation's own.
+    /// Brings the rows of `installation_aliases` in step with the installation's own, which is locked.
     var aliasRows: [SQL] {
         [
             """
             DELETE FROM installation_aliases al USING installations i
             WHERE \(sql: isOf("i")) AND \(sql: isOf("al")) AND NOT coalesce(i.aliases -> al.kind ? al.value, false)
+                AND \(sql: isLocked)
             """,
             """
             INSERT INTO installation_aliases (app_number, environment, kind, value, installation_hash)
             SELECT i.app_number, i.environment, kinds.key, alias_values.value, i.installation_hash
             FROM installations i CROSS JOIN LATERAL jsonb_each(i.aliases) AS kinds
             CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values
-            WHERE \(sql: isOf("i"))
+            WHERE \(sql: isOf("i")) AND \(sql: isLocked)
             ON CONFLICT DO NOTHING
             """,
         ]
     }
 
-    /// Tells of a change of aliases or metadata, or right after the lock of a new owner.
+    /// The event of a change of aliases or metadata; right after ``lock(observedAt:aliases:registers:)``, of a takeover.
     func changeEvent(_ type: String = "installation-changed", by who: UTF8Text) -> SQL {
         EventStatements.insertion(
             """

@@ -142,9 +142,4 @@ extension Registry {
             return record
         }
     }
-
-    /// Whether two devices seem to share the installation's id: the values of one of its tokens went A, B, A.
-    public func isFlapping(_ installation: InstallationHash, in scope: Scope) async throws -> Bool {
-        try await self.installation(installation, in: scope)?.isFlapping ?? false
-    }
 }

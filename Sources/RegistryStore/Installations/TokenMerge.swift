@@ -7,7 +7,7 @@ import PostgresDriver
 enum TokenMerge {
     /// The request's token has the greatest (time, digest) so far.
     static let wins = """
-        (stored.token_digest IS NULL \
+        (stored.token_digest IS NULL
         OR (excluded.observed_at, excluded.token_digest) > (stored.observed_at, stored.token_digest))
         """
 
@@ -16,7 +16,7 @@ enum TokenMerge {
     /// Until when everything is gone, of the row called `row`; null when nothing was ever removed.
     static func removal(of row: String) -> String {
         """
-        greatest(\(row).deleted_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = \(row).app_number \
+        greatest(\(row).deleted_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = \(row).app_number
         AND i.environment = \(row).environment AND i.installation_hash = \(row).installation_hash))
         """
     }
@@ -26,27 +26,26 @@ enum TokenMerge {
     }
 
     private static let outcome = """
-        CASE WHEN stored.token_digest IS NULL \
-        THEN CASE WHEN \(isGone("excluded.observed_at")) THEN 'refused' ELSE 'registered' END \
-        WHEN \(isGone("stored.observed_at")) \
-        THEN CASE WHEN \(isGone("excluded.observed_at")) THEN 'refused' ELSE 'reactivated' END \
-        WHEN \(same) THEN 'refreshed' \
+        CASE WHEN stored.token_digest IS NULL
+        THEN CASE WHEN \(isGone("excluded.observed_at")) THEN 'refused' ELSE 'registered' END
+        WHEN \(isGone("stored.observed_at"))
+        THEN CASE WHEN \(isGone("excluded.observed_at")) THEN 'refused' ELSE 'reactivated' END
+        WHEN \(same) THEN 'refreshed'
         WHEN \(wins) THEN 'rotated' ELSE 'superseded' END::activity_outcome
         """
 
     /// The `SET` list of a registration.
     static let assignments = """
-        token = CASE WHEN \(wins) THEN CASE WHEN NOT \(isGone("excluded.observed_at")) THEN excluded.token END \
-        ELSE stored.token END, \
-        token_digest = CASE WHEN \(wins) THEN excluded.token_digest ELSE stored.token_digest END, \
-        observed_at = CASE WHEN \(wins) THEN excluded.observed_at ELSE stored.observed_at END, \
-        claimed_at = CASE WHEN \(same) THEN greatest(stored.claimed_at, excluded.claimed_at) \
-        WHEN \(wins) THEN excluded.claimed_at ELSE stored.claimed_at END, \
-        previous_claimed_at = CASE WHEN \(same) THEN stored.claimed_at END, \
-        confirmed_at = CASE WHEN \(wins) OR \(same) THEN greatest(stored.confirmed_at, excluded.confirmed_at) \
-        ELSE stored.confirmed_at END, \
-        displaced_digest = CASE WHEN \(wins) AND NOT \(same) THEN stored.token_digest END, \
-        outcome = \(outcome), \
+        token = CASE WHEN \(wins) THEN CASE WHEN NOT \(isGone("excluded.observed_at")) THEN excluded.token END
+        ELSE stored.token END,
+        token_digest = CASE WHEN \(wins) THEN excluded.token_digest ELSE stored.token_digest END,
+        observed_at = CASE WHEN \(wins) THEN excluded.observed_at ELSE stored.observed_at END,
+        claimed_at = CASE WHEN \(same) THEN greatest(stored.claimed_at, excluded.claimed_at)
+        WHEN \(wins) THEN excluded.claimed_at ELSE stored.claimed_at END,
+        previous_claimed_at = CASE WHEN \(same) THEN stored.claimed_at END,
+        confirmed_at = CASE WHEN \(wins) OR \(same) THEN greatest(stored.confirmed_at, excluded.confirmed_at)
+        ELSE stored.confirmed_at END,
+        outcome = \(outcome),
         touched_at = clock_timestamp()
         """
 }

@@ -36,7 +36,7 @@ struct TokenRegistrationStatements {
             WHEN known.token_digest = sha256(\(token)) AND known.token IS NOT NULL THEN known.observed_at
             ELSE clock.received_at END AS observed_at,
             \(registration.observedAt) IS NULL
-                AND \(unescaped: QuarantineStatements.isEndedByReceipt(of: "known", claimedAt: "claimed_at")) AS ends_quarantine
+                AND \(unescaped: QuarantineStatements.isEndedByReceipt(claimedAt: "claimed_at")) AS ends_quarantine
         FROM installations i
         CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE i.app_number IS NOT NULL) AS clock
         LEFT JOIN installation_tokens known ON \(sql: rows.isIt("known"))
@@ -142,23 +142,23 @@ struct TokenRegistrationStatements {
     }
 
     private static let ownershipAssignments = """
-        installation_kind = CASE WHEN \(claimsMore) THEN excluded.installation_kind ELSE stored.installation_kind END, \
-        installation_hash = CASE WHEN \(claimsMore) THEN excluded.installation_hash ELSE stored.installation_hash END, \
-        installation_observed_at = greatest(stored.installation_observed_at, excluded.installation_observed_at), \
-        displaced_installation_kind = CASE WHEN \(displaces) THEN stored.installation_kind END, \
-        displaced_installation_hash = CASE WHEN \(displaces) THEN stored.installation_hash END, \
-        became_installations = stored.installation_hash IS NULL, \
+        installation_kind = CASE WHEN \(claimsMore) THEN excluded.installation_kind ELSE stored.installation_kind END,
+        installation_hash = CASE WHEN \(claimsMore) THEN excluded.installation_hash ELSE stored.installation_hash END,
+        installation_observed_at = greatest(stored.installation_observed_at, excluded.installation_observed_at),
+        displaced_installation_kind = CASE WHEN \(displaces) THEN stored.installation_kind END,
+        displaced_installation_hash = CASE WHEN \(displaces) THEN stored.installation_hash END,
+        became_installations = stored.installation_hash IS NULL,
         touched_at = clock_timestamp()
         """
 
     private static let claimsMore = """
-        (stored.installation_hash IS NULL \
-        OR (excluded.installation_observed_at, excluded.installation_hash, excluded.installation_kind) \
+        (stored.installation_hash IS NULL
+        OR (excluded.installation_observed_at, excluded.installation_hash, excluded.installation_kind)
         > (stored.installation_observed_at, stored.installation_hash, stored.installation_kind))
         """
 
     private static let displaces = """
-        \(claimsMore) AND (stored.installation_hash, stored.installation_kind) \
+        \(claimsMore) AND (stored.installation_hash, stored.installation_kind)
         <> (excluded.installation_hash, excluded.installation_kind)
         """
 
@@ -196,7 +196,7 @@ struct TokenRegistrationStatements {
 
     /// Joins the activity that was the last to claim value `t` as `a`.
     private static let joinClaimant = """
-        CROSS JOIN LATERAL (SELECT * FROM activities claimant WHERE claimant.app_number = t.app_number \
+        CROSS JOIN LATERAL (SELECT * FROM activities claimant WHERE claimant.app_number = t.app_number
         AND claimant.environment = t.environment AND claimant.activity_id = t.activity_id LIMIT 1) AS a
         """
 

@@ -31,7 +31,7 @@ struct TokenRemovalStatements {
                 token = CASE WHEN stored.observed_at > \(unescaped: time) THEN stored.token END,
                 outcome = CASE WHEN stored.token IS NOT NULL AND stored.observed_at <= \(unescaped: time)
                     THEN 'ended' ELSE 'refused' END::activity_outcome,
-                displaced_digest = NULL, previous_claimed_at = NULL, touched_at = clock_timestamp()
+                previous_claimed_at = NULL, touched_at = clock_timestamp()
             RETURNING 1
             """
     }

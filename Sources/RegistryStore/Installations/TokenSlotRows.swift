@@ -25,13 +25,13 @@ struct TokenSlotRows {
     /// The row called `row` is that of the place.
     func isIt(_ row: String) -> SQL {
         """
-        \(sql: isOfInstallation(row)) AND \(unescaped: row).kind = \(slot.kind.name) \
+        \(sql: isOfInstallation(row)) AND \(unescaped: row).kind = \(slot.kind.name)
         AND \(unescaped: row).attributes_type = \(slot.typeName)
         """
     }
 
-    /// The most rows of start tokens that an installation has, deleted ones that are remembered among them. Log-out, full
-    /// states of the audit and senders' pages look at all of them; an app has a few attributes types.
+    /// The most rows of start tokens that an installation has, deleted ones that are remembered among them. Log-out, the
+    /// audit and senders' pages read all of them; an app has a few attributes types.
     static let mostAttributesTypes = 128
 
     /// The place's row is there, or there is room for it. The installation is locked, so two cannot both be the last.
@@ -55,7 +55,7 @@ struct TokenSlotRows {
         var problem = Problem(
             .invalidRequest,
             """
-            The installation has start tokens of \(mostAttributesTypes) attributes types, those deleted lately among them, \
+            The installation has start tokens of \(mostAttributesTypes) attributes types, those deleted lately among them,
             and no more are taken. Register the types of ActivityAttributes that the app has, by their own names.
             """
         )
@@ -70,7 +70,7 @@ struct TokenSlotRows {
     /// was made while there were few, all installations of the app would be read.
     static func joinInstallation(of row: String) -> String {
         """
-        CROSS JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = \(row).app_number \
+        CROSS JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = \(row).app_number
         AND its.environment = \(row).environment AND its.installation_hash = \(row).installation_hash LIMIT 1) AS i
         """
     }

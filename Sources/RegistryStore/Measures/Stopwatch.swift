@@ -2,9 +2,8 @@ import Synchronization
 
 /// Times one unit of work: its wait for a connection, and each batch or call on it.
 ///
-/// The closure of a unit may be run several times over: begun on its caller's thread and gone on with on another one, or
-/// done again after an error that left nothing behind. What it does there is one thing, so it is counted once, when it has
-/// come to its end.
+/// The closure of a unit may be run again after an error that left nothing behind. What it does is one thing, so it is counted
+/// once, when it has come to its end.
 final class Stopwatch: Sendable {
     private struct State {
         var hasConnection = false

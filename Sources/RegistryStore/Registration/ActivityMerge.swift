@@ -6,7 +6,7 @@ import PostgresDriver
 enum ActivityMerge {
     /// The request's token has the greatest (time, digest) so far (R2).
     static let wins = """
-        (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL \
+        (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
         OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest)))
         """
 
@@ -14,8 +14,8 @@ enum ActivityMerge {
 
     /// It was missing from its installation's full state, and the request observed it later (R9).
     static let reactivates = """
-        EXISTS (SELECT FROM installations i WHERE i.app_number = stored.app_number \
-        AND i.environment = stored.environment AND i.installation_hash = stored.installation_hash \
+        EXISTS (SELECT FROM installations i WHERE i.app_number = stored.app_number
+        AND i.environment = stored.environment AND i.installation_hash = stored.installation_hash
         AND i.full_state_at > stored.last_observed_at AND i.full_state_at <= excluded.last_observed_at)
         """
 
@@ -34,21 +34,21 @@ enum ActivityMerge {
 
     /// Ended goes before expired: an end is final, whatever comes (R4, R5).
     static let outcome = """
-        CASE WHEN stored.ended_at IS NOT NULL THEN 'refused' \
-        WHEN \(expiresAt) <= now() THEN 'expired' \
-        WHEN excluded.token_digest IS NOT NULL AND stored.token_digest IS NULL THEN 'registered' \
-        WHEN \(differs) THEN CASE WHEN \(wins) THEN 'rotated' ELSE 'superseded' END \
-        WHEN \(reactivates) OR \(returns) THEN 'reactivated' \
+        CASE WHEN stored.ended_at IS NOT NULL THEN 'refused'
+        WHEN \(expiresAt) <= now() THEN 'expired'
+        WHEN excluded.token_digest IS NOT NULL AND stored.token_digest IS NULL THEN 'registered'
+        WHEN \(differs) THEN CASE WHEN \(wins) THEN 'rotated' ELSE 'superseded' END
+        WHEN \(reactivates) OR \(returns) THEN 'reactivated'
         WHEN excluded.token_digest IS NULL THEN 'observed' ELSE 'refreshed' END::activity_outcome
         """
 
     /// The last request changed what a sender would see.
     static let changesView = """
-        (\(wins) AND stored.token_digest IS DISTINCT FROM excluded.token_digest) \
-        OR excluded.started_at < stored.started_at \
-        OR (\(schedules) AND excluded.starts_at IS DISTINCT FROM stored.starts_at) OR \(returns) \
-        OR (stored.attributes_type IS NULL AND excluded.attributes_type IS NOT NULL) \
-        OR (stored.frequent_pushes_enabled IS NULL AND excluded.frequent_pushes_enabled IS NOT NULL) \
+        (\(wins) AND stored.token_digest IS DISTINCT FROM excluded.token_digest)
+        OR excluded.started_at < stored.started_at
+        OR (\(schedules) AND excluded.starts_at IS DISTINCT FROM stored.starts_at) OR \(returns)
+        OR (stored.attributes_type IS NULL AND excluded.attributes_type IS NOT NULL)
+        OR (stored.frequent_pushes_enabled IS NULL AND excluded.frequent_pushes_enabled IS NOT NULL)
         OR \(reactivates)
         """
 
@@ -67,7 +67,7 @@ enum ActivityMerge {
 
     private static func isGiven(_ column: String, _ time: String, order: String) -> String {
         """
-        excluded.\(column) IS NOT NULL AND (stored.\(column) IS NULL \
+        excluded.\(column) IS NOT NULL AND (stored.\(column) IS NULL
         OR (excluded.\(time), excluded.\(column)) \(order) (stored.\(time), stored.\(column)))
         """
     }
@@ -76,49 +76,49 @@ enum ActivityMerge {
         let condition = isGiven(column, time, order: order)
         return [column, time]
             .map { "\($0) = CASE WHEN \(condition) THEN excluded.\($0) ELSE stored.\($0) END" }
-            .joined(separator: ", ")
+            .joined(separator: ",\n")
     }
 
     /// The request gives other aliases than those that hold.
     static let changesAliases = """
-        (excluded.aliases IS NOT NULL AND excluded.aliases IS DISTINCT FROM stored.aliases AND (stored.aliases IS NULL \
+        (excluded.aliases IS NOT NULL AND excluded.aliases IS DISTINCT FROM stored.aliases AND (stored.aliases IS NULL
         OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases)))
         """
 
     /// The `SET` list of a registration.
     static let assignments = """
-        token = CASE WHEN stored.ended_at IS NOT NULL THEN NULL \
-        WHEN stored.expiry_recorded_at IS NOT NULL AND \(expiresAt) <= now() THEN NULL \
-        WHEN \(wins) OR (stored.token IS NULL AND NOT \(differs)) THEN excluded.token ELSE stored.token END, \
-        token_digest = CASE WHEN \(wins) THEN excluded.token_digest ELSE stored.token_digest END, \
-        token_observed_at = CASE WHEN \(wins) THEN excluded.token_observed_at ELSE stored.token_observed_at END, \
-        token_claimed_at = CASE WHEN excluded.token_digest = stored.token_digest \
-        THEN greatest(stored.token_claimed_at, excluded.token_claimed_at) \
-        WHEN \(wins) THEN excluded.token_claimed_at ELSE stored.token_claimed_at END, \
-        previous_claimed_at = CASE WHEN excluded.token_digest = stored.token_digest THEN stored.token_claimed_at END, \
-        token_is_doubted = (stored.token_is_doubted OR \(returns)) AND NOT coalesce(\(differs) AND \(wins), false), \
-        last_observed_at = greatest(stored.last_observed_at, excluded.last_observed_at), \
-        started_at = least(stored.started_at, excluded.started_at), \
-        \(firstGiven("starts_at", "starts_at_observed_at")), \
-        expires_at = \(expiresAt), \
-        expiry_recorded_at = CASE WHEN \(expiresAt) <= now() THEN stored.expiry_recorded_at END, \
-        confirmed_at = CASE WHEN stored.ended_at IS NULL \
-        AND (\(wins) OR excluded.token_digest = stored.token_digest) \
-        THEN greatest(stored.confirmed_at, excluded.confirmed_at) ELSE stored.confirmed_at END, \
-        \(firstGiven("installation_hash", "installation_observed_at")), \
-        \(firstGiven("subject", "subject_observed_at")), \
-        \(firstGiven("attributes_type", "attributes_type_observed_at")), \
-        \(firstGiven("frequent_pushes_enabled", "frequent_pushes_enabled_observed_at")), \
-        \(lastGiven("aliases", "aliases_observed_at")), \
-        \(lastGiven("metadata", "metadata_observed_at")), \
-        revision = stored.revision + CASE WHEN \(changesView) THEN 1 ELSE 0 END, \
-        outcome = \(outcome), \
-        displaced_digest = CASE WHEN \(differs) \
-        THEN CASE WHEN \(wins) THEN stored.token_digest ELSE excluded.token_digest END END, \
-        displaced_observed_at = CASE WHEN \(differs) \
-        THEN CASE WHEN \(wins) THEN stored.token_observed_at ELSE excluded.token_observed_at END END, \
-        aliases_changed = \(changesAliases), \
-        displaced_aliases = CASE WHEN \(changesAliases) THEN stored.aliases END, \
+        token = CASE WHEN stored.ended_at IS NOT NULL THEN NULL
+        WHEN stored.expiry_recorded_at IS NOT NULL AND \(expiresAt) <= now() THEN NULL
+        WHEN \(wins) OR (stored.token IS NULL AND NOT \(differs)) THEN excluded.token ELSE stored.token END,
+        token_digest = CASE WHEN \(wins) THEN excluded.token_digest ELSE stored.token_digest END,
+        token_observed_at = CASE WHEN \(wins) THEN excluded.token_observed_at ELSE stored.token_observed_at END,
+        token_claimed_at = CASE WHEN excluded.token_digest = stored.token_digest
+        THEN greatest(stored.token_claimed_at, excluded.token_claimed_at)
+        WHEN \(wins) THEN excluded.token_claimed_at ELSE stored.token_claimed_at END,
+        previous_claimed_at = CASE WHEN excluded.token_digest = stored.token_digest THEN stored.token_claimed_at END,
+        token_is_doubted = (stored.token_is_doubted OR \(returns)) AND NOT coalesce(\(differs) AND \(wins), false),
+        last_observed_at = greatest(stored.last_observed_at, excluded.last_observed_at),
+        started_at = least(stored.started_at, excluded.started_at),
+        \(firstGiven("starts_at", "starts_at_observed_at")),
+        expires_at = \(expiresAt),
+        expiry_recorded_at = CASE WHEN \(expiresAt) <= now() THEN stored.expiry_recorded_at END,
+        confirmed_at = CASE WHEN stored.ended_at IS NULL
+        AND (\(wins) OR excluded.token_digest = stored.token_digest)
+        THEN greatest(stored.confirmed_at, excluded.confirmed_at) ELSE stored.confirmed_at END,
+        \(firstGiven("installation_hash", "installation_observed_at")),
+        \(firstGiven("subject", "subject_observed_at")),
+        \(firstGiven("attributes_type", "attributes_type_observed_at")),
+        \(firstGiven("frequent_pushes_enabled", "frequent_pushes_enabled_observed_at")),
+        \(lastGiven("aliases", "aliases_observed_at")),
+        \(lastGiven("metadata", "metadata_observed_at")),
+        revision = stored.revision + CASE WHEN \(changesView) THEN 1 ELSE 0 END,
+        outcome = \(outcome),
+        displaced_digest = CASE WHEN \(differs)
+        THEN CASE WHEN \(wins) THEN stored.token_digest ELSE excluded.token_digest END END,
+        displaced_observed_at = CASE WHEN \(differs)
+        THEN CASE WHEN \(wins) THEN stored.token_observed_at ELSE excluded.token_observed_at END END,
+        aliases_changed = \(changesAliases),
+        displaced_aliases = CASE WHEN \(changesAliases) THEN stored.aliases END,
         touched_at = clock_timestamp()
         """
 }

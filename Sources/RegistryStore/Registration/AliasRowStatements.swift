@@ -5,11 +5,14 @@ import RegistryCore
 ///
 /// Each finds an activity's rows by the aliases that the activity has or had, through the one index that resolve uses.
 /// All who write an activity's rows hold the lock of the activity's own row, so they do not move between the lookup and
-/// the write.
+/// the write. Registrations write those of the activities alone that they have merged: of one that was refused, and is not
+/// locked, the columns may be about to change.
 enum AliasRowStatements {
     /// Removes what the last request replaced.
     static func removal(_ ids: [ActivityID], in scope: Scope) -> SQL {
-        let gone: SQL = "NOT coalesce(a.aliases -> kinds.key ? alias_values.value, false)"
+        let gone: SQL = """
+            NOT coalesce(a.aliases -> kinds.key ? alias_values.value, false) AND \(unescaped: RegistrationBatch.isMerged)
+            """
         return
             "DELETE FROM activity_aliases al \(sql: rows(of: "a.displaced_aliases", ids, scope, where: gone, isOver))"
     }
@@ -20,7 +23,7 @@ enum AliasRowStatements {
         INSERT INTO activity_aliases (app_number, environment, kind, value, ended, activity_number)
         SELECT a.app_number, a.environment, kinds.key, alias_values.value, \(unescaped: isOver), a.activity_number
         FROM \(sql: activities("a.aliases"))
-        WHERE \(sql: isAmong(ids, scope)) AND a.aliases_changed
+        WHERE \(sql: isAmong(ids, scope)) AND a.aliases_changed AND \(unescaped: RegistrationBatch.isMerged)
         ON CONFLICT DO NOTHING
         """
     }
@@ -35,7 +38,7 @@ enum AliasRowStatements {
     /// Puts activities that are running again back into the rows that resolve reads.
     static func reopening(_ ids: [ActivityID], in scope: Scope) -> SQL {
         // Said so that the index of those that run cannot be asked: it has them by the time of their expiry.
-        let running: SQL = "(NOT (\(unescaped: isOver))) IS TRUE"
+        let running: SQL = "(NOT (\(unescaped: isOver))) IS TRUE AND \(unescaped: RegistrationBatch.isMerged)"
         return
             "UPDATE activity_aliases al SET ended = false \(sql: rows(of: "a.aliases", ids, scope, where: running, "true"))"
     }
@@ -73,7 +76,7 @@ enum AliasRowStatements {
         _ ended: String
     ) -> SQL {
         """
-        WHERE al.ctid = ANY(ARRAY(
+        WHERE \(sql: RowPlaces.isOf(scope.app.number, "al")) AND al.ctid = ANY(ARRAY(
             SELECT found.row FROM \(sql: activities(column)) CROSS JOIN LATERAL (
                 SELECT r.ctid AS row FROM activity_aliases r
                 WHERE r.app_number = a.app_number AND r.environment = a.environment AND r.kind = kinds.key

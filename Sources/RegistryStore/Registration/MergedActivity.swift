@@ -18,8 +18,8 @@ struct MergedActivity {
 
     /// The columns that ``init(_:)`` reads, in its order, of the row called `stored`.
     static let columns = """
-        stored.activity_id, stored.outcome::text, stored.token_digest, \
-        \(answer), now(), stored.expires_at > now(), \
+        stored.activity_id, stored.outcome::text, stored.token_digest,
+        \(answer), now(), stored.expires_at > now(),
         stored.token_claimed_at, stored.previous_claimed_at
         """
 
@@ -31,14 +31,14 @@ struct MergedActivity {
             coalesce(stored.ended_at, (SELECT i.removed_at FROM \(installation) AND i.removed_at >= stored.started_at))
             """,
         state: """
-            (SELECT activity_state(stored.ended_at, stored.started_at, stored.expires_at, stored.last_observed_at, \
-            i.removed_at, i.full_state_at) FROM (SELECT) AS one LEFT JOIN LATERAL (SELECT * FROM \(installation) LIMIT 1) AS i \
+            (SELECT activity_state(stored.ended_at, stored.started_at, stored.expires_at, stored.last_observed_at,
+            i.removed_at, i.full_state_at) FROM (SELECT) AS one LEFT JOIN LATERAL (SELECT * FROM \(installation) LIMIT 1) AS i
             ON true)
             """
     )
 
     private static let installation = """
-        installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment \
+        installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment
         AND i.installation_hash = stored.installation_hash
         """
 
@@ -63,14 +63,14 @@ extension ActivityAnswer {
 
     fileprivate static func columns(_ row: String, endedAt: String, state: String) -> String {
         """
-        \(row).end_reason::text, \(endedAt), coalesce(\(row).token_observed_at, \(row).last_observed_at), \
+        \(row).end_reason::text, \(endedAt), coalesce(\(row).token_observed_at, \(row).last_observed_at),
         \(row).confirmed_at, \(row).expires_at, \(row).revision, \(state)
         """
     }
 
-    /// - Throws: ``UnreadableRow`` when the database holds what the schema does not allow.
-    ///
     /// Reads the columns of ``columns(of:)`` from `first` on.
+    ///
+    /// - Throws: ``UnreadableRow`` when the database holds what the schema does not allow.
     init(id: ActivityID, _ row: PostgresRow, from first: Int) throws {
         guard let state = try ActivityState(rawValue: row.column(first + 6, as: String.self)) else {
             throw UnreadableRow(detail: "an activity's state is not one of ours")

@@ -4,8 +4,7 @@ import RegistryCore
 
 /// Registrations of one app and environment, column by column, as `unnest` takes them.
 ///
-/// No activity and no token value occurs twice in a batch: one `INSERT … ON CONFLICT` cannot touch a row twice, and
-/// what follows an activity's merge in the transaction reads what exactly one request did to it.
+/// Which requests may be in one batch ``RegistrationSelection`` says.
 struct RegistrationBatch {
     /// The requests are clients', each the own one of its subject and installation: records of others stay untouched.
     let isGuarded: Bool
@@ -23,12 +22,8 @@ struct RegistrationBatch {
     private var aliasesGivenAt: [Date?] = []
     private var metadata: [JSONB?] = []
     private var callers: [UTF8Text] = []
-    private var activitySet: Set<ActivityID> = []
-    private var tokenSet: Set<PushToken> = []
 
     init(isGuarded: Bool = false) { self.isGuarded = isGuarded }
-
-    var isEmpty: Bool { activityIDs.isEmpty }
 
     /// Some request has no `observedAt`: it is ordered by its receipt, so its row is locked before it is looked at.
     private(set) var needsReceiptOrder = false
@@ -36,20 +31,13 @@ struct RegistrationBatch {
     /// Some request says when its activity is scheduled to start.
     private(set) var hasStarts = false
 
-    /// Adds a request unless its activity or token has been offered already; then it must wait for a later batch, and
-    /// so must all that are offered after it for the same activity or token.
-    mutating func add(_ request: RegistrationRequest) -> Bool {
-        guard request.isGuarded == isGuarded else { return false }
+    mutating func append(_ request: RegistrationRequest) {
         let registration = request.registration
-        let isNewActivity = activitySet.insert(request.id).inserted
-        let isNewToken = registration.token.map { tokenSet.insert($0).inserted } ?? true
-        guard isNewActivity, isNewToken else { return false }
         needsReceiptOrder = needsReceiptOrder || registration.observedAt == nil
         hasAliases = hasAliases || registration.aliases != nil || registration.defaultAliases != nil
         hasStarts = hasStarts || registration.startsAt != nil
         append(registration, as: request.id)
         callers.append(request.who)
-        return true
     }
 
     private mutating func append(_ registration: ActivityRegistration, as id: ActivityID) {
@@ -139,9 +127,9 @@ struct RegistrationBatch {
     var rows: SQL {
         let starts: SQL = hasStarts ? ", \(startsAt), \(wasAccepted)" : ""
         return """
-            unnest(\(activityIDs), \(tokens), \(observedAt), \(startedAt), \(installations), \(subjects), \
-            \(attributesTypes), \(frequentPushes), \(aliases), \(aliasesGivenAt), \(metadata)\(sql: starts)) \
-            AS q (activity_id, token, observed_at, started_at, installation_hash, subject, attributes_type, \
+            unnest(\(activityIDs), \(tokens), \(observedAt), \(startedAt), \(installations), \(subjects),
+            \(attributesTypes), \(frequentPushes), \(aliases), \(aliasesGivenAt), \(metadata)\(sql: starts))
+            AS q (activity_id, token, observed_at, started_at, installation_hash, subject, attributes_type,
             frequent_pushes_enabled, aliases, aliases_given_at, metadata\(unescaped: hasStarts ? ", starts_at, was_accepted" : ""))
             """
     }

@@ -112,25 +112,27 @@ struct RegistrationStatements {
     /// R3: the current token again claims nothing new; a retired one claims what it did, and so loses; another
     /// counts as observed now.
     private static let receiptTimes: SQL = """
-        CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at \
-        WHEN known.token_digest = sha256(q.token) THEN known.token_observed_at \
-        ELSE coalesce(retired.observed_at, clock.received_at) END AS claimed_at, \
-        q.observed_at IS NULL AND known.token_digest = sha256(q.token) \
-        AND \(unescaped: QuarantineStatements.isEndedByReceipt(of: "known", claimedAt: "token_claimed_at")) \
-        AS ends_quarantine, \
-        CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at \
-        WHEN known.token_digest <> sha256(q.token) THEN coalesce(retired.observed_at, clock.received_at) \
+        CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
+        WHEN known.token_digest = sha256(q.token) THEN known.token_observed_at
+        ELSE coalesce(retired.observed_at, clock.received_at) END AS claimed_at,
+        q.observed_at IS NULL AND known.token_digest = sha256(q.token)
+        AND \(unescaped: QuarantineStatements.isEndedByReceipt(claimedAt: "token_claimed_at"))
+        AS ends_quarantine,
+        CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
+        WHEN known.token_digest <> sha256(q.token) THEN coalesce(retired.observed_at, clock.received_at)
         ELSE clock.received_at END AS given_at
         """
 
     private var knownTokens: SQL {
         """
         LEFT JOIN LATERAL (
-            SELECT k.* FROM activities k WHERE q.observed_at IS NULL AND \(sql: scope.contains("k")) AND k.activity_id = q.activity_id
+            SELECT k.* FROM activities k
+            WHERE q.observed_at IS NULL AND \(sql: scope.contains("k")) AND k.activity_id = q.activity_id
             LIMIT 1
         ) AS known ON true
         LEFT JOIN LATERAL (
-            SELECT r.observed_at FROM retired_tokens r WHERE q.observed_at IS NULL AND \(sql: scope.contains("r")) AND r.activity_id = q.activity_id
+            SELECT r.observed_at FROM retired_tokens r
+            WHERE q.observed_at IS NULL AND \(sql: scope.contains("r")) AND r.activity_id = q.activity_id
                 AND r.token_digest = sha256(q.token)
             LIMIT 1
         ) AS retired ON true
@@ -195,7 +197,7 @@ struct RegistrationStatements {
             ofApp: app,
             foreign: batch.foreign(in: scope),
             erased: """
-                ARRAY(SELECT r.activity_id FROM apps app CROSS JOIN (\(sql: timedRequests)) AS r
+                ARRAY(SELECT r.activity_id FROM apps app CROSS JOIN LATERAL (\(sql: timedRequests)) AS r
                     WHERE app.app_number = \(app) AND \(sql: isErased))
                 """
         )
@@ -235,7 +237,7 @@ struct RegistrationStatements {
     }
 
     private static let claimsMore = """
-        (stored.activity_id IS NULL \
+        (stored.activity_id IS NULL
         OR (excluded.observed_at, excluded.activity_id) > (stored.observed_at, stored.activity_id))
         """
 
@@ -283,14 +285,14 @@ struct RegistrationStatements {
     }
 
     private static let isBack = """
-        (\(RegistrationBatch.isMerged) AND a.outcome IN ('refreshed', 'reactivated') AND t.activity_id = a.activity_id \
-        AND coalesce(a.previous_claimed_at <= greatest(t.dead_at, t.quarantined_at) \
+        (\(RegistrationBatch.isMerged) AND a.outcome IN ('refreshed', 'reactivated') AND t.activity_id = a.activity_id
+        AND coalesce(a.previous_claimed_at <= greatest(t.dead_at, t.quarantined_at)
         AND a.token_claimed_at > greatest(t.dead_at, t.quarantined_at), false))
         """
 
     /// Value `t`, which activity `a` has, is another's or of another kind, or said to be dead or quarantined.
     private static let isDoubtful = """
-        (t.activity_id IS DISTINCT FROM a.activity_id OR t.installation_hash IS NOT NULL \
+        (t.activity_id IS DISTINCT FROM a.activity_id OR t.installation_hash IS NOT NULL
         OR coalesce(a.token_claimed_at <= greatest(t.dead_at, t.quarantined_at), false))
         """
 
@@ -329,7 +331,7 @@ struct ClaimedToken {
     let isPurged: Bool
 
     static let columns = """
-        stored.token_digest, stored.activity_id, stored.dead_at, stored.quarantined_at, \
+        stored.token_digest, stored.activity_id, stored.dead_at, stored.quarantined_at,
         stored.installation_hash IS NOT NULL, coalesce(stored.purged_at = stored.dead_at, false)
         """
 

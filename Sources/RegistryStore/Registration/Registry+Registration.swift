@@ -59,8 +59,10 @@ extension Registry {
         var results: [Int: Result<RegistrationAnswer, Problem>] = [:]
         var open = Array(registrations.indices)
         while !open.isEmpty {
-            var batch = RegistrationBatch(isGuarded: registrations[open[0]].isGuarded)
-            let round = open.filter { batch.add(registrations[$0]) }
+            var selection = RegistrationSelection(isGuarded: registrations[open[0]].isGuarded)
+            let round = open.filter { selection.add(registrations[$0]) }
+            var batch = RegistrationBatch(isGuarded: selection.isGuarded)
+            for index in round { batch.append(registrations[index]) }
             open.removeAll(where: Set(round).contains)
             let answers = try Self.merge(batch, in: scope, run)
             for index in round {
@@ -104,7 +106,7 @@ struct RegistrationRequest: Sendable {
         id: ActivityID,
         registration: ActivityRegistration,
         who: UTF8Text,
-        claimant: Claimant = .any,
+        claimant: Claimant,
         scope: Scope
     ) {
         self.id = id
@@ -126,8 +128,8 @@ struct RegistrationRequest: Sendable {
             measures: units.measures.batches[.registrations],
             select: { candidates in
                 guard let first = candidates.first else { return [] }
-                var batch = RegistrationBatch(isGuarded: first.isGuarded)
-                return candidates.map { $0.scope.sharesStatements(with: first.scope) && batch.add($0) }
+                var selection = RegistrationSelection(isGuarded: first.isGuarded)
+                return candidates.map { $0.scope.sharesStatements(with: first.scope) && selection.add($0) }
             },
             perform: { lane in
                 try await units.serve(lane, .registrations, .ifSafe) { session, requests in

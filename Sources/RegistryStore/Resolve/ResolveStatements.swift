@@ -7,16 +7,17 @@ import RegistryCore
 enum ResolveStatements {
     /// The columns that ``ResolvedActivity/init(_:)`` reads, in its order, of the view's row called `cur`.
     private static let columns = """
-        cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, \
-        cur.frequent_pushes_enabled, cur.started_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision, \
+        cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type,
+        cur.frequent_pushes_enabled, cur.started_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision,
         cur.starts_at
         """
 
     /// The activity of an alias's row. The limit keeps the planner from joining all of a crowd before it takes the
     /// first page: rows are read in the order of the alias's index, and each is looked up by its number.
     private static let current = """
-        (SELECT \(columns) FROM current_activities cur \
-        WHERE cur.app_number = al.app_number AND cur.activity_number = al.activity_number LIMIT 1) AS c
+        (SELECT \(columns) FROM current_activities cur
+        WHERE cur.app_number = al.app_number AND cur.activity_number = al.activity_number
+            AND cur.activity_number > 0 LIMIT 1) AS c
         """
 
     /// One page of an alias, in the order of the immutable number.
@@ -42,7 +43,8 @@ enum ResolveStatements {
     static func denseRange(of alias: Alias, after number: Int64, through last: Int64, in scope: Scope) -> SQL {
         """
         SELECT \(unescaped: columns) FROM current_activities cur
-        WHERE cur.app_number = \(scope.app.number) AND cur.activity_number > \(number) AND cur.activity_number <= \(last)
+        WHERE cur.app_number = \(scope.app.number) AND cur.activity_number > 0
+            AND cur.activity_number > \(number) AND cur.activity_number <= \(last)
             AND (cur.activity_number IN (
                 SELECT al.activity_number FROM activity_aliases al
                 WHERE \(sql: isRow(of: alias, in: scope))

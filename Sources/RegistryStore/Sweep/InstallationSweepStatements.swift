@@ -20,7 +20,7 @@ struct InstallationSweepStatements {
         """
     }
 
-    /// Deletes claims too old to tell of a cloned installation, and gives their values' digests.
+    /// Deletes claims too old to tell of a cloned installation.
     func deleteOldClaims(limit: Int) -> SQL {
         """
         DELETE FROM installation_token_claims c WHERE \(sql: RowPlaces.isOf(app, "c")) AND c.ctid = ANY(ARRAY(
@@ -29,41 +29,67 @@ struct InstallationSweepStatements {
                 AND o.last_observed_at <= now() - \(settings.eventRetention)
             ORDER BY o.last_observed_at LIMIT \(limit) FOR UPDATE SKIP LOCKED
         ))
-        RETURNING c.token_digest
         """
     }
 
-    /// Deletes those values that nobody holds any more and nobody touched since.
+    /// Looks at values that installations claimed and that nobody touched for as long as events are kept, and deletes those
+    /// that nobody holds. Those that are held are looked at again after as long.
     ///
     /// The time is asked of the locked row, so a value that is registered at this moment stays.
-    func deleteUnheldValues(_ digests: [[UInt8]]) -> SQL {
+    func deleteUnheldValues(limit: Int) -> SQL {
         """
-        DELETE FROM token_values t WHERE \(sql: scope.contains("t")) AND t.token_digest = ANY(ARRAY(
-            SELECT v.token_digest FROM token_values v
-            WHERE \(sql: scope.contains("v")) AND v.token_digest = ANY(\(digests))
-                AND greatest(v.touched_at, v.dead_at) <= now() - \(settings.tombstoneRetention)
-                AND NOT EXISTS (SELECT FROM installation_tokens r WHERE \(sql: scope.contains("r"))
+        WITH old AS MATERIALIZED (
+            SELECT v.ctid AS place, EXISTS (SELECT FROM installation_tokens r WHERE \(sql: scope.contains("r"))
                     AND NOT r.has_one_owner AND r.token_digest = v.token_digest AND r.token IS NOT NULL)
-                AND NOT EXISTS (SELECT FROM installation_tokens r WHERE \(sql: scope.contains("r"))
+                OR EXISTS (SELECT FROM installation_tokens r WHERE \(sql: scope.contains("r"))
                     AND r.installation_hash = v.installation_hash AND r.kind = v.installation_kind
                     AND r.token_digest = v.token_digest AND r.token IS NOT NULL)
-                AND NOT EXISTS (SELECT FROM activities a WHERE \(sql: scope.contains("a")) AND a.activity_id = v.activity_id)
-            ORDER BY v.token_digest FOR UPDATE SKIP LOCKED
-        ))
+                OR coalesce(v.dead_at > now() - \(settings.tombstoneRetention), false) AS is_held
+            FROM token_values v
+            WHERE \(sql: scope.contains("v")) AND v.activity_id IS NULL
+                AND (v.installation_hash IS NOT NULL OR v.start_observed_at IS NOT NULL)
+                AND v.touched_at <= now() - greatest(\(settings.eventRetention), \(settings.tombstoneRetention))
+            ORDER BY v.touched_at LIMIT \(limit) FOR UPDATE SKIP LOCKED
+        ), held AS (
+            UPDATE token_values t SET touched_at = now() WHERE \(sql: RowPlaces.isOf(app, "t"))
+                AND t.ctid = ANY(ARRAY(SELECT old.place FROM old WHERE old.is_held))
+        ), unheld AS (
+            DELETE FROM token_values t WHERE \(sql: RowPlaces.isOf(app, "t"))
+                AND t.ctid = ANY(ARRAY(SELECT old.place FROM old WHERE NOT old.is_held))
+        )
+        SELECT count(*) FROM old
         """
     }
 
-    /// Finds and locks installations that nobody has heard of for as long as events are kept, and that hold nothing.
-    func emptyInstallations(limit: Int) -> SQL {
+    /// Finds and locks, of a page of installations in the order of their hashes, those that nobody has heard of for as long
+    /// as events are kept, and that hold nothing.
+    ///
+    /// - Parameters:
+    ///   - start: the hash that the page begins at; after the last one it goes on with the first. A page from anywhere finds
+    ///     its share, however many silent installations hold something still.
+    ///   - limit: how many are looked at.
+    func emptyInstallations(from start: [UInt8], limit: Int) -> SQL {
         """
-        SELECT i.installation_hash FROM installations i
-        WHERE \(sql: scope.contains("i")) AND i.touched_at > '-infinity'
-            AND i.touched_at <= now() - greatest(\(settings.eventRetention), \(settings.tombstoneRetention))
-            AND NOT EXISTS (SELECT FROM installation_tokens r WHERE \(sql: scope.contains("r"))
-                AND r.installation_hash = i.installation_hash)
-            AND NOT EXISTS (SELECT FROM activities a WHERE \(sql: scope.contains("a"))
-                AND a.installation_hash = i.installation_hash)
-        ORDER BY i.touched_at LIMIT \(limit) FOR UPDATE SKIP LOCKED
+        WITH page AS MATERIALIZED (
+            (SELECT i.installation_hash FROM installations i
+                WHERE \(sql: scope.contains("i")) AND i.installation_hash >= \(start)
+                ORDER BY i.installation_hash LIMIT \(limit))
+            UNION ALL
+            (SELECT i.installation_hash FROM installations i
+                WHERE \(sql: scope.contains("i")) AND i.installation_hash < \(start)
+                ORDER BY i.installation_hash LIMIT \(limit))
+            LIMIT \(limit)
+        )
+        SELECT i.installation_hash FROM page CROSS JOIN LATERAL (
+            SELECT * FROM installations own
+            WHERE \(sql: scope.contains("own")) AND own.installation_hash = page.installation_hash
+                AND own.touched_at <= now() - greatest(\(settings.eventRetention), \(settings.tombstoneRetention))
+                AND NOT EXISTS (SELECT FROM installation_tokens r WHERE \(sql: scope.contains("r"))
+                    AND r.installation_hash = own.installation_hash)
+                AND NOT EXISTS (SELECT FROM activities a WHERE \(sql: scope.contains("a"))
+                    AND a.installation_hash = own.installation_hash)
+            FOR UPDATE SKIP LOCKED
+        ) AS i
         """
     }
 

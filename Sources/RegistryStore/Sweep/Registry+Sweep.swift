@@ -8,13 +8,13 @@ public enum SweepTask: String, Sendable, Hashable, CaseIterable {
     case expiry
     /// Ended and expired activities past their retention.
     case tombstones
-    /// Deaths of token values that nobody registered.
+    /// Token values that nobody holds: deaths of those that nobody registered, and what installations held.
     case values
     /// Identities of apps that know only an alias, past their retention.
     case identities
     /// Start and device tokens that were deleted, past their retention.
     case removals
-    /// Claims of start and device tokens that are too old to tell of a cloned installation, with values nobody holds.
+    /// Claims of start and device tokens that are too old to tell of a cloned installation.
     case claims
     /// Installations that hold nothing and that nobody has heard of for long.
     case installations
@@ -52,16 +52,17 @@ extension Registry {
             case .expiry:
                 try Self.sweep(statements.expired(limit: limit), session, consequences: statements.recordExpiry)
             case .tombstones: try Self.sweepTombstones(statements, limit, session)
-            case .values: try session.execute(statements.forgetUnclaimedValues(limit: limit)).affectedRows
+            case .values:
+                try max(
+                    session.execute(statements.deleteUnclaimedValues(limit: limit)).affectedRows,
+                    session.execute(installations.deleteUnheldValues(limit: limit))[0].column(0, as: Int.self)
+                )
             case .identities: try Self.sweepIdentities(statements, limit, session)
             case .removals: try session.execute(installations.deleteRemovedTokens(limit: limit)).affectedRows
-            case .claims:
-                try Self.sweep(installations.deleteOldClaims(limit: limit), session) { (digests: [[UInt8]]) in
-                    [installations.deleteUnheldValues(digests)]
-                }
+            case .claims: try session.execute(installations.deleteOldClaims(limit: limit)).affectedRows
             case .installations:
                 try Self.sweep(
-                    installations.emptyInstallations(limit: limit),
+                    installations.emptyInstallations(from: (0..<32).map { _ in .random(in: 0...255) }, limit: limit),
                     session,
                     consequences: installations.delete
                 )

@@ -87,17 +87,24 @@ struct SweepStatements {
         """
     }
 
-    /// Deletes the values of retired tokens that are the activities' still.
+    /// Deletes the values of retired tokens that are the activities' still; those that installations claim, too, are theirs
+    /// alone from then on.
     func deleteValues(_ digests: [[UInt8]], of ids: [ActivityID]) -> SQL { deleteValues(among: "\(digests)", of: ids) }
 
     private func deleteValues(among digests: SQL, of ids: [ActivityID]) -> SQL {
         """
-        DELETE FROM token_values t WHERE \(sql: scope.contains("t")) AND t.token_digest = ANY(ARRAY(
-            SELECT v.token_digest FROM token_values v
-            WHERE \(sql: scope.contains("v")) AND v.token_digest = ANY(\(sql: digests))
-                AND v.activity_id = ANY(\(ids)) AND v.installation_hash IS NULL AND v.start_observed_at IS NULL
+        WITH theirs AS MATERIALIZED (
+            SELECT v.token_digest, v.installation_hash IS NOT NULL OR v.start_observed_at IS NOT NULL AS is_installations
+            FROM token_values v
+            WHERE \(sql: scope.contains("v")) AND v.token_digest = ANY(\(sql: digests)) AND v.activity_id = ANY(\(ids))
             ORDER BY v.token_digest FOR UPDATE
-        ))
+        ), released AS (
+            UPDATE token_values t SET activity_id = NULL, observed_at = NULL, displaced_activity_id = NULL, touched_at = now()
+            WHERE \(sql: scope.contains("t"))
+                AND t.token_digest = ANY(ARRAY(SELECT theirs.token_digest FROM theirs WHERE theirs.is_installations))
+        )
+        DELETE FROM token_values t WHERE \(sql: scope.contains("t"))
+            AND t.token_digest = ANY(ARRAY(SELECT theirs.token_digest FROM theirs WHERE NOT theirs.is_installations))
         """
     }
 
@@ -111,7 +118,7 @@ struct SweepStatements {
     }
 
     /// Forgets deaths of values that nobody registered: a claim from before them is past its lifetime by now.
-    func forgetUnclaimedValues(limit: Int) -> SQL {
+    func deleteUnclaimedValues(limit: Int) -> SQL {
         """
         DELETE FROM token_values t WHERE \(sql: scope.contains("t")) AND t.token_digest = ANY(ARRAY(
             SELECT v.token_digest FROM token_values v
@@ -137,7 +144,7 @@ struct SweepStatements {
     func deleteIdentities(_ identities: [(alias: UTF8Text, owner: UTF8Text)]) -> [SQL] {
         ["alias_registrations", "alias_identities"].map { table in
             """
-            DELETE FROM \(unescaped: table) d WHERE d.ctid = ANY(ARRAY(
+            DELETE FROM \(unescaped: table) d WHERE \(sql: RowPlaces.isOf(scope.app.number, "d")) AND d.ctid = ANY(ARRAY(
                 SELECT found.row FROM unnest(\(identities.map(\.alias)), \(identities.map(\.owner))) AS gone (alias, owner)
                 CROSS JOIN LATERAL (
                     SELECT r.ctid AS row FROM \(unescaped: table) r

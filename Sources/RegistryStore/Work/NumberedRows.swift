@@ -12,17 +12,21 @@ struct NumberedRows {
     var verdicts: String { isOfActivities ? "activity_verdicts" : "installation_token_verdicts" }
     var number: String { isOfActivities ? "activity_number" : "token_number" }
 
-    /// The row called `row` is one of them, in any environment, said so that the index of numbers is asked.
+    /// The row called `row` is one of them, said so that the index of numbers is asked: that of activities does not know the
+    /// environment.
     func contains(_ row: String) -> SQL {
         """
-        \(unescaped: row).app_number = \(scope.app.number) AND \(unescaped: row).\(unescaped: number) > 0 \
-        AND \(sql: isOfActivities ? "true" : "\(unescaped: row).kind = \(kind.name)")
+        \(unescaped: row).app_number = \(scope.app.number) AND \(unescaped: row).\(unescaped: number) > 0
+        \(sql: isOfActivities ? "" : "AND \(sql: isInEnvironment(row)) AND \(unescaped: row).kind = \(kind.name)")
         """
     }
 
-    /// The last number of the next stretch, and how many rows it has. Those of the other environment are among them: the
-    /// index of numbers does not know them.
-    func stretch(after position: Int64, size: Int) -> SQL {
+    private func isInEnvironment(_ row: String) -> SQL {
+        "\(unescaped: row).environment = \(scope.environment.rawValue)::apns_environment"
+    }
+
+    /// The last number of the next range, and how many rows it has. Activities of the other environment are among them.
+    func range(after position: Int64, size: Int) -> SQL {
         """
         SELECT max(s.number) AS last, count(*) AS count FROM (
             SELECT r.\(unescaped: number) AS number FROM \(unescaped: table) r
@@ -38,7 +42,7 @@ struct NumberedRows {
         SELECT found.it FROM unnest(\(numbers)) AS named (number) CROSS JOIN LATERAL (
             SELECT \(unescaped: column) AS it FROM \(unescaped: table) its
             WHERE \(sql: contains("its")) AND its.\(unescaped: number) = named.number
-                AND its.environment = \(scope.environment.rawValue)::apns_environment LIMIT 1
+                AND \(sql: isInEnvironment("its")) LIMIT 1
         ) AS found
         """
     }

@@ -6,11 +6,14 @@ extension PostgresPool {
     /// A pool with the settings that the registry needs.
     ///
     /// - Parameters:
+    ///   - planLifetime: how long a connection keeps its plans; nil is as long as Postgres does. A plan anew costs about a
+    ///     millisecond.
     ///   - allowsUnsafeDurability: takes a server that can lose acknowledged writes; for tests alone.
     public convenience init(
         databaseURL: String,
         maximumConnections: Int = 16,
         requestTimeout: Duration = .seconds(5),
+        planLifetime: Duration? = .seconds(10),
         allowsUnsafeDurability: Bool = false,
         logger: Logger
     ) {
@@ -22,8 +25,7 @@ extension PostgresPool {
         configuration.requestTimeout = requestTimeout
         // The hot statements are prepared once; planning them anew each time costs more than running them.
         configuration.forceGenericPlan = true
-        // A plan anew costs about a millisecond.
-        configuration.planLifetime = .seconds(10)
+        configuration.planLifetime = planLifetime
         // A table that was never analyzed is taken for one of ten pages, and a plan that reads those stays until autovacuum
         // comes by: a minute in which everybody reads the whole table. Every table has an index for what is asked of it, so
         // reading pages in their order is made dear; not forbidden, for then all plans that must would look alike.

@@ -98,7 +98,7 @@ extension Apps {
             let bundleID = try Apps.bundleID(bundleID)
             let settings = try DatabaseSettings(SettingSources(flags: database.flags))
             let app = try await settings.withDatabase { try await $0.registry.app(bundleID) }
-            guard let app else { throw CommandFailure(.failed, "There is no app \(bundleID).") }
+            guard let app else { throw CommandFailure.noApp(bundleID) }
             try Output.results.line(app.jsonLine)
         }
     }
@@ -121,7 +121,7 @@ extension Apps {
             }
             let settings = try DatabaseSettings(SettingSources(flags: database.flags))
             let isDeleted = try await settings.withDatabase { try await $0.registry.deleteApp(bundleID, by: Apps.who) }
-            guard isDeleted else { throw CommandFailure(.failed, "There is no app \(bundleID).") }
+            guard isDeleted else { throw CommandFailure.noApp(bundleID) }
             Output.words.note("Deleted \(bundleID).")
         }
     }

@@ -144,13 +144,21 @@ extension Audit {
 
         func run() async throws {
             try checkLimit(limit)
-            guard let alias = try readOption("KIND and VALUE", "\(kind):\(value)", Alias.init(pair:)) else { return }
+            let alias = try readAlias(kind: kind, value: value)
             try await scope.withRegistry { registry, scope in
-                let limit = min(limit, pageSize)
-                let found = try await registry.explain(alias, limit: limit, in: scope)
+                // Tokens and notes are on the first page.
+                var found = try await registry.explain(alias, limit: min(limit, pageSize), in: scope)
+                var (last, isWhole) = (found.activities.last, found.activities.count == min(limit, pageSize))
+                while let end = last, isWhole, found.activities.count < limit {
+                    let size = min(limit - found.activities.count, pageSize)
+                    let position = ExplainPosition(isClosed: end.isClosed, number: end.number)
+                    let page = try await registry.explain(alias, after: position, limit: size, in: scope)
+                    found.activities += page.activities
+                    (last, isWhole) = (page.activities.last, page.activities.count == size)
+                }
                 try show(found)
                 for note in found.notes { Output.words.note(note.sentence) }
-                if found.activities.count == limit { Output.words.note("There may be more: raise --limit.") }
+                if isWhole { Output.words.note("There may be more: raise --limit.") }
             }
         }
 

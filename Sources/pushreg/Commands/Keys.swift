@@ -144,9 +144,7 @@ extension Registry {
     /// - Throws: a ``CommandFailure`` when there is no such app.
     fileprivate func existingApp(_ bundleID: BundleID?) async throws -> App? {
         guard let bundleID else { return nil }
-        guard let app = try await app(bundleID) else {
-            throw CommandFailure(.failed, "There is no app \(bundleID).")
-        }
+        guard let app = try await app(bundleID) else { throw CommandFailure.noApp(bundleID) }
         return app
     }
 }

@@ -17,31 +17,9 @@ struct Resolve: AsyncParsableCommand {
     @OptionGroup(title: "Database") var database: DatabaseOptions
 
     func run() async throws {
-        guard let environment = APNSEnvironment(rawValue: environment) else {
-            throw CommandFailure(.usage, "ENVIRONMENT must be sandbox or production.")
-        }
-        let bundleID = try Apps.bundleID(bundleID)
-        let alias = try alias()
-        let settings = try DatabaseSettings(SettingSources(flags: database.flags))
-        try await settings.withDatabase { database in
-            guard let app = try await database.registry.app(bundleID) else {
-                throw CommandFailure(.failed, "There is no app \(bundleID).")
-            }
-            try await show(alias, in: Scope(app: app, environment: environment), of: database.registry)
-        }
-    }
-
-    private func alias() throws(CommandFailure) -> Alias {
-        guard (try? Alias.checkKind(kind)) != nil else {
-            throw CommandFailure(
-                .usage,
-                "KIND must begin with a letter and go on with letters, digits, '_', '.' or '-', 64 characters at most."
-            )
-        }
-        do throws(JSONFaultReason) {
-            return try Alias(kind: kind, value: value)
-        } catch {
-            throw CommandFailure(.usage, "VALUE \(error.detail).")
+        let alias = try readAlias(kind: kind, value: value)
+        try await database.withScope(bundleID, environment) { registry, scope in
+            try await show(alias, in: scope, of: registry)
         }
     }
 
@@ -51,9 +29,12 @@ struct Resolve: AsyncParsableCommand {
         while true {
             let page = try await registry.activities(under: alias, after: last, limit: 1000, in: scope)
             for activity in page {
-                if json { try Output.results.line(activity.jsonLine) }
-                let token = Hexadecimal.encode(activity.token.bytes)
-                table.append(activity.activityID.description, RFC3339.format(activity.expiresAt), token)
+                if json {
+                    try Output.results.line(activity.jsonLine)
+                } else {
+                    let token = Hexadecimal.encode(activity.token.bytes)
+                    table.append(activity.activityID.description, RFC3339.format(activity.expiresAt), token)
+                }
             }
             count += page.count
             guard let end = page.last else { break }

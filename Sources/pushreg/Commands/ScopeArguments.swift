@@ -17,17 +17,46 @@ struct ScopeArguments: ParsableArguments {
         limits: ConnectionLimits = ConnectionLimits(),
         _ body: (Registry, Scope) async throws -> Result
     ) async throws -> Result {
+        try await database.withScope(bundleID, environment, limits: limits, body)
+    }
+}
+
+extension DatabaseOptions {
+    /// Opens the database and lends the registry and the scope of two arguments in it.
+    ///
+    /// - Throws: a ``CommandFailure`` for arguments that are no names, and when there is no such app.
+    func withScope<Result: Sendable>(
+        _ bundleID: String,
+        _ environment: String,
+        limits: ConnectionLimits = ConnectionLimits(),
+        _ body: (Registry, Scope) async throws -> Result
+    ) async throws -> Result {
         guard let environment = APNSEnvironment(rawValue: environment) else {
             throw CommandFailure(.usage, "ENVIRONMENT must be sandbox or production.")
         }
         let bundleID = try Apps.bundleID(bundleID)
-        let settings = try DatabaseSettings(SettingSources(flags: database.flags))
+        let settings = try DatabaseSettings(SettingSources(flags: flags))
         return try await settings.withDatabase(limits: limits) { database in
-            guard let app = try await database.registry.app(bundleID) else {
-                throw CommandFailure(.failed, "There is no app \(bundleID).")
-            }
+            guard let app = try await database.registry.app(bundleID) else { throw CommandFailure.noApp(bundleID) }
             return try await body(database.registry, Scope(app: app, environment: environment))
         }
+    }
+}
+
+/// Reads an alias that two arguments name.
+///
+/// - Throws: a ``CommandFailure`` that says what KIND or VALUE must be.
+func readAlias(kind: String, value: String) throws(CommandFailure) -> Alias {
+    guard (try? Alias.checkKind(kind)) != nil else {
+        throw CommandFailure(
+            .usage,
+            "KIND must begin with a letter and go on with letters, digits, '_', '.' or '-', 64 characters at most."
+        )
+    }
+    do throws(JSONFaultReason) {
+        return try Alias(kind: kind, value: value)
+    } catch {
+        throw CommandFailure(.usage, "VALUE \(error.detail).")
     }
 }
 

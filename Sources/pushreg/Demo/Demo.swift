@@ -1,4 +1,5 @@
 import ArgumentParser
+import Configuration
 import Foundation
 import RegistryCore
 
@@ -18,7 +19,10 @@ struct Demo: AsyncParsableCommand {
 
     func run() async throws {
         let crowd = quick ? 200 : 10_000
-        if let url = url ?? ProcessInfo.processInfo.environment["PUSHREG_URL"], !url.isEmpty {
+        var flags: [Setting: ConfigContent] = [:]
+        flags[.url] = url.map { .string($0) }
+        let sources = try SettingSources(flags: flags)
+        if let url = try sources.find(.url)?.text, !url.isEmpty {
             let key = ProcessInfo.processInfo.environment["PUSHREG_KEY"].map { Secret($0) }
             try await DemoLives.play(on: Self.base(of: url), key: key, crowd: crowd)
         } else {

@@ -72,7 +72,10 @@ struct RegistryService: Service {
         configuration.trustedProxies = settings.trustedProxies
         configuration.sweepInterval = settings.sweepInterval
         configuration.settingsInForce = inForce
-        configuration.limits.connections = OpenFiles.makeRoom(for: configuration.limits.connections)
+        configuration.limits.connections = OpenFiles.makeRoom(
+            for: configuration.limits.connections,
+            beside: settings.maximumConnections + configuration.connectionsBesideLimit
+        )
         var serverLogger = logger
         // The server announces itself at level info; that line is ours, with the address.
         if logger.logLevel == .info { serverLogger.logLevel = .notice }

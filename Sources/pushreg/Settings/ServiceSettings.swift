@@ -80,18 +80,12 @@ struct ServiceSettings: Sendable {
 
     // Anyone who reaches the port may do anything: no address that another machine can reach is taken.
     private static func checkLoopback(_ host: String) throws(CommandFailure) {
-        let isLoopback = host == "localhost" || host == "::1" || isLoopbackIPv4(host)
-        guard isLoopback else {
+        guard ServerConfiguration(host: host).listensOnLoopback else {
             throw CommandFailure(
                 .usage,
                 "--insecure-no-auth lets everyone in, so it listens on a loopback address only; \(host) is none."
             )
         }
-    }
-
-    private static func isLoopbackIPv4(_ host: String) -> Bool {
-        let parts = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
-        return parts.count == 4 && parts.first == 127 && !parts.contains(nil)
     }
 }
 

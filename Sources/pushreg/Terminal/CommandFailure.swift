@@ -23,6 +23,11 @@ struct CommandFailure: Error, Sendable, CustomStringConvertible {
 }
 
 extension CommandFailure {
+    /// Says that nobody has created an app.
+    static func noApp(_ bundleID: BundleID) -> CommandFailure {
+        CommandFailure(.failed, "There is no app \(bundleID).")
+    }
+
     /// Says what the store refused.
     init(_ problem: Problem) {
         let faults = problem.errors.map { fault in

@@ -61,11 +61,10 @@ struct LineLogHandler: LogHandler {
 extension Logger {
     /// A logger that writes lines to standard error.
     static func lines(
-        _ label: String = "pushreg",
         style: LineLogHandler.Style = .automatic,
         level: Logger.Level
     ) -> Logger {
-        Logger(label: label) { LineLogHandler(label: $0, style: style, logLevel: level) }
+        Logger(label: "pushreg") { LineLogHandler(label: $0, style: style, logLevel: level) }
     }
 }
 

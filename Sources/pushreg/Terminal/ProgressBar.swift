@@ -6,15 +6,14 @@ struct ProgressBar {
     /// Between two drawings.
     private static let pause = Duration.milliseconds(100)
 
-    private let output: Output
+    private let output = Output.words
     private let isShown: Bool
     private let start = ContinuousClock.now
     private var lastDrawn: ContinuousClock.Instant?
     /// How many there were at the start, which took this run no time.
     private let countAtStart: Int
 
-    init(countAtStart: Int = 0, output: Output = .words) {
-        self.output = output
+    init(countAtStart: Int = 0) {
         self.countAtStart = countAtStart
         isShown = output.isTerminal
     }

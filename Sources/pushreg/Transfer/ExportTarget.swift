@@ -24,6 +24,16 @@ struct ExportTarget {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | (resumes ? 0 : O_EXCL), 0o600)
         guard descriptor >= 0 else { throw Self.failure(path, errno) }
         output = Output(descriptor: descriptor)
+        do throws(CommandFailure) {
+            try begin(descriptor, path, scope)
+        } catch {
+            Foundation.close(descriptor)
+            throw error
+        }
+    }
+
+    /// Cuts off what is behind the last checkpoint, and writes the header of a new export.
+    private mutating func begin(_ descriptor: Int32, _ path: String, _ scope: Scope) throws(CommandFailure) {
         let end = try find(in: LineReader(descriptor), path, scope)
         // Also where it was there with other rights; what is no export keeps its own.
         guard fchmod(descriptor, 0o600) == 0 else { throw Self.failure(path, errno) }

@@ -26,6 +26,7 @@ struct Import: AsyncParsableCommand {
     func run() async throws {
         let (faulty, faultyBefore) = try await scope.withRegistry(limits: Self.limits) { registry, scope in
             var source = try ImportSource(file, restarts: restart, for: scope)
+            defer { source.close() }
             if source.linesBefore > 0 { Output.words.note("Going on after line \(source.linesBefore).") }
             let tally = try await take(&source, registry, scope)
             if self.scope.json { try Output.results.line(tally.jsonLine) }
@@ -67,7 +68,7 @@ struct Import: AsyncParsableCommand {
             source.settle(faulty: tally.faulty)
             if tally.count >= nextPlan {
                 // Where it fails, the next lines are but slower, or say why.
-                try? await registry.renewPlans()
+                try? await registry.analyzeTables()
                 nextPlan *= 10
             }
             bar.show("line \(last)", source.fraction, count: tally.count)

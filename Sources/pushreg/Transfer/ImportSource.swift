@@ -16,6 +16,8 @@ struct ImportSource {
 
     private let scope: Scope
     private let path: String
+    /// The file, open; nil for standard input, which is not ours to close.
+    private let descriptor: Int32?
     private var lines: LineReader
     /// Nil where there is no file to keep it beside.
     private var progress: ImportProgress?
@@ -36,12 +38,24 @@ struct ImportSource {
     init(_ path: String, restarts: Bool, for scope: Scope) throws(CommandFailure) {
         (self.path, self.scope) = (path, scope)
         guard path != "-" else {
+            self.descriptor = nil
             lines = LineReader(STDIN_FILENO)
             return
         }
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Self.failure(path, errno) }
+        self.descriptor = descriptor
         lines = LineReader(descriptor)
+        do throws(CommandFailure) {
+            try goOn(in: descriptor, restarts: restarts)
+        } catch {
+            close()
+            throw error
+        }
+    }
+
+    /// Goes on where an earlier import of the file was interrupted, if one was.
+    private mutating func goOn(in descriptor: Int32, restarts: Bool) throws(CommandFailure) {
         // A pipe cannot be read again.
         guard let subject = ImportProgress.Subject(scope, Self.target(of: path)) else { return }
         let kept = restarts ? nil : ImportProgress(at: place, about: subject)
@@ -66,7 +80,7 @@ struct ImportSource {
         var chunk: [Line] = []
         while chunk.count < Self.chunkSize, let line = try lines.next() {
             if let text = line.text {
-                if text.allSatisfy(Self.isBlank) { continue }
+                if text.allSatisfy(ASCII.isBlank) { continue }
                 if try isFrame(text) { continue }
             }
             chunk.append(Line(number: lines.number, text: line.text))
@@ -94,6 +108,11 @@ struct ImportSource {
         }
     }
 
+    /// Closes the file.
+    func close() {
+        if let descriptor { Foundation.close(descriptor) }
+    }
+
     /// Whether a line is none of the records; frames are few, and begin like one.
     ///
     /// - Throws: a ``CommandFailure`` when it says that this is an export of something else.
@@ -119,8 +138,6 @@ struct ImportSource {
     }
 
     private static func target(of path: String) -> String { URL(fileURLWithPath: path).resolvingSymlinksInPath().path }
-
-    private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
 
     private static func failure(_ path: String, _ code: Int32) -> CommandFailure {
         CommandFailure(

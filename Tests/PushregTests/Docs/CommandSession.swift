@@ -3,6 +3,7 @@ import Foundation
 import Logging
 import RegistryCore
 import RegistryServer
+import TestSupport
 
 /// A machine for the documentation's commands to be run on: a Postgres, directories and ports of its own.
 ///
@@ -20,7 +21,8 @@ struct CommandSession {
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: directory)
         let logger = Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }
         let postgres = try await EmbeddedPostgres.open(directory + "/postgres", settings: [:], logger: logger)
-        let session = CommandSession(directory: directory, postgres: postgres, ports: (try freePort(), try freePort()))
+        let ports = (service: try FreePort.take(), admin: try FreePort.take())
+        let session = CommandSession(directory: directory, postgres: postgres, ports: ports)
         try session.furnish()
         return session
     }
@@ -93,23 +95,6 @@ struct CommandSession {
             "PGHOST": socketDirectory, "PGUSER": "registry", "PGDATABASE": "registry",
             "DATABASE_URL": postgres.connectionString, "PUSHREG_PORT": "\(ports.service)",
         ]
-    }
-
-    private static func freePort() throws -> Int {
-        let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(socket) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let port = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address -> in_port_t? in
-                guard bind(socket, address, length) == 0, getsockname(socket, address, &length) == 0 else { return nil }
-                return pointer.pointee.sin_port
-            }
-        }
-        guard let port else { throw ServiceFault(detail: "no port is free") }
-        return Int(UInt16(bigEndian: port))
     }
 }
 

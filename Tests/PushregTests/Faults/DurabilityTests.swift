@@ -38,6 +38,8 @@ import Testing
         settings: [String: String],
         arguments: [String]
     ) async throws -> (acknowledged: Int, missing: Int) {
+        // Writers should notice soon that Postgres is gone.
+        let arguments = arguments + ["--request-timeout", "PT2S"]
         let cluster = FaultCluster(settings: settings)
         var url = try await cluster.start()
         var service = try await ServiceProcess.start(databaseURL: url, arguments: arguments)

@@ -50,8 +50,7 @@ import Testing
         _ = try await database.scope()
         let service = try await ServiceProcess.start(
             databaseURL: database.connectionString,
-            // Other tests share the machine: a batch may take longer than a caller should wait.
-            arguments: ["--unsafe-durability", "--request-timeout", "PT20S"]
+            arguments: ["--unsafe-durability"]
         )
         do { try await test(service) } catch {
             await service.stop()

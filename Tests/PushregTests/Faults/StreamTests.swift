@@ -14,7 +14,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(10)))
     func streamIsCompleteInBoundedMemory() async throws {
-        let database = try await TestDatabase.make()
+        let database = try await TestDatabase.make(isAlone: true)
         let scope = try await database.scope()
         try await Self.fill(database, scope)
         let service = try await ServiceProcess.start(
@@ -40,41 +40,31 @@ import Testing
     {
         let before = service.peakMemory
         // 32 readers, twice the service's connections to Postgres, take the first bytes and no more.
-        let readers = (0..<32).map { _ in Self.stalledReader(of: service) }
-        defer { for reader in readers { close(reader) } }
+        var readers: [RawConnection] = []
+        for _ in 0..<32 { readers.append(try await Self.stalledReader(of: service)) }
         for _ in 0..<20 {
             let page = try await service.call("GET", "\(ServiceProcess.app)/aliases/matchId/m/activities?limit=10")
             #expect(page.status == 200)
         }
-        let busy = try await database.pool.withSession { session in
-            try session.execute(
-                """
-                SELECT count(*) FROM pg_stat_activity
-                WHERE application_name = 'pushreg' AND state <> 'idle' AND pid <> pg_backend_pid()
-                """
-            )[0].column(0, as: Int.self)
-        }
+        let busy = try await database.count(
+            """
+            SELECT count(*) FROM pg_stat_activity
+            WHERE application_name = 'pushreg' AND datname = current_database() AND state <> 'idle'
+                AND pid <> pg_backend_pid()
+            """
+        )
         #expect(busy <= 2)
         #expect(service.peakMemory < before + 64)
         print("figure: 32 stalled readers: \(service.peakMemory - before) MiB more")
+        withExtendedLifetime(readers) {}
     }
 
-    /// A socket that has asked for the stream, takes its first bytes and no more.
-    private static func stalledReader(of service: ServiceProcess) -> Int32 {
-        let reader = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(service.port).bigEndian
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        let size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        _ = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(reader, $0, size) }
-        }
+    /// A caller that has asked for the stream, takes its first bytes and no more.
+    private static func stalledReader(of service: ServiceProcess) async throws -> RawConnection {
+        let reader = try RawConnection(port: service.port)
         let path = "\(ServiceProcess.app)/aliases/matchId/m/activities"
-        let request = "GET \(path) HTTP/1.1\r\nHost: localhost\r\nAccept: application/x-ndjson\r\n\r\n"
-        _ = send(reader, request, request.utf8.count, 0)
-        var first = [UInt8](repeating: 0, count: 64)
-        #expect(recv(reader, &first, first.count, 0) > 0)
+        reader.send("GET \(path) HTTP/1.1\r\nHost: localhost\r\nAccept: application/x-ndjson\r\n\r\n")
+        #expect(await reader.take(most: 64) > 0)
         return reader
     }
 

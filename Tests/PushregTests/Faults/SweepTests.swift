@@ -34,7 +34,7 @@ import Testing
         }
         let rate = Double(Self.count) / ((clock.now - start) / .seconds(1))
         #expect(callers.faults == [])
-        let events = try await Self.number("SELECT count(*) FROM events WHERE type = 'expired'", database)
+        let events = try await database.count("SELECT count(*) FROM events WHERE type = 'expired'")
         #expect(events == Self.count)
         let median = (quiet: Self.median(quiet), during: Self.median(during))
         let ratio = median.during / median.quiet
@@ -51,19 +51,14 @@ import Testing
         durations.isEmpty ? .zero : durations.sorted()[durations.count / 2]
     }
 
-    private static func number(_ sql: SQL, _ database: TestDatabase) async throws -> Int {
-        try await database.pool.withSession { try $0.execute(sql)[0].column(0, as: Int.self) }
-    }
-
     /// How many have expired without its being written down; no more than a few are counted.
     private static func unswept(_ database: TestDatabase) async throws -> Int {
-        try await number(
+        try await database.count(
             """
             SELECT count(*) FROM (
                 SELECT FROM activities WHERE ended_at IS NULL AND expiry_recorded_at IS NULL AND expires_at <= now() LIMIT 10
             ) AS expired
-            """,
-            database
+            """
         )
     }
 

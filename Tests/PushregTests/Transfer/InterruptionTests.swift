@@ -34,7 +34,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: file.progress))
         #expect(try await Self.state(source) == Self.state(target))
         // One event each: none was registered twice.
-        let events = try await Self.number("SELECT count(*) FROM events WHERE activity_id IS NOT NULL", target)
+        let events = try await target.count("SELECT count(*) FROM events WHERE activity_id IS NOT NULL")
         #expect(events == Self.count)
     }
 
@@ -127,16 +127,15 @@ import Testing
         into database: TestDatabase,
         count: Int = count
     ) async throws -> Int {
-        let app = try await Int64(number("SELECT app_number FROM apps", database))
+        let app = try await Int64(database.count("SELECT app_number FROM apps"))
         let start = ContinuousClock.now
         let middle = Int64(count * 3 / 5)
         let holder = try await HeldTransaction(activities(of: app, middle...middle), in: database)
         let flags = TransferFile.flags(database)
         let program = try RunningProgram.start(["import"] + TransferFile.scope + [file.path] + flags)
-        var isWaiting = false
-        while !isWaiting {
+        try await until(.seconds(1800)) {
             try #require(program.isRunning, "it came to its end")
-            isWaiting = try await holder.waiting > 0
+            return try await holder.waiting > 0
         }
         let done = linesDone(file)
         let rate = Double(done) / ((ContinuousClock.now - start) / .seconds(1))
@@ -156,10 +155,6 @@ import Testing
 
     // MARK: What there is
 
-    private static func number(_ sql: SQL, _ database: TestDatabase) async throws -> Int {
-        try await database.pool.withSession { try $0.execute(sql)[0].column(0, as: Int.self) }
-    }
-
     /// A digest of all that an import carries over, whatever the order of the rows.
     private static func state(_ database: TestDatabase) async throws -> [Int] {
         try await [
@@ -174,7 +169,7 @@ import Testing
             """,
             "SELECT bit_xor(hashtextextended(concat_ws('|', token_digest, activity_id, observed_at), 0)) FROM token_values",
             "SELECT count(*) FROM current_activities",
-        ].asyncMap { try await number($0, database) }
+        ].asyncMap { try await database.count($0) }
     }
 
     private static func activities(of app: Int64, _ numbers: ClosedRange<Int64>) -> SQL {

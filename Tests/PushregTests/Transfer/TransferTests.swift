@@ -24,9 +24,9 @@ import Testing
         try await second.export(from: target)
         #expect(second.records == first.records)
         // Once more, it changes nothing and leaves no event.
-        let events = try await Self.count("SELECT count(*) FROM events", target)
+        let events = try await target.count("SELECT count(*) FROM events")
         #expect(try await first.load(into: target).status == 0)
-        #expect(try await Self.count("SELECT count(*) FROM events", target) == events)
+        #expect(try await target.count("SELECT count(*) FROM events") == events)
         try await second.export(from: target, ["--resume"])
         #expect(second.records == first.records)
         for alias in ["both", "rotated", "name", "phone", "start"] {
@@ -221,10 +221,6 @@ import Testing
     }
 
     // MARK: Asking
-
-    private static func count(_ sql: SQL, _ database: TestDatabase) async throws -> Int {
-        try await database.pool.withSession { try $0.execute(sql)[0].column(0, as: Int.self) }
-    }
 
     /// The tokens of all kinds under an alias of the kind `testId`, or a `liveactivityId`.
     private static func tokens(_ value: String, _ database: TestDatabase) async throws -> Set<PushToken> {

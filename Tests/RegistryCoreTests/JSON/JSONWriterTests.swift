@@ -28,7 +28,7 @@ import Testing
             json.object { json in
                 json.key("a")
                 json.array { json in
-                    json.int(1)
+                    json.integer(1)
                     json.object { _ in }
                     json.array { _ in }
                     json.array { $0.null() }

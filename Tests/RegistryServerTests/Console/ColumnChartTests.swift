@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    private static func text(_ content: Fields.Content?) -> String {
+    private static func text(_ content: TemplateContext.Content?) -> String {
         guard case .text(let text) = content else { return "" }
         return text
     }

@@ -117,19 +117,20 @@ import Testing
 
     @Test func wordsOfNumbersAndTimes() {
         #expect(
-            [0, 7, 999, 1000, 1_234_567, -12_345].map { Words.count($0) } == [
+            [0, 7, 999, 1000, 1_234_567, -12_345].map { DisplayText.count($0) } == [
                 "0", "7", "999", "1,000", "1,234,567", "-12,345",
             ]
         )
-        #expect(Words.count(1, "token") == "1 token" && Words.count(2, "alias", "aliases") == "2 aliases")
-        #expect(Words.bytes(12) == "12 bytes" && Words.bytes(1_500) == "1.5 kB" && Words.bytes(25_000_000) == "25 MB")
+        #expect(DisplayText.count(1, "token") == "1 token" && DisplayText.count(2, "alias", "aliases") == "2 aliases")
+        #expect([12, 1_500, 25_000_000].map { DisplayText.bytes($0) } == ["12 bytes", "1.5 kB", "25 MB"])
         #expect(
-            [0.2, 59, 60, 3599, 7200, 200_000].map { Words.span($0) } == [
+            [0.2, 59, 60, 3599, 7200, 200_000].map { DisplayText.span($0) } == [
                 "under 1 s", "59 s", "1 min", "59 min", "2 h", "2 d",
             ]
         )
         #expect(
-            Words.share(1, of: 3) == "33 %" && Words.share(1, of: 1000) == "under 1 %" && Words.share(0, of: 0) == "0 %"
+            DisplayText.share(1, of: 3) == "33 %" && DisplayText.share(1, of: 1000) == "under 1 %"
+                && DisplayText.share(0, of: 0) == "0 %"
         )
     }
 }

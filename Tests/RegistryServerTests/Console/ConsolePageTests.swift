@@ -53,7 +53,7 @@ import Testing
                 try await ConsoleBrowser.signedIn(server, as: .admin)
             )
             let list = try await auditor.get("…/stale")
-            #expect(list.words.contains("No client has confirmed it for 3 h.") && list.words.contains("a-2"))
+            #expect(list.words.contains("No client registered or refreshed it for 3 h.") && list.words.contains("a-2"))
             let look = try await auditor.get("…/stale/purge?kind=update&reason=unconfirmed")
             #expect(look.words.contains("3 tokens") && look.words.contains("Your key may look and not purge"))
             #expect(!look.text.contains("name=\"confirmation\""))

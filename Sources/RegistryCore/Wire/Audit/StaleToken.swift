@@ -38,13 +38,12 @@ public struct StaleFilter: Sendable, Hashable {
     ///
     /// - Throws: a sentence when it is not an ISO 8601 duration between those.
     public static func duration(_ text: String) throws(JSONFaultReason) -> Duration {
+        let longest = AppChanges.longestRetention
         guard let duration = ISO8601Duration.parse(text), duration >= .seconds(1), duration <= longest else {
             throw JSONFaultReason("must be an ISO 8601 duration from PT1S to P3660D, such as PT2H")
         }
         return duration
     }
-
-    private static let longest = Duration.seconds(3660 * 86_400)
 
     /// How long a token of a kind may be unconfirmed.
     public func staleAge(with kind: TokenKind) -> Duration {
@@ -131,9 +130,14 @@ public struct StaleToken: Sendable, Hashable {
     }
 
     /// Why, in one sentence.
-    public func sentence(for reason: StaleReason) -> String {
+    ///
+    /// - Parameter span: writes how long it is unconfirmed.
+    public func sentence(
+        for reason: StaleReason,
+        span: (Duration) -> String = { ISO8601Duration.format($0) }
+    ) -> String {
         switch reason {
-        case .unconfirmed: "No client registered or refreshed it for \(ISO8601Duration.format(unconfirmedFor))."
+        case .unconfirmed: "No client registered or refreshed it for \(span(unconfirmedFor))."
         case .expired:
             "Its activity's lifetime was over at \(expiresAt.map { RFC3339.format($0) } ?? "some time"); no sweep wrote it down yet."
         case .quarantined:

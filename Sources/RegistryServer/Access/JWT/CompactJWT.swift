@@ -65,24 +65,3 @@ struct CompactJWT: Sendable {
     /// The answer to a JWT that cannot be valid for any app.
     static func refusal(_ reason: String) -> Problem { Problem(.unauthenticated, "The JWT is not valid. \(reason)") }
 }
-
-/// Base64 for URLs as RFC 7515 has it: without padding, and nothing else in it.
-enum Base64URL {
-    /// Nil for any character, length or left-over bits that an encoder would not write.
-    static func decode(_ text: Substring) -> Data? {
-        guard text.utf8.allSatisfy(isDigit), text.utf8.count % 4 != 1 else { return nil }
-        let base64 = text.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
-        let padded = base64 + String(repeating: "=", count: (4 - base64.utf8.count % 4) % 4)
-        guard let bytes = Data(base64Encoded: padded), bytes.base64EncodedString() == padded else { return nil }
-        return bytes
-    }
-
-    private static func isDigit(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-            true
-        default: false
-        }
-    }
-}

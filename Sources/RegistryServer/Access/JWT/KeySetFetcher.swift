@@ -3,7 +3,6 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 import RegistryCore
-import Synchronization
 
 /// Fetches an issuer's keys: no redirects, a deadline on the whole, a limit on the size, and no way into the operator's
 /// own network, wherever the name resolves to.
@@ -46,53 +45,5 @@ struct KeySetFetcher: Sendable {
             throw JSONFaultReason("the host has no address, or one inside of the operator's network")
         }
         return first
-    }
-}
-
-/// The system's lookup of names, which blocks, on a thread of its own.
-enum NameLookup {
-    /// All addresses of a host.
-    ///
-    /// - Throws: when there is none, or the answer does not come in time.
-    static func addresses(of host: String, within time: Duration) async throws -> [IPAddress] {
-        let (answers, answer) = AsyncStream.makeStream(of: [IPAddress].self, bufferingPolicy: .bufferingOldest(1))
-        Thread.detachNewThread {
-            answer.yield(lookUp(host))
-            answer.finish()
-        }
-        let timer = Task {
-            try await Task.sleep(for: time)
-            answer.finish()
-        }
-        defer { timer.cancel() }
-        guard let addresses = await answers.first(where: { _ in true }), !addresses.isEmpty else {
-            throw JSONFaultReason("the host's name does not resolve")
-        }
-        return addresses
-    }
-
-    private static func lookUp(_ host: String) -> [IPAddress] {
-        var hints = addrinfo()
-        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-        var list: UnsafeMutablePointer<addrinfo>?
-        guard getaddrinfo(host, nil, &hints, &list) == 0 else { return [] }
-        defer { freeaddrinfo(list) }
-        return sequence(first: list) { $0?.pointee.ai_next }.prefix { $0 != nil }.compactMap { $0?.pointee.address }
-    }
-}
-
-extension addrinfo {
-    fileprivate var address: IPAddress? {
-        switch ai_family {
-        case AF_INET:
-            ai_addr.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { socket in
-                withUnsafeBytes(of: socket.pointee.sin_addr) { IPAddress(bytes: Array($0)) }
-            }
-        case AF_INET6:
-            ai_addr.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { socket in
-                withUnsafeBytes(of: socket.pointee.sin6_addr) { IPAddress(bytes: Array($0)) }
-            }
-        default: nil
-        }
     }
 }

@@ -8,14 +8,14 @@ struct VerificationKey: Sendable {
     let algorithm: SignatureAlgorithm
     private let verifier: any JWTAlgorithm
 
-    /// How long an RSA key may be, in bits: each signature that it is to have made costs as much more as it is longer.
+    /// How long an RSA key may be, in bits. Longer keys cost more to verify.
     static let rsaBits = 2048...4096
 
     /// Reads a JSON Web Key (RFC 7517); nil for keys of other kinds and uses, which a set may hold too.
     init?(_ json: JSONObject) async {
         guard let algorithm = Self.algorithm(of: json), Self.isForSignatures(json, algorithm) else { return nil }
         guard let verifier = try? await Self.verifier(algorithm, json) else { return nil }
-        id = json["kid"]?.text
+        id = json["kid"]?.string
         self.algorithm = algorithm
         self.verifier = verifier
     }
@@ -28,7 +28,7 @@ struct VerificationKey: Sendable {
 
     /// The one algorithm for its type and curve.
     private static func algorithm(of json: JSONObject) -> SignatureAlgorithm? {
-        switch (json["kty"]?.text, json["crv"]?.text) {
+        switch (json["kty"]?.string, json["crv"]?.string) {
         case ("RSA", nil): .rs256
         case ("EC", "P-256"): .es256
         case ("OKP", "Ed25519"): .edDSA
@@ -61,12 +61,12 @@ struct VerificationKey: Sendable {
     }
 
     private static func bitCount(_ base64URL: String) -> Int {
-        let bytes = Base64URL.decode(Substring(base64URL))?.drop { $0 == 0 } ?? Data()
+        let bytes = Base64URL.decode(base64URL)?.drop { $0 == 0 } ?? Data()
         return bytes.count * 8 - (bytes.first?.leadingZeroBitCount ?? 0)
     }
 
     private static func number(_ name: String, _ json: JSONObject) throws -> String {
-        guard let text = json[name]?.text, Base64URL.decode(Substring(text))?.isEmpty == false else {
+        guard let text = json[name]?.string, Base64URL.decode(text)?.isEmpty == false else {
             throw JSONFaultReason("must be base64url")
         }
         return text
@@ -98,13 +98,5 @@ struct VerificationKeySet: Sendable {
         guard let id = token.keyID else { return fitting.count == 1 ? fitting : [] }
         let named = fitting.filter { $0.id.map { UTF8Text($0) == UTF8Text(id) } ?? false }
         return Array(named.prefix(Self.maximumCandidates))
-    }
-}
-
-extension JSONValue {
-    /// The text of a string.
-    fileprivate var text: String? {
-        guard case .string(let text) = self else { return nil }
-        return text
     }
 }

@@ -13,7 +13,7 @@ extension ConsoleCall {
         let (explanation, link) = (life.explanation, ConsoleLink(scope))
         let id = explanation.activityID.rawValue
         let path = link.activity(id)
-        var fields: Fields = [
+        var fields: TemplateContext = [
             "verdict": .text(explanation.facts.verdict.label), "tone": .text(explanation.facts.verdict.tone),
             "why": .text(explanation.facts.explanation), "state": .text(explanation.state.rawValue),
             "facts": .rows(facts(of: life, link)), "events": .list(LifeLine(life, link, now).rows),
@@ -53,7 +53,7 @@ extension ConsoleCall {
         return object.map { "\($0.key): \($0.value)" }.joined(separator: "\n")
     }
 
-    private static func row(_ token: ActivityLife.RetiredToken, _ now: Date) -> Fields {
+    private static func row(_ token: ActivityLife.RetiredToken, _ now: Date) -> TemplateContext {
         [
             "oldFingerprint": .text(Hexadecimal.encode(token.fingerprint)), "oldReason": .text(reason(token.reason)),
             "observed": .row(.moment(token.observedAt, now)), "retiredOn": .row(.moment(token.retiredAt, now)),
@@ -72,17 +72,18 @@ extension ConsoleCall {
     }
 
     /// The known facts about it, a name and a value each.
-    private func facts(of life: ActivityLife, _ link: ConsoleLink) -> [Fields] {
+    private func facts(of life: ActivityLife, _ link: ConsoleLink) -> [TemplateContext] {
         let explanation = life.explanation
-        var rows: [Fields] = []
+        var rows: [TemplateContext] = []
         func add(_ name: String, _ text: String?, _ path: String? = nil) {
             guard let text else { return }
             rows.append(["name": .text(name), "value": .text(text), "path": .optional(path)])
         }
         func add(_ name: String, _ time: Date?) {
-            if let moment = Fields.moment(time, now) { rows.append(["name": .text(name), "moment": .row(moment)]) }
+            guard let moment = TemplateContext.moment(time, now) else { return }
+            rows.append(["name": .text(name), "moment": .row(moment)])
         }
-        for alias in Words.aliases(life.aliases) { add("Alias", alias.description, link.alias(alias)) }
+        for alias in DisplayText.aliases(life.aliases) { add("Alias", alias.description, link.alias(alias)) }
         add("Token", explanation.fingerprint.map(Hexadecimal.encode))
         add("Started", explanation.startedAt)
         add("Scheduled for", explanation.startsAt)
@@ -90,12 +91,13 @@ extension ConsoleCall {
         add("Last confirmed", explanation.confirmedAt)
         add("Last observed", life.lastObservedAt)
         add("Last push APNs took", explanation.deliveredAt)
-        add("Installation", explanation.installation.map(Words.short), explanation.installation.map(link.installation))
+        let installation = explanation.installation
+        add("Installation", installation.map(DisplayText.short), installation.map(link.installation))
         let user = life.subject?.string
         add("User", user, user.map { link.search("subject:\(SearchText.quoted($0))") })
         add("Attributes type", explanation.attributesType?.string)
         add("Frequent pushes", life.frequentPushesEnabled.map { $0 ? "on" : "off" })
-        add("Revision", Words.count(Int(life.revision)))
+        add("Revision", DisplayText.count(Int(life.revision)))
         return rows
     }
 }

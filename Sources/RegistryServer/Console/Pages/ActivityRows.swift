@@ -23,9 +23,9 @@ extension TokenFacts {
     var explanation: String { verdict == .handedOut ? "Senders get it." : sentence }
 }
 
-extension Fields {
+extension TemplateContext {
     /// An activity in a list, for the template `activity-rows`.
-    static func row(_ activity: AliasExplanation.Activity, _ link: ConsoleLink, _ now: Date) -> Fields {
+    static func row(_ activity: AliasExplanation.Activity, _ link: ConsoleLink, _ now: Date) -> TemplateContext {
         [
             "activityId": .text(activity.activityID.rawValue.string),
             "activityPath": .text(link.activity(activity.activityID.rawValue)),
@@ -33,7 +33,7 @@ extension Fields {
             "why": .text(activity.facts.explanation),
             "fingerprint": .optional(activity.fingerprint.map(Hexadecimal.encode)),
             "attributesType": .optional(activity.attributesType),
-            "installation": .optional(activity.installation.map(Words.short)),
+            "installation": .optional(activity.installation.map(DisplayText.short)),
             "installationPath": .optional(activity.installation.map(link.installation)),
             "started": .row(.moment(activity.startedAt, now)),
             "confirmed": .optional(.moment(activity.confirmedAt, now)),
@@ -43,10 +43,10 @@ extension Fields {
     }
 
     /// A start or device token in a list.
-    static func row(_ token: AliasExplanation.Token, _ link: ConsoleLink, _ now: Date) -> Fields {
+    static func row(_ token: AliasExplanation.Token, _ link: ConsoleLink, _ now: Date) -> TemplateContext {
         [
             "kind": .text(token.kind), "attributesType": .optional(token.attributesType),
-            "installation": .text(Words.short(token.installation)),
+            "installation": .text(DisplayText.short(token.installation)),
             "installationPath": .text(link.installation(token.installation)),
             "verdict": .text(token.facts.verdict.label), "tone": .text(token.facts.verdict.tone),
             "why": .text(token.facts.explanation),

@@ -39,7 +39,7 @@ extension ConsoleCall {
         )
     }
 
-    private func rows(_ activities: [AliasExplanation.Activity], _ link: ConsoleLink) -> Fields.Content? {
+    private func rows(_ activities: [AliasExplanation.Activity], _ link: ConsoleLink) -> TemplateContext.Content? {
         activities.isEmpty ? nil : .row(["rows": .rows(activities.map { .row($0, link, now) })])
     }
 
@@ -52,11 +52,12 @@ extension ConsoleCall {
     }
 
     private static func summary(_ handedOut: Int, _ others: Int, isWhole: Bool) -> String {
-        let tokens = Words.count(handedOut, "token")
-        guard isWhole else { return "Of these \(Words.count(handedOut + others)), a sender gets \(tokens)." }
+        let tokens = DisplayText.count(handedOut, "token")
+        guard isWhole else { return "Of these \(DisplayText.count(handedOut + others)), a sender gets \(tokens)." }
         if handedOut + others == 0 { return "A sender gets nothing: no activity bears this alias." }
         if others == 0 { return "A sender gets \(tokens), one of each activity that bears this alias." }
-        let rest = others == 1 ? "1 other activity is left out" : "\(Words.count(others)) other activities are left out"
+        let many = "\(DisplayText.count(others)) other activities are left out"
+        let rest = others == 1 ? "1 other activity is left out" : many
         return "A sender gets \(handedOut == 0 ? "no token" : tokens); \(rest), as said below."
     }
 }

@@ -15,7 +15,7 @@ extension ConsoleCall {
         return .page("apps", fields)
     }
 
-    static func row(_ app: App) -> Fields {
+    static func row(_ app: App) -> TemplateContext {
         [
             "appId": .text(app.bundleID.rawValue), "appName": .optional(app.settings.name),
             "sandboxPath": .text(ConsoleLink(app.bundleID, .sandbox).base),

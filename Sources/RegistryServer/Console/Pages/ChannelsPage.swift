@@ -18,11 +18,11 @@ extension ConsoleCall {
             part: "Channels",
             title: "Channels",
             [
-                "quotaUsed": .text(Words.count(counts.channels)), "quota": .text(Words.count(quota)),
-                "quotaShare": .text(Words.share(counts.channels, of: quota)),
+                "quotaUsed": .text(DisplayText.count(counts.channels)), "quota": .text(DisplayText.count(quota)),
+                "quotaShare": .text(DisplayText.share(counts.channels, of: quota)),
                 "quotaWidth": .text(String(format: "%.2f", 100 * min(1, Double(counts.channels) / Double(quota)))),
                 "isFull": .flag(QuotaCheck.isNear(counts.channels)),
-                "aliasCount": .text(Words.count(counts.aliases, "alias", "aliases")),
+                "aliasCount": .text(DisplayText.count(counts.aliases, "alias", "aliases")),
                 "channels": .list(
                     shown.map { listed in
                         [

@@ -31,7 +31,7 @@ struct HealthCheck: Sendable {
         self.init(false, "\(finding.detail) \(finding.remedy)", more: more)
     }
 
-    var fields: Fields {
+    var fields: TemplateContext {
         [
             "isGoodCheck": .flag(isGood), "checkText": .text(sentence),
             "checkMore": .optional(isGood ? nil : more?.name), "checkPath": .optional(more?.path),
@@ -60,7 +60,7 @@ extension HealthCheck {
         }
         return HealthCheck(
             false,
-            "\(Words.share(count, of: total)) of the activity tokens have gone unconfirmed for 2 hours: are the apps'"
+            "\(DisplayText.share(count, of: total)) of the activity tokens have gone unconfirmed for 2 hours: are the apps'"
                 + " refreshes getting through?",
             more: ("See them", link.page("stale", [("kind", "update"), ("reason", "unconfirmed")]))
         )
@@ -76,7 +76,7 @@ extension HealthCheck {
         }
         return HealthCheck(
             false,
-            "APNs rejected \(Words.count(drops, "token")) while \(Words.count(arrivals)) came: check the sender's topic"
+            "APNs rejected \(DisplayText.count(drops, "token")) while \(DisplayText.count(arrivals)) came: check the sender's topic"
                 + " and environment.",
             more: ("See them", link.search("event:dropped"))
         )
@@ -86,7 +86,7 @@ extension HealthCheck {
         guard count > 0 else { return HealthCheck(true, "No installation heard of lately seems to be cloned.") }
         return HealthCheck(
             false,
-            "\(Words.count(count, "installation")) had tokens go A, B, A: two devices share an id, as after a restored"
+            "\(DisplayText.count(count, "installation")) had tokens go A, B, A: two devices share an id, as after a restored"
                 + " backup. The app should keep its id out of backups.",
             more: ("See them", link.page("installations"))
         )
@@ -95,11 +95,12 @@ extension HealthCheck {
     static func channels(_ count: Int, _ link: ConsoleLink) -> HealthCheck {
         let quota = Registry.channelQuota
         guard QuotaCheck.isNear(count) else {
-            return HealthCheck(true, "\(Words.count(count, "channel")) of APNs's \(Words.count(quota)) are in use.")
+            let channels = DisplayText.count(count, "channel")
+            return HealthCheck(true, "\(channels) of APNs's \(DisplayText.count(quota)) are in use.")
         }
         return HealthCheck(
             false,
-            "\(Words.count(count)) of APNs's \(Words.count(quota)) channels are in use: delete those that are done with.",
+            "\(DisplayText.count(count)) of APNs's \(DisplayText.count(quota)) channels are in use: delete those that are done with.",
             more: ("See them", link.page("channels"))
         )
     }

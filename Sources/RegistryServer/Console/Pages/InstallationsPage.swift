@@ -33,19 +33,22 @@ extension ConsoleCall {
             [
                 "cloned": .list(
                     cloned.sorted { $0.description < $1.description }.map {
-                        ["installation": .text(Words.short($0)), "installationPath": .text(link.installation($0))]
+                        [
+                            "installation": .text(DisplayText.short($0)),
+                            "installationPath": .text(link.installation($0)),
+                        ]
                     }
                 ),
-                "clonedCount": .text(Words.count(cloned.count, "installation")),
+                "clonedCount": .text(DisplayText.count(cloned.count, "installation")),
                 "morePath": .text(link.page("stale", [("reason", "flapping")])),
                 "installations": .list(shown.map { row($0, link) }), "nextPath": .optional(next),
             ]
         )
     }
 
-    private func row(_ listed: ListedInstallation, _ link: ConsoleLink) -> Fields {
+    private func row(_ listed: ListedInstallation, _ link: ConsoleLink) -> TemplateContext {
         [
-            "installation": .text(Words.short(listed.installation)),
+            "installation": .text(DisplayText.short(listed.installation)),
             "installationPath": .text(link.installation(listed.installation)), "subject": .optional(listed.subject),
             "heard": .row(.moment(listed.touchedAt, now)), "fullState": .optional(.moment(listed.fullStateAt, now)),
             "loggedOut": .optional(.moment(listed.loggedOutAt, now)), "isCloned": .flag(listed.isFlapping),
@@ -69,14 +72,14 @@ extension ConsoleCall {
         return try page(
             "installation",
             part: "Installations",
-            title: "Installation \(Words.short(record.installation))",
+            title: "Installation \(DisplayText.short(record.installation))",
             [
                 "hash": .text(record.installation.description), "isCloned": .flag(record.isFlapping),
                 "user": .optional(record.subject), "heard": .row(.moment(record.touchedAt, now)),
                 "fullState": .optional(.moment(record.fullStateAt, now)),
                 "loggedOut": .optional(.moment(record.loggedOutAt, now)),
                 "aliases": .list(
-                    Words.aliases(record.aliases).map {
+                    DisplayText.aliases(record.aliases).map {
                         ["aliasText": .text($0.description), "aliasHref": .text(link.alias($0))]
                     }
                 ),
@@ -89,8 +92,8 @@ extension ConsoleCall {
     }
 
     /// A token of the installation that the page is about, which the row need not name.
-    private static func row(_ token: AliasExplanation.Token, _ link: ConsoleLink, _ now: Date) -> Fields {
-        var fields = Fields.row(token, link, now)
+    private static func row(_ token: AliasExplanation.Token, _ link: ConsoleLink, _ now: Date) -> TemplateContext {
+        var fields = TemplateContext.row(token, link, now)
         fields["installation"] = nil
         return fields
     }

@@ -33,9 +33,9 @@ extension ConsoleCall {
         )
     }
 
-    private func row(_ key: APIKeyRecord, _ link: ConsoleLink) -> Fields {
+    private func row(_ key: APIKeyRecord, _ link: ConsoleLink) -> TemplateContext {
         let isValid = key.isValid(at: now)
-        let isExpiring = key.expiresAt.map { $0.timeIntervalSince(now) < 14 * 86_400 } ?? false
+        let isExpiring = key.expiresSoon(at: now)
         return [
             "keyId": .text(key.id.rawValue), "keyRole": .text(key.id.role.rawValue), "keyName": .optional(key.name),
             "created": .row(.moment(key.createdAt, now)), "expires": .optional(.moment(key.expiresAt, now)),
@@ -49,16 +49,16 @@ extension ConsoleCall {
         ]
     }
 
-    private static func settings(of app: App) -> [Fields] {
+    private static func settings(of app: App) -> [TemplateContext] {
         let settings = app.settings
         let issuer = settings.jwt.map { jwt in
             if case .string(let issuer)? = jwt["issuer"] { "tokens of \(issuer)" } else { "set" }
         }
         return [
             ("Bundle id", app.bundleID.rawValue), ("Name", settings.name ?? "none"),
-            ("An activity lives", Words.span(settings.activityLifetime)),
-            ("An ended one is remembered", Words.span(settings.tombstoneRetention)),
-            ("Audit events are kept", Words.span(settings.eventRetention)),
+            ("An activity lives", DisplayText.span(settings.activityLifetime)),
+            ("An ended one is remembered", DisplayText.span(settings.tombstoneRetention)),
+            ("Audit events are kept", DisplayText.span(settings.eventRetention)),
             ("Signed-in users", issuer ?? "none: no JWT settings"),
         ].map { ["settingName": .text($0), "settingValue": .text($1)] }
     }

@@ -14,7 +14,7 @@ struct LifeLine {
     }
 
     /// For the template `timeline`, the oldest first.
-    let rows: [Fields]
+    let rows: [TemplateContext]
 
     init(_ life: ActivityLife, _ link: ConsoleLink, _ now: Date) {
         let entries = Self.events(life) + Self.states(life, now)
@@ -46,7 +46,7 @@ struct LifeLine {
     private static func detail(of event: AuditEvent, _ life: ActivityLife) -> String? {
         switch event.type {
         case "quarantined": life.quarantineReason.map { "A sender reported \($0) from APNs." }
-        case "dropped": life.deadAt.map { "APNs said that the token is dead as of \(Words.clock($0)) UTC." }
+        case "dropped": life.deadAt.map { "APNs said that the token is dead as of \(DisplayText.clock($0)) UTC." }
         case "ended" where life.explanation.facts.endReason == "dismissed": "The user dismissed it."
         default: nil
         }

@@ -32,32 +32,32 @@ extension ConsoleCall {
                     }
                 ),
                 "computed": .row(.moment(counted.computedAt, now)), "isEstimated": .flag(counted.isEstimated),
-                "windowName": .text(Words.span(window)),
+                "windowName": .text(DisplayText.span(window)),
             ]
         )
     }
 
-    private func charts(_ statistics: RegistryStatistics) -> [Fields] {
+    private func charts(_ statistics: RegistryStatistics) -> [TemplateContext] {
         ColumnChart.subjects.map { ColumnChart($0, statistics).fields }
     }
 
     /// Live tokens by kind, with the share that clients confirmed lately.
-    private func kinds(_ statistics: RegistryStatistics) -> [Fields] {
+    private func kinds(_ statistics: RegistryStatistics) -> [TemplateContext] {
         let most = max(1, statistics.tokens.map(\.count).max() ?? 0)
         return statistics.tokens.map { tokens in
             [
                 "liveKind": .text(tokens.kind.name), "liveName": .text(tokens.kind.sentence),
-                "liveCount": .text(Words.count(tokens.count)),
+                "liveCount": .text(DisplayText.count(tokens.count)),
                 "liveWidth": .text(String(format: "%.2f", 100 * Double(tokens.count) / Double(most))),
             ]
         }
     }
 
-    private static func states(_ statistics: RegistryStatistics) -> [Fields] {
+    private static func states(_ statistics: RegistryStatistics) -> [TemplateContext] {
         ActivityState.allCases.map { state in
             [
                 "stateName": .text(state.rawValue),
-                "stateCount": .text(Words.count(statistics.activities[state.rawValue] ?? 0)),
+                "stateCount": .text(DisplayText.count(statistics.activities[state.rawValue] ?? 0)),
             ]
         }
     }

@@ -24,13 +24,13 @@ extension ConsoleCall {
             title: "Purge stale tokens",
             status: fault == nil ? .ok : .unprocessableContent,
             [
-                "asked": .text(question.words), "matched": .text(Words.count(counts.total, "token")),
+                "asked": .text(question.words), "matched": .text(DisplayText.count(counts.total, "token")),
                 "isCounted": .flag(counts.isComplete), "isAny": .flag(counts.total > 0),
                 "reasons": .list(
                     counts.entries.map { entry in
                         [
                             "kind": .text(entry.kind.name), "reason": .text(entry.reason.rawValue),
-                            "meaning": .text(entry.reason.sentence), "tally": .text(Words.count(entry.count)),
+                            "meaning": .text(entry.reason.sentence), "tally": .text(DisplayText.count(entry.count)),
                         ]
                     }
                 ),
@@ -59,7 +59,7 @@ extension ConsoleCall {
             part: "Stale",
             title: "Purged",
             [
-                "done": .text("\(Words.count(purged, "token was", "tokens were")) purged: \(question.words)."),
+                "done": .text("\(DisplayText.count(purged, "token was", "tokens were")) purged: \(question.words)."),
                 "backPath": .text(link.page("stale")), "trailPath": .text(link.search("event:purged")),
             ]
         )

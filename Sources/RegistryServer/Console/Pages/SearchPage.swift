@@ -55,7 +55,7 @@ extension ConsoleCall {
                 "rows": .list(results.activities.map { .row($0, link, now) }),
                 "installationsFound": .list(
                     results.installations.map {
-                        ["hash": .text(Words.short($0)), "hashPath": .text(link.installation($0))]
+                        ["hash": .text(DisplayText.short($0)), "hashPath": .text(link.installation($0))]
                     }
                 ),
                 "eventsFound": .list(results.events.map { Self.row($0, link, now) }),
@@ -67,18 +67,18 @@ extension ConsoleCall {
         )
     }
 
-    static func row(_ event: AuditEvent, _ link: ConsoleLink, _ now: Date) -> Fields {
+    static func row(_ event: AuditEvent, _ link: ConsoleLink, _ now: Date) -> TemplateContext {
         let words = EventWords(event.type)
         return [
             "eventTitle": .text(words.title), "eventTone": .text(words.tone),
             "at": .row(.moment(event.recordedAt, now)), "eventWho": .text(EventWords.who(event.who)),
             "activityId": .optional(event.activityID),
             "activityPath": .optional(event.activityID.map(link.activity)),
-            "installation": .optional(event.installation.map(Words.short)),
+            "installation": .optional(event.installation.map(DisplayText.short)),
             "installationPath": .optional(event.installation.map(link.installation)),
             "subject": .optional(event.subject), "fingerprint": .optional(event.fingerprint.map(Hexadecimal.encode)),
             "eventAliases": .list(
-                Words.aliases(event.aliases).map {
+                DisplayText.aliases(event.aliases).map {
                     ["aliasText": .text($0.description), "aliasHref": .text(link.alias($0))]
                 }
             ),

@@ -34,7 +34,7 @@ struct StaleQuestion: Sendable {
     }
 
     /// The fields of a form that asks the same again.
-    var hidden: [Fields] {
+    var hidden: [TemplateContext] {
         parameters.compactMap { name, value in value.map { ["hiddenName": .text(name), "hiddenValue": .text($0)] } }
     }
 }
@@ -59,7 +59,7 @@ extension ConsoleCall {
         let counts = try await console.recent.staleCounts(in: scope, registry)
         let statistics = try await console.recent.statistics(over: .seconds(86_400), in: scope, registry)
         let next = page.next.map { Cursor.encode(after: $0.number, part: $0.part, of: list, in: scope) }
-        var fields: Fields = [
+        var fields: TemplateContext = [
             "reasons": .list(reasons(counts, link)), "isCounted": .flag(counts.isComplete),
             "hasCounts": .flag(!counts.entries.isEmpty),
             "heat": .rows(statistics.tokens.map { ["heatKind": .text($0.kind.name)] }),
@@ -74,45 +74,37 @@ extension ConsoleCall {
         return try self.page("stale", part: "Stale", title: "Stale tokens", fields)
     }
 
-    private func reasons(_ counts: StaleCounts, _ link: ConsoleLink) -> [Fields] {
+    private func reasons(_ counts: StaleCounts, _ link: ConsoleLink) -> [TemplateContext] {
         counts.entries.map { entry in
             let query = [("kind", entry.kind.name), ("reason", entry.reason.rawValue)]
             return [
                 "kind": .text(entry.kind.name), "reason": .text(entry.reason.rawValue),
-                "meaning": .text(entry.reason.sentence), "tally": .text(Words.count(entry.count)),
+                "meaning": .text(entry.reason.sentence), "tally": .text(DisplayText.count(entry.count)),
                 "reasonPath": .text(link.page("stale", query)),
             ]
         }
     }
 
-    static func row(_ token: StaleToken, _ link: ConsoleLink) -> Fields {
-        [
+    static func row(_ token: StaleToken, _ link: ConsoleLink) -> TemplateContext {
+        let reasons = token.reasons.map { reason in
+            token.sentence(for: reason, span: { DisplayText.span($0) })
+        }
+        return [
             "kind": .text(token.kind.name), "fingerprint": .text(Hexadecimal.encode(token.fingerprint)),
-            "why": .text(token.reasons.map { Self.why($0, token) }.joined(separator: " ")),
+            "why": .text(reasons.joined(separator: " ")),
             // Most go silent and no more; what somebody reported wants looking at.
             "tone": .text(token.reasons == [.unconfirmed] || token.reasons == [.expired] ? "over" : "bad"),
             "reasonNames": .text(token.reasons.map(\.rawValue).joined(separator: ", ")),
             "activityId": .optional(token.activityID), "activityPath": .optional(token.activityID.map(link.activity)),
-            "installation": .optional(token.installation.map(Words.short)),
+            "installation": .optional(token.installation.map(DisplayText.short)),
             "installationPath": .optional(token.installation.map(link.installation)),
             "attributesType": .optional(token.attributesType), "confirmed": .row(.moment(token.confirmedAt, token.now)),
         ]
     }
 
-    /// One sentence.
-    private static func why(_ reason: StaleReason, _ token: StaleToken) -> String {
-        switch reason {
-        case .unconfirmed:
-            "No client has confirmed it for \(Words.span(token.now.timeIntervalSince(token.confirmedAt)))."
-        case .expired: "Its activity's lifetime is over."
-        case .quarantined: "A sender reported \(token.quarantineReason ?? "it") and nobody has cleared it."
-        case .flapping: "Its installation's tokens went A, B, A: two devices seem to share one id."
-        }
-    }
-
     /// The choices of the form that asks for stale tokens.
-    private func choices(_ question: StaleQuestion) -> Fields {
-        func options(_ words: [(String, String)], _ chosen: String?) -> Fields.Content {
+    private func choices(_ question: StaleQuestion) -> TemplateContext {
+        func options(_ words: [(String, String)], _ chosen: String?) -> TemplateContext.Content {
             .rows(
                 ([("", "any")] + words).map { value, text in
                     ["option": .text(value), "optionText": .text(text), "isSelected": .flag(value == chosen ?? "")]
@@ -140,32 +132,5 @@ extension StaleReason {
         case .quarantined: "A sender reported it, and neither a client nor an admin has cleared it since."
         case .flapping: "The installation's tokens went A, B, A: a cloned installation id."
         }
-    }
-}
-
-/// How many tokens were last confirmed how long ago, as a table whose cells are the warmer the more there are.
-enum HeatMap {
-    /// A row an age, a column a kind of token.
-    static func rows(_ tokens: [RegistryStatistics.Tokens]) -> [Fields] {
-        RegistryStatistics.emptyAges.enumerated().map { index, group in
-            [
-                "age": .text(group.upTo.map { "up to \(Words.span($0))" } ?? "longer"),
-                "cells": .rows(
-                    tokens.map { kind in
-                        let count = kind.ages.indices.contains(index) ? kind.ages[index].count : 0
-                        return [
-                            "heatCount": .text(Words.count(count)),
-                            "heatLevel": .text(String(level(count, of: kind.count))),
-                        ]
-                    }
-                ),
-            ]
-        }
-    }
-
-    /// 0 for none to 5 for nearly all.
-    private static func level(_ count: Int, of total: Int) -> Int {
-        guard count > 0, total > 0 else { return 0 }
-        return 1 + min(4, count * 5 / total)
     }
 }

@@ -23,16 +23,16 @@ extension ConsoleCall {
         )
     }
 
-    private static func rows(_ pairs: [(String, String)]) -> [Fields] {
+    private static func rows(_ pairs: [(String, String)]) -> [TemplateContext] {
         pairs.map { ["factName": .text($0), "factValue": .text($1)] }
     }
 
-    private func program(_ health: PostgresHealth) -> [Fields] {
+    private func program(_ health: PostgresHealth) -> [TemplateContext] {
         let applied = health.migrations.last?.version ?? 0
         let needed = SchemaMigrator.currentVersion
         return Self.rows([
             ("Version", console.version),
-            ("This instance runs", "for \(Words.span(now.timeIntervalSince(console.startedAt)))"),
+            ("This instance runs", "for \(DisplayText.span(now.timeIntervalSince(console.startedAt)))"),
             (
                 "Schema",
                 applied == needed
@@ -42,59 +42,62 @@ extension ConsoleCall {
         ])
     }
 
-    private func postgres(_ health: PostgresHealth) -> [Fields] {
+    private func postgres(_ health: PostgresHealth) -> [TemplateContext] {
         let reads = health.blocksHit + health.blocksRead
+        let transactions = health.commits + health.rollbacks
         var pairs = [
             ("Version", health.condition.version),
-            ("Running", "for \(Words.span(now.timeIntervalSince(health.startedAt)))"),
+            ("Running", "for \(DisplayText.span(now.timeIntervalSince(health.startedAt)))"),
             (
                 "Connections",
-                "\(Words.count(health.condition.connections)) of \(Words.count(health.condition.connectionLimit))"
+                "\(DisplayText.count(health.condition.connections)) of \(DisplayText.count(health.condition.connectionLimit))"
             ),
-            ("Longest transaction now", health.longestTransaction.map(Words.span) ?? "none"),
-            ("Waiting for locks", Words.count(health.waiting)),
-            ("Found in memory", "\(Words.share(health.blocksHit, of: reads)) of block reads"),
-            ("Deadlocks", Words.count(health.deadlocks)),
-            ("Rolled back", "\(Words.share(health.rollbacks, of: health.commits + health.rollbacks)) of transactions"),
+            ("Longest transaction now", health.longestTransaction.map(DisplayText.span) ?? "none"),
+            ("Waiting for locks", DisplayText.count(health.waiting)),
+            ("Found in memory", "\(DisplayText.share(health.blocksHit, of: reads)) of block reads"),
+            ("Deadlocks", DisplayText.count(health.deadlocks)),
+            ("Rolled back", "\(DisplayText.share(health.rollbacks, of: transactions)) of transactions"),
             ("A commit waits for", health.commitWaits),
         ]
-        if isRoot { pairs.insert(("Size", Words.bytes(health.size)), at: 2) }
+        if isRoot { pairs.insert(("Size", DisplayText.bytes(health.size)), at: 2) }
         return Self.rows(pairs)
     }
 
-    private func sweep(_ overdue: OverdueExpiry?) -> [Fields] {
+    private func sweep(_ overdue: OverdueExpiry?) -> [TemplateContext] {
         let last = console.sweeps.last
-        let outcome = last.map { $0.isComplete ? "took \(Words.span($0.duration))" : "was given up; the log says why" }
+        let outcome = last.map { sweep in
+            sweep.isComplete ? "took \(DisplayText.span(sweep.duration))" : "was given up; the log says why"
+        }
         return Self.rows([
             (
                 "Last on this instance",
-                last.map { "\(Words.distance(of: $0.endedAt, from: now)), \(outcome ?? "")" } ?? "none yet"
+                last.map { "\(DisplayText.distance(of: $0.endedAt, from: now)), \(outcome ?? "")" } ?? "none yet"
             ),
             ("Left to write down here", overdue.map(Self.words) ?? "nothing"),
         ])
     }
 
     private static func words(_ overdue: OverdueExpiry) -> String {
-        let count = Words.count(overdue.count, "expired activity", "expired activities")
+        let count = DisplayText.count(overdue.count, "expired activity", "expired activities")
         let least = overdue.count < OverdueExpiry.countLimit ? "" : "at least "
-        return "\(least)\(count), the first since \(Words.span(overdue.age))"
+        return "\(least)\(count), the first since \(DisplayText.span(overdue.age))"
     }
 
-    private func row(_ table: PostgresHealth.Table) -> Fields {
+    private func row(_ table: PostgresHealth.Table) -> TemplateContext {
         [
-            "table": .text(table.name), "tableRows": .text(Words.count(table.rows)),
-            "dead": .text(Words.count(table.deadRows)),
-            "size": .text(Words.bytes(table.size)), "vacuumed": .optional(.moment(table.vacuumedAt, now)),
+            "table": .text(table.name), "tableRows": .text(DisplayText.count(table.rows)),
+            "dead": .text(DisplayText.count(table.deadRows)),
+            "size": .text(DisplayText.bytes(table.size)), "vacuumed": .optional(.moment(table.vacuumedAt, now)),
             "analyzed": .optional(.moment(table.analyzedAt, now)),
         ]
     }
 
-    private func row(_ migration: AppliedMigration) -> Fields {
+    private func row(_ migration: AppliedMigration) -> TemplateContext {
         ["migration": .text(migration.name), "applied": .row(.moment(migration.appliedAt, now))]
     }
 
     /// Where the database is, is for root alone to see.
-    private func row(_ setting: SettingInForce) -> Fields {
+    private func row(_ setting: SettingInForce) -> TemplateContext {
         let isHidden = setting.isAboutDatabase && !isRoot
         return [
             "settingName": .text(setting.name), "settingOrigin": .optional(setting.value == nil ? nil : setting.origin),
@@ -106,6 +109,6 @@ extension ConsoleCall {
 extension PostgresHealth {
     fileprivate var commitWaits: String {
         synchronousStandbys.isEmpty
-            ? "its own disk" : "its own disk and \(synchronousStandbys) (\(Words.count(standbys)) connected)"
+            ? "its own disk" : "its own disk and \(synchronousStandbys) (\(DisplayText.count(standbys)) connected)"
     }
 }

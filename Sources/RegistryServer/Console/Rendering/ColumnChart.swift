@@ -65,15 +65,15 @@ struct ColumnChart {
     }
 
     private var totals: [Int] { starts.indices.map { index in series.map { $0[index] }.reduce(0, +) } }
-    private var span: String { Words.span(statistics.window) }
-    private var step: String { Words.span(statistics.step) }
+    private var span: String { DisplayText.span(statistics.window) }
+    private var step: String { DisplayText.span(statistics.step) }
 
     /// For the template `chart`.
-    var fields: Fields {
+    var fields: TemplateContext {
         let (totals, peak) = (totals, totals.max() ?? 0)
         return [
-            "chartTitle": .text(subject.title), "chartTotal": .text(Words.count(sum(totals))),
-            "sentence": .text(sentence), "peak": .text(peak == 0 ? "none" : Words.count(peak) + per),
+            "chartTitle": .text(subject.title), "chartTotal": .text(DisplayText.count(sum(totals))),
+            "sentence": .text(sentence), "peak": .text(peak == 0 ? "none" : DisplayText.count(peak) + per),
             "layers": .list(layers(peak: max(1, peak))), "legend": .list(subject.types.count > 1 ? legend : []),
             "from": .text(time(starts.first)), "until": .text(time(starts.last)),
             "columns": .list(heads), "figures": .list(figures), "hasFigures": .flag(peak > 0),
@@ -92,13 +92,13 @@ struct ColumnChart {
         guard let peak = totals.max(), peak > 0, let index = totals.firstIndex(of: peak) else {
             return "\(subject.title) in the last \(span): none."
         }
-        let total = Words.count(sum(totals)) + (subject.isLevel ? " now" : " in total")
-        let most = Words.count(peak) + per
+        let total = DisplayText.count(sum(totals)) + (subject.isLevel ? " now" : " in total")
+        let most = DisplayText.count(peak) + per
         return "\(subject.title) in the last \(span): \(total), most at \(time(starts[index])): \(most)."
     }
 
     /// A path a type: all of its parts of the columns.
-    private func layers(peak: Int) -> [Fields] {
+    private func layers(peak: Int) -> [TemplateContext] {
         let slot = Self.width / Double(starts.count)
         var below = [Int](repeating: 0, count: starts.count)
         return series.enumerated().compactMap { number, counts in
@@ -119,23 +119,23 @@ struct ColumnChart {
         String(format: "M%.1f %.1fh%.1fv%.1fh-%.1fz", x, y, width, height, width)
     }
 
-    private var legend: [Fields] {
+    private var legend: [TemplateContext] {
         zip(subject.types.indices, subject.types).map { index, type in
             [
                 "legendNumber": .text(String(index + 1)), "legendText": .text(type),
-                "legendTotal": .text(Words.count(sum(series[index]))),
+                "legendTotal": .text(DisplayText.count(sum(series[index]))),
             ]
         }
     }
 
-    private var heads: [Fields] { subject.types.map { ["head": .text($0)] } }
+    private var heads: [TemplateContext] { subject.types.map { ["head": .text($0)] } }
 
     /// A row a column in which there was anything.
-    private var figures: [Fields] {
+    private var figures: [TemplateContext] {
         starts.indices.filter { totals[$0] > 0 }.map { index in
             [
                 "figureTime": .text(time(starts[index])), "figureIndex": .text(String(index)),
-                "figureCounts": .rows(series.map { ["figure": .text(Words.count($0[index]))] }),
+                "figureCounts": .rows(series.map { ["figure": .text(DisplayText.count($0[index]))] }),
             ]
         }
     }
@@ -143,7 +143,7 @@ struct ColumnChart {
     /// `22:45`, with its day where the window has several.
     private func time(_ date: Date?) -> String {
         guard let date else { return "" }
-        let text = Words.clock(date)
+        let text = DisplayText.clock(date)
         return statistics.window >= .seconds(86_400)
             ? String(text.dropFirst(5).prefix(11)) : String(text.suffix(8).prefix(5))
     }

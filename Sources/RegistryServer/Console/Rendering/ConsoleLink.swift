@@ -40,20 +40,22 @@ struct ConsoleLink: Sendable {
     static func encoded(_ text: String) -> String {
         var encoded: [UInt8] = []
         for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "~"):
+            if ASCII.isLetter(byte) || ASCII.isDigit(byte) || "-._~".utf8.contains(byte) {
                 encoded.append(byte)
-            default: encoded += "%\(Hexadecimal.encode([byte]).uppercased())".utf8
+            } else {
+                encoded += "%\(Hexadecimal.encode([byte]).uppercased())".utf8
             }
         }
         return String(decoding: encoded, as: UTF8.self)
     }
 
+    /// Whether a path, as a request has it, is the console's.
+    static func isOfConsole(_ path: String) -> Bool {
+        path == home || path.hasPrefix(home + "/") || path.hasPrefix(home + "?")
+    }
+
     /// Whether a text, as a browser sends it back, leads to a page of the console and nowhere else.
     static func isOwn(_ path: String) -> Bool {
-        let isBelow = path == home || path.hasPrefix(home + "/") || path.hasPrefix(home + "?")
-        return isBelow && path.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\\") }
+        isOfConsole(path) && path.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\\") }
     }
 }

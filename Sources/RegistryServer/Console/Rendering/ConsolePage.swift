@@ -5,8 +5,8 @@ import RegistryStore
 
 extension Answer {
     /// A page of HTML, which may load the console's own files and send forms to the console, and nothing else.
-    static func page(_ template: String, _ fields: Fields, status: HTTPResponse.Status = .ok) -> Answer {
-        var all: Fields = ["assets": .text(ConsoleTemplates.assets.address)]
+    static func page(_ template: String, _ fields: TemplateContext, status: HTTPResponse.Status = .ok) -> Answer {
+        var all: TemplateContext = ["assets": .text(ConsoleTemplates.assets.address)]
         all.add(fields)
         var answer = Answer(status: status, fields: [.contentType: "text/html; charset=utf-8"])
         answer.contentPolicy = contentPolicy
@@ -78,7 +78,7 @@ extension ConsoleCall {
         part: String,
         title: String,
         status: HTTPResponse.Status = .ok,
-        _ fields: Fields
+        _ fields: TemplateContext
     ) throws -> Answer {
         let scope = try requireScope()
         var all = frame
@@ -94,7 +94,7 @@ extension ConsoleCall {
     }
 
     /// The fields that every page has for those who are signed in.
-    var frame: Fields {
+    var frame: TemplateContext {
         [
             "who": .text(principal.who.string), "role": .optional(principal.role?.rawValue),
             "formToken": .optional(visit.formToken), "isSignedIn": .flag(visit.session != nil),
@@ -102,7 +102,7 @@ extension ConsoleCall {
         ]
     }
 
-    private func navigation(of scope: Scope, _ part: String) -> [Fields] {
+    private func navigation(of scope: Scope, _ part: String) -> [TemplateContext] {
         let link = ConsoleLink(scope)
         return Self.parts.map { label, path in
             [
@@ -113,7 +113,7 @@ extension ConsoleCall {
     }
 
     /// The same part of the console in each environment.
-    private func environments(of scope: Scope, _ part: String) -> [Fields] {
+    private func environments(of scope: Scope, _ part: String) -> [TemplateContext] {
         let path = Self.parts.first { $0.0 == part }?.1 ?? ""
         return APNSEnvironment.allCases.map { environment in
             let link = ConsoleLink(scope.app.bundleID, environment)

@@ -6,7 +6,7 @@ enum ConsoleTemplates {
     private static let templates = PageTemplates(WebAssets.consoleTemplates)
 
     /// The whole page.
-    static func render(_ name: String, _ fields: Fields) -> String { templates.render(name, fields) }
+    static func render(_ name: String, _ fields: TemplateContext) -> String { templates.render(name, fields) }
 
     /// The files that pages load.
     static let assets = PageAssets(below: "/console/assets", WebAssets.consoleFiles)

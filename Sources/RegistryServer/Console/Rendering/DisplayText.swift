@@ -2,7 +2,7 @@ import Foundation
 import RegistryCore
 
 /// How the console says numbers and times.
-enum Words {
+enum DisplayText {
     /// `1,234,567`
     static func count(_ number: Int) -> String {
         var text = String(number.magnitude)
@@ -74,15 +74,15 @@ enum Words {
     }
 }
 
-extension Fields {
+extension TemplateContext {
     /// A moment, for the template of that name.
-    static func moment(_ time: Date, _ now: Date) -> Fields {
+    static func moment(_ time: Date, _ now: Date) -> TemplateContext {
         [
-            "iso": .text(RFC3339.format(time)), "utc": .text(Words.clock(time) + " UTC"),
-            "ago": .text(Words.distance(of: time, from: now)),
+            "iso": .text(RFC3339.format(time)), "utc": .text(DisplayText.clock(time) + " UTC"),
+            "ago": .text(DisplayText.distance(of: time, from: now)),
         ]
     }
 
     /// A moment, where there is one.
-    static func moment(_ time: Date?, _ now: Date) -> Fields? { time.map { moment($0, now) } }
+    static func moment(_ time: Date?, _ now: Date) -> TemplateContext? { time.map { moment($0, now) } }
 }

@@ -5,13 +5,13 @@ import RegistryCore
 ///
 /// A field that is nil is not there, so that `{{#name}}` asks whether there is such a thing. A name that a row lacks is
 /// looked for in what is around it: rows have names that pages do not have.
-struct Fields: MustacheParent, Sendable, ExpressibleByDictionaryLiteral {
+struct TemplateContext: MustacheParent, Sendable, ExpressibleByDictionaryLiteral {
     /// One thing that a template may show.
     enum Content: Sendable {
         case text(String)
         case flag(Bool)
-        case row(Fields)
-        case rows([Fields])
+        case row(TemplateContext)
+        case rows([TemplateContext])
     }
 
     private var values: [String: Content] = [:]
@@ -28,7 +28,7 @@ struct Fields: MustacheParent, Sendable, ExpressibleByDictionaryLiteral {
     }
 
     /// Adds other fields, which take the place of those of the same names.
-    mutating func add(_ others: Fields) { values.merge(others.values) { $1 } }
+    mutating func add(_ others: TemplateContext) { values.merge(others.values) { $1 } }
 
     /// The value that Mustache shows. `hasRows` asks whether there is something called `rows`.
     func child(named name: String) -> Any? {
@@ -47,7 +47,9 @@ struct Fields: MustacheParent, Sendable, ExpressibleByDictionaryLiteral {
     }
 }
 
-extension Fields.Content: ExpressibleByStringLiteral, ExpressibleByStringInterpolation, ExpressibleByBooleanLiteral {
+extension TemplateContext.Content: ExpressibleByStringLiteral, ExpressibleByStringInterpolation,
+    ExpressibleByBooleanLiteral
+{
     init(stringLiteral text: String) { self = .text(text) }
     init(booleanLiteral isTrue: Bool) { self = .flag(isTrue) }
 
@@ -56,7 +58,7 @@ extension Fields.Content: ExpressibleByStringLiteral, ExpressibleByStringInterpo
     /// A text that callers named, where there is one.
     static func optional(_ text: UTF8Text?) -> Self? { text.map { .text($0.string) } }
     /// A row, where there is one.
-    static func optional(_ fields: Fields?) -> Self? { fields.map { .row($0) } }
+    static func optional(_ fields: TemplateContext?) -> Self? { fields.map { .row($0) } }
     /// Rows, where there are any: `{{#name}}` then asks for them, too.
-    static func list(_ rows: [Fields]) -> Self? { rows.isEmpty ? nil : .rows(rows) }
+    static func list(_ rows: [TemplateContext]) -> Self? { rows.isEmpty ? nil : .rows(rows) }
 }

@@ -1,7 +1,7 @@
 import RegistryCore
 
 /// A schema in words: its type, with links to the schemas that it names, and what else it demands.
-struct SchemaWords {
+struct SchemaDescription {
     let document: APIDocument
 
     /// The type, as HTML: such as “array of Alias”.
@@ -63,9 +63,9 @@ struct SchemaWords {
     private static func code(_ value: JSONValue) -> String { "<code>\(HTML.escape(value.description))</code>" }
 }
 
-extension SchemaWords {
+extension SchemaDescription {
     /// The members of an object, a row each; those of objects within it that have no name of their own among them.
-    func members(of schema: JSONValue, below prefix: String = "") -> [Fields] {
+    func members(of schema: JSONValue, below prefix: String = "") -> [TemplateContext] {
         let schema = document.resolve(schema)
         let all = [schema] + (schema["allOf"]?.list ?? []).map(document.resolve)
         let required = Set(all.flatMap { $0["required"]?.list ?? [] }.compactMap(\.string))
@@ -76,7 +76,7 @@ extension SchemaWords {
         }
     }
 
-    private func inner(_ member: JSONValue, below name: String) -> [Fields] {
+    private func inner(_ member: JSONValue, below name: String) -> [TemplateContext] {
         if let items = member["items"], items["properties"] != nil { return members(of: items, below: name + "[].") }
         if let choice = Self.choices(member)?.first(where: { $0["properties"] != nil }) {
             return members(of: choice, below: name + ".")
@@ -84,7 +84,7 @@ extension SchemaWords {
         return member["properties"] == nil ? [] : members(of: member, below: name + ".")
     }
 
-    private func row(_ name: String, _ member: JSONValue, isRequired: Bool) -> Fields {
+    private func row(_ name: String, _ member: JSONValue, isRequired: Bool) -> TemplateContext {
         let limits = limits(member)
         return [
             "memberName": .text(name), "memberType": .text(type(member)), "isRequired": .flag(isRequired),

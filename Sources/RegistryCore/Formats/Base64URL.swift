@@ -1,0 +1,24 @@
+import Foundation
+
+/// Base64 for URLs as RFC 7515 has it: without padding, and nothing else in it.
+public enum Base64URL {
+    /// Writes bytes.
+    public static func encode(_ bytes: [UInt8]) -> String {
+        Data(bytes).base64EncodedString()
+            .replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
+            .replacingOccurrences(of: "=", with: "")
+    }
+
+    /// Reads bytes; nil for any character, length or left-over bits that an encoder would not write.
+    public static func decode(_ text: some StringProtocol) -> Data? {
+        guard text.utf8.allSatisfy(isDigit), text.utf8.count % 4 != 1 else { return nil }
+        let base64 = text.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
+        let padded = base64 + String(repeating: "=", count: (4 - base64.utf8.count % 4) % 4)
+        guard let bytes = Data(base64Encoded: padded), bytes.base64EncodedString() == padded else { return nil }
+        return bytes
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        ASCII.isLetter(byte) || ASCII.isDigit(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
+    }
+}

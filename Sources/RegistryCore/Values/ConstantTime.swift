@@ -1,0 +1,19 @@
+/// Comparisons whose duration tells nothing but the lengths.
+public enum ConstantTime {
+    /// Whether two rows of bytes are the same.
+    public static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+        left.withUnsafeBufferPointer { left in right.withUnsafeBufferPointer { areEqual(left, $0) } }
+    }
+
+    /// Whether two texts are the same, byte by byte.
+    public static func areEqual(_ left: String, _ right: String) -> Bool {
+        var (left, right) = (left, right)
+        return left.withUTF8 { left in right.withUTF8 { areEqual(left, $0) } }
+    }
+
+    @inline(never)
+    private static func areEqual(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard left.count == right.count else { return false }
+        return zip(left, right).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+}

@@ -1,0 +1,22 @@
+import RegistryCore
+
+/// The requests that may be in one batch.
+///
+/// No activity and no token value occurs twice: one `INSERT … ON CONFLICT` cannot touch a row twice, and what follows an
+/// activity's merge in the transaction reads what exactly one request did to it.
+struct RegistrationSelection {
+    let isGuarded: Bool
+    private var activities: Set<ActivityID> = []
+    private var tokens: Set<PushToken> = []
+
+    init(isGuarded: Bool) { self.isGuarded = isGuarded }
+
+    /// Takes a request unless its activity or token has been offered already; then it must wait for a later batch, and so
+    /// must all that are offered after it for the same activity or token.
+    mutating func add(_ request: RegistrationRequest) -> Bool {
+        guard request.isGuarded == isGuarded else { return false }
+        let isNewActivity = activities.insert(request.id).inserted
+        let isNewToken = request.registration.token.map { tokens.insert($0).inserted } ?? true
+        return isNewActivity && isNewToken
+    }
+}

@@ -1,0 +1,84 @@
+import HTTPTypes
+import NIOCore
+import NIOEmbedded
+import NIOHTTPTypes
+import Testing
+
+@testable import RegistryServer
+
+/// The deadlines of answers that do not fit the socket's buffers, without sockets and without waiting.
+@Suite(.timeLimit(.minutes(15))) struct ConnectionGuardTests {
+    private static let limits = ServerConfiguration.Limits()
+
+    /// A connection that has sent one whole request.
+    private static func connection() throws -> EmbeddedChannel {
+        let channel = EmbeddedChannel(handler: ConnectionGuard(limits))
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        let request = HTTPRequest(method: .get, scheme: "http", authority: "localhost", path: "/")
+        try channel.writeInbound(HTTPRequestPart.head(request))
+        try channel.writeInbound(HTTPRequestPart.end(nil))
+        return channel
+    }
+
+    private static func setWritable(_ isWritable: Bool, _ channel: EmbeddedChannel) {
+        channel.isWritable = isWritable
+        channel.pipeline.fireChannelWritabilityChanged()
+    }
+
+    private static func advance(_ channel: EmbeddedChannel, beyond deadline: Duration) {
+        channel.embeddedEventLoop.advanceTime(by: TimeAmount(deadline) + .seconds(1))
+    }
+
+    private static func write(_ part: HTTPResponsePart, to channel: EmbeddedChannel) {
+        channel.writeAndFlush(part, promise: nil)
+    }
+
+    @Test("A connection outlives a large answer that was written as bytes")
+    func aConnectionOutlivesALargeDirectAnswer() throws {
+        let channel = try Self.connection()
+        Self.setWritable(false, channel)
+        // The bytes went past the guard; only their end is told.
+        Self.write(.end(nil), to: channel)
+        Self.setWritable(true, channel)
+        Self.advance(channel, beyond: Self.limits.answerDeadline)
+        #expect(channel.isActive)
+        _ = try channel.finish()
+    }
+
+    @Test("A connection outlives an answer whose end alone did not fit")
+    func aConnectionOutlivesALateEnd() throws {
+        let channel = try Self.connection()
+        Self.write(.head(HTTPResponse(status: .ok)), to: channel)
+        Self.write(.end(nil), to: channel)
+        Self.setWritable(false, channel)
+        Self.setWritable(true, channel)
+        Self.advance(channel, beyond: Self.limits.answerDeadline)
+        #expect(channel.isActive)
+        _ = try channel.finish()
+    }
+
+    @Test("A reader who stops is cut off", arguments: [false, true])
+    func aStalledReaderIsCutOff(isDirect: Bool) throws {
+        let channel = try Self.connection()
+        if !isDirect { Self.write(.head(HTTPResponse(status: .ok)), to: channel) }
+        Self.setWritable(false, channel)
+        if isDirect { Self.write(.end(nil), to: channel) }
+        Self.advance(channel, beyond: Self.limits.stalledReader)
+        #expect(!channel.isActive)
+        _ = try? channel.finish()
+    }
+
+    @Test("A reader who takes a little now and then is cut off in the end") func aSlowReaderIsCutOff() throws {
+        let channel = try Self.connection()
+        Self.write(.head(HTTPResponse(status: .ok)), to: channel)
+        let steps = Int(Self.limits.answerDeadline / Self.limits.stalledReader) * 2
+        for _ in 0...steps where channel.isActive {
+            Self.setWritable(false, channel)
+            channel.embeddedEventLoop.advanceTime(by: TimeAmount(Self.limits.stalledReader / 2))
+            Self.setWritable(true, channel)
+        }
+        Self.advance(channel, beyond: .zero)
+        #expect(!channel.isActive)
+        _ = try? channel.finish()
+    }
+}

@@ -1,0 +1,135 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import TestSupport
+
+@testable import RegistryStore
+
+/// The statements that read much on purpose, in samples or in pages, or little of small tables: nobody looks at their plans
+/// here, but they stand in `sql/statements` like all others.
+extension PlannedStatements {
+    static func lists(in scope: Scope) throws -> [PlannedStatements] {
+        try counts(scope) + exports(scope) + audits(scope) + apps(scope) + database()
+    }
+
+    // MARK: Counts
+
+    private static func counts(_ scope: Scope) -> [PlannedStatements] {
+        let statistics = StatisticsStatements(scope: scope)
+        return [
+            Self(
+                name: "statistics",
+                statements: [StatisticsStatements.sizes(of: StatisticsStatements.tables)]
+                    + [100, 5].flatMap { [statistics.activities(percent: $0), statistics.tokens(percent: $0)] }
+                    + [statistics.commonEvents(since: .minutesAgo(60), step: .seconds(60), percent: 5)]
+                    + [statistics.rareEvents(since: .minutesAgo(60), step: .seconds(60))]
+                    + [statistics.tokenCounts(since: .minutesAgo(60))]
+            ),
+            Self(
+                name: "census",
+                statements: [CensusStatements.activities(percent: 5), CensusStatements.tokens(percent: 5)]
+                    + [CensusStatements.rest]
+            ),
+            Self(
+                name: "token counts",
+                statements: [TokenCountStatements.isDue, TokenCountStatements.record(percents: [5, 5])]
+                    + [TokenCountStatements.thinOut]
+            ),
+        ]
+    }
+
+    // MARK: Exports and audit
+
+    private static func exports(_ scope: Scope) -> [PlannedStatements] {
+        let export = ExportStatements(scope: scope)
+        return TokenKind.all.map { kind in
+            Self(
+                name: "export of \(kind.name) tokens",
+                statements: [export.range(of: kind, after: 100), export.rows(of: kind, after: 100, through: 1100)]
+            )
+        } + [
+            Self(
+                name: "export of names",
+                statements: [export.installations(after: [0x80]), export.names(after: "77", "app")]
+            )
+        ]
+    }
+
+    private static func audits(_ scope: Scope) throws -> [PlannedStatements] {
+        let all = AuditEventStatements(filter: EventFilter(), scope: scope)
+        var ofActivity = EventFilter()
+        ofActivity.activityID = .sample("activity-5")
+        let overview = OverviewStatements(scope: scope)
+        return [
+            Self(
+                name: "audit events",
+                statements: [all.range(before: 1000, count: 100), all.page(from: 1, before: 1000, limit: 100)]
+                    + [AuditEventStatements(filter: ofActivity, scope: scope).page(before: 1000, limit: 100)]
+                    + [all.end(of: .minutesAgo(60))]
+            ),
+            Self(
+                name: "lists of channels",
+                statements: [overview.channels(after: ("", ""), limit: 100), overview.channelCounts]
+            ),
+        ]
+            + TokenKind.all.map { kind in
+                let stale = StaleStatements(kind: kind, filter: StaleFilter(), scope: scope)
+                return Self(
+                    name: "stale \(kind.name) tokens",
+                    statements: [stale.range(after: 100), stale.page(after: 100, through: 1100, limit: 100)]
+                        + [stale.counts(after: 100, through: 1100)]
+                )
+            }
+    }
+
+    // MARK: Apps, keys and the database
+
+    private static func apps(_ scope: Scope) throws -> [PlannedStatements] {
+        let bundleID = scope.app.bundleID
+        var request = APIKeyRequest(role: .sender)
+        request.name = "test"
+        let (id, app) = (try APIKeyID("prs_0aB1cD2eF3gH"), scope.app.number)
+        let tables = AppDeletionStatements.scannedTables.map {
+            AppDeletionStatements.deleteRows(of: app, from: $0, pages: 0..<2048)
+        }
+        return [
+            Self(
+                name: "apps",
+                statements: [AppStatements.apps([bundleID]), AppStatements.apps]
+                    + [AppStatements.put(AppChanges(), for: bundleID)]
+                    + [EventStatements.aboutApp("app-changed", bundleID, by: "test")]
+            ),
+            Self(
+                name: "deletion of an app",
+                statements: [AppDeletionStatements.delete(bundleID), AppDeletionStatements.pageCount(of: "activities")]
+                    + tables
+                    + AppDeletionStatements.indexedTables.map { AppDeletionStatements.deleteRows(of: app, from: $0) }
+                    + [AppDeletionStatements.finish(app), AppDeletionStatements.unfinished]
+            ),
+            Self(
+                name: "keys",
+                statements: [KeyStatements.keys([id]), KeyStatements.keys(ofApp: app), KeyStatements.all]
+                    + [KeyStatements.create(id, digest: [UInt8](repeating: 1, count: 32), request, ofApp: app)]
+                    + [KeyStatements.createdEvent(id, ofApp: app, by: "test"), KeyStatements.revoke(id, ofApp: app)]
+                    + [KeyStatements.revokedEvent(id, ofApp: app, by: "test")]
+                    + [KeyStatements.noteUse(of: id, ofApp: app, at: .minutesAgo(1))]
+            ),
+        ]
+    }
+
+    private static func database() -> [PlannedStatements] {
+        [
+            Self(
+                name: "condition of the database",
+                statements: [ConditionStatements.settings, ConditionStatements.clock]
+                    + [ConditionStatements.neglectedTables, HealthStatements.server, HealthStatements.tables]
+                    + [HealthStatements.migrations]
+            ),
+            Self(
+                name: "event partitions",
+                statements: [EventPartitionStatements.lock, EventPartitionStatements.missing]
+                    + [EventPartitionStatements.past, EventPartitionStatements.deletePast]
+            ),
+        ]
+    }
+}

@@ -1,0 +1,21 @@
+-- event partitions, 1 of 4
+SELECT pg_try_advisory_xact_lock(hashtext('pushreg event partitions'), 'events'::regclass::oid::int);
+
+-- event partitions, 2 of 4
+SELECT name FROM (
+    SELECT DISTINCT 'events_' || to_char((now() + a.event_retention)::date + 1 + ahead.days, 'YYYYMMDD') AS name
+    FROM apps a CROSS JOIN generate_series(0, 3) AS ahead (days)
+) AS wanted
+WHERE to_regclass(wanted.name) IS NULL
+ORDER BY name;
+
+-- event partitions, 3 of 4
+SELECT c.relname::text FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+WHERE i.inhparent = 'events'::regclass AND c.relname ~ '^events_[0-9]{8}$'
+    AND to_date(substr(c.relname, 8), 'YYYYMMDD') <= current_date
+ORDER BY c.relname;
+
+-- event partitions, 4 of 4
+DELETE FROM events_default WHERE ctid = ANY(ARRAY(
+    SELECT ctid FROM events_default WHERE drop_on <= current_date LIMIT 10000
+));
