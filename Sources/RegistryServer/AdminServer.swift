@@ -9,8 +9,6 @@ import ServiceLifecycle
 struct AdminServer: Service {
     private let application: Application<RegistryResponder>
 
-    /// Prometheus and probes have few.
-    static let mostConnections = 64
     /// Of one address other than loopback, so that there is room for the others.
     private static let mostOfAddress = 16
 
@@ -43,7 +41,7 @@ struct AdminServer: Service {
         configuration.port = service.adminPort ?? 0
         configuration.tls = nil
         // Those of the service's own port are what the system's limit on open files was raised for.
-        configuration.limits.connections = min(service.limits.connections, mostConnections)
+        configuration.limits.connections = min(service.limits.connections, ServerConfiguration.Limits.adminConnections)
         configuration.limits.addressConnections = min(service.limits.addressConnections, mostOfAddress)
         // Proxies have many callers on the service's own port only.
         configuration.trustedProxies = []

@@ -90,7 +90,7 @@ func makeApplication<Responder: HTTPResponder<ConnectionContext>>(
         let channel = HTTP1Channel(responder: $0, configuration: connections)
         return CountedChannel(base: EventLoopChannel(base: channel, direct: direct), count: count)
     }
-    let mostAccepted = limits.connections + ConnectionCount.evictionHeadroom
+    let mostAccepted = limits.connections + ServerConfiguration.Limits.evictionHeadroom
     return Application(
         responder: responder,
         server: secure ?? plain,

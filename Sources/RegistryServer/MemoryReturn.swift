@@ -8,14 +8,16 @@ import ServiceLifecycle
 struct MemoryReturn: Service {
     /// The time between two looks.
     private static let interval = Duration.seconds(10)
+    /// The growth beyond the least that was ever resident, in bytes, that makes a trim worth its while. Whether the memory is in
+    /// use or free nobody knows beforehand; a walk through a heap of some hundred MiB takes milliseconds.
+    private static let growth = 32 << 20
 
     func run() async {
         await cancelWhenGracefulShutdown {
-            var decision = TrimDecision(residentBytes: Self.residentBytes)
+            var least = Self.residentBytes
             while (try? await Task.sleep(for: Self.interval)) != nil {
-                guard decision.shouldTrim(at: Self.residentBytes) else { continue }
-                Self.trim()
-                decision.noteTrim(leaving: Self.residentBytes)
+                if Self.residentBytes > least + Self.growth { Self.trim() }
+                least = min(least, Self.residentBytes)
             }
         }
     }
@@ -32,25 +34,4 @@ struct MemoryReturn: Service {
         let fields = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ")
         return fields.flatMap { Int($0[1]) }.map { $0 * sysconf(Int32(_SC_PAGESIZE)) } ?? 0
     }
-}
-
-/// Decides when a walk through the heap is worth its while, from the sizes that the process is found to have.
-struct TrimDecision: Sendable, Hashable {
-    /// The growth in bytes that makes a trim worth its while.
-    static let growth = 32 << 20
-
-    /// The least that was resident at the start, or after the last trim, or since, in bytes.
-    private(set) var leastBytes: Int
-
-    init(residentBytes: Int) { leastBytes = residentBytes }
-
-    /// Whether there is so much more than before that some of it may be free.
-    mutating func shouldTrim(at residentBytes: Int) -> Bool {
-        guard residentBytes <= leastBytes + Self.growth else { return true }
-        leastBytes = min(leastBytes, residentBytes)
-        return false
-    }
-
-    /// Takes what a trim left for what the process needs, so that a need above the first one does not trim for ever.
-    mutating func noteTrim(leaving residentBytes: Int) { leastBytes = residentBytes }
 }

@@ -20,20 +20,4 @@ import Testing
         // Other tests take some meanwhile.
         #expect(before - MemoryReturn.residentBytes > count * size / 2)
     }
-
-    @Test("A need that has grown is trimmed for once") func aGrownNeedIsTrimmedForOnce() {
-        let growth = TrimDecision.growth
-        var decision = TrimDecision(residentBytes: growth)
-        let before = [2 * growth, 2 * growth + 1].map { decision.shouldTrim(at: $0) }
-        decision.noteTrim(leaving: 2 * growth + 1)
-        let after = [2 * growth + 1, 3 * growth + 1, 3 * growth + 2].map { decision.shouldTrim(at: $0) }
-        #expect(before == [false, true] && after == [false, false, true])
-    }
-
-    @Test("What falls of its own accord counts from there on") func whatFallsCountsFromThereOn() {
-        let growth = TrimDecision.growth
-        var decision = TrimDecision(residentBytes: 3 * growth)
-        let decisions = [growth, 2 * growth, 2 * growth + 1].map { decision.shouldTrim(at: $0) }
-        #expect(decisions == [false, false, true])
-    }
 }

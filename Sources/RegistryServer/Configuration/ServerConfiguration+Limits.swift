@@ -42,6 +42,11 @@ extension ServerConfiguration {
         public var unreadBody = 2 * 1024 * 1024
         /// How many connections may be open; for more, idle ones of the network that holds the most are closed.
         public var connections = 10_000
+        /// How many more may be open while those that were closed for others still close; once as many are, nobody is let in
+        /// for a moment.
+        static let evictionHeadroom = 128
+        /// How many connections the admin port may have: Prometheus and probes have few.
+        static let adminConnections = 64
         /// How many connections may be open from one IPv4 address, or IPv6 network of 64 bits, other than loopback and the
         /// trusted proxies; more are closed.
         public var addressConnections = 1000

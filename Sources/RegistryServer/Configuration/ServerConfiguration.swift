@@ -53,8 +53,8 @@ public struct ServerConfiguration: Sendable {
     /// How many connections may be open beside those that `limits` allows: ones that are being closed for others, and those
     /// of the admin port, where there is one, with the same headroom.
     public var connectionsBesideLimit: Int {
-        let headroom = ConnectionCount.evictionHeadroom
-        return headroom + (adminPort == nil ? 0 : AdminServer.mostConnections + headroom)
+        let headroom = Limits.evictionHeadroom
+        return headroom + (adminPort == nil ? 0 : Limits.adminConnections + headroom)
     }
 
     /// Whether `host` can be reached from this machine only, as `insecureNoAuth` demands.

@@ -4,9 +4,6 @@ import Synchronization
 
 /// Which connections a port has open, and closes those that are too many.
 final class ConnectionCount: Sendable {
-    /// Headroom above the limit while evicted connections close; once it is used up nobody is let in for a moment.
-    static let evictionHeadroom = 128
-
     private let trusted: [AddressRange]
     private let logger: Logger
     private let state: Mutex<State>

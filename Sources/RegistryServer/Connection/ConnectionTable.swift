@@ -32,8 +32,8 @@ struct ConnectionTable<Connection> {
     private var freeNetworks: [Int] = []
     private var networkLinks = ChainLinks()
     private var places: [Name: Int] = [:]
-    /// The networks of each standing, by the number of their connections, in the order in which they came to it.
-    private var standings: [IdleAndBusy] = []
+    /// The networks of each rank, by the number of their connections, in the order in which they came to it.
+    private var ranks: [IdleAndBusy] = []
 
     init(most: Int, mostOfNetwork: Int) {
         self.most = most
@@ -90,24 +90,24 @@ extension ConnectionTable {
     /// for the longest. Where each holds one, that is the connection that is idle the longest of all.
     private mutating func evictionCandidate() -> Int? {
         // Empty ones at the end were left behind by networks that held more.
-        while let fullest = standings.last {
+        while let fullest = ranks.last {
             if let network = fullest.first { return networks[network].connections.first }
-            standings.removeLast()
+            ranks.removeLast()
         }
         return nil
     }
 
-    /// Puts a network whose connections have changed to the end of those of its new standing, unless it is the one that it had.
+    /// Puts a network whose connections have changed to the end of those of its new rank, unless it is the one that it had.
     private mutating func settle(_ network: Int) {
-        let standing = networks[network].currentStanding
-        guard standing != networks[network].standing else { return }
-        if let old = networks[network].standing {
-            networkLinks.remove(network, from: &standings[old.count - 1][old.hasIdle])
+        let rank = networks[network].currentRank
+        guard rank != networks[network].rank else { return }
+        if let old = networks[network].rank {
+            networkLinks.remove(network, from: &ranks[old.count - 1][old.hasIdle])
         }
-        networks[network].standing = standing
-        guard let standing else { return }
-        while standings.count < standing.count { standings.append(IdleAndBusy()) }
-        networkLinks.append(network, to: &standings[standing.count - 1][standing.hasIdle])
+        networks[network].rank = rank
+        guard let rank else { return }
+        while ranks.count < rank.count { ranks.append(IdleAndBusy()) }
+        networkLinks.append(network, to: &ranks[rank.count - 1][rank.hasIdle])
     }
 
     private mutating func placeOfNetwork(_ name: Name) -> Int {
@@ -171,7 +171,7 @@ extension ConnectionTable {
     }
 
     /// The facts about a network by which it gives way before another.
-    private struct Standing: Hashable {
+    private struct Rank: Hashable {
         let count: Int
         let hasIdle: Bool
     }
@@ -181,15 +181,15 @@ extension ConnectionTable {
         var count = 0
         /// The connections in the order in which they became idle or busy.
         var connections = IdleAndBusy()
-        /// The standing under which it is listed; nil where it need not give way.
-        var standing: Standing?
+        /// The rank under which it is listed; nil where it need not give way.
+        var rank: Rank?
 
         init(name: Name) { self.name = name }
 
-        /// The standing that it should have: none without connections, and none while it is trusted and has no idle one.
-        var currentStanding: Standing? {
+        /// The rank that it should have: none without connections, and none while it is trusted and has no idle one.
+        var currentRank: Rank? {
             let hasIdle = connections[true].first != nil
-            return count == 0 || (name.isTrusted && !hasIdle) ? nil : Standing(count: count, hasIdle: hasIdle)
+            return count == 0 || (name.isTrusted && !hasIdle) ? nil : Rank(count: count, hasIdle: hasIdle)
         }
     }
 

@@ -28,13 +28,9 @@ final class ServiceMetrics: Sendable {
         ])
     }
 
-    /// Routes that count their requests here.
-    func measured(_ routes: [Route]) -> [Route] {
-        routes.map { route in
-            var route = route
-            route.meters = RouteMeters(method: route.method.rawValue, template: route.template, factory)
-            return route
-        }
+    /// The meters of a route's requests.
+    func meters(method: String, template: String) -> RouteMeters {
+        RouteMeters(method: method, template: template, factory)
     }
 
     /// `GET /metrics`: all of it, in Prometheus's text format. Where Postgres is away, what only it knows is left out.

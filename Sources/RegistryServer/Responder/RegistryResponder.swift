@@ -41,7 +41,7 @@ struct RegistryResponder: HTTPResponder {
         let metrics = metrics ?? ServiceMetrics(registry: registry, configuration: configuration, clock: clock)
         self.metrics = metrics
         shutdownNotice = configuration.shutdownNotice
-        self.routes = RouteTable(metrics.measured(routes))
+        self.routes = RouteTable(routes.map { $0.measured(by: metrics) })
         access = AccessState(registry: registry, configuration: configuration, clock: clock, logger: logger)
         rateLimits = RateLimits(configuration, clock: clock)
         heavyCalls = HeavyCalls(configuration.heavyCalls)

@@ -140,6 +140,13 @@ struct Route: Sendable {
         Route(method: method, template: template, access: access, body: body, action: .page(page))
     }
 
+    /// The same route, whose requests are counted.
+    func measured(by metrics: ServiceMetrics) -> Route {
+        var route = self
+        route.meters = metrics.meters(method: method.rawValue, template: template)
+        return route
+    }
+
     private static func scope(_ template: String) -> String {
         "/v1/apps/{bundleId}/{environment}" + template.dropFirst()
     }
