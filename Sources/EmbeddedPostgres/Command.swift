@@ -10,9 +10,9 @@ struct Command {
         let output: String
     }
 
-    let words: [String]
+    let arguments: [String]
 
-    init(_ words: [String]) { self.words = words }
+    init(_ arguments: [String]) { self.arguments = arguments }
 
     /// - Parameter input: what it reads, short enough for a pipe to hold.
     func run(input: String = "") throws(EmbeddedPostgresError) -> Outcome {
@@ -42,12 +42,12 @@ struct Command {
         defer { posix_spawnattr_destroy(&attributes) }
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
         posix_spawnattr_setpgroup(&attributes, 0)
-        let argv = words.map { strdup($0) } + [nil]
+        let argv = arguments.map { strdup($0) } + [nil]
         let environment = Self.environment.map { strdup($0) } + [nil]
         defer { for text in argv + environment { free(text) } }
         var pid: pid_t = 0
-        let failure = posix_spawn(&pid, words[0], &actions, &attributes, argv, environment)
-        guard failure == 0 else { throw .system("run", words[0], failure) }
+        let failure = posix_spawn(&pid, arguments[0], &actions, &attributes, argv, environment)
+        guard failure == 0 else { throw .system("run", arguments[0], failure) }
         return pid
     }
 

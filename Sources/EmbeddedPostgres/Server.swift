@@ -23,8 +23,8 @@ struct Server: Sendable {
         guard let postmaster = Postmaster(of: place), let installation = try? search.find(version: place.version) else {
             return
         }
-        let words = [installation.program("pg_ctl"), "stop", "-D", place.data, "-m", "fast", "-w", "-t", "60"]
-        let outcome = try? Command(place.user.command(words)).run()
+        let arguments = [installation.program("pg_ctl"), "stop", "-D", place.data, "-m", "fast", "-w", "-t", "60"]
+        let outcome = try? Command(place.user.command(arguments)).run()
         guard outcome?.succeeded == true else {
             logger.warning("Postgres did not stop: \(outcome?.output ?? "")")
             return
@@ -37,12 +37,12 @@ struct Server: Sendable {
     private func initialise(_ installation: Installation) throws(EmbeddedPostgresError) {
         logger.info("initialising a private Postgres in \(place.root)")
         try? FileManager.default.removeItem(atPath: place.unfinishedData)
-        let words = [
+        let arguments = [
             installation.program("initdb"), "-D", place.unfinishedData, "-U", ConnectionString.role, "-A", "trust",
             "-E", "UTF8", "--locale=C", "--data-checksums",
         ]
         // Tests that run without fsync need none here either.
-        try demand(words + (settings["fsync"] == "off" ? ["--no-sync"] : []), .initialisationFailed)
+        try demand(arguments + (settings["fsync"] == "off" ? ["--no-sync"] : []), .initialisationFailed)
         try demand(
             [installation.program("postgres"), "--single", "-D", place.unfinishedData, "postgres"],
             .initialisationFailed,
@@ -55,8 +55,8 @@ struct Server: Sendable {
         Postmaster.removeFileOfZombie(in: place)
         let socketDirectory = try place.makeSocketDirectory()
         let options = ServerSettings.arguments(socketDirectory: socketDirectory, overrides: settings)
-        let words = [installation.program("pg_ctl"), "start", "-D", place.data, "-l", place.log, "-w", "-t", "60"]
-        let command = Command(place.user.command(words + ["-o", options.map(Self.quoted).joined(separator: " ")]))
+        let arguments = [installation.program("pg_ctl"), "start", "-D", place.data, "-l", place.log, "-w", "-t", "60"]
+        let command = Command(place.user.command(arguments + ["-o", options.map(Self.quoted).joined(separator: " ")]))
         // The children of a killed server hold its shared memory for a moment longer.
         let started = try Deadline.after(.seconds(10)).poll { () throws(EmbeddedPostgresError) -> Postmaster? in
             try command.run().succeeded || !lastLinesOfLog.contains("shared memory") ? Postmaster(of: place) : nil
@@ -69,11 +69,11 @@ struct Server: Sendable {
     }
 
     private func demand(
-        _ words: [String],
+        _ arguments: [String],
         _ code: EmbeddedPostgresError.Code,
         input: String = ""
     ) throws(EmbeddedPostgresError) {
-        let outcome = try Command(place.user.command(words)).run(input: input)
+        let outcome = try Command(place.user.command(arguments)).run(input: input)
         guard outcome.succeeded else {
             throw EmbeddedPostgresError(code, "Cannot make a database in \(place.root).\n\(outcome.output)")
         }

@@ -34,10 +34,10 @@ struct ServerUser: Sendable, Equatable {
     var isSomeoneElse: Bool { id != geteuid() }
 
     /// A command that, run by root, runs the given one as this user, in the same process.
-    func command(_ words: [String]) -> [String] {
-        guard isSomeoneElse else { return words }
+    func command(_ arguments: [String]) -> [String] {
+        guard isSomeoneElse else { return arguments }
         let identity = ["--reuid=\(id)", "--regid=\(group)", "--clear-groups"]
-        return ["/usr/bin/setpriv"] + identity + words
+        return ["/usr/bin/setpriv"] + identity + arguments
     }
 
     /// Makes a file this user's, where we are root.

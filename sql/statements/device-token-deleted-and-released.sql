@@ -12,8 +12,8 @@ ON CONFLICT (app_number, environment, installation_hash, kind, attributes_type) 
     deleted_at = greatest(stored.deleted_at, greatest(excluded.deleted_at, stored.observed_at)),
     token = CASE WHEN stored.observed_at > greatest(excluded.deleted_at, stored.observed_at) THEN stored.token END,
     outcome = CASE WHEN stored.token IS NOT NULL AND stored.observed_at <= greatest(excluded.deleted_at, stored.observed_at)
-        THEN 'ended' ELSE 'refused' END::activity_outcome,
-    previous_claimed_at = NULL, touched_at = clock_timestamp()
+        THEN 'ended'::activity_outcome ELSE 'refused' END,
+    previous_claimed_at = NULL, touched_at = excluded.touched_at
 RETURNING 1;
 
 -- device token, deleted and released, 3 of 7: $1 bigint, $2 interval, $3 text, $4 text, $5 text, $6 bigint, $7 text, $8 bytea, $9 text, $10 text, $11 bigint, $12 text, $13 bytea

@@ -12,7 +12,7 @@ WHERE app.app_number = $6 AND coalesce($7 <= now() + interval '5 minutes', true)
         AND (erased.erased_digest = NULL OR erased.erased_at >= coalesce($14, now()))
 )) IS TRUE
 ON CONFLICT (app_number, environment, installation_hash) DO UPDATE SET
-    touched_at = clock_timestamp(), subject = coalesce(stored.subject,
+    touched_at = excluded.touched_at, subject = coalesce(stored.subject,
     CASE WHEN coalesce($15 > stored.removed_at, true) THEN excluded.subject END) WHERE true
 RETURNING stored.xmax = 0;
 
@@ -35,7 +35,7 @@ SELECT app.app_number, $1::apns_environment, $2, $3,
     CASE WHEN r.observed_at > coalesce(r.removed_at, '-infinity') THEN $6 END, sha256($7),
     r.observed_at, CASE WHEN r.ends_quarantine THEN r.received_at ELSE least(r.observed_at, r.received_at) END,
     r.received_at,
-    CASE WHEN r.observed_at <= r.removed_at THEN 'refused' ELSE 'registered' END::activity_outcome
+    CASE WHEN r.observed_at <= r.removed_at THEN 'refused'::activity_outcome ELSE 'registered' END
 FROM apps app CROSS JOIN (SELECT clock.received_at, i.removed_at, CASE WHEN $8 IS NOT NULL
         THEN $9
     WHEN known.token_digest = sha256($10) AND known.token IS NOT NULL THEN known.observed_at
@@ -71,15 +71,15 @@ OR (excluded.observed_at, excluded.token_digest) > (stored.observed_at, stored.t
 ELSE stored.confirmed_at END,
 outcome = CASE WHEN stored.token_digest IS NULL
 THEN CASE WHEN coalesce(excluded.observed_at <= greatest(stored.deleted_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = stored.app_number
-AND i.environment = stored.environment AND i.installation_hash = stored.installation_hash)), false) THEN 'refused' ELSE 'registered' END
+AND i.environment = stored.environment AND i.installation_hash = stored.installation_hash)), false) THEN 'refused'::activity_outcome ELSE 'registered' END
 WHEN coalesce(stored.observed_at <= greatest(stored.deleted_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = stored.app_number
 AND i.environment = stored.environment AND i.installation_hash = stored.installation_hash)), false)
 THEN CASE WHEN coalesce(excluded.observed_at <= greatest(stored.deleted_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = stored.app_number
-AND i.environment = stored.environment AND i.installation_hash = stored.installation_hash)), false) THEN 'refused' ELSE 'reactivated' END
+AND i.environment = stored.environment AND i.installation_hash = stored.installation_hash)), false) THEN 'refused'::activity_outcome ELSE 'reactivated' END
 WHEN excluded.token_digest = stored.token_digest THEN 'refreshed'
 WHEN (stored.token_digest IS NULL
-OR (excluded.observed_at, excluded.token_digest) > (stored.observed_at, stored.token_digest)) THEN 'rotated' ELSE 'superseded' END::activity_outcome,
-touched_at = clock_timestamp();
+OR (excluded.observed_at, excluded.token_digest) > (stored.observed_at, stored.token_digest)) THEN 'rotated' ELSE 'superseded' END,
+touched_at = excluded.touched_at;
 
 -- device token, 4 of 10: $1 bytea, $2 timestamp with time zone, $3 timestamp with time zone, $4 bigint, $5 text, $6 bytea, $7 text, $8 text, $9 bigint, $10 text, $11 bytea, $12 timestamp with time zone, $13 bytea
 INSERT INTO installation_token_claims AS stored (app_number, environment, installation_hash, kind,
@@ -140,7 +140,7 @@ OR (excluded.installation_observed_at, excluded.installation_hash, excluded.inst
 > (stored.installation_observed_at, stored.installation_hash, stored.installation_kind)) AND (stored.installation_hash, stored.installation_kind)
 <> (excluded.installation_hash, excluded.installation_kind) THEN stored.installation_hash END,
 became_installations = stored.installation_hash IS NULL,
-touched_at = clock_timestamp();
+touched_at = excluded.touched_at;
 
 -- device token, 7 of 10: $1 bigint, $2 text, $3 bytea, $4 text, $5 text, $6 bigint, $7 text, $8 bytea, $9 text, $10 text, $11 bigint, $12 text, $13 bytea
 UPDATE installation_tokens r SET outcome = CASE WHEN r.outcome = 'refreshed' AND (

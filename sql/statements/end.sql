@@ -22,7 +22,7 @@ ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET
     end_reason = CASE WHEN stored.ended_at IS NULL
         OR (excluded.ended_at, excluded.end_reason) < (stored.ended_at, stored.end_reason)
         THEN excluded.end_reason ELSE stored.end_reason END,
-    outcome = CASE WHEN stored.ended_at IS NULL THEN 'ended' ELSE 'refused' END::activity_outcome,
+    outcome = CASE WHEN stored.ended_at IS NULL THEN 'ended'::activity_outcome ELSE 'refused' END,
     displaced_digest = NULL, displaced_observed_at = NULL,
     revision = stored.revision + CASE WHEN stored.ended_at IS NULL THEN 1 ELSE 0 END,
     installation_hash = CASE WHEN excluded.installation_hash IS NOT NULL AND (stored.installation_hash IS NULL
@@ -33,7 +33,7 @@ OR (excluded.installation_observed_at, excluded.installation_hash) < (stored.ins
 OR (excluded.subject_observed_at, excluded.subject) < (stored.subject_observed_at, stored.subject)) THEN excluded.subject ELSE stored.subject END,
 subject_observed_at = CASE WHEN excluded.subject IS NOT NULL AND (stored.subject IS NULL
 OR (excluded.subject_observed_at, excluded.subject) < (stored.subject_observed_at, stored.subject)) THEN excluded.subject_observed_at ELSE stored.subject_observed_at END,
-    touched_at = clock_timestamp()
+    touched_at = excluded.touched_at
 WHERE true
 RETURNING stored.activity_id, stored.outcome::text, stored.token_digest,
 stored.end_reason::text, coalesce(stored.ended_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment
@@ -126,7 +126,7 @@ ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET
     end_reason = CASE WHEN stored.ended_at IS NULL
         OR (excluded.ended_at, excluded.end_reason) < (stored.ended_at, stored.end_reason)
         THEN excluded.end_reason ELSE stored.end_reason END,
-    outcome = CASE WHEN stored.ended_at IS NULL THEN 'ended' ELSE 'refused' END::activity_outcome,
+    outcome = CASE WHEN stored.ended_at IS NULL THEN 'ended'::activity_outcome ELSE 'refused' END,
     displaced_digest = NULL, displaced_observed_at = NULL,
     revision = stored.revision + CASE WHEN stored.ended_at IS NULL THEN 1 ELSE 0 END,
     installation_hash = CASE WHEN excluded.installation_hash IS NOT NULL AND (stored.installation_hash IS NULL
@@ -137,7 +137,7 @@ OR (excluded.installation_observed_at, excluded.installation_hash) < (stored.ins
 OR (excluded.subject_observed_at, excluded.subject) < (stored.subject_observed_at, stored.subject)) THEN excluded.subject ELSE stored.subject END,
 subject_observed_at = CASE WHEN excluded.subject IS NOT NULL AND (stored.subject IS NULL
 OR (excluded.subject_observed_at, excluded.subject) < (stored.subject_observed_at, stored.subject)) THEN excluded.subject_observed_at ELSE stored.subject_observed_at END,
-    touched_at = clock_timestamp()
+    touched_at = excluded.touched_at
 WHERE true
 RETURNING stored.activity_id, stored.outcome::text, stored.token_digest,
 stored.end_reason::text, coalesce(stored.ended_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment

@@ -3,7 +3,7 @@ INSERT INTO erasures AS stored (app_number, environment, erased_digest, erased_a
 SELECT app.app_number, $1::apns_environment, sha256(uuid_send(app.erasure_salt) || convert_to(given.name, 'UTF8')), clock_timestamp()
 FROM apps app CROSS JOIN (SELECT $2::text AS name) AS given
 WHERE app.app_number = $3
-ON CONFLICT (app_number, environment, erased_digest) DO UPDATE SET erased_at = clock_timestamp();
+ON CONFLICT (app_number, environment, erased_digest) DO UPDATE SET erased_at = excluded.erased_at;
 
 -- erasure of a Live Activity, 2 of 19: $1 bigint, $2 text, $3 bigint, $4 text, $5 text, $6 text, $7 bigint
 SELECT a.activity_id FROM activities a

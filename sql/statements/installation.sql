@@ -12,7 +12,7 @@ WHERE app.app_number = $6 AND coalesce($7 <= now() + interval '5 minutes', true)
         AND (erased.erased_digest = NULL OR erased.erased_at >= coalesce($14, now()))
 )) IS TRUE
 ON CONFLICT (app_number, environment, installation_hash) DO UPDATE SET
-    touched_at = clock_timestamp(), subject = coalesce(stored.subject,
+    touched_at = excluded.touched_at, subject = coalesce(stored.subject,
     CASE WHEN coalesce($15 > stored.removed_at, true) THEN excluded.subject END) WHERE coalesce(stored.subject = $16, true)
 RETURNING stored.xmax = 0;
 
@@ -30,7 +30,7 @@ WHERE app.app_number = $6 AND coalesce($7 <= now() + interval '5 minutes', true)
         AND (erased.erased_digest = NULL OR erased.erased_at >= coalesce($14, now()))
 )) IS TRUE
 ON CONFLICT (app_number, environment, installation_hash) DO UPDATE SET
-    touched_at = clock_timestamp(), subject = CASE WHEN excluded.subject IS NOT NULL AND NOT coalesce(excluded.subject_observed_at <= stored.removed_at, false) AND (stored.subject IS NULL OR (excluded.subject_observed_at, excluded.subject COLLATE "C")
+    touched_at = excluded.touched_at, subject = CASE WHEN excluded.subject IS NOT NULL AND NOT coalesce(excluded.subject_observed_at <= stored.removed_at, false) AND (stored.subject IS NULL OR (excluded.subject_observed_at, excluded.subject COLLATE "C")
 > (coalesce(stored.subject_observed_at, '-infinity'), stored.subject COLLATE "C"))
 THEN excluded.subject ELSE stored.subject END,
 subject_observed_at = CASE WHEN coalesce(excluded.subject_observed_at <= stored.removed_at, false) THEN stored.subject_observed_at

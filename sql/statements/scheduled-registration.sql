@@ -9,7 +9,7 @@ INSERT INTO activities AS stored (
     installation_hash, installation_observed_at, subject, subject_observed_at,
     attributes_type, attributes_type_observed_at,
     frequent_pushes_enabled, frequent_pushes_enabled_observed_at,
-    aliases, aliases_observed_at, aliases_changed, metadata, metadata_observed_at, outcome, created_at
+    aliases, aliases_observed_at, aliases_changed, metadata, metadata_observed_at, outcome, created_at, touched_at
 )
 SELECT app.app_number, $1::apns_environment, r.activity_id, r.token, r.token_digest,
     CASE WHEN r.token IS NOT NULL THEN r.claimed_at END,
@@ -25,9 +25,9 @@ SELECT app.app_number, $1::apns_environment, r.activity_id, r.token, r.token_dig
     r.aliases, CASE WHEN r.aliases IS NOT NULL THEN coalesce(r.aliases_given_at, r.given_at) END,
     r.aliases IS NOT NULL,
     r.metadata, CASE WHEN r.metadata IS NOT NULL THEN r.given_at END,
-    CASE WHEN greatest(r.said_started_at, r.scheduled_at) + app.activity_lifetime <= now() THEN 'expired'
-        ELSE 'registered' END::activity_outcome,
-    r.received_at
+    CASE WHEN greatest(r.said_started_at, r.scheduled_at) + app.activity_lifetime <= now()
+        THEN 'expired'::activity_outcome ELSE 'registered' END,
+    r.received_at, now()
 FROM apps app CROSS JOIN LATERAL (SELECT q.*, sha256(q.token) AS token_digest, clock.received_at, CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
 WHEN known.token_digest = sha256(q.token) THEN known.token_observed_at
 ELSE coalesce(retired.observed_at, clock.received_at) END AS claimed_at,
@@ -73,7 +73,7 @@ FROM jsonb_each(r.aliases) AS kinds CROSS JOIN LATERAL jsonb_array_elements_text
 ORDER BY r.activity_id
 ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET token = CASE WHEN stored.ended_at IS NOT NULL THEN NULL
 WHEN stored.expiry_recorded_at IS NOT NULL AND (greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) + stored.lifetime) <= now() THEN NULL
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) + stored.lifetime) <= excluded.touched_at THEN NULL
 WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
 OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) OR (stored.token IS NULL AND NOT (excluded.token_digest <> stored.token_digest)) THEN excluded.token ELSE stored.token END,
 token_digest = CASE WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
@@ -85,8 +85,8 @@ THEN greatest(stored.token_claimed_at, excluded.token_claimed_at)
 WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
 OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) THEN excluded.token_claimed_at ELSE stored.token_claimed_at END,
 previous_claimed_at = CASE WHEN excluded.token_digest = stored.token_digest THEN stored.token_claimed_at END,
-token_is_doubted = (stored.token_is_doubted OR (stored.expires_at <= now() AND (greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) + stored.lifetime) > now())) AND NOT coalesce((excluded.token_digest <> stored.token_digest) AND (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
+token_is_doubted = (stored.token_is_doubted OR (stored.expires_at <= excluded.touched_at AND (greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) + stored.lifetime) > excluded.touched_at)) AND NOT coalesce((excluded.token_digest <> stored.token_digest) AND (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
 OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))), false),
 last_observed_at = greatest(stored.last_observed_at, excluded.last_observed_at),
 started_at = least(stored.started_at, excluded.started_at),
@@ -97,7 +97,7 @@ OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_obse
 expires_at = (greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
 OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) + stored.lifetime),
 expiry_recorded_at = CASE WHEN (greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) + stored.lifetime) <= now() THEN stored.expiry_recorded_at END,
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) + stored.lifetime) <= excluded.touched_at THEN stored.expiry_recorded_at END,
 confirmed_at = CASE WHEN stored.ended_at IS NULL
 AND ((excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
 OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) OR excluded.token_digest = stored.token_digest)
@@ -130,24 +130,24 @@ revision = stored.revision + CASE WHEN ((excluded.token_digest IS NOT NULL AND (
 OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) AND stored.token_digest IS DISTINCT FROM excluded.token_digest)
 OR excluded.started_at < stored.started_at
 OR (excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) AND excluded.starts_at IS DISTINCT FROM stored.starts_at) OR (stored.expires_at <= now() AND (greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) + stored.lifetime) > now())
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) AND excluded.starts_at IS DISTINCT FROM stored.starts_at) OR (stored.expires_at <= excluded.touched_at AND (greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) + stored.lifetime) > excluded.touched_at)
 OR (stored.attributes_type IS NULL AND excluded.attributes_type IS NOT NULL)
 OR (stored.frequent_pushes_enabled IS NULL AND excluded.frequent_pushes_enabled IS NOT NULL)
 OR EXISTS (SELECT FROM installations i WHERE i.app_number = stored.app_number
 AND i.environment = stored.environment AND i.installation_hash = stored.installation_hash
 AND i.full_state_at > stored.last_observed_at AND i.full_state_at <= excluded.last_observed_at) THEN 1 ELSE 0 END,
-outcome = CASE WHEN stored.ended_at IS NOT NULL THEN 'refused'
+outcome = CASE WHEN stored.ended_at IS NOT NULL THEN 'refused'::activity_outcome
 WHEN (greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) + stored.lifetime) <= now() THEN 'expired'
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) + stored.lifetime) <= excluded.touched_at THEN 'expired'
 WHEN excluded.token_digest IS NOT NULL AND stored.token_digest IS NULL THEN 'registered'
 WHEN (excluded.token_digest <> stored.token_digest) THEN CASE WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
-OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) THEN 'rotated' ELSE 'superseded' END
+OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) THEN 'rotated'::activity_outcome ELSE 'superseded' END
 WHEN EXISTS (SELECT FROM installations i WHERE i.app_number = stored.app_number
 AND i.environment = stored.environment AND i.installation_hash = stored.installation_hash
-AND i.full_state_at > stored.last_observed_at AND i.full_state_at <= excluded.last_observed_at) OR (stored.expires_at <= now() AND (greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) + stored.lifetime) > now()) THEN 'reactivated'
-WHEN excluded.token_digest IS NULL THEN 'observed' ELSE 'refreshed' END::activity_outcome,
+AND i.full_state_at > stored.last_observed_at AND i.full_state_at <= excluded.last_observed_at) OR (stored.expires_at <= excluded.touched_at AND (greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) + stored.lifetime) > excluded.touched_at) THEN 'reactivated'
+WHEN excluded.token_digest IS NULL THEN 'observed' ELSE 'refreshed' END,
 displaced_digest = CASE WHEN (excluded.token_digest <> stored.token_digest)
 THEN CASE WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
 OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) THEN stored.token_digest ELSE excluded.token_digest END END,
@@ -158,7 +158,7 @@ aliases_changed = (excluded.aliases IS NOT NULL AND excluded.aliases IS DISTINCT
 OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases))),
 displaced_aliases = CASE WHEN (excluded.aliases IS NOT NULL AND excluded.aliases IS DISTINCT FROM stored.aliases AND (stored.aliases IS NULL
 OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases))) THEN stored.aliases END,
-touched_at = clock_timestamp()
+touched_at = excluded.touched_at
 
 RETURNING stored.activity_id, stored.outcome::text, stored.token_digest,
 stored.end_reason::text, coalesce(stored.ended_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment

@@ -18,8 +18,8 @@ ON CONFLICT (app_number, environment, installation_hash, kind, attributes_type) 
     deleted_at = greatest(stored.deleted_at, greatest(excluded.deleted_at, stored.observed_at)),
     token = CASE WHEN stored.observed_at > greatest(excluded.deleted_at, stored.observed_at) THEN stored.token END,
     outcome = CASE WHEN stored.token IS NOT NULL AND stored.observed_at <= greatest(excluded.deleted_at, stored.observed_at)
-        THEN 'ended' ELSE 'refused' END::activity_outcome,
-    previous_claimed_at = NULL, touched_at = clock_timestamp()
+        THEN 'ended'::activity_outcome ELSE 'refused' END,
+    previous_claimed_at = NULL, touched_at = excluded.touched_at
 RETURNING 1;
 
 -- start token, deleted and released, 3 of 7: the same as device token, deleted and released, 3 of 7

@@ -10,7 +10,7 @@ SELECT app.app_number, $1::apns_environment, $2, $3,
     CASE WHEN r.observed_at > coalesce(r.removed_at, '-infinity') THEN $6 END, sha256($7),
     r.observed_at, CASE WHEN r.ends_quarantine THEN r.received_at ELSE least(r.observed_at, r.received_at) END,
     r.received_at,
-    CASE WHEN r.observed_at <= r.removed_at THEN 'refused' ELSE 'registered' END::activity_outcome
+    CASE WHEN r.observed_at <= r.removed_at THEN 'refused'::activity_outcome ELSE 'registered' END
 FROM apps app CROSS JOIN (SELECT clock.received_at, i.removed_at, CASE WHEN $8 IS NOT NULL
         THEN $9
     WHEN known.token_digest = sha256($10) AND known.token IS NOT NULL THEN known.observed_at
@@ -52,15 +52,15 @@ OR (excluded.observed_at, excluded.token_digest) > (stored.observed_at, stored.t
 ELSE stored.confirmed_at END,
 outcome = CASE WHEN stored.token_digest IS NULL
 THEN CASE WHEN coalesce(excluded.observed_at <= greatest(stored.deleted_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = stored.app_number
-AND i.environment = stored.environment AND i.installation_hash = stored.installation_hash)), false) THEN 'refused' ELSE 'registered' END
+AND i.environment = stored.environment AND i.installation_hash = stored.installation_hash)), false) THEN 'refused'::activity_outcome ELSE 'registered' END
 WHEN coalesce(stored.observed_at <= greatest(stored.deleted_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = stored.app_number
 AND i.environment = stored.environment AND i.installation_hash = stored.installation_hash)), false)
 THEN CASE WHEN coalesce(excluded.observed_at <= greatest(stored.deleted_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = stored.app_number
-AND i.environment = stored.environment AND i.installation_hash = stored.installation_hash)), false) THEN 'refused' ELSE 'reactivated' END
+AND i.environment = stored.environment AND i.installation_hash = stored.installation_hash)), false) THEN 'refused'::activity_outcome ELSE 'reactivated' END
 WHEN excluded.token_digest = stored.token_digest THEN 'refreshed'
 WHEN (stored.token_digest IS NULL
-OR (excluded.observed_at, excluded.token_digest) > (stored.observed_at, stored.token_digest)) THEN 'rotated' ELSE 'superseded' END::activity_outcome,
-touched_at = clock_timestamp();
+OR (excluded.observed_at, excluded.token_digest) > (stored.observed_at, stored.token_digest)) THEN 'rotated' ELSE 'superseded' END,
+touched_at = excluded.touched_at;
 
 -- start token, 3 of 7: the same as device token, 4 of 10
 
@@ -76,7 +76,7 @@ AND held.installation_hash = $10 AND held.xmin = pg_current_xact_id()::xid)
 AND ($11 IS NOT NULL OR r.token_digest = sha256($12))
 ON CONFLICT (app_number, environment, token_digest) DO UPDATE SET
     start_observed_at = greatest(stored.start_observed_at, excluded.start_observed_at),
-    touched_at = clock_timestamp();
+    touched_at = excluded.touched_at;
 
 -- start token, 6 of 7: the same as device token, 7 of 10
 

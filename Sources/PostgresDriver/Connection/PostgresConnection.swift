@@ -16,7 +16,7 @@ actor PostgresConnection {
     }
 
     private nonisolated let thread = ConnectionThread()
-    private var link: Link?
+    private var link: LibpqConnection?
     private var planLifetime: Duration?
     /// The time at which the oldest plan may have been made.
     private var plannedAt = ContinuousClock.now
@@ -40,7 +40,7 @@ actor PostgresConnection {
             connectionString: configuration.connectionString,
             applicationName: configuration.applicationName
         )
-        let link = try Link.connect(options, until: deadline, logger: logger)
+        let link = try LibpqConnection.connect(options, until: deadline, logger: logger)
         let session = PostgresSession(link: link, deadline: deadline)
         _ = try session.execute(configuration.settingsStatement)
         try configuration.onConnect?(session)
@@ -62,12 +62,12 @@ actor PostgresConnection {
     }
 
     /// Gives up plans that are too old; each is made anew when its statement is run the next time, for the tables as they are.
-    private func renewPlans(_ link: Link, until deadline: Deadline) {
+    private func renewPlans(_ link: LibpqConnection, until deadline: Deadline) {
         let now = ContinuousClock.now
         guard let planLifetime, now - plannedAt >= planLifetime else { return }
         plannedAt = now
         // A connection that fails at this tells the caller so at the next statement.
-        _ = try? link.run(["DISCARD PLANS"], Exchange(deadline: deadline, canCommit: false, site: .unknown))
+        _ = try? link.run(["DISCARD PLANS"], RoundTrip(deadline: deadline, canCommit: false, site: .unknown))
     }
 
     /// Closes the socket.

@@ -6,7 +6,7 @@
 /// Every method throws ``PostgresError``. `isSafeToRetry` of what it throws speaks for the whole closure: it is false
 /// once the closure has committed something before.
 public struct PostgresSession: ~Copyable {
-    let link: Link
+    let link: LibpqConnection
     let deadline: Deadline
 
     /// The same connection for another piece of work with a time of its own, as if it were lent anew: what was committed
@@ -37,11 +37,11 @@ public struct PostgresSession: ~Copyable {
         file: String = #fileID,
         line: Int = #line
     ) throws(PostgresError) -> [PostgresResult] {
-        try unit(at: CallSite(file: file, line: line)) { link, exchange throws(PostgresError) in
-            let results = try link.run(statements, exchange)
+        try unit(at: CallSite(file: file, line: line)) { link, roundTrip throws(PostgresError) in
+            let results = try link.run(statements, roundTrip)
             guard !link.isInTransaction else {
-                link.spend()
-                throw PostgresError(.misuse, "BEGIN belongs into transaction(_:)", at: exchange.site)
+                link.markUnusable()
+                throw PostgresError(.misuse, "BEGIN belongs into transaction(_:)", at: roundTrip.site)
             }
             return results
         }
@@ -56,10 +56,10 @@ public struct PostgresSession: ~Copyable {
         file: String = #fileID,
         line: Int = #line
     ) throws(PostgresError) {
-        try unit(at: CallSite(file: file, line: line)) { link, exchange throws(PostgresError) in
+        try unit(at: CallSite(file: file, line: line)) { link, roundTrip throws(PostgresError) in
             // Part of the script may stay even if the rest fails.
             link.mayHaveCommitted = true
-            try link.runScript(script, exchange)
+            try link.runScript(script, roundTrip)
         }
     }
 
@@ -92,11 +92,11 @@ public struct PostgresSession: ~Copyable {
     /// Runs one unit of work and remembers that it was committed, so that the error of a later one does not claim to be safe.
     private func unit<Value>(
         at site: CallSite,
-        _ work: (Link, Exchange) throws(PostgresError) -> Value
+        _ work: (LibpqConnection, RoundTrip) throws(PostgresError) -> Value
     ) throws(PostgresError) -> Value {
         try refuseNesting(at: site)
         do throws(PostgresError) {
-            let value = try work(link, Exchange(deadline: deadline, canCommit: true, site: site))
+            let value = try work(link, RoundTrip(deadline: deadline, canCommit: true, site: site))
             link.mayHaveCommitted = true
             return value
         } catch {
@@ -114,7 +114,7 @@ public struct PostgresSession: ~Copyable {
 
 extension PostgresError {
     /// The error as the whole closure's: what was committed before would be done twice by another try.
-    fileprivate func seen(after link: Link) -> PostgresError {
+    fileprivate func seen(after link: LibpqConnection) -> PostgresError {
         var copy = self
         copy.isSafeToRetry = isSafeToRetry && !link.mayHaveCommitted
         return copy

@@ -15,7 +15,7 @@ final class TransactionProgress {
 ///
 /// Until COMMIT is sent, every error of the connection is safe to retry: the server rolls back.
 public struct PostgresTransaction: ~Copyable {
-    let link: Link
+    let link: LibpqConnection
     let deadline: Deadline
     let progress: TransactionProgress
 
@@ -43,8 +43,8 @@ public struct PostgresTransaction: ~Copyable {
         return try guarded(at: site) { () throws(PostgresError) in
             let opening: [SQL] = progress.stage == .notBegun ? ["BEGIN"] : []
             if finishing { progress.stage = .ended }
-            let exchange = Exchange(deadline: deadline, canCommit: finishing, site: site)
-            let results = try link.run(opening + statements + (finishing ? ["COMMIT"] : []), exchange)
+            let roundTrip = RoundTrip(deadline: deadline, canCommit: finishing, site: site)
+            let results = try link.run(opening + statements + (finishing ? ["COMMIT"] : []), roundTrip)
             if finishing { link.mayHaveCommitted = true } else { progress.stage = .open }
             try checkStage(at: site)
             return Array(results.dropFirst(opening.count).prefix(statements.count))
@@ -56,7 +56,7 @@ public struct PostgresTransaction: ~Copyable {
         let site = CallSite(file: file, line: line)
         if progress.stage == .notBegun { _ = try pipeline([], file: file, line: line) }
         try guarded(at: site) { () throws(PostgresError) in
-            try link.runScript(script, Exchange(deadline: deadline, canCommit: false, site: site))
+            try link.runScript(script, RoundTrip(deadline: deadline, canCommit: false, site: site))
             try checkStage(at: site)
         }
     }
@@ -71,8 +71,8 @@ public struct PostgresTransaction: ~Copyable {
     /// Ends the transaction after the body has thrown; when that fails, the connection is closed, with the same effect.
     func rollBack() {
         guard link.isInTransaction else { return }
-        let exchange = Exchange(deadline: deadline, canCommit: false, site: .unknown)
-        if (try? link.run(["ROLLBACK"], exchange)) == nil { link.close() }
+        let roundTrip = RoundTrip(deadline: deadline, canCommit: false, site: .unknown)
+        if (try? link.run(["ROLLBACK"], roundTrip)) == nil { link.close() }
     }
 
     /// Runs a step unless the transaction is over, and remembers the first failure.
@@ -97,7 +97,7 @@ public struct PostgresTransaction: ~Copyable {
     /// Notices transaction commands that went through as text.
     private func checkStage(at site: CallSite) throws(PostgresError) {
         guard link.isInTransaction == (progress.stage == .open) else {
-            link.spend()
+            link.markUnusable()
             throw PostgresError(.misuse, "COMMIT, ROLLBACK and BEGIN belong to transaction(_:)", at: site)
         }
     }

@@ -39,7 +39,7 @@ enum AppStatements {
                 event_retention = coalesce(\(changes.eventRetention), stored.event_retention),
                 alias_rules = coalesce(\(rules), stored.alias_rules),
                 jwt = coalesce(\(jwt), stored.jwt),
-                updated_at = clock_timestamp()
+                updated_at = excluded.updated_at
             RETURNING \(unescaped: columns), stored.xmax = 0
             """
     }

@@ -10,7 +10,7 @@ struct ChannelStatements {
     private var app: Int64 { scope.app.number }
     private var environment: String { scope.environment.rawValue }
 
-    private func isIts(_ row: String) -> SQL {
+    private func matches(_ row: String) -> SQL {
         """
         \(sql: scope.contains(row)) AND \(unescaped: row).kind = \(alias.kind) AND \(unescaped: row).value = \(alias.value)
         """
@@ -22,7 +22,7 @@ struct ChannelStatements {
         """
         INSERT INTO channel_quotas AS stored (app_number, environment)
         SELECT app.app_number, \(environment)::apns_environment FROM apps app WHERE app.app_number = \(app)
-        ON CONFLICT (app_number, environment) DO UPDATE SET touched_at = clock_timestamp()
+        ON CONFLICT (app_number, environment) DO UPDATE SET touched_at = excluded.touched_at
         RETURNING stored.touched_at
         """
     }
@@ -40,7 +40,7 @@ struct ChannelStatements {
                 SELECT count(DISTINCT c.channel_id) FROM channels c
                 WHERE \(sql: scope.contains("c")) AND (c.kind, c.value) <> (\(alias.kind), \(alias.value))
             )
-        FROM (SELECT) AS one LEFT JOIN channels own ON \(sql: isIts("own"))
+        FROM (SELECT) AS one LEFT JOIN channels own ON \(sql: matches("own"))
         """
     }
 
@@ -50,11 +50,11 @@ struct ChannelStatements {
         VALUES (\(app), \(environment)::apns_environment, \(alias.kind), \(alias.value), \(channel.id),
             \(channel.storagePolicy.rawValue))
         ON CONFLICT (app_number, environment, kind, value) DO UPDATE SET channel_id = excluded.channel_id,
-            message_storage_policy = excluded.message_storage_policy, updated_at = clock_timestamp()
+            message_storage_policy = excluded.message_storage_policy, updated_at = excluded.updated_at
         """
     }
 
-    var deletion: SQL { "DELETE FROM channels c WHERE \(sql: isIts("c")) RETURNING 1" }
+    var deletion: SQL { "DELETE FROM channels c WHERE \(sql: matches("c")) RETURNING 1" }
 
     func event(_ type: String) -> SQL {
         EventStatements.insertion(

@@ -9,7 +9,7 @@ struct ActivityLifeStatements {
     /// How many of its earlier tokens are shown.
     static let mostRetired = 100
 
-    private func isIt(_ row: String) -> SQL {
+    private func matches(_ row: String) -> SQL {
         """
         \(unescaped: row).activity_id = \(id.rawValue) AND \(unescaped: row).app_number = \(scope.app.number)
         AND \(unescaped: row).environment = \(scope.environment.rawValue)::apns_environment
@@ -27,7 +27,7 @@ struct ActivityLifeStatements {
             AND its.environment = a.environment AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
         LEFT JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = a.app_number
             AND its.environment = a.environment AND its.installation_hash = a.installation_hash LIMIT 1) AS i ON true
-        WHERE \(sql: isIt("a"))
+        WHERE \(sql: matches("a"))
         """
     }
 
@@ -37,17 +37,17 @@ struct ActivityLifeStatements {
         """
         SELECT substr(r.token_digest, 1, 4), r.observed_at, r.reason::text, r.retired_at
         FROM activities a
-        JOIN retired_tokens r ON \(sql: isIt("r"))
+        JOIN retired_tokens r ON \(sql: matches("r"))
             AND (r.token_digest IS DISTINCT FROM a.token_digest OR r.observed_at >= a.token_observed_at)
-        WHERE \(sql: isIt("a"))
+        WHERE \(sql: matches("a"))
         UNION ALL
         SELECT substr(a.token_digest, 1, 4), a.token_observed_at, 'unregistered', t.dead_at
         FROM activities a
         JOIN token_values t ON t.app_number = a.app_number AND t.environment = a.environment
             AND t.token_digest = a.token_digest AND t.activity_id = a.activity_id AND t.dead_at >= a.token_claimed_at
-        WHERE \(sql: isIt("a")) AND NOT EXISTS (
+        WHERE \(sql: matches("a")) AND NOT EXISTS (
             SELECT FROM retired_tokens r
-            WHERE \(sql: isIt("r")) AND r.token_digest = a.token_digest AND r.observed_at >= a.token_observed_at
+            WHERE \(sql: matches("r")) AND r.token_digest = a.token_digest AND r.observed_at >= a.token_observed_at
         )
         ORDER BY 2 DESC LIMIT \(Self.mostRetired)
         """

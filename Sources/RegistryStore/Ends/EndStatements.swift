@@ -64,12 +64,12 @@ struct EndStatements {
             end_reason = CASE WHEN stored.ended_at IS NULL
                 OR (excluded.ended_at, excluded.end_reason) < (stored.ended_at, stored.end_reason)
                 THEN excluded.end_reason ELSE stored.end_reason END,
-            outcome = CASE WHEN stored.ended_at IS NULL THEN 'ended' ELSE 'refused' END::activity_outcome,
+            outcome = CASE WHEN stored.ended_at IS NULL THEN 'ended'::activity_outcome ELSE 'refused' END,
             displaced_digest = NULL, displaced_observed_at = NULL,
             revision = stored.revision + CASE WHEN stored.ended_at IS NULL THEN 1 ELSE 0 END,
             \(unescaped: ActivityMerge.firstGiven("installation_hash", "installation_observed_at")),
             \(unescaped: ActivityMerge.firstGiven("subject", "subject_observed_at")),
-            touched_at = clock_timestamp()
+            touched_at = excluded.touched_at
         WHERE \(sql: Ownership.permits("stored", to: claimant))
         RETURNING \(unescaped: MergedActivity.columns)
         """

@@ -16,12 +16,10 @@ extension Registry {
         claimant: Claimant = .any
     ) async throws {
         let statements = EndStatements(scope: scope, who: who, claimant: claimant)
-        let facts = statements.refusalFacts(about: [id])
         try await write { session in
-            let all = statements.end([id], reason: reason, observedAt: observedAt)
-            let ended = try session.pipeline(all + [facts])
+            let ended = try session.pipeline(statements.end([id], reason: reason, observedAt: observedAt))
             guard ended[0].isEmpty else { return }
-            let refusal = try Refusal(of: observedAt, as: id, ended[all.count][0])
+            let refusal = try Refusal(of: observedAt, as: id, session.execute(statements.refusalFacts(about: [id]))[0])
             // An erased activity is over already.
             if case .erased = refusal { return }
             throw refusal.problem

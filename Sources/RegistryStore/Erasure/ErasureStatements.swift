@@ -47,7 +47,7 @@ struct ErasureStatements {
         SELECT app.app_number, \(environment)::apns_environment, \(unescaped: Self.digest("given.name")), clock_timestamp()
         FROM apps app CROSS JOIN (SELECT \(name)::text AS name) AS given
         WHERE app.app_number = \(app)
-        ON CONFLICT (app_number, environment, erased_digest) DO UPDATE SET erased_at = clock_timestamp()
+        ON CONFLICT (app_number, environment, erased_digest) DO UPDATE SET erased_at = excluded.erased_at
         """
     }
 

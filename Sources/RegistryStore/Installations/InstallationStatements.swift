@@ -29,7 +29,7 @@ struct InstallationStatements {
         WHERE app.app_number = \(app) AND coalesce(\(observedAt) <= now() + interval '5 minutes', true)
             AND NOT \(sql: isErased(observedAt, aliases))
         ON CONFLICT (app_number, environment, installation_hash) DO UPDATE SET
-            touched_at = clock_timestamp(), \(sql: registers ? InstallationOwner.registering : owner(observedAt))
+            touched_at = excluded.touched_at, \(sql: registers ? InstallationOwner.registering : owner(observedAt))
         RETURNING stored.xmax = 0
         """
     }

@@ -19,10 +19,10 @@ extension Registry {
         let rows = TokenSlotRows(slot: slot, installation: installation, scope: scope, claimant: claimant)
         let statements = TokenRegistrationStatements(registration: registration, rows: rows, who: who)
         return try await write { session in
-            let all = statements.all
-            let results = try session.pipeline(all + [rows.refusalFacts(observedAt: registration.observedAt)])
+            let results = try session.pipeline(statements.all)
             guard let row = results[statements.reactivationIndex].rows.first else {
-                throw try Refusal(of: registration.observedAt, results[all.count][0]).problem
+                let facts = try session.execute(rows.refusalFacts(observedAt: registration.observedAt))[0]
+                throw try Refusal(of: registration.observedAt, facts).problem
             }
             return try MergedToken(row).answer(in: slot, of: installation)
         }
@@ -127,9 +127,9 @@ extension Registry {
         let rows = TokenSlotRows(slot: slot, installation: installation, scope: scope, claimant: claimant)
         let statements = TokenRemovalStatements(rows: rows, who: who).deletion(observedAt: observedAt)
         try await write { session in
-            let results = try session.pipeline(statements + [rows.refusalFacts(observedAt: observedAt)])
+            let results = try session.pipeline(statements)
             guard results[0].isEmpty || results[1].isEmpty else { return }
-            let refusal = try Refusal(of: observedAt, results[statements.count][0])
+            let refusal = try Refusal(of: observedAt, session.execute(rows.refusalFacts(observedAt: observedAt))[0])
             // An erased token is gone already.
             if case .erased = refusal { return }
             throw refusal.problem

@@ -20,11 +20,13 @@ extension Registry {
             let results = try session.pipeline(
                 [
                     statements.lock(observedAt: observedAt, aliases: aliases, registers: true),
-                    statements.refusalFacts(observedAt: observedAt, aliases: aliases, registers: true),
                     statements.changeEvent("taken-over", by: who), statements.merge(profile),
                 ] + statements.aliasRows + [statements.changeEvent(by: who)]
             )
-            guard let row = results[3].rows.first else { throw try Refusal(of: observedAt, results[1][0]).problem }
+            guard let row = results[2].rows.first else {
+                let facts = statements.refusalFacts(observedAt: observedAt, aliases: aliases, registers: true)
+                throw try Refusal(of: observedAt, session.execute(facts)[0]).problem
+            }
             return try Self.answer(row, to: installation, isNew: results[0][0].column(0, as: Bool.self))
         }
     }

@@ -27,11 +27,11 @@ enum TokenMerge {
 
     private static let outcome = """
         CASE WHEN stored.token_digest IS NULL
-        THEN CASE WHEN \(isGone("excluded.observed_at")) THEN 'refused' ELSE 'registered' END
+        THEN CASE WHEN \(isGone("excluded.observed_at")) THEN 'refused'::activity_outcome ELSE 'registered' END
         WHEN \(isGone("stored.observed_at"))
-        THEN CASE WHEN \(isGone("excluded.observed_at")) THEN 'refused' ELSE 'reactivated' END
+        THEN CASE WHEN \(isGone("excluded.observed_at")) THEN 'refused'::activity_outcome ELSE 'reactivated' END
         WHEN \(same) THEN 'refreshed'
-        WHEN \(wins) THEN 'rotated' ELSE 'superseded' END::activity_outcome
+        WHEN \(wins) THEN 'rotated' ELSE 'superseded' END
         """
 
     /// The `SET` list of a registration.
@@ -46,6 +46,6 @@ enum TokenMerge {
         confirmed_at = CASE WHEN \(wins) OR \(same) THEN greatest(stored.confirmed_at, excluded.confirmed_at)
         ELSE stored.confirmed_at END,
         outcome = \(outcome),
-        touched_at = clock_timestamp()
+        touched_at = excluded.touched_at
         """
 }

@@ -39,7 +39,7 @@ struct TokenRegistrationStatements {
                 AND \(unescaped: QuarantineStatements.isEndedByReceipt(claimedAt: "claimed_at")) AS ends_quarantine
         FROM installations i
         CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE i.app_number IS NOT NULL) AS clock
-        LEFT JOIN installation_tokens known ON \(sql: rows.isIt("known"))
+        LEFT JOIN installation_tokens known ON \(sql: rows.matches("known"))
         WHERE \(sql: rows.isOfInstallation("i"))
         """
     }
@@ -56,7 +56,7 @@ struct TokenRegistrationStatements {
             CASE WHEN r.observed_at > coalesce(r.removed_at, '-infinity') THEN \(token) END, sha256(\(token)),
             r.observed_at, CASE WHEN r.ends_quarantine THEN r.received_at ELSE least(r.observed_at, r.received_at) END,
             r.received_at,
-            CASE WHEN r.observed_at <= r.removed_at THEN 'refused' ELSE 'registered' END::activity_outcome
+            CASE WHEN r.observed_at <= r.removed_at THEN 'refused'::activity_outcome ELSE 'registered' END
         FROM apps app CROSS JOIN (\(sql: timedRequest)) AS r
         WHERE app.app_number = \(app) AND \(sql: rows.isLocked) AND \(sql: rows.hasRoom)
         ON CONFLICT (app_number, environment, installation_hash, kind, attributes_type)
@@ -90,7 +90,7 @@ struct TokenRegistrationStatements {
         """
         WITH latest AS MATERIALIZED (
             SELECT c.token_digest, c.first_observed_at, c.last_observed_at FROM installation_token_claims c
-            WHERE \(sql: rows.isIt("c"))
+            WHERE \(sql: rows.matches("c"))
             ORDER BY c.last_observed_at DESC LIMIT \(Self.valuesCompared)
         )
         UPDATE installations i SET flapped_at = seen.at
@@ -109,7 +109,7 @@ struct TokenRegistrationStatements {
     /// not become current claims nothing.
     private var claims: SQL {
         """
-        \(sql: rows.isIt("r")) AND \(sql: rows.isLocked)
+        \(sql: rows.matches("r")) AND \(sql: rows.isLocked)
         AND (\(registration.observedAt) IS NOT NULL OR r.token_digest = sha256(\(token)))
         """
     }
@@ -137,7 +137,7 @@ struct TokenRegistrationStatements {
         FROM installation_tokens r WHERE \(sql: claims)
         ON CONFLICT (app_number, environment, token_digest) DO UPDATE SET
             start_observed_at = greatest(stored.start_observed_at, excluded.start_observed_at),
-            touched_at = clock_timestamp()
+            touched_at = excluded.touched_at
         """
     }
 
@@ -148,7 +148,7 @@ struct TokenRegistrationStatements {
         displaced_installation_kind = CASE WHEN \(displaces) THEN stored.installation_kind END,
         displaced_installation_hash = CASE WHEN \(displaces) THEN stored.installation_hash END,
         became_installations = stored.installation_hash IS NULL,
-        touched_at = clock_timestamp()
+        touched_at = excluded.touched_at
         """
 
     private static let claimsMore = """
@@ -173,8 +173,8 @@ struct TokenRegistrationStatements {
                     AND r.claimed_at > greatest(v.dead_at, v.quarantined_at))
                 OR (r.has_one_owner AND v.displaced_installation_hash IS NOT NULL)
             ) THEN 'reactivated' ELSE r.outcome END
-        FROM (SELECT * FROM installation_token_verdicts its WHERE \(sql: rows.isIt("its")) LIMIT 1) AS v
-        WHERE \(sql: rows.isIt("r")) AND \(sql: rows.isLocked)
+        FROM (SELECT * FROM installation_token_verdicts its WHERE \(sql: rows.matches("its")) LIMIT 1) AS v
+        WHERE \(sql: rows.matches("r")) AND \(sql: rows.isLocked)
         RETURNING \(unescaped: MergedToken.columns)
         """
     }
@@ -258,7 +258,7 @@ struct TokenRegistrationStatements {
 
     private var changed: SQL {
         """
-        (SELECT * FROM installation_tokens r WHERE \(sql: rows.isIt("r")) AND \(sql: rows.isLocked)
+        (SELECT * FROM installation_tokens r WHERE \(sql: rows.matches("r")) AND \(sql: rows.isLocked)
             AND r.outcome IN ('registered', 'rotated', 'reactivated')) AS r
         \(unescaped: TokenSlotRows.joinInstallation(of: "r"))
         """

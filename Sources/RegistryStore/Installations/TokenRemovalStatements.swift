@@ -30,8 +30,8 @@ struct TokenRemovalStatements {
                 deleted_at = greatest(stored.deleted_at, \(unescaped: time)),
                 token = CASE WHEN stored.observed_at > \(unescaped: time) THEN stored.token END,
                 outcome = CASE WHEN stored.token IS NOT NULL AND stored.observed_at <= \(unescaped: time)
-                    THEN 'ended' ELSE 'refused' END::activity_outcome,
-                previous_claimed_at = NULL, touched_at = clock_timestamp()
+                    THEN 'ended'::activity_outcome ELSE 'refused' END,
+                previous_claimed_at = NULL, touched_at = excluded.touched_at
             RETURNING 1
             """
     }
@@ -44,7 +44,7 @@ struct TokenRemovalStatements {
             SELECT \(type) AS type,
                 \(unescaped: EventStatements.columns(ofInstallation: "i", digest: "r.token_digest"))
             FROM installation_tokens r \(unescaped: TokenSlotRows.joinInstallation(of: "r"))
-            WHERE \(sql: rows.isIt("r")) AND \(sql: condition)
+            WHERE \(sql: rows.matches("r")) AND \(sql: condition)
             """,
             by: who,
             in: scope
@@ -59,7 +59,7 @@ struct TokenRemovalStatements {
             QuarantineStatements(scope: scope, who: who).lockGuards,
             """
             UPDATE installation_tokens r SET touched_at = clock_timestamp()
-            WHERE \(sql: rows.isIt("r")) AND r.token IS NOT NULL RETURNING 1
+            WHERE \(sql: rows.matches("r")) AND r.token IS NOT NULL RETURNING 1
             """,
             // Before the release, for afterwards nobody could tell that there was one.
             event(
@@ -79,7 +79,7 @@ struct TokenRemovalStatements {
         \(sql: scope.contains("t"))
         AND t.token_digest = (
             SELECT own.token_digest FROM installation_tokens own
-            WHERE \(sql: rows.isIt("own")) AND own.token IS NOT NULL
+            WHERE \(sql: rows.matches("own")) AND own.token IS NOT NULL
         )
         """
     }

@@ -23,7 +23,7 @@ struct TokenSlotRows {
     }
 
     /// The row called `row` is that of the place.
-    func isIt(_ row: String) -> SQL {
+    func matches(_ row: String) -> SQL {
         """
         \(sql: isOfInstallation(row)) AND \(unescaped: row).kind = \(slot.kind.name)
         AND \(unescaped: row).attributes_type = \(slot.typeName)
@@ -38,7 +38,7 @@ struct TokenSlotRows {
     var hasRoom: SQL {
         guard slot.kind.holder == .attributesType else { return "true" }
         return """
-            (EXISTS (SELECT FROM installation_tokens known WHERE \(sql: isIt("known"))) OR (SELECT count(*) FROM (
+            (EXISTS (SELECT FROM installation_tokens known WHERE \(sql: matches("known"))) OR (SELECT count(*) FROM (
                 SELECT FROM installation_tokens other WHERE \(sql: isOfInstallation("other"))
                     AND other.kind = \(slot.kind.name) LIMIT \(Self.mostAttributesTypes)
             ) AS others) < \(Self.mostAttributesTypes))

@@ -2,7 +2,8 @@ import PostgresDriver
 
 /// The expressions that merge a request (`excluded`) into an activity's locked row (`stored`).
 ///
-/// Each is a greatest or a least, so the order in which requests come does not matter (R0).
+/// Each is a greatest or a least, so the order in which requests come does not matter (R0). They ask no clock: the time of the
+/// request's transaction comes with it, as `excluded.touched_at`.
 enum ActivityMerge {
     /// The request's token has the greatest (time, digest) so far (R2).
     static let wins = """
@@ -30,16 +31,16 @@ enum ActivityMerge {
 
     /// It had expired by all that was said, and is now known to be scheduled for later. What was said against its token
     /// meanwhile was not noted with it, so the token's value decides.
-    private static let returns = "(stored.expires_at <= now() AND \(expiresAt) > now())"
+    private static let returns = "(stored.expires_at <= excluded.touched_at AND \(expiresAt) > excluded.touched_at)"
 
     /// Ended goes before expired: an end is final, whatever comes (R4, R5).
     static let outcome = """
-        CASE WHEN stored.ended_at IS NOT NULL THEN 'refused'
-        WHEN \(expiresAt) <= now() THEN 'expired'
+        CASE WHEN stored.ended_at IS NOT NULL THEN 'refused'::activity_outcome
+        WHEN \(expiresAt) <= excluded.touched_at THEN 'expired'
         WHEN excluded.token_digest IS NOT NULL AND stored.token_digest IS NULL THEN 'registered'
-        WHEN \(differs) THEN CASE WHEN \(wins) THEN 'rotated' ELSE 'superseded' END
+        WHEN \(differs) THEN CASE WHEN \(wins) THEN 'rotated'::activity_outcome ELSE 'superseded' END
         WHEN \(reactivates) OR \(returns) THEN 'reactivated'
-        WHEN excluded.token_digest IS NULL THEN 'observed' ELSE 'refreshed' END::activity_outcome
+        WHEN excluded.token_digest IS NULL THEN 'observed' ELSE 'refreshed' END
         """
 
     /// The last request changed what a sender would see.
@@ -88,7 +89,7 @@ enum ActivityMerge {
     /// The `SET` list of a registration.
     static let assignments = """
         token = CASE WHEN stored.ended_at IS NOT NULL THEN NULL
-        WHEN stored.expiry_recorded_at IS NOT NULL AND \(expiresAt) <= now() THEN NULL
+        WHEN stored.expiry_recorded_at IS NOT NULL AND \(expiresAt) <= excluded.touched_at THEN NULL
         WHEN \(wins) OR (stored.token IS NULL AND NOT \(differs)) THEN excluded.token ELSE stored.token END,
         token_digest = CASE WHEN \(wins) THEN excluded.token_digest ELSE stored.token_digest END,
         token_observed_at = CASE WHEN \(wins) THEN excluded.token_observed_at ELSE stored.token_observed_at END,
@@ -101,7 +102,7 @@ enum ActivityMerge {
         started_at = least(stored.started_at, excluded.started_at),
         \(firstGiven("starts_at", "starts_at_observed_at")),
         expires_at = \(expiresAt),
-        expiry_recorded_at = CASE WHEN \(expiresAt) <= now() THEN stored.expiry_recorded_at END,
+        expiry_recorded_at = CASE WHEN \(expiresAt) <= excluded.touched_at THEN stored.expiry_recorded_at END,
         confirmed_at = CASE WHEN stored.ended_at IS NULL
         AND (\(wins) OR excluded.token_digest = stored.token_digest)
         THEN greatest(stored.confirmed_at, excluded.confirmed_at) ELSE stored.confirmed_at END,
@@ -119,6 +120,6 @@ enum ActivityMerge {
         THEN CASE WHEN \(wins) THEN stored.token_observed_at ELSE excluded.token_observed_at END END,
         aliases_changed = \(changesAliases),
         displaced_aliases = CASE WHEN \(changesAliases) THEN stored.aliases END,
-        touched_at = clock_timestamp()
+        touched_at = excluded.touched_at
         """
 }

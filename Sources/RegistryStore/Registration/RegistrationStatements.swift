@@ -148,7 +148,7 @@ struct RegistrationStatements {
             installation_hash, installation_observed_at, subject, subject_observed_at,
             attributes_type, attributes_type_observed_at,
             frequent_pushes_enabled, frequent_pushes_enabled_observed_at,
-            aliases, aliases_observed_at, aliases_changed, metadata, metadata_observed_at, outcome, created_at
+            aliases, aliases_observed_at, aliases_changed, metadata, metadata_observed_at, outcome, created_at, touched_at
         )
         SELECT app.app_number, \(environment)::apns_environment, r.activity_id, r.token, r.token_digest,
             CASE WHEN r.token IS NOT NULL THEN r.claimed_at END,
@@ -164,9 +164,9 @@ struct RegistrationStatements {
             r.aliases, CASE WHEN r.aliases IS NOT NULL THEN coalesce(r.aliases_given_at, r.given_at) END,
             r.aliases IS NOT NULL,
             r.metadata, CASE WHEN r.metadata IS NOT NULL THEN r.given_at END,
-            CASE WHEN greatest(r.said_started_at, r.scheduled_at) + app.activity_lifetime <= now() THEN 'expired'
-                ELSE 'registered' END::activity_outcome,
-            r.received_at
+            CASE WHEN greatest(r.said_started_at, r.scheduled_at) + app.activity_lifetime <= now()
+                THEN 'expired'::activity_outcome ELSE 'registered' END,
+            r.received_at, now()
         FROM apps app CROSS JOIN LATERAL (\(sql: timedRequests)) AS r
         WHERE app.app_number = \(app) AND (r.observed_at IS NULL OR r.observed_at <= now() + interval '5 minutes')
             AND NOT \(sql: isErased)
@@ -252,7 +252,7 @@ struct RegistrationStatements {
         UPDATE activities a SET (token_is_doubted, outcome, revision) = (
             SELECT a.token_is_doubted OR \(unescaped: Self.isDoubtful),
                 CASE WHEN \(unescaped: Self.isBack) THEN 'reactivated'
-                    WHEN \(unescaped: RegistrationBatch.isMerged) THEN a.outcome ELSE 'doubted' END::activity_outcome,
+                    WHEN \(unescaped: RegistrationBatch.isMerged) THEN a.outcome ELSE 'doubted' END,
                 a.revision + CASE WHEN \(unescaped: Self.isBack) THEN 1 ELSE 0 END
             FROM (SELECT) AS one LEFT JOIN token_values t ON \(sql: scope.contains("t")) AND t.token_digest = a.token_digest
         )

@@ -43,7 +43,7 @@ struct ExportTarget {
         if end == 0 { try output.line(TransferFrame.header(of: scope).jsonLine) }
     }
 
-    /// Writes a page: its records, and where to go on, in one stretch.
+    /// Writes a page: its records, and where to go on, at once.
     mutating func add(_ page: ExportPage) throws(CommandFailure) {
         var json = JSONWriter(reservingCapacity: 512 * page.records.count)
         for record in page.records {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reads a file line by line, however long it is: never more than a stretch of it is in memory.
+/// Reads a file line by line, however long it is: never more than a chunk of it is in memory.
 struct LineReader {
     struct Line {
         /// Without the newline; nil when it is longer than a line may be.
@@ -11,7 +11,7 @@ struct LineReader {
 
     /// The longest line, in bytes: as much as the body of one request may have.
     static let maximumLine = 64 * 1024
-    private static let stretch = 256 * 1024
+    private static let chunkSize = 256 * 1024
 
     private let descriptor: Int32
     private var buffer: [UInt8] = []
@@ -64,12 +64,12 @@ struct LineReader {
         buffer.removeFirst(start)
         start = 0
         let old = buffer.count
-        buffer.append(contentsOf: repeatElement(0, count: Self.stretch))
+        buffer.append(contentsOf: repeatElement(0, count: Self.chunkSize))
         var count = -1
         repeat {
-            count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress! + old, Self.stretch) }
+            count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress! + old, Self.chunkSize) }
         } while count < 0 && errno == EINTR
-        buffer.removeLast(Self.stretch - max(count, 0))
+        buffer.removeLast(Self.chunkSize - max(count, 0))
         guard count >= 0 else {
             throw CommandFailure(.failed, "The file could not be read: \(String(cString: strerror(errno))).")
         }

@@ -5,7 +5,7 @@ import Testing
 
 /// Files of any lines, read as they would be split in memory.
 @Suite struct LineReaderTests {
-    /// Lines about as long as may be, about as long as a stretch that is read at once, and short ones.
+    /// Lines about as long as may be, about as long as a chunk that is read at once, and short ones.
     private static func file(_ generator: inout SystemRandomNumberGenerator) -> [UInt8] {
         var bytes: [UInt8] = []
         for _ in 0..<Int.random(in: 0...12, using: &generator) {

@@ -2,7 +2,7 @@ import CLibpq
 import Foundation
 
 /// The properties of one round trip besides its statements.
-struct Exchange {
+struct RoundTrip {
     let deadline: Deadline
     /// Whether the round trip can commit: if so, a connection lost on the way leaves the outcome unknown.
     let canCommit: Bool
@@ -19,17 +19,17 @@ private enum Step {
     case deallocate
 }
 
-extension Link {
+extension LibpqConnection {
     /// Runs statements in one round trip, up to one sync: outside of `BEGIN` that is one transaction.
     ///
     /// - Throws: the error of the first statement that failed, after the server has confirmed the end of the round trip.
-    func run(_ statements: [SQL], _ exchange: Exchange) throws(PostgresError) -> [PostgresResult] {
+    func run(_ statements: [SQL], _ roundTrip: RoundTrip) throws(PostgresError) -> [PostgresResult] {
         let pointer = try open()
-        let steps = try send(statements, on: pointer, exchange)
-        let (results, failure) = try receive(steps, on: pointer, exchange)
+        let steps = try send(statements, on: pointer, roundTrip)
+        let (results, failure) = try receive(steps, on: pointer, roundTrip)
         self.statements.trim()
-        if let failure { throw finished(failure) }
-        try checkReplication(exchange)
+        if let failure { throw closingIfNeeded(after: failure) }
+        try checkReplication(roundTrip)
         return results
     }
 
@@ -37,43 +37,43 @@ extension Link {
     private func send(
         _ statements: [SQL],
         on pointer: OpaquePointer,
-        _ exchange: Exchange
+        _ roundTrip: RoundTrip
     ) throws(PostgresError) -> [Step] {
-        guard !exchange.deadline.isPassed else {
-            throw PostgresError(.deadlineExceeded, outcome: .nothingTookEffect, at: exchange.site)
+        guard !roundTrip.deadline.isPassed else {
+            throw PostgresError(.deadlineExceeded, outcome: .nothingTookEffect, at: roundTrip.site)
         }
         if let tooLong = statements.first(where: { $0.parameters.count > Int(UInt16.max) }) {
-            throw PostgresError(.misuse, "\(tooLong.parameters.count) parameters, over 65535", at: exchange.site)
+            throw PostgresError(.misuse, "\(tooLong.parameters.count) parameters, over 65535", at: roundTrip.site)
         }
-        return try queue(statements, on: pointer, exchange)
+        return try queue(statements, on: pointer, roundTrip)
     }
 
     /// Refuses to call a commit a success that is on this server only.
-    func checkReplication(_ exchange: Exchange) throws(PostgresError) {
+    func checkReplication(_ roundTrip: RoundTrip) throws(PostgresError) {
         guard takeUnreplicatedCommit() else { return }
-        throw PostgresError(.commitNotReplicated, outcome: .unknown, at: exchange.site)
+        throw PostgresError(.commitNotReplicated, outcome: .unknown, at: roundTrip.site)
     }
 }
 
 // MARK: - Sending
 
-extension Link {
+extension LibpqConnection {
     /// Queues the messages in libpq's memory; the socket takes them while the answers are read.
     private func queue(
         _ sqls: [SQL],
         on pointer: OpaquePointer,
-        _ exchange: Exchange
+        _ roundTrip: RoundTrip
     ) throws(PostgresError) -> [Step] {
         var steps: [Step] = []
         var fresh: [PreparedStatements.Key: String] = [:]
         for sql in sqls {
             let name = sendPrepare(sql, on: pointer, &steps, &fresh)
-            guard let name, sql.sendExecute(name, on: pointer) else { throw lost(pointer, nil, exchange) }
+            guard let name, sql.sendExecute(name, on: pointer) else { throw lost(pointer, nil, roundTrip) }
             steps.append(.execute)
         }
         steps.append(.sync)
         guard PQpipelineSync(pointer) == 1, sendDeallocations(on: pointer, &steps) else {
-            throw lost(pointer, nil, exchange)
+            throw lost(pointer, nil, roundTrip)
         }
         return steps
     }
@@ -136,32 +136,32 @@ extension SQL {
 
 // MARK: - Receiving
 
-extension Link {
+extension LibpqConnection {
     /// Reads the answers up to the last sync. Nothing is returned before: rows can arrive before their commit.
     ///
     /// - Returns: the results, and the error of the first statement that failed.
     private func receive(
         _ steps: [Step],
         on pointer: OpaquePointer,
-        _ exchange: Exchange
+        _ roundTrip: RoundTrip
     ) throws(PostgresError) -> (results: [PostgresResult], failure: PostgresError?) {
         var results: [PostgresResult] = []
         var failure: PostgresError?
         for step in steps {
             var isAnswered = false
             while !isAnswered {
-                let result = try answer(on: pointer, exchange)
+                let result = try answer(on: pointer, roundTrip)
                 isAnswered = true
                 switch (step, PQresultStatus(result.pointer)) {
                 case (.prepare(let key, let name), PGRES_COMMAND_OK): statements.insert(key, name: name)
                 case (.execute, PGRES_TUPLES_OK), (.execute, PGRES_COMMAND_OK), (.execute, PGRES_EMPTY_QUERY):
-                    results.append(PostgresResult(storage: result, site: exchange.site))
+                    results.append(PostgresResult(storage: result, site: roundTrip.site))
                 case (.sync, PGRES_PIPELINE_SYNC), (.deallocate, _), (_, PGRES_PIPELINE_ABORTED): break
                 case (_, PGRES_FATAL_ERROR):
-                    failure = PostgresError(report: result.pointer, canCommit: exchange.canCommit, at: exchange.site)
+                    failure = PostgresError(report: result.pointer, canCommit: roundTrip.canCommit, at: roundTrip.site)
                     // The commit itself failed, as deferred constraints do: the end of the round trip comes after that.
                     if case .sync = step { isAnswered = false }
-                default: throw confused(exchange)
+                default: throw protocolViolation(roundTrip)
                 }
             }
         }
@@ -169,11 +169,11 @@ extension Link {
     }
 
     /// Reads the next result, and the end mark that follows each but a sync.
-    private func answer(on pointer: OpaquePointer, _ exchange: Exchange) throws(PostgresError) -> ResultStorage {
-        guard let result = try nextResult(on: pointer, exchange) else { throw confused(exchange) }
-        if isLast(result, on: pointer) { throw lost(pointer, result, exchange) }
+    private func answer(on pointer: OpaquePointer, _ roundTrip: RoundTrip) throws(PostgresError) -> ResultStorage {
+        guard let result = try nextResult(on: pointer, roundTrip) else { throw protocolViolation(roundTrip) }
+        if isLast(result, on: pointer) { throw lost(pointer, result, roundTrip) }
         if PQresultStatus(result.pointer) != PGRES_PIPELINE_SYNC {
-            guard try nextResult(on: pointer, exchange) == nil else { throw confused(exchange) }
+            guard try nextResult(on: pointer, roundTrip) == nil else { throw protocolViolation(roundTrip) }
         }
         return result
     }
@@ -186,52 +186,52 @@ extension Link {
     }
 
     /// The next result; nil is the end mark of a command.
-    func nextResult(on pointer: OpaquePointer, _ exchange: Exchange) throws(PostgresError) -> ResultStorage? {
+    func nextResult(on pointer: OpaquePointer, _ roundTrip: RoundTrip) throws(PostgresError) -> ResultStorage? {
         // After the end of the stream libpq still parses what it has read before; it cannot block any more then.
         var isEnded = false
         while !isEnded, PQisBusy(pointer) == 1 {
-            isEnded = try !progress(on: pointer, exchange)
+            isEnded = try !progress(on: pointer, roundTrip)
         }
         return PQgetResult(pointer).map(ResultStorage.init)
     }
 
     /// Sends what the socket takes and reads what it has, whichever comes first; false once the stream has ended.
-    func progress(on pointer: OpaquePointer, _ exchange: Exchange) throws(PostgresError) -> Bool {
+    func progress(on pointer: OpaquePointer, _ roundTrip: RoundTrip) throws(PostgresError) -> Bool {
         let unsent = PQflush(pointer)
         // Even if sending failed, the server's last words may be there to be read.
         let events = unsent == 1 ? POLLIN | POLLOUT : POLLIN
-        try wait(for: events, until: exchange.deadline, outcome: exchange.outcomeIfLost)
+        try wait(for: events, until: roundTrip.deadline, outcome: roundTrip.outcomeIfLost)
         return PQconsumeInput(pointer) == 1
     }
 }
 
 // MARK: - Failing
 
-extension Link {
+extension LibpqConnection {
     /// The error for a connection that broke, from the server's last words if there are any; closes the rest of it.
-    func lost(_ pointer: OpaquePointer, _ result: ResultStorage?, _ exchange: Exchange) -> PostgresError {
+    func lost(_ pointer: OpaquePointer, _ result: ResultStorage?, _ roundTrip: RoundTrip) -> PostgresError {
         defer { close() }
         if let result, PostgresError.field("C", of: result.pointer) != nil {
-            return PostgresError(report: result.pointer, canCommit: exchange.canCommit, at: exchange.site)
+            return PostgresError(report: result.pointer, canCommit: roundTrip.canCommit, at: roundTrip.site)
         }
-        return PostgresError(.connectionLost, outcome: exchange.outcomeIfLost, at: exchange.site)
+        return PostgresError(.connectionLost, outcome: roundTrip.outcomeIfLost, at: roundTrip.site)
     }
 
     /// The error for an answer that does not belong to the question; closes the connection.
-    func confused(_ exchange: Exchange) -> PostgresError {
+    func protocolViolation(_ roundTrip: RoundTrip) -> PostgresError {
         close()
         return PostgresError(
             .connectionLost,
             "an unexpected answer, such as that of COPY",
-            outcome: exchange.outcomeIfLost,
-            at: exchange.site
+            outcome: roundTrip.outcomeIfLost,
+            at: roundTrip.site
         )
     }
 
     /// Draws the connection's consequences from a failure after which the round trip has ended in order.
-    func finished(_ failure: PostgresError) -> PostgresError {
+    func closingIfNeeded(after failure: PostgresError) -> PostgresError {
         if failure.code == .connectionLost || failure.hasStalePreparedStatements { close() }
-        if failure.sqlState == SQLState.readOnlyTransaction { spend() }
+        if failure.sqlState == SQLState.readOnlyTransaction { markUnusable() }
         return failure
     }
 }

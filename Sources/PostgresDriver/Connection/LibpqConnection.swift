@@ -3,7 +3,7 @@ import Foundation
 import Logging
 
 /// One libpq connection in non-blocking mode. It belongs to one thread at a time; every wait has a deadline.
-final class Link {
+final class LibpqConnection {
     private var pointer: OpaquePointer?
     private let notices: NoticeSink
     var statements = PreparedStatements()
@@ -12,7 +12,7 @@ final class Link {
     /// Whether the current caller is inside the body of an explicit transaction.
     var isInBody = false
     /// Whether the connection must not serve another caller.
-    private(set) var isSpent = false
+    private(set) var isUnusable = false
 
     /// Takes over a connection on which libpq has just started to connect.
     init(started pointer: OpaquePointer, logger: Logger) {
@@ -35,8 +35,8 @@ final class Link {
     }
 
     /// Marks the connection as not to be used by another caller.
-    func spend() {
-        isSpent = true
+    func markUnusable() {
+        isUnusable = true
     }
 
     /// The connection, unless it was closed.
@@ -50,7 +50,7 @@ final class Link {
 
     /// Whether another caller may use the connection: alive, and in no transaction.
     var isReusable: Bool {
-        guard let pointer, !isSpent else { return false }
+        guard let pointer, !isUnusable else { return false }
         return PQstatus(pointer) == CONNECTION_OK && PQtransactionStatus(pointer) == PQTRANS_IDLE
             && PQpipelineStatus(pointer) == PQ_PIPELINE_ON && !notices.sawEndOfConnection
     }

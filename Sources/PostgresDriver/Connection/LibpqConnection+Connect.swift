@@ -2,7 +2,7 @@ import CLibpq
 import Foundation
 import Logging
 
-extension Link {
+extension LibpqConnection {
     /// Opens a connection: libpq tries the hosts in order, and one that does not answer costs its share of the time.
     ///
     /// - Throws: ``PostgresError/Code/connectionFailed`` or ``PostgresError/Code/misuse``.
@@ -10,7 +10,7 @@ extension Link {
         _ options: ConnectionOptions,
         until deadline: Deadline,
         logger: Logger
-    ) throws(PostgresError) -> Link {
+    ) throws(PostgresError) -> LibpqConnection {
         var options = options
         while true {
             let link = try start(options, logger: logger)
@@ -31,7 +31,7 @@ extension Link {
         case unresponsive(Int)
     }
 
-    private static func start(_ options: ConnectionOptions, logger: Logger) throws(PostgresError) -> Link {
+    private static func start(_ options: ConnectionOptions, logger: Logger) throws(PostgresError) -> LibpqConnection {
         let (names, values) = (options.keywords.map(\.0), options.keywords.map(\.1))
         let pointer = withCStrings(names) { names in
             withCStrings(values) { values in PQconnectStartParams(names, values, 1) }
@@ -39,7 +39,7 @@ extension Link {
         guard let pointer else {
             throw PostgresError(.connectionFailed, "out of memory", outcome: .nothingTookEffect)
         }
-        return Link(started: pointer, logger: logger)
+        return LibpqConnection(started: pointer, logger: logger)
     }
 
     /// Follows libpq's state machine: docs, "PQconnectStartParams". Its connect_timeout does not apply here.
