@@ -13,7 +13,7 @@ import Testing
     private static func make(_ count: Int) async throws -> CostMeter {
         let meter = try await CostMeter.make()
         try await PlanFilling.fill(meter.database, meter.scope, count: count)
-        try await meter.database.pool.withSession { session in
+        try await meter.database.pool.withSession(.never, timeout: .seconds(7200)) { session in
             _ = try session.pipeline([
                 "UPDATE activities a SET subject = 'user-' || a.activity_number / 10",
                 """
@@ -31,7 +31,9 @@ import Testing
                 """,
             ])
         }
-        try await meter.database.pool.withSession { try $0.simple("VACUUM ANALYZE activities, installations, events") }
+        try await meter.database.pool.withSession(.never, timeout: .seconds(7200)) { session in
+            try session.simple("VACUUM ANALYZE activities, installations, events")
+        }
         try await meter.database.pool.withSession { try $0.simple("SET statement_timeout = '4s'") }
         return meter
     }

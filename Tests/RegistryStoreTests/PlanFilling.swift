@@ -83,7 +83,8 @@ enum PlanFilling {
         analyzes: Bool = true
     ) async throws {
         let app = scope.app.number
-        try await database.pool.withSession { session in
+        // Ten million take a quarter of an hour.
+        try await database.pool.withSession(.never, timeout: .seconds(7200)) { session in
             try session.simple("SET statement_timeout = 0")
             _ = try session.pipeline([
                 Self.activityRows(app, first...count),
