@@ -13,7 +13,7 @@ import Testing
         .deletingLastPathComponent()
         .deletingLastPathComponent()
 
-    /// The first lines of comments that begin with such a word.
+    /// The first lines of comments' paragraphs that begin with such a word.
     private static func offences(in text: String, marker: String) -> [String] {
         var isInComment = false
         return text.split(separator: "\n", omittingEmptySubsequences: false).compactMap { line in
@@ -22,7 +22,8 @@ import Testing
                 isInComment = false
                 return nil
             }
-            defer { isInComment = true }
+            // An empty line of it begins a new paragraph.
+            defer { isInComment = line.contains(where: \.isLetter) }
             let word = line.drop { !$0.isLetter }.prefix { $0.isLetter }
             return !isInComment && words.contains(String(word)) ? String(line) : nil
         }
@@ -52,7 +53,9 @@ import Testing
             let x = 1  // \(word)
                 // \(word) comes first.
             /// The rest.
+            ///
+            /// \(word) begins a paragraph.
             """
-        #expect(Self.offences(in: text, marker: "//").count == 2)
+        #expect(Self.offences(in: text, marker: "//").count == 3)
     }
 }

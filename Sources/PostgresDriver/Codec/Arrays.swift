@@ -4,7 +4,7 @@ import Foundation
 ///
 /// A type of your own needs no more than the conformance, besides `PostgresEncodable` and `PostgresDecodable`.
 ///
-/// What encodes is inlinable: elsewhere, not knowing the type of an array costs more than to encode it.
+/// The encoding is inlinable: elsewhere, not knowing the type of an array costs more than to encode it.
 public protocol PostgresArrayElement: Sendable {
     /// The type of a Swift array of these elements.
     static var postgresArrayType: PostgresType { get }

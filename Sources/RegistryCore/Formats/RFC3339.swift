@@ -25,7 +25,7 @@ public enum RFC3339 {
 
     /// Writes a time in UTC such as `2026-03-01T12:00:00.123Z`, rounded down to the precision.
     ///
-    /// What lies outside the years 0001 to 9999 is written as their first or last instant.
+    /// A time outside the years 0001 to 9999 is written as their first or last instant.
     public static func format(_ date: Date, precision: Precision = .milliseconds) -> String {
         var text: [UInt8] = []
         append(date, to: &text, precision: precision)

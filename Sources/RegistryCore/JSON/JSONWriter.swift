@@ -10,7 +10,7 @@ import Foundation
 ///     json.hex(token)
 /// }
 /// ```
-/// What is written is well-formed as long as each key is followed by one value and each begin by its end.
+/// The text is well-formed as long as each key is followed by one value and each begin by its end.
 public struct JSONWriter: Sendable {
     /// The text written so far, in UTF-8.
     public private(set) var bytes: [UInt8] = []

@@ -4,7 +4,7 @@ import Synchronization
 
 /// The API keys that were used lately, so that not every request reads its key from Postgres.
 ///
-/// What is known is believed for `lifetime`, well below the 5 seconds in which a revocation must be in force
+/// A known key is believed for `lifetime`, well below the 5 seconds in which a revocation must be in force
 /// everywhere. That an id is unknown is believed as long. All ids that are asked for while others are being looked up
 /// share the next statement, so that a caller who makes them up can neither keep Postgres busy nor anybody else
 /// waiting.

@@ -4,7 +4,7 @@ import RegistryCore
 
 /// The statements that read the audit trail, newest first.
 ///
-/// What an index finds is found at once. All else is looked for in ranges of event numbers, so that no call reads
+/// Events that an index finds are found at once. All others are looked for in ranges of event numbers, so that no call reads
 /// the whole trail, however little of it is asked for.
 struct AuditEventStatements {
     let filter: EventFilter

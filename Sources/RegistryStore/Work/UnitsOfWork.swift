@@ -34,7 +34,7 @@ struct UnitsOfWork: Sendable {
     /// Does the batches of a lane, one after the other, on one connection's own thread: between two of them nobody waits
     /// for another thread. Lanes are few and their batches short, so they may have a connection of the reserve.
     ///
-    /// What fails, fails the batch that is under way; those before it have been answered.
+    /// A failure is that of the batch that is under way; those before it have been answered.
     func serve<Request, Answer>(
         _ lane: Batcher<Request, Answer>.Lane,
         _ work: StoreMeasures.Work,
