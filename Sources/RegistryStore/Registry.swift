@@ -25,7 +25,7 @@ public final class Registry: Sendable {
     public init(pool: PostgresPool, queueTimeout: Duration = .seconds(5), logger: Logger = Logger(label: "store")) {
         let units = UnitsOfWork(pool: pool, logger: logger)
         self.units = units
-        registrations = RegistrationRequest.batcher(units, queueTimeout: queueTimeout)
+        registrations = .registrations(units, queueTimeout: queueTimeout)
         resolutions = ResolveRequest.batcher(units, queueTimeout: queueTimeout)
         keyLookups = .lookups(units, queueTimeout: queueTimeout) { try StoredKey.find($0, $1) }
         appLookups = .lookups(units, queueTimeout: queueTimeout) { try App.find($0, $1) }

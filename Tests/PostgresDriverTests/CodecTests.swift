@@ -1,6 +1,7 @@
 import Foundation
-import PostgresDriver
 import Testing
+
+@testable import PostgresDriver
 
 /// A value and the server's own text for it.
 struct CodecCase: Sendable, CustomTestStringConvertible {

@@ -45,9 +45,8 @@ import Testing
                 #expect(results.map(\.affectedRows) == [0, 5, 2, 5, 0, 0])
                 #expect(results.map(\.count) == [0, 0, 0, 5, 0, 0])
                 #expect(results[4].isEmpty)
-                let numbers = try results[3].rows.map { try $0.decode(Int.self, String.self).0 }
-                #expect(numbers == [0, 0, 1, 2, 3])
-                #expect(try results[3].rows.map { try $0.column(1, as: String.self) } == ["0", "0", "1", "2", "3"])
+                let rows = try results[3].decode(Int.self, String.self)
+                #expect(rows.map(\.0) == [0, 0, 1, 2, 3] && rows.map(\.1) == ["0", "0", "1", "2", "3"])
             }
         }
     }

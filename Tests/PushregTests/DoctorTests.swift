@@ -138,7 +138,7 @@ import Testing
     func anotherServer(_ code: String, _ detail: String, _ signature: String, _ body: String) async throws {
         let database = try await TestDatabase.make()
         let schema = try await database.pool.withSession {
-            try $0.execute("SELECT current_schema()::text")[0].column(0, as: String.self)
+            try $0.execute("SELECT current_schema()::text")[0].decode(String.self)
         }
         let path = database.connectionString + " options='-csearch_path=\(schema),pg_catalog'"
         try await Self.expect(code, detail, on: path) {
@@ -150,7 +150,7 @@ import Testing
         let database = try await TestDatabase.make()
         #expect(try await Self.findings(database.connectionString).all["postgres-read-only"] == nil)
         let schema = try await database.pool.withSession {
-            try $0.execute("SELECT current_schema()::text")[0].column(0, as: String.self)
+            try $0.execute("SELECT current_schema()::text")[0].decode(String.self)
         }
         let options = " options='-csearch_path=\(schema) -cdefault_transaction_read_only=on'"
         #expect(try await Self.findings(database.connectionString + options).all["postgres-read-only"] != nil)

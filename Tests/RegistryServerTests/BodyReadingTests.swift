@@ -23,7 +23,7 @@ import Testing
                 "liveactivityId:o-1", "liveactivityId:o-2", "userId:u-7",
             ]
         )
-        #expect(registration.frequentPushesEnabled == false)
+        #expect(registration.facts.frequentPushesEnabled == false)
         #expect(registration.metadata?.canonicalJSON == Array(#"{"a":[true,null],"b":1}"#.utf8))
     }
 

@@ -49,7 +49,7 @@ import Testing
     private func sweptApps(_ database: TestDatabase) async throws -> [Int64] {
         try await database.pool.withSession { session in
             try session.execute("SELECT app_number FROM activities WHERE expiry_recorded_at IS NOT NULL ORDER BY 1")
-                .rows.map { try $0.column(0, as: Int64.self) }
+                .decode(Int64.self)
         }
     }
 

@@ -124,7 +124,8 @@ import Testing
         }
         func estimate() async throws -> Double {
             try await database.pool.withSession { session in
-                try session.execute(StatisticsStatements.sizes(of: ["activities"]))[0].column(1, as: Double.self)
+                try session.execute(StatisticsStatements.sizes(of: ["activities"]))[0].decode(String.self, Double.self)
+                    .1
             }
         }
         #expect(try await (5000...80_000).contains(estimate()))

@@ -35,7 +35,7 @@ import Testing
             try session.execute(
                 "SELECT type FROM events WHERE aliases @> '{\"matchId\": [\"7\"]}' ORDER BY event_number"
             )
-            .rows.map { try $0.column(0, as: String.self) }
+            .decode(String.self)
         }
         #expect(events == ["channel-set", "channel-set", "channel-deleted"])
     }

@@ -37,7 +37,7 @@ extension CostMeter {
 
     func digest(of token: PushToken) async throws -> [UInt8] {
         try await database.pool.withSession { session in
-            try session.execute("SELECT sha256(\(token.bytes))")[0].column(0, as: [UInt8].self)
+            try session.execute("SELECT sha256(\(token.bytes))")[0].decode([UInt8].self)
         }
     }
 }

@@ -42,7 +42,7 @@ import Testing
     private static func hash(_ number: Int, in meter: CostMeter) async throws -> InstallationHash {
         try await meter.database.pool.withSession { session in
             let row = try session.execute("SELECT sha256(int8send(\(Int64(number))))")[0]
-            return InstallationHash(bytes: try row.column(0, as: [UInt8].self))
+            return InstallationHash(bytes: try row.decode([UInt8].self))
         }
     }
 

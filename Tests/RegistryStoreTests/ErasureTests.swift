@@ -199,13 +199,13 @@ extension TestActivity {
                 SELECT c.relname::text FROM pg_class c
                 WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r'
                 """
-            ).rows.map { try $0.column(0, as: String.self) }
+            ).decode(String.self)
         }
         return try await database.pool.withSession { session in
             var text = ""
             for table in tables {
                 let rows = try session.execute("SELECT t::text FROM \(unescaped: table) t").rows
-                for row in rows { text += try "\(table) \(row.column(0, as: String.self))\n" }
+                for row in rows { text += try "\(table) \(row.decode(String.self))\n" }
             }
             return text
         }

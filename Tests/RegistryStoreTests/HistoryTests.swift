@@ -92,7 +92,7 @@ import Testing
         return try await pool.withSession { session in
             try session.execute(
                 "SELECT sha256(q.token) FROM unnest(\(tokens)) WITH ORDINALITY AS q (token, position) ORDER BY position"
-            ).rows.map { try $0.column(0, as: [UInt8].self) }
+            ).decode([UInt8].self)
         }
     }
 
@@ -162,7 +162,7 @@ import Testing
                 FROM activity_aliases al JOIN activities a USING (app_number, activity_number)
                 WHERE al.app_number = \(scope.app.number) ORDER BY 1
                 """,
-            ]).flatMap { try $0.rows.map { try $0.column(0, as: String.self) } }
+            ]).flatMap { try $0.decode(String.self) }
         }
     }
 }

@@ -120,7 +120,7 @@ extension TestInstallation {
 
     fileprivate func count(_ table: String) async throws -> Int {
         try await database.pool.withSession { session in
-            try session.execute("SELECT count(*) FROM \(unescaped: table)")[0].column(0, as: Int.self)
+            try session.execute("SELECT count(*) FROM \(unescaped: table)")[0].decode(Int.self)
         }
     }
 

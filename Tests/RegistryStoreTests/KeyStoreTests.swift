@@ -110,7 +110,7 @@ import Testing
         try await database.pool.withSession { session in
             try session.execute(
                 "SELECT type || ' ' || key_id FROM events WHERE key_id IS NOT NULL ORDER BY event_number"
-            ).rows.map { try $0.column(0, as: String.self) }
+            ).decode(String.self)
         }
     }
 }

@@ -70,7 +70,7 @@ import Testing
     @Test func aStatementThatFailsIsCounted() async throws {
         let registry = try await TestDatabase.make().registry
         await #expect(throws: Problem.self) {
-            try await registry.read { session in try session.execute("SELECT 1 / 0")[0].column(0, as: Int.self) }
+            try await registry.read { session in try session.execute("SELECT 1 / 0")[0].decode(Int.self) }
         }
         #expect(registry.measures.statements[.reads]?.snapshot.count == 1)
     }

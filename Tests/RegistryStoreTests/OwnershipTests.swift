@@ -53,8 +53,7 @@ import Testing
         try await activity.database.pool.withSession { session in
             let tables = ["activities", "token_values", "retired_tokens", "activity_aliases", "events"]
             return try tables.flatMap { table in
-                try session.execute("SELECT t::text FROM \(unescaped: table) t ORDER BY 1").rows
-                    .map { try $0.column(0, as: String.self) }
+                try session.execute("SELECT t::text FROM \(unescaped: table) t ORDER BY 1").decode(String.self)
             }
         }
     }
@@ -207,12 +206,12 @@ import Testing
         }
         func seen() async throws -> [String?] {
             try await activity.database.pool.withSession { session in
-                let row = try session.execute(
+                let (subject, aliases, count) = try session.execute(
                     """
                     SELECT i.subject, i.aliases::text, (SELECT count(*)::text FROM installation_aliases) FROM installations i
                     """
-                )[0]
-                return try (0..<3).map { try row.column($0, as: String?.self) }
+                )[0].decode(String?.self, String?.self, String?.self)
+                return [subject, aliases, count]
             }
         }
         try await apply(1, by: .installation(Self.phone))

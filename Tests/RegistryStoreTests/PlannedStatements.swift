@@ -63,8 +63,7 @@ struct PlannedStatements {
 
     /// One registration with a time, and one without.
     private static func batch(_ scope: Scope, startsAt: Date? = nil) -> RegistrationBatch {
-        var batch = RegistrationBatch()
-        for (number, time) in [(1, Date.minutesAgo(1)), (2, nil)] {
+        let requests = [(1, Date.minutesAgo(1)), (2, nil)].map { number, time in
             let registration = ActivityRegistration.sample(
                 token: .sample(number),
                 observedAt: time,
@@ -72,11 +71,9 @@ struct PlannedStatements {
                 aliases: [.sample("orderId", "1")]
             )
             let id = ActivityID.sample("activity-\(number)")
-            batch.append(
-                RegistrationRequest(id: id, registration: registration, who: "test", claimant: .any, scope: scope)
-            )
+            return RegistrationRequest(id: id, registration: registration, who: "test", claimant: .any, scope: scope)
         }
-        return batch
+        return RegistrationBatch(requests)
     }
 
     private static let entry = AliasTimeline.Registration(
@@ -190,7 +187,7 @@ struct PlannedStatements {
                     + [ResolveStatements.activity(.sample("activity-5"), in: scope)]
                     + [tokenPage(of: alias, .start, in: scope), tokenPage(of: alias, .device, in: scope)]
             ),
-            Self(name: "life", statements: [life.facts, life.retired]),
+            Self(name: "life", statements: [life.life, life.retired]),
             Self(
                 name: "explain",
                 statements: [explain.activities(after: .start, limit: 100), explain.tokens(installations: 50)]

@@ -124,7 +124,7 @@ private struct PreparedPlan: Sendable {
             "PREPARE \(unescaped: name) \(unescaped: Self.list(types)) AS \(unescaped: statement.text)",
             "EXPLAIN EXECUTE \(unescaped: name) \(unescaped: Self.list(values))",
         ])
-        guard try results[0][0].column(0, as: String.self) == "force_generic_plan" else {
+        guard try results[0][0].decode(String.self) == "force_generic_plan" else {
             throw PostgresError(.misuse, "the connection does not plan as the service's do")
         }
         if statement.text.contains("set_config") { _ = try transaction.execute(statement) }
@@ -139,7 +139,7 @@ private struct PreparedPlan: Sendable {
                 EXPLAIN (ANALYZE, BUFFERS, COSTS OFF, TIMING OFF, SUMMARY OFF)
                 EXECUTE \(unescaped: name) \(unescaped: Self.list(values))
                 """
-            ).rows.map { try $0.column(0, as: String.self) }
+            ).decode(String.self)
             return ProductionPlan(statement: statement.text, text: lines.joined(separator: "\n"))
         } catch {
             throw Failure(statement: statement.text, error: error)
@@ -172,7 +172,7 @@ private struct PreparedPlan: Sendable {
             """,
         ])
         return (
-            try results[1][0].column(0, as: [String].self), try results[0][0].column(0, as: [String].self)
+            try results[1][0].decode([String].self), try results[0][0].decode([String].self)
         )
     }
 }

@@ -187,7 +187,7 @@ import Testing
         _ = try await activity.register(1, at: after(2), attributesType: "Second")
         _ = try await activity.register(1, at: after(1), attributesType: "First")
         _ = try await activity.register(1, at: after(3), attributesType: "Third")
-        #expect(try await activity.record()?.attributesType == "First")
+        #expect(try await activity.record()?.facts.attributesType?.rawValue == "First")
     }
 
     // MARK: R7

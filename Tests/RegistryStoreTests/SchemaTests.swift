@@ -134,7 +134,7 @@ import Testing
                 SELECT c.relname::text FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'app_number'
                 WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
                 """
-            ).rows.map { try $0.column(0, as: String.self) }
+            ).decode(String.self)
         }
         let known = AppDeletionStatements.scannedTables + AppDeletionStatements.indexedTables
         #expect(Set(tables) == Set(known + ["apps", "deleted_apps"]))

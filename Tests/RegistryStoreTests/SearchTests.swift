@@ -130,7 +130,7 @@ import Testing
             .fingerprint([1, 2, 3, 4]), .installation([1, 2, 3]), .running, .over,
         ]
         let lookups = [
-            search.installations([1, 2, 3, 4]), search.installations(under: .sample("orderId", "77")), life.facts,
+            search.installations([1, 2, 3, 4]), search.installations(under: .sample("orderId", "77")), life.life,
             life.retired, lists.isUsed, lists.cloned(limit: 50), lists.installations(after: (.now, []), limit: 50),
             lists.channels(after: ("a", "b"), limit: 50), SweepStatements(scope: scope).overdue(limit: 1000),
         ]
@@ -148,6 +148,6 @@ import Testing
 
 extension TestDatabase {
     fileprivate func bytes(_ sql: SQL) async throws -> [UInt8] {
-        try await pool.withSession { try $0.execute(sql)[0].column(0, as: [UInt8].self) }
+        try await pool.withSession { try $0.execute(sql)[0].decode([UInt8].self) }
     }
 }

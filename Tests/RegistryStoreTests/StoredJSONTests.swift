@@ -22,7 +22,7 @@ import Testing
 
     private static func roundTrip(_ value: JSONValue, in database: TestDatabase) async throws -> JSONValue {
         let stored = try await database.pool.withSession { session in
-            try session.execute("SELECT \(JSONB(value.canonicalBytes))")[0].column(0, as: JSONB.self)
+            try session.execute("SELECT \(JSONB(value.canonicalBytes))")[0].decode(JSONB.self)
         }
         return try #require(JSONValue(stored: stored.bytes))
     }
@@ -64,9 +64,9 @@ import Testing
                 stored: .object(["a": .array(Array(repeating: .number(1e18), count: 280))])
             )
             let read = try ActivityRegistration(
-                token: PushToken.sample(1).bytes,
+                token: .sample(1),
                 observedAt: #require(registration.observedAt),
-                facts: registration.facts
+                remembered: JSONB(registration.remembered)
             )
             #expect(read == registration)
         }

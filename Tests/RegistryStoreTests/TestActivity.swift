@@ -75,6 +75,6 @@ struct TestActivity {
     }
 
     func column(_ sql: SQL) async throws -> [String] {
-        try await database.pool.withSession { try $0.execute(sql).rows.map { try $0.column(0, as: String.self) } }
+        try await database.pool.withSession { try $0.execute(sql).decode(String.self) }
     }
 }

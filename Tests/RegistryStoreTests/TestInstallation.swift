@@ -108,7 +108,7 @@ struct TestInstallation {
                 AND kind = \(slot.kind.name) AND attributes_type = \(slot.attributesType?.rawValue ?? "")
             """
         return try await database.pool.withSession { session in
-            try session.execute(sql).rows.first.map { PushToken(bytes: try $0.column(0, as: [UInt8].self)) }
+            try session.execute(sql).rows.first.map { PushToken(bytes: try $0.decode([UInt8].self)) }
         }
     }
 
@@ -124,7 +124,7 @@ struct TestInstallation {
     }
 
     func column(_ sql: SQL) async throws -> [String] {
-        try await database.pool.withSession { try $0.execute(sql).rows.map { try $0.column(0, as: String.self) } }
+        try await database.pool.withSession { try $0.execute(sql).decode(String.self) }
     }
 
     /// Says that APNs answered 410, or that the value is quarantined.

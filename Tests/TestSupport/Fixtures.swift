@@ -44,7 +44,7 @@ extension ActivityRegistration {
         registration.startsAt = startsAt
         registration.installation = installation
         registration.aliases = aliases.map { try! AliasSet($0) }
-        registration.attributesType = attributesType.map { try! AttributesType($0) }
+        registration.facts.attributesType = attributesType.map { try! AttributesType($0) }
         return registration
     }
 }

@@ -21,7 +21,7 @@ public final class HeldTransaction: Sendable {
                 try await database.pool.withSession(.never, timeout: .seconds(1800)) { session in
                     try session.transaction { transaction in
                         _ = try transaction.execute(statement)
-                        let own = try transaction.execute("SELECT pg_backend_pid()::int8")[0].column(0, as: Int.self)
+                        let own = try transaction.execute("SELECT pg_backend_pid()::int8")[0].decode(Int.self)
                         begin.yield(own)
                         end.wait()
                         if !commits { throw Released() }

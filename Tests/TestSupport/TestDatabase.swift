@@ -68,7 +68,7 @@ public struct TestDatabase: Sendable {
 
     /// The number that a query gives, such as a count.
     public func count(_ sql: SQL) async throws -> Int {
-        try await pool.withSession { try $0.execute(sql)[0].column(0, as: Int.self) }
+        try await pool.withSession { try $0.execute(sql)[0].decode(Int.self) }
     }
 
     private static func pool(

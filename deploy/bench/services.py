@@ -116,8 +116,9 @@ def load(service, kind, key, seconds, connections=64, rate=0, count=1_000_000, b
 EXPRESSIONS = {
     "environment": "'sandbox'::text", "kind": "'orderId'::text", "value": "('o-' || :n::text)",
     "kinds": "ARRAY['orderId'::text]", "values": "ARRAY['o-' || :n::text]", "after": "0::bigint", "limit": "101::bigint",
-    "activityIds": "ARRAY['a-' || :n::text]", "observedAt": "ARRAY[now()]", "callers": "ARRAY['pgbench'::text]",
-    "tokens": "ARRAY[decode(lpad(to_hex(:r::bigint), 16, '0') || repeat('cd', 72), 'hex')]",
+    "activity_id": "ARRAY['a-' || :n::text]", "observed_at": "ARRAY[now()]", "who": "ARRAY['pgbench'::text]",
+    "batch_number": "(random() * 9e18)::bigint",
+    "token": "ARRAY[decode(lpad(to_hex(:r::bigint), 16, '0') || repeat('cd', 72), 'hex')]",
     "aliases": "ARRAY[jsonb_build_object('orderId', jsonb_build_array('o-' || :n::text))]",
     "tombstoneRetention": "'7 days'::interval", "eventRetention": "'90 days'::interval",
 }

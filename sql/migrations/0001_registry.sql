@@ -13,7 +13,7 @@ CREATE TYPE end_reason AS ENUM ('ended', 'dismissed');
 -- the retired token and the audit event of exactly that request.
 CREATE TYPE activity_outcome AS ENUM (
     'observed', 'registered', 'rotated', 'refreshed', 'reactivated', 'superseded', 'expired', 'dismissed', 'ended',
-    'refused', 'doubted'
+    'refused'
 );
 
 -- The effect of a sender's report on a token value: whether it is no longer handed out since.
@@ -73,6 +73,8 @@ CREATE TABLE installations (
     -- Whether the last request changed aliases or metadata: the same transaction writes the audit event.
     changed boolean NOT NULL DEFAULT false,
     touched_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    -- The random number of the request that locked the row last: by it the request's other statements know that it did.
+    request_number bigint NOT NULL DEFAULT 0,
     CONSTRAINT installations_pkey PRIMARY KEY (app_number, environment, installation_hash)
 ) WITH (fillfactor = 80);
 
@@ -146,6 +148,9 @@ CREATE TABLE activities (
     created_at timestamptz NOT NULL,
     -- The last receipt of anything about it. Written by every request, so that an answer is never a no-op's.
     touched_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    -- The random number of the batch of requests that was merged last: by it the statements of one transaction know which
+    -- rows are theirs.
+    batch_number bigint NOT NULL DEFAULT 0,
     -- When a sweep wrote down that it expired. Null again when a request says that it was scheduled for later: nothing else
     -- moves expires_at to a later time.
     expiry_recorded_at timestamptz,

@@ -21,14 +21,11 @@ AND r.alias = $4 AND r.owner = $5 AND r.token_digest = sha256($6)
 );
 
 -- alias identity, 3 of 8: $1 bigint, $2 text, $3 text, $4 text
-SELECT stored.activity_id, stored.outcome::text, stored.token_digest,
-stored.end_reason::text, coalesce(stored.ended_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment
-AND i.installation_hash = stored.installation_hash AND i.removed_at >= stored.started_at)), coalesce(stored.token_observed_at, stored.last_observed_at),
-stored.confirmed_at, stored.expires_at, stored.revision, (SELECT activity_state(stored.ended_at, stored.started_at, stored.expires_at, stored.last_observed_at,
+SELECT stored.outcome::text, stored.token_digest, stored.activity_id, stored.end_reason::text, coalesce(stored.ended_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment
+AND i.installation_hash = stored.installation_hash AND i.removed_at >= stored.started_at)), coalesce(stored.token_observed_at, stored.last_observed_at), stored.confirmed_at, stored.expires_at, stored.revision, (SELECT activity_state(stored.ended_at, stored.started_at, stored.expires_at, stored.last_observed_at,
 i.removed_at, i.full_state_at) FROM (SELECT) AS one LEFT JOIN LATERAL (SELECT * FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment
 AND i.installation_hash = stored.installation_hash LIMIT 1) AS i
-ON true), now(), stored.expires_at > now(),
-stored.token_claimed_at, stored.previous_claimed_at, stored.last_observed_at
+ON true), now(), stored.expires_at > now(), stored.token_claimed_at, stored.previous_claimed_at, stored.last_observed_at
 FROM alias_identities i CROSS JOIN LATERAL (
     SELECT * FROM activities its WHERE its.app_number = i.app_number AND its.environment = i.environment
         AND its.activity_id = i.activity_id LIMIT 1
@@ -37,9 +34,8 @@ WHERE i.app_number = $1 AND i.environment = $2::apns_environment
 AND i.alias = $3 AND i.owner = $4;
 
 -- alias identity, 4 of 8: $1 bigint, $2 text, $3 text, $4 text, $5 bigint
-SELECT r.observed_at, r.token_digest, r.activity_id, r.token, r.facts,
-    (SELECT a.lifetime FROM activities a WHERE a.app_number = r.app_number AND a.environment = r.environment
-        AND a.activity_id = r.activity_id LIMIT 1)
+SELECT r.observed_at, r.token_digest, r.activity_id, r.token, r.facts, (SELECT a.lifetime FROM activities a WHERE a.app_number = r.app_number AND a.environment = r.environment
+    AND a.activity_id = r.activity_id LIMIT 1)
 FROM alias_registrations r JOIN alias_identities i ON i.app_number = r.app_number
     AND i.environment = r.environment AND i.alias = r.alias AND i.owner = r.owner
 WHERE r.app_number = $1 AND r.environment = $2::apns_environment

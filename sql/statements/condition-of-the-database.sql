@@ -17,15 +17,9 @@ WHERE s.schemaname = current_schema() AND s.n_dead_tup > 10000
 ORDER BY s.n_dead_tup DESC;
 
 -- condition of the database, 4 of 6
-SELECT pg_postmaster_start_time(), pg_database_size(current_database()),
-    (SELECT max(clock_timestamp() - s.xact_start) FROM pg_stat_activity s
-        WHERE s.datname = current_database() AND s.state <> 'idle' AND s.pid <> pg_backend_pid()),
-    (SELECT count(*) FROM pg_stat_activity s
-        WHERE s.datname = current_database() AND s.wait_event_type = 'Lock'),
-    d.blks_hit, d.blks_read, d.deadlocks, d.xact_commit, d.xact_rollback,
-    current_setting('synchronous_standby_names'),
-    (SELECT count(*) FROM pg_stat_replication r WHERE r.state = 'streaming')
-FROM pg_stat_database d WHERE d.datname = current_database();
+SELECT pg_postmaster_start_time(), pg_database_size(current_database()), (SELECT max(clock_timestamp() - s.xact_start) FROM pg_stat_activity s
+    WHERE s.datname = current_database() AND s.state <> 'idle' AND s.pid <> pg_backend_pid()), (SELECT count(*) FROM pg_stat_activity s
+    WHERE s.datname = current_database() AND s.wait_event_type = 'Lock'), d.blks_hit, d.blks_read, d.deadlocks, d.xact_commit, d.xact_rollback, current_setting('synchronous_standby_names'), (SELECT count(*) FROM pg_stat_replication r WHERE r.state = 'streaming') FROM pg_stat_database d WHERE d.datname = current_database();
 
 -- condition of the database, 5 of 6
 SELECT t.name, sum(t.rows)::bigint, sum(t.dead)::bigint, sum(t.size)::bigint, max(t.vacuumed), max(t.analyzed)

@@ -1,13 +1,13 @@
 -- device token, deleted and released, 1 of 7: the same as device token, 1 of 10
 
--- device token, deleted and released, 2 of 7: $1 text, $2 bytea, $3 text, $4 text, $5 boolean, $6 timestamp with time zone, $7 bigint, $8 bigint, $9 text, $10 bytea
+-- device token, deleted and released, 2 of 7: $1 text, $2 bytea, $3 text, $4 text, $5 boolean, $6 timestamp with time zone, $7 bigint, $8 bigint, $9 text, $10 bytea, $11 bigint
 INSERT INTO installation_tokens AS stored (
     app_number, environment, installation_hash, kind, attributes_type, has_one_owner, deleted_at, outcome
 )
 SELECT app.app_number, $1::apns_environment, $2,
     $3, $4, $5, coalesce($6, clock_timestamp()), 'refused'
 FROM apps app WHERE app.app_number = $7 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $8 AND held.environment = $9::apns_environment
-AND held.installation_hash = $10 AND held.xmin = pg_current_xact_id()::xid) AND true
+AND held.installation_hash = $10 AND held.request_number = $11) AND true
 ON CONFLICT (app_number, environment, installation_hash, kind, attributes_type) DO UPDATE SET
     deleted_at = greatest(stored.deleted_at, greatest(excluded.deleted_at, stored.observed_at)),
     token = CASE WHEN stored.observed_at > greatest(excluded.deleted_at, stored.observed_at) THEN stored.token END,
@@ -16,7 +16,7 @@ ON CONFLICT (app_number, environment, installation_hash, kind, attributes_type) 
     previous_claimed_at = NULL, touched_at = excluded.touched_at
 RETURNING 1;
 
--- device token, deleted and released, 3 of 7: $1 bigint, $2 interval, $3 text, $4 text, $5 text, $6 bigint, $7 text, $8 bytea, $9 text, $10 text, $11 bigint, $12 text, $13 bytea
+-- device token, deleted and released, 3 of 7: $1 bigint, $2 interval, $3 text, $4 text, $5 text, $6 bigint, $7 text, $8 bytea, $9 text, $10 text, $11 bigint, $12 text, $13 bytea, $14 bigint
 INSERT INTO events (app_number, drop_on, environment, type, who, activity_id, installation_hash, subject,
     aliases, token_fingerprint)
 SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
@@ -29,7 +29,7 @@ AND its.environment = r.environment AND its.installation_hash = r.installation_h
 WHERE r.app_number = $6 AND r.environment = $7::apns_environment
 AND r.installation_hash = $8 AND r.kind = $9
 AND r.attributes_type = $10 AND r.outcome = 'ended' AND EXISTS (SELECT FROM installations held WHERE held.app_number = $11 AND held.environment = $12::apns_environment
-AND held.installation_hash = $13 AND held.xmin = pg_current_xact_id()::xid)) AS given) AS e;
+AND held.installation_hash = $13 AND held.request_number = $14)) AS given) AS e;
 
 -- device token, deleted and released, 4 of 7: $1 bigint, $2 text
 INSERT INTO quarantine_guards AS stored (app_number, environment, kind)

@@ -1,17 +1,17 @@
--- end, 1 of 6: $1 text, $2 text, $3 timestamp with time zone, $4 text[], $5 timestamp with time zone, $6 bigint, $7 bigint, $8 text, $9 interval, $10 bigint, $11 text
+-- end, 1 of 6: $1 text, $2 text, $3 bigint, $4 timestamp with time zone, $5 text[], $6 timestamp with time zone, $7 bigint, $8 bigint, $9 text, $10 interval, $11 bigint, $12 text
 INSERT INTO activities AS stored (
     app_number, environment, activity_id, started_at, lifetime, expires_at, ended_at, end_reason, outcome, created_at,
-    installation_hash, installation_observed_at, subject, subject_observed_at
+    batch_number, installation_hash, installation_observed_at, subject, subject_observed_at
 )
 SELECT app.app_number, $1::apns_environment, e.activity_id, now(), app.activity_lifetime,
     now() + app.activity_lifetime, e.ended_at, $2::end_reason, 'ended', now(),
-    NULL::bytea, NULL::timestamptz, NULL::text, NULL::timestamptz
-FROM apps app CROSS JOIN (SELECT q.activity_id, coalesce($3, clock_timestamp()) AS ended_at FROM unnest($4) AS q (activity_id)
-WHERE coalesce($5 <= now() + interval '5 minutes', true)) AS e
-WHERE app.app_number = $6 AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $7 AND recent.environment = $8::apns_environment AND recent.erased_at > '-infinity'
-    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $9, false) AND EXISTS (
+    $3, NULL::bytea, NULL::timestamptz, NULL::text, NULL::timestamptz
+FROM apps app CROSS JOIN (SELECT q.activity_id, coalesce($4, clock_timestamp()) AS ended_at FROM unnest($5) AS q (activity_id)
+WHERE coalesce($6 <= now() + interval '5 minutes', true)) AS e
+WHERE app.app_number = $7 AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $8 AND recent.environment = $9::apns_environment AND recent.erased_at > '-infinity'
+    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $10, false) AND EXISTS (
     SELECT FROM erasures erased
-    WHERE erased.app_number = $10 AND erased.environment = $11::apns_environment
+    WHERE erased.app_number = $11 AND erased.environment = $12::apns_environment
         AND erased.erased_digest = ANY(ARRAY[sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || e.activity_id, 'UTF8'))])
         AND (erased.erased_digest = sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || e.activity_id, 'UTF8')) OR erased.erased_at >= 'infinity')
 )) IS TRUE
@@ -33,18 +33,15 @@ OR (excluded.installation_observed_at, excluded.installation_hash) < (stored.ins
 OR (excluded.subject_observed_at, excluded.subject) < (stored.subject_observed_at, stored.subject)) THEN excluded.subject ELSE stored.subject END,
 subject_observed_at = CASE WHEN excluded.subject IS NOT NULL AND (stored.subject IS NULL
 OR (excluded.subject_observed_at, excluded.subject) < (stored.subject_observed_at, stored.subject)) THEN excluded.subject_observed_at ELSE stored.subject_observed_at END,
-    touched_at = excluded.touched_at
+    touched_at = excluded.touched_at, batch_number = excluded.batch_number
 WHERE true
-RETURNING stored.activity_id, stored.outcome::text, stored.token_digest,
-stored.end_reason::text, coalesce(stored.ended_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment
-AND i.installation_hash = stored.installation_hash AND i.removed_at >= stored.started_at)), coalesce(stored.token_observed_at, stored.last_observed_at),
-stored.confirmed_at, stored.expires_at, stored.revision, (SELECT activity_state(stored.ended_at, stored.started_at, stored.expires_at, stored.last_observed_at,
+RETURNING stored.outcome::text, stored.token_digest, stored.activity_id, stored.end_reason::text, coalesce(stored.ended_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment
+AND i.installation_hash = stored.installation_hash AND i.removed_at >= stored.started_at)), coalesce(stored.token_observed_at, stored.last_observed_at), stored.confirmed_at, stored.expires_at, stored.revision, (SELECT activity_state(stored.ended_at, stored.started_at, stored.expires_at, stored.last_observed_at,
 i.removed_at, i.full_state_at) FROM (SELECT) AS one LEFT JOIN LATERAL (SELECT * FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment
 AND i.installation_hash = stored.installation_hash LIMIT 1) AS i
-ON true), now(), stored.expires_at > now(),
-stored.token_claimed_at, stored.previous_claimed_at;
+ON true), now(), stored.expires_at > now(), stored.token_claimed_at, stored.previous_claimed_at;
 
--- end, 2 of 6: $1 bigint, $2 text, $3 text[]
+-- end, 2 of 6: $1 bigint, $2 text, $3 text[], $4 bigint
 INSERT INTO retired_tokens AS stored (app_number, environment, activity_id, token_digest, observed_at, reason)
 SELECT r.* FROM activities a CROSS JOIN LATERAL (SELECT a.app_number, a.environment, a.activity_id, d.token_digest, d.observed_at, d.reason::retirement_reason
 FROM (
@@ -53,7 +50,7 @@ FROM (
 ) AS d (token_digest, observed_at, reason)
 WHERE d.token_digest IS NOT NULL) AS r
 WHERE a.app_number = $1 AND a.environment = $2::apns_environment
-    AND a.activity_id = ANY($3) AND a.xmin = pg_current_xact_id()::xid AND a.outcome <> 'doubted'
+    AND a.activity_id = ANY($3) AND a.batch_number = $4
 ORDER BY 3, 4
 ON CONFLICT (app_number, environment, activity_id, token_digest) DO UPDATE SET
     observed_at = greatest(stored.observed_at, excluded.observed_at), reason = excluded.reason;
@@ -72,7 +69,7 @@ CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS 
 AND a.activity_id = ANY($4) AND (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)
 ));
 
--- end, 4 of 6: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 text[]
+-- end, 4 of 6: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 text[], $8 bigint
 INSERT INTO events (app_number, drop_on, environment, type, who, activity_id, installation_hash, subject,
     aliases, token_fingerprint)
 SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
@@ -81,7 +78,7 @@ FROM (SELECT given.*, $4::text AS who FROM (SELECT 'ended' AS type, a.activity_i
 FROM activities a
 WHERE a.app_number = $5 AND a.environment = $6::apns_environment
     AND a.activity_id = ANY($7) AND a.outcome = 'ended'
-    AND a.xmin = pg_current_xact_id()::xid AND a.outcome <> 'doubted') AS given) AS e;
+    AND a.batch_number = $8) AS given) AS e;
 
 -- end, 5 of 6: $1 bigint, $2 text[], $3 bigint, $4 bigint, $5 text, $6 interval, $7 bigint, $8 text
 SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_number = $1),
@@ -94,14 +91,14 @@ SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_number = $1
         AND (erased.erased_digest = sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || e.activity_id, 'UTF8')) OR erased.erased_at >= 'infinity')
 )) IS TRUE), false;
 
--- end, 6 of 6: $1 text, $2 text, $3 bigint, $4 text, $5 text, $6 text, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 text, $12 interval, $13 bigint, $14 text
+-- end, 6 of 6: $1 text, $2 text, $3 bigint, $4 bigint, $5 text, $6 text, $7 text, $8 bigint, $9 bigint, $10 bigint, $11 bigint, $12 text, $13 interval, $14 bigint, $15 text
 INSERT INTO activities AS stored (
     app_number, environment, activity_id, started_at, lifetime, expires_at, ended_at, end_reason, outcome, created_at,
-    installation_hash, installation_observed_at, subject, subject_observed_at
+    batch_number, installation_hash, installation_observed_at, subject, subject_observed_at
 )
 SELECT app.app_number, $1::apns_environment, e.activity_id, now(), app.activity_lifetime,
     now() + app.activity_lifetime, e.ended_at, $2::end_reason, 'ended', now(),
-    NULL::bytea, NULL::timestamptz, NULL::text, NULL::timestamptz
+    $3, NULL::bytea, NULL::timestamptz, NULL::text, NULL::timestamptz
 FROM apps app CROSS JOIN (SELECT a.activity_id, clock_timestamp() AS ended_at
 FROM activity_aliases al
 CROSS JOIN LATERAL (
@@ -109,13 +106,13 @@ CROSS JOIN LATERAL (
     WHERE bearer.app_number = al.app_number AND bearer.activity_number = al.activity_number
         AND bearer.activity_number > 0 LIMIT 1
 ) AS a
-WHERE al.app_number = $3 AND al.environment = $4::apns_environment
-    AND al.kind = $5 AND al.value = $6 AND NOT al.ended
-    AND al.activity_number > $7 AND al.activity_number <= $8) AS e
-WHERE app.app_number = $9 AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $10 AND recent.environment = $11::apns_environment AND recent.erased_at > '-infinity'
-    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $12, false) AND EXISTS (
+WHERE al.app_number = $4 AND al.environment = $5::apns_environment
+    AND al.kind = $6 AND al.value = $7 AND NOT al.ended
+    AND al.activity_number > $8 AND al.activity_number <= $9) AS e
+WHERE app.app_number = $10 AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $11 AND recent.environment = $12::apns_environment AND recent.erased_at > '-infinity'
+    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $13, false) AND EXISTS (
     SELECT FROM erasures erased
-    WHERE erased.app_number = $13 AND erased.environment = $14::apns_environment
+    WHERE erased.app_number = $14 AND erased.environment = $15::apns_environment
         AND erased.erased_digest = ANY(ARRAY[sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || e.activity_id, 'UTF8'))])
         AND (erased.erased_digest = sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || e.activity_id, 'UTF8')) OR erased.erased_at >= 'infinity')
 )) IS TRUE
@@ -137,13 +134,10 @@ OR (excluded.installation_observed_at, excluded.installation_hash) < (stored.ins
 OR (excluded.subject_observed_at, excluded.subject) < (stored.subject_observed_at, stored.subject)) THEN excluded.subject ELSE stored.subject END,
 subject_observed_at = CASE WHEN excluded.subject IS NOT NULL AND (stored.subject IS NULL
 OR (excluded.subject_observed_at, excluded.subject) < (stored.subject_observed_at, stored.subject)) THEN excluded.subject_observed_at ELSE stored.subject_observed_at END,
-    touched_at = excluded.touched_at
+    touched_at = excluded.touched_at, batch_number = excluded.batch_number
 WHERE true
-RETURNING stored.activity_id, stored.outcome::text, stored.token_digest,
-stored.end_reason::text, coalesce(stored.ended_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment
-AND i.installation_hash = stored.installation_hash AND i.removed_at >= stored.started_at)), coalesce(stored.token_observed_at, stored.last_observed_at),
-stored.confirmed_at, stored.expires_at, stored.revision, (SELECT activity_state(stored.ended_at, stored.started_at, stored.expires_at, stored.last_observed_at,
+RETURNING stored.outcome::text, stored.token_digest, stored.activity_id, stored.end_reason::text, coalesce(stored.ended_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment
+AND i.installation_hash = stored.installation_hash AND i.removed_at >= stored.started_at)), coalesce(stored.token_observed_at, stored.last_observed_at), stored.confirmed_at, stored.expires_at, stored.revision, (SELECT activity_state(stored.ended_at, stored.started_at, stored.expires_at, stored.last_observed_at,
 i.removed_at, i.full_state_at) FROM (SELECT) AS one LEFT JOIN LATERAL (SELECT * FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment
 AND i.installation_hash = stored.installation_hash LIMIT 1) AS i
-ON true), now(), stored.expires_at > now(),
-stored.token_claimed_at, stored.previous_claimed_at;
+ON true), now(), stored.expires_at > now(), stored.token_claimed_at, stored.previous_claimed_at;

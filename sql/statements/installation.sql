@@ -1,36 +1,38 @@
--- installation, 1 of 9: $1 text, $2 bytea, $3 text, $4 boolean, $5 timestamp with time zone, $6 bigint, $7 timestamp with time zone, $8 bigint, $9 text, $10 interval, $11 bigint, $12 text, $13 text[], $14 timestamp with time zone, $15 timestamp with time zone, $16 text
-INSERT INTO installations AS stored (app_number, environment, installation_hash, subject, subject_observed_at)
-SELECT app.app_number, $1::apns_environment, $2, $3,
-    CASE WHEN $4 THEN coalesce($5, clock_timestamp()) END
+-- installation, 1 of 9: $1 text, $2 bytea, $3 bigint, $4 text, $5 boolean, $6 timestamp with time zone, $7 bigint, $8 timestamp with time zone, $9 bigint, $10 text, $11 interval, $12 bigint, $13 text, $14 text[], $15 timestamp with time zone, $16 timestamp with time zone, $17 text
+INSERT INTO installations AS stored (app_number, environment, installation_hash, request_number, subject, subject_observed_at)
+SELECT app.app_number, $1::apns_environment, $2, $3, $4,
+    CASE WHEN $5 THEN coalesce($6, clock_timestamp()) END
 FROM apps app
-WHERE app.app_number = $6 AND coalesce($7 <= now() + interval '5 minutes', true)
-    AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $8 AND recent.environment = $9::apns_environment AND recent.erased_at > '-infinity'
-    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $10, false) AND EXISTS (
+WHERE app.app_number = $7 AND coalesce($8 <= now() + interval '5 minutes', true)
+    AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $9 AND recent.environment = $10::apns_environment AND recent.erased_at > '-infinity'
+    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $11, false) AND EXISTS (
     SELECT FROM erasures erased
-    WHERE erased.app_number = $11 AND erased.environment = $12::apns_environment
-        AND erased.erased_digest = ANY(ARRAY(SELECT sha256(uuid_send(app.erasure_salt) || convert_to(named.name, 'UTF8')) FROM unnest($13) AS named (name)))
-        AND (erased.erased_digest = NULL OR erased.erased_at >= coalesce($14, now()))
+    WHERE erased.app_number = $12 AND erased.environment = $13::apns_environment
+        AND erased.erased_digest = ANY(ARRAY(SELECT sha256(uuid_send(app.erasure_salt) || convert_to(named.name, 'UTF8')) FROM unnest($14) AS named (name)))
+        AND (erased.erased_digest = NULL OR erased.erased_at >= coalesce($15, now()))
 )) IS TRUE
 ON CONFLICT (app_number, environment, installation_hash) DO UPDATE SET
-    touched_at = excluded.touched_at, subject = coalesce(stored.subject,
-    CASE WHEN coalesce($15 > stored.removed_at, true) THEN excluded.subject END) WHERE coalesce(stored.subject = $16, true)
+    touched_at = excluded.touched_at, request_number = excluded.request_number,
+    subject = coalesce(stored.subject,
+    CASE WHEN coalesce($16 > stored.removed_at, true) THEN excluded.subject END) WHERE coalesce(stored.subject = $17, true)
 RETURNING stored.xmax = 0;
 
--- installation, 2 of 9: $1 text, $2 bytea, $3 text, $4 boolean, $5 timestamp with time zone, $6 bigint, $7 timestamp with time zone, $8 bigint, $9 text, $10 interval, $11 bigint, $12 text, $13 text[], $14 timestamp with time zone
-INSERT INTO installations AS stored (app_number, environment, installation_hash, subject, subject_observed_at)
-SELECT app.app_number, $1::apns_environment, $2, $3,
-    CASE WHEN $4 THEN coalesce($5, clock_timestamp()) END
+-- installation, 2 of 9: $1 text, $2 bytea, $3 bigint, $4 text, $5 boolean, $6 timestamp with time zone, $7 bigint, $8 timestamp with time zone, $9 bigint, $10 text, $11 interval, $12 bigint, $13 text, $14 text[], $15 timestamp with time zone
+INSERT INTO installations AS stored (app_number, environment, installation_hash, request_number, subject, subject_observed_at)
+SELECT app.app_number, $1::apns_environment, $2, $3, $4,
+    CASE WHEN $5 THEN coalesce($6, clock_timestamp()) END
 FROM apps app
-WHERE app.app_number = $6 AND coalesce($7 <= now() + interval '5 minutes', true)
-    AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $8 AND recent.environment = $9::apns_environment AND recent.erased_at > '-infinity'
-    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $10, false) AND EXISTS (
+WHERE app.app_number = $7 AND coalesce($8 <= now() + interval '5 minutes', true)
+    AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $9 AND recent.environment = $10::apns_environment AND recent.erased_at > '-infinity'
+    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $11, false) AND EXISTS (
     SELECT FROM erasures erased
-    WHERE erased.app_number = $11 AND erased.environment = $12::apns_environment
-        AND erased.erased_digest = ANY(ARRAY(SELECT sha256(uuid_send(app.erasure_salt) || convert_to(named.name, 'UTF8')) FROM unnest($13) AS named (name)))
-        AND (erased.erased_digest = NULL OR erased.erased_at >= coalesce($14, now()))
+    WHERE erased.app_number = $12 AND erased.environment = $13::apns_environment
+        AND erased.erased_digest = ANY(ARRAY(SELECT sha256(uuid_send(app.erasure_salt) || convert_to(named.name, 'UTF8')) FROM unnest($14) AS named (name)))
+        AND (erased.erased_digest = NULL OR erased.erased_at >= coalesce($15, now()))
 )) IS TRUE
 ON CONFLICT (app_number, environment, installation_hash) DO UPDATE SET
-    touched_at = excluded.touched_at, subject = CASE WHEN excluded.subject IS NOT NULL AND NOT coalesce(excluded.subject_observed_at <= stored.removed_at, false) AND (stored.subject IS NULL OR (excluded.subject_observed_at, excluded.subject COLLATE "C")
+    touched_at = excluded.touched_at, request_number = excluded.request_number,
+    subject = CASE WHEN excluded.subject IS NOT NULL AND NOT coalesce(excluded.subject_observed_at <= stored.removed_at, false) AND (stored.subject IS NULL OR (excluded.subject_observed_at, excluded.subject COLLATE "C")
 > (coalesce(stored.subject_observed_at, '-infinity'), stored.subject COLLATE "C"))
 THEN excluded.subject ELSE stored.subject END,
 subject_observed_at = CASE WHEN coalesce(excluded.subject_observed_at <= stored.removed_at, false) THEN stored.subject_observed_at
@@ -43,7 +45,7 @@ changed = coalesce(NOT coalesce(excluded.subject_observed_at <= stored.removed_a
 > (coalesce(stored.subject_observed_at, '-infinity'), stored.subject COLLATE "C"))
 RETURNING stored.xmax = 0;
 
--- installation, 3 of 9: $1 timestamp with time zone, $2 jsonb, $3 jsonb, $4 text, $5 bigint, $6 text, $7 bytea, $8 bigint, $9 text, $10 bytea
+-- installation, 3 of 9: $1 timestamp with time zone, $2 jsonb, $3 jsonb, $4 text, $5 bigint, $6 text, $7 bytea, $8 bigint, $9 text, $10 bytea, $11 bigint
 UPDATE installations i SET
     aliases = CASE WHEN (r.aliases IS NOT NULL AND r.given_at > coalesce(i.removed_at, '-infinity')
     AND r.given_at >= coalesce(i.taken_over_at, '-infinity')
@@ -75,15 +77,13 @@ FROM (
 ) AS r
 WHERE i.app_number = $5 AND i.environment = $6::apns_environment
 AND i.installation_hash = $7 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $8 AND held.environment = $9::apns_environment
-AND held.installation_hash = $10 AND held.xmin = pg_current_xact_id()::xid)
-RETURNING r.given_at, i.aliases_observed_at, i.metadata_observed_at, i.removed_at,
-    coalesce(i.subject <> r.subject, false), now();
+AND held.installation_hash = $10 AND held.request_number = $11)
+RETURNING r.given_at, i.aliases_observed_at, i.metadata_observed_at, i.removed_at, coalesce(i.subject <> r.subject, false), now();
 
 -- installation, 4 of 9: $1 interval, $2 bigint, $3 text, $4 bytea
-SELECT i.subject, i.aliases, i.metadata, i.aliases_observed_at, i.metadata_observed_at, i.full_state_at,
-    i.removed_at, i.touched_at, coalesce(i.flapped_at
-    > greatest(i.removed_at, now() - $1), false)
-FROM installations i WHERE i.app_number = $2 AND i.environment = $3::apns_environment
+SELECT i.installation_hash, i.flaps, i.touched_at, i.subject, i.aliases, i.aliases_observed_at, i.metadata, i.metadata_observed_at, i.full_state_at, i.removed_at
+FROM (SELECT i.*, coalesce(i.flapped_at
+    > greatest(i.removed_at, now() - $1), false) AS flaps FROM installations i) AS i WHERE i.app_number = $2 AND i.environment = $3::apns_environment
 AND i.installation_hash = $4;
 
 -- installation, 5 of 9: $1 bigint, $2 text, $3 bytea
@@ -92,22 +92,22 @@ FROM installation_token_verdicts r WHERE r.app_number = $1 AND r.environment = $
 AND r.installation_hash = $3 AND r.token IS NOT NULL
 ORDER BY r.kind, r.attributes_type;
 
--- installation, 6 of 9: $1 bigint, $2 text, $3 bytea, $4 bigint, $5 text, $6 bytea, $7 bigint, $8 text, $9 bytea
+-- installation, 6 of 9: $1 bigint, $2 text, $3 bytea, $4 bigint, $5 text, $6 bytea, $7 bigint, $8 text, $9 bytea, $10 bigint
 DELETE FROM installation_aliases al USING installations i
 WHERE i.app_number = $1 AND i.environment = $2::apns_environment
 AND i.installation_hash = $3 AND al.app_number = $4 AND al.environment = $5::apns_environment
 AND al.installation_hash = $6 AND NOT coalesce(i.aliases -> al.kind ? al.value, false)
     AND EXISTS (SELECT FROM installations held WHERE held.app_number = $7 AND held.environment = $8::apns_environment
-AND held.installation_hash = $9 AND held.xmin = pg_current_xact_id()::xid);
+AND held.installation_hash = $9 AND held.request_number = $10);
 
--- installation, 7 of 9: $1 bigint, $2 text, $3 bytea, $4 bigint, $5 text, $6 bytea
+-- installation, 7 of 9: $1 bigint, $2 text, $3 bytea, $4 bigint, $5 text, $6 bytea, $7 bigint
 INSERT INTO installation_aliases (app_number, environment, kind, value, installation_hash)
 SELECT i.app_number, i.environment, kinds.key, alias_values.value, i.installation_hash
 FROM installations i CROSS JOIN LATERAL jsonb_each(i.aliases) AS kinds
 CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values
 WHERE i.app_number = $1 AND i.environment = $2::apns_environment
 AND i.installation_hash = $3 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $4 AND held.environment = $5::apns_environment
-AND held.installation_hash = $6 AND held.xmin = pg_current_xact_id()::xid)
+AND held.installation_hash = $6 AND held.request_number = $7)
 ON CONFLICT DO NOTHING;
 
 -- installation, 8 of 9: $1 bigint, $2 bigint, $3 text, $4 bytea, $5 text, $6 bigint, $7 bigint, $8 text, $9 interval, $10 bigint, $11 text, $12 text[], $13 timestamp with time zone
@@ -123,7 +123,7 @@ AND i.installation_hash = $4 AND NOT coalesce(i.subject = $5, true)), ARRAY(SELE
         AND (erased.erased_digest = NULL OR erased.erased_at >= coalesce($13, now()))
 )) IS TRUE), false;
 
--- installation, 9 of 9: $1 bigint, $2 interval, $3 text, $4 text, $5 text, $6 bigint, $7 text, $8 bytea, $9 bigint, $10 text, $11 bytea
+-- installation, 9 of 9: $1 bigint, $2 interval, $3 text, $4 text, $5 text, $6 bigint, $7 text, $8 bytea, $9 bigint, $10 text, $11 bytea, $12 bigint
 INSERT INTO events (app_number, drop_on, environment, type, who, activity_id, installation_hash, subject,
     aliases, token_fingerprint)
 SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
@@ -132,4 +132,4 @@ FROM (SELECT given.*, $4::text AS who FROM (SELECT $5 AS type, NULL::text AS act
 i.aliases, NULL::bytea AS token_digest
 FROM installations i WHERE i.app_number = $6 AND i.environment = $7::apns_environment
 AND i.installation_hash = $8 AND i.changed AND EXISTS (SELECT FROM installations held WHERE held.app_number = $9 AND held.environment = $10::apns_environment
-AND held.installation_hash = $11 AND held.xmin = pg_current_xact_id()::xid)) AS given) AS e;
+AND held.installation_hash = $11 AND held.request_number = $12)) AS given) AS e;

@@ -1,14 +1,18 @@
--- life, 1 of 2: $1 text, $2 bigint, $3 text
-SELECT a.subject, a.aliases, a.metadata, a.frequent_pushes_enabled, a.revision, a.created_at, a.touched_at,
-    a.last_observed_at, a.ended_at, a.expiry_recorded_at, t.dead_at, t.quarantined_at, t.quarantine_reason,
-    i.full_state_at, i.removed_at, t.purged_at
-FROM activities a
+-- life, 1 of 2: $1 bigint, $2 text, $3 text, $4 bigint, $5 text
+SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
+    WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
+    WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
+    WHEN 'purged' THEN t.purged_at WHEN 'unregistered' THEN t.dead_at
+    WHEN 'quarantined' THEN t.quarantined_at ELSE a.token_observed_at END, a.end_reason::text, t.quarantine_reason, substr(a.token_digest, 1, 4), a.installation_hash, a.attributes_type, a.started_at, a.starts_at, coalesce(a.token_observed_at, a.last_observed_at), a.confirmed_at, a.expires_at, t.delivered_at, a.subject, a.aliases, a.metadata, a.attributes_type, a.frequent_pushes_enabled, a.revision, a.created_at, a.touched_at, a.last_observed_at, a.ended_at, a.expiry_recorded_at, t.dead_at, t.quarantined_at, t.quarantine_reason, i.full_state_at, i.removed_at, t.purged_at
+FROM (SELECT s.app_number, s.activity_number, (s.ended_at IS NOT NULL OR s.expiry_recorded_at IS NOT NULL) AS ended FROM activities s
+WHERE s.app_number = $1 AND s.environment = $2::apns_environment AND s.activity_id = $3 LIMIT 1) al
+CROSS JOIN LATERAL (SELECT * FROM activity_verdicts bearer
+    WHERE bearer.app_number = al.app_number AND bearer.activity_number = al.activity_number
+            AND bearer.activity_number > 0 LIMIT 1) AS a
 LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = a.app_number
     AND its.environment = a.environment AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
-LEFT JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = a.app_number
-    AND its.environment = a.environment AND its.installation_hash = a.installation_hash LIMIT 1) AS i ON true
-WHERE a.activity_id = $1 AND a.app_number = $2
-AND a.environment = $3::apns_environment;
+LEFT JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = $4 AND its.environment = $5::apns_environment
+    AND its.installation_hash = a.installation_hash LIMIT 1) AS i ON true;
 
 -- life, 2 of 2: $1 text, $2 bigint, $3 text, $4 text, $5 bigint, $6 text, $7 text, $8 bigint, $9 text, $10 text, $11 bigint, $12 text, $13 bigint
 SELECT substr(r.token_digest, 1, 4), r.observed_at, r.reason::text, r.retired_at

@@ -1,13 +1,9 @@
 -- newest, 1 of 2: $1 bigint, $2 text, $3 bigint
-SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'),
-    CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
-        WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
-        WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
-        WHEN 'purged' THEN t.purged_at WHEN 'unregistered' THEN t.dead_at
-        WHEN 'quarantined' THEN t.quarantined_at ELSE a.token_observed_at END,
-    a.end_reason::text, t.quarantine_reason, substr(a.token_digest, 1, 4), a.installation_hash,
-    a.attributes_type, a.started_at, coalesce(a.token_observed_at, a.last_observed_at), a.confirmed_at,
-    a.expires_at, t.delivered_at, a.starts_at
+SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
+    WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
+    WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
+    WHEN 'purged' THEN t.purged_at WHEN 'unregistered' THEN t.dead_at
+    WHEN 'quarantined' THEN t.quarantined_at ELSE a.token_observed_at END, a.end_reason::text, t.quarantine_reason, substr(a.token_digest, 1, 4), a.installation_hash, a.attributes_type, a.started_at, a.starts_at, coalesce(a.token_observed_at, a.last_observed_at), a.confirmed_at, a.expires_at, t.delivered_at
 FROM (SELECT s.app_number, s.activity_number, (s.ended_at IS NOT NULL OR s.expiry_recorded_at IS NOT NULL) AS ended FROM activities s
 WHERE s.app_number = $1 AND s.environment = $2::apns_environment AND s.ended_at IS NULL AND s.expiry_recorded_at IS NULL AND s.expires_at > now()
 ORDER BY s.expires_at DESC LIMIT $3) al
@@ -19,15 +15,11 @@ LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = a.app_n
 ORDER BY al.ended, al.activity_number DESC;
 
 -- newest, 2 of 2: $1 bigint, $2 text, $3 bigint
-SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'),
-    CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
-        WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
-        WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
-        WHEN 'purged' THEN t.purged_at WHEN 'unregistered' THEN t.dead_at
-        WHEN 'quarantined' THEN t.quarantined_at ELSE a.token_observed_at END,
-    a.end_reason::text, t.quarantine_reason, substr(a.token_digest, 1, 4), a.installation_hash,
-    a.attributes_type, a.started_at, coalesce(a.token_observed_at, a.last_observed_at), a.confirmed_at,
-    a.expires_at, t.delivered_at, a.starts_at
+SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
+    WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
+    WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
+    WHEN 'purged' THEN t.purged_at WHEN 'unregistered' THEN t.dead_at
+    WHEN 'quarantined' THEN t.quarantined_at ELSE a.token_observed_at END, a.end_reason::text, t.quarantine_reason, substr(a.token_digest, 1, 4), a.installation_hash, a.attributes_type, a.started_at, a.starts_at, coalesce(a.token_observed_at, a.last_observed_at), a.confirmed_at, a.expires_at, t.delivered_at
 FROM (SELECT s.app_number, s.activity_number, (s.ended_at IS NOT NULL OR s.expiry_recorded_at IS NOT NULL) AS ended FROM activities s
 WHERE s.app_number = $1 AND s.environment = $2::apns_environment AND (s.ended_at IS NOT NULL OR s.expiry_recorded_at IS NOT NULL) ORDER BY s.expires_at DESC LIMIT $3) al
 CROSS JOIN LATERAL (SELECT * FROM activity_verdicts bearer

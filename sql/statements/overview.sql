@@ -16,11 +16,10 @@ WHERE coalesce(i.flapped_at
 ORDER BY i.flapped_at DESC LIMIT $5;
 
 -- overview, 3 of 3: $1 interval, $2 bigint, $3 text, $4 timestamp with time zone, $5 bytea, $6 bigint
-SELECT i.installation_hash, i.subject, i.touched_at, i.full_state_at, i.removed_at,
-    coalesce(i.flapped_at
-    > greatest(i.removed_at, now() - $1), false)
+SELECT i.installation_hash, i.subject, i.touched_at, i.full_state_at, i.removed_at, i.flaps
 FROM (
-    SELECT * FROM installations heard WHERE heard.app_number = $2 AND heard.environment = $3::apns_environment AND heard.touched_at > '-infinity'
+    SELECT heard.*, coalesce(heard.flapped_at
+    > greatest(heard.removed_at, now() - $1), false) AS flaps FROM installations heard WHERE heard.app_number = $2 AND heard.environment = $3::apns_environment AND heard.touched_at > '-infinity'
         AND (heard.touched_at, heard.installation_hash) < ($4, $5)
     ORDER BY heard.touched_at DESC, heard.installation_hash DESC LIMIT $6
 ) AS i

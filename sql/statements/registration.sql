@@ -26,14 +26,14 @@ FROM unnest($4, $5, $6, $7) AS q (activity_id, token, observed_at, who) CROSS JO
 HAVING count(*) > 0)::text[], $10))
 ORDER BY a.activity_id FOR UPDATE;
 
--- registration, 3 of 10: $1 text, $2 text[], $3 bytea[], $4 timestamp with time zone[], $5 timestamp with time zone[], $6 bytea[], $7 text[], $8 text[], $9 boolean[], $10 jsonb[], $11 timestamp with time zone[], $12 jsonb[], $13 bigint, $14 text, $15 bigint, $16 text, $17 bigint, $18 bigint, $19 text, $20 interval, $21 bigint, $22 text
+-- registration, 3 of 10: $1 text, $2 bigint, $3 text[], $4 bytea[], $5 timestamp with time zone[], $6 timestamp with time zone[], $7 bytea[], $8 text[], $9 jsonb[], $10 timestamp with time zone[], $11 jsonb[], $12 text[], $13 boolean[], $14 bigint, $15 text, $16 bigint, $17 text, $18 bigint, $19 bigint, $20 text, $21 interval, $22 bigint, $23 text
 INSERT INTO activities AS stored (
     app_number, environment, activity_id, token, token_digest, token_observed_at, token_claimed_at,
     last_observed_at, started_at, starts_at, starts_at_observed_at, lifetime, expires_at, confirmed_at,
     installation_hash, installation_observed_at, subject, subject_observed_at,
-    attributes_type, attributes_type_observed_at,
-    frequent_pushes_enabled, frequent_pushes_enabled_observed_at,
-    aliases, aliases_observed_at, aliases_changed, metadata, metadata_observed_at, outcome, created_at, touched_at
+    attributes_type, attributes_type_observed_at, frequent_pushes_enabled, frequent_pushes_enabled_observed_at,
+    aliases, aliases_observed_at, aliases_changed, metadata, metadata_observed_at, outcome, created_at, touched_at,
+    batch_number
 )
 SELECT app.app_number, $1::apns_environment, r.activity_id, r.token, r.token_digest,
     CASE WHEN r.token IS NOT NULL THEN r.claimed_at END,
@@ -44,14 +44,13 @@ SELECT app.app_number, $1::apns_environment, r.activity_id, r.token, r.token_dig
     CASE WHEN r.token IS NOT NULL THEN r.received_at END,
     r.installation_hash, CASE WHEN r.installation_hash IS NOT NULL THEN r.given_at END,
     r.subject, CASE WHEN r.subject IS NOT NULL THEN r.given_at END,
-    r.attributes_type, CASE WHEN r.attributes_type IS NOT NULL THEN r.given_at END,
-    r.frequent_pushes_enabled, CASE WHEN r.frequent_pushes_enabled IS NOT NULL THEN r.given_at END,
+    r.attributes_type, CASE WHEN r.attributes_type IS NOT NULL THEN r.given_at END, r.frequent_pushes_enabled, CASE WHEN r.frequent_pushes_enabled IS NOT NULL THEN r.given_at END,
     r.aliases, CASE WHEN r.aliases IS NOT NULL THEN coalesce(r.aliases_given_at, r.given_at) END,
     r.aliases IS NOT NULL,
     r.metadata, CASE WHEN r.metadata IS NOT NULL THEN r.given_at END,
     CASE WHEN greatest(r.said_started_at, r.scheduled_at) + app.activity_lifetime <= now()
         THEN 'expired'::activity_outcome ELSE 'registered' END,
-    r.received_at, now()
+    r.received_at, now(), $2
 FROM apps app CROSS JOIN LATERAL (SELECT q.*, sha256(q.token) AS token_digest, clock.received_at, CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
 WHEN known.token_digest = sha256(q.token) THEN known.token_observed_at
 ELSE coalesce(retired.observed_at, clock.received_at) END AS claimed_at,
@@ -65,27 +64,24 @@ WHEN known.token_digest <> sha256(q.token) THEN coalesce(retired.observed_at, cl
 ELSE clock.received_at END AS given_at,
     NULL::timestamptz AS scheduled_at,
     least(coalesce(q.started_at, q.observed_at, clock.received_at), clock.received_at) AS said_started_at
-FROM unnest($2, $3, $4, $5, $6, $7,
-$8, $9, $10, $11, $12)
-AS q (activity_id, token, observed_at, started_at, installation_hash, subject, attributes_type,
-frequent_pushes_enabled, aliases, aliases_given_at, metadata)
+FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) AS q (activity_id, token, observed_at, started_at, installation_hash, subject, aliases, aliases_given_at, metadata, attributes_type, frequent_pushes_enabled)
 CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE q.activity_id IS NOT NULL) AS clock
 LEFT JOIN LATERAL (
     SELECT k.* FROM activities k
-    WHERE q.observed_at IS NULL AND k.app_number = $13 AND k.environment = $14::apns_environment AND k.activity_id = q.activity_id
+    WHERE q.observed_at IS NULL AND k.app_number = $14 AND k.environment = $15::apns_environment AND k.activity_id = q.activity_id
     LIMIT 1
 ) AS known ON true
 LEFT JOIN LATERAL (
     SELECT r.observed_at FROM retired_tokens r
-    WHERE q.observed_at IS NULL AND r.app_number = $15 AND r.environment = $16::apns_environment AND r.activity_id = q.activity_id
+    WHERE q.observed_at IS NULL AND r.app_number = $16 AND r.environment = $17::apns_environment AND r.activity_id = q.activity_id
         AND r.token_digest = sha256(q.token)
     LIMIT 1
 ) AS retired ON true) AS r
-WHERE app.app_number = $17 AND (r.observed_at IS NULL OR r.observed_at <= now() + interval '5 minutes')
-    AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $18 AND recent.environment = $19::apns_environment AND recent.erased_at > '-infinity'
-    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $20, false) AND EXISTS (
+WHERE app.app_number = $18 AND (r.observed_at IS NULL OR r.observed_at <= now() + interval '5 minutes')
+    AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $19 AND recent.environment = $20::apns_environment AND recent.erased_at > '-infinity'
+    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $21, false) AND EXISTS (
     SELECT FROM erasures erased
-    WHERE erased.app_number = $21 AND erased.environment = $22::apns_environment
+    WHERE erased.app_number = $22 AND erased.environment = $23::apns_environment
         AND erased.erased_digest = ANY((ARRAY[sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || r.activity_id, 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('installation:' || encode(r.installation_hash, 'hex'), 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('subject:' || r.subject, 'UTF8'))] || ARRAY(
@@ -181,25 +177,22 @@ aliases_changed = (excluded.aliases IS NOT NULL AND excluded.aliases IS DISTINCT
 OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases))),
 displaced_aliases = CASE WHEN (excluded.aliases IS NOT NULL AND excluded.aliases IS DISTINCT FROM stored.aliases AND (stored.aliases IS NULL
 OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases))) THEN stored.aliases END,
-touched_at = excluded.touched_at
+touched_at = excluded.touched_at, batch_number = excluded.batch_number
 
-RETURNING stored.activity_id, stored.outcome::text, stored.token_digest,
-stored.end_reason::text, coalesce(stored.ended_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment
-AND i.installation_hash = stored.installation_hash AND i.removed_at >= stored.started_at)), coalesce(stored.token_observed_at, stored.last_observed_at),
-stored.confirmed_at, stored.expires_at, stored.revision, (SELECT activity_state(stored.ended_at, stored.started_at, stored.expires_at, stored.last_observed_at,
+RETURNING stored.outcome::text, stored.token_digest, stored.activity_id, stored.end_reason::text, coalesce(stored.ended_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment
+AND i.installation_hash = stored.installation_hash AND i.removed_at >= stored.started_at)), coalesce(stored.token_observed_at, stored.last_observed_at), stored.confirmed_at, stored.expires_at, stored.revision, (SELECT activity_state(stored.ended_at, stored.started_at, stored.expires_at, stored.last_observed_at,
 i.removed_at, i.full_state_at) FROM (SELECT) AS one LEFT JOIN LATERAL (SELECT * FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment
 AND i.installation_hash = stored.installation_hash LIMIT 1) AS i
-ON true), now(), stored.expires_at > now(),
-stored.token_claimed_at, stored.previous_claimed_at;
+ON true), now(), stored.expires_at > now(), stored.token_claimed_at, stored.previous_claimed_at;
 
--- registration, 4 of 10: $1 text[], $2 bytea[], $3 timestamp with time zone[], $4 text[], $5 bigint, $6 text
+-- registration, 4 of 10: $1 text[], $2 bytea[], $3 timestamp with time zone[], $4 text[], $5 bigint, $6 text, $7 bigint
 INSERT INTO token_values AS stored (app_number, environment, token_digest, activity_id, observed_at)
 SELECT a.app_number, a.environment, sha256(q.token), a.activity_id,
     coalesce(q.observed_at, a.token_observed_at)
 FROM unnest($1, $2, $3, $4) AS q (activity_id, token, observed_at, who) CROSS JOIN LATERAL (
     SELECT m.* FROM activities m
     WHERE m.app_number = $5 AND m.environment = $6::apns_environment
-        AND m.activity_id = q.activity_id AND m.xmin = pg_current_xact_id()::xid AND m.outcome <> 'doubted'
+        AND m.activity_id = q.activity_id AND m.batch_number = $7
     LIMIT 1
 ) AS a
 WHERE q.token IS NOT NULL AND (q.observed_at IS NOT NULL OR a.token_digest = sha256(q.token))
@@ -211,45 +204,43 @@ OR (excluded.observed_at, excluded.activity_id) > (stored.observed_at, stored.ac
     displaced_activity_id = CASE WHEN (stored.activity_id IS NULL
 OR (excluded.observed_at, excluded.activity_id) > (stored.observed_at, stored.activity_id))
         AND excluded.activity_id <> stored.activity_id THEN stored.activity_id END
-RETURNING stored.token_digest, stored.activity_id, stored.dead_at, stored.quarantined_at,
-stored.installation_hash IS NOT NULL, coalesce(stored.purged_at = stored.dead_at, false);
+RETURNING stored.token_digest, stored.activity_id, stored.dead_at, stored.quarantined_at, stored.installation_hash IS NOT NULL, coalesce(stored.purged_at = stored.dead_at, false);
 
--- registration, 5 of 10: $1 bigint, $2 text, $3 bigint, $4 text, $5 text[], $6 bytea[], $7 timestamp with time zone[], $8 text[], $9 bigint, $10 text, $11 bigint, $12 text
+-- registration, 5 of 10: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 bigint, $6 text, $7 text[], $8 bytea[], $9 timestamp with time zone[], $10 text[], $11 bigint, $12 text, $13 bigint, $14 text, $15 bigint
 UPDATE activities a SET (token_is_doubted, outcome, revision) = (
     SELECT a.token_is_doubted OR (t.activity_id IS DISTINCT FROM a.activity_id OR t.installation_hash IS NOT NULL
 OR coalesce(a.token_claimed_at <= greatest(t.dead_at, t.quarantined_at), false)),
-        CASE WHEN (a.xmin = pg_current_xact_id()::xid AND a.outcome <> 'doubted' AND a.outcome IN ('refreshed', 'reactivated') AND t.activity_id = a.activity_id
+        CASE WHEN (a.batch_number = $1 AND a.outcome IN ('refreshed', 'reactivated') AND t.activity_id = a.activity_id
 AND coalesce(a.previous_claimed_at <= greatest(t.dead_at, t.quarantined_at)
-AND a.token_claimed_at > greatest(t.dead_at, t.quarantined_at), false)) THEN 'reactivated'
-            WHEN a.xmin = pg_current_xact_id()::xid AND a.outcome <> 'doubted' THEN a.outcome ELSE 'doubted' END,
-        a.revision + CASE WHEN (a.xmin = pg_current_xact_id()::xid AND a.outcome <> 'doubted' AND a.outcome IN ('refreshed', 'reactivated') AND t.activity_id = a.activity_id
+AND a.token_claimed_at > greatest(t.dead_at, t.quarantined_at), false)) THEN 'reactivated' ELSE a.outcome END,
+        a.revision + CASE WHEN (a.batch_number = $2 AND a.outcome IN ('refreshed', 'reactivated') AND t.activity_id = a.activity_id
 AND coalesce(a.previous_claimed_at <= greatest(t.dead_at, t.quarantined_at)
 AND a.token_claimed_at > greatest(t.dead_at, t.quarantined_at), false)) THEN 1 ELSE 0 END
-    FROM (SELECT) AS one LEFT JOIN token_values t ON t.app_number = $1 AND t.environment = $2::apns_environment AND t.token_digest = a.token_digest
+    FROM (SELECT) AS one LEFT JOIN token_values t ON t.app_number = $3 AND t.environment = $4::apns_environment AND t.token_digest = a.token_digest
 )
-WHERE a.app_number = $3 AND a.environment = $4::apns_environment
-    AND a.activity_id = ANY(ARRAY(SELECT a.activity_id FROM unnest($5, $6, $7, $8) AS q (activity_id, token, observed_at, who)
+WHERE a.app_number = $5 AND a.environment = $6::apns_environment
+    AND a.activity_id = ANY(ARRAY(SELECT a.activity_id FROM unnest($7, $8, $9, $10) AS q (activity_id, token, observed_at, who)
 CROSS JOIN LATERAL (
     SELECT v.* FROM token_values v
-    WHERE v.app_number = $9 AND v.environment = $10::apns_environment
+    WHERE v.app_number = $11 AND v.environment = $12::apns_environment
         AND v.token_digest = sha256(q.token) AND (v.activity_id <> q.activity_id OR v.displaced_activity_id IS NOT NULL
             OR v.installation_hash IS NOT NULL OR v.dead_at IS NOT NULL OR v.quarantined_at IS NOT NULL)
     LIMIT 1
 ) AS t
 CROSS JOIN unnest(ARRAY[q.activity_id, t.displaced_activity_id]) AS named (activity_id)
 CROSS JOIN LATERAL (
-    SELECT n.*, n.xmin FROM activities n
-    WHERE n.app_number = $11 AND n.environment = $12::apns_environment
+    SELECT n.* FROM activities n
+    WHERE n.app_number = $13 AND n.environment = $14::apns_environment
         AND n.activity_id = named.activity_id AND n.token_digest = t.token_digest
     LIMIT 1
 ) AS a
-WHERE (a.xmin = pg_current_xact_id()::xid AND a.outcome <> 'doubted' AND a.outcome IN ('refreshed', 'reactivated') AND t.activity_id = a.activity_id
+WHERE (a.batch_number = $15 AND a.outcome IN ('refreshed', 'reactivated') AND t.activity_id = a.activity_id
 AND coalesce(a.previous_claimed_at <= greatest(t.dead_at, t.quarantined_at)
 AND a.token_claimed_at > greatest(t.dead_at, t.quarantined_at), false))
     OR (NOT a.token_is_doubted AND a.ended_at IS NULL AND (t.activity_id IS DISTINCT FROM a.activity_id OR t.installation_hash IS NOT NULL
 OR coalesce(a.token_claimed_at <= greatest(t.dead_at, t.quarantined_at), false)))));
 
--- registration, 6 of 10: $1 bigint, $2 bigint, $3 text, $4 text[]
+-- registration, 6 of 10: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bigint
 DELETE FROM activity_aliases al WHERE (al.app_number = $1) IS TRUE AND al.ctid = ANY(ARRAY(
     SELECT found.row FROM activities a CROSS JOIN LATERAL jsonb_each(a.displaced_aliases) AS kinds
 CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS JOIN LATERAL (
@@ -260,30 +251,30 @@ CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS 
         LIMIT 1
     ) AS found
     WHERE a.app_number = $2 AND a.environment = $3::apns_environment
-AND a.activity_id = ANY($4) AND NOT coalesce(a.aliases -> kinds.key ? alias_values.value, false) AND a.xmin = pg_current_xact_id()::xid AND a.outcome <> 'doubted'
+AND a.activity_id = ANY($4) AND NOT coalesce(a.aliases -> kinds.key ? alias_values.value, false) AND a.batch_number = $5
 ));
 
--- registration, 7 of 10: $1 bigint, $2 text, $3 text[]
+-- registration, 7 of 10: $1 bigint, $2 text, $3 text[], $4 bigint
 INSERT INTO activity_aliases (app_number, environment, kind, value, ended, activity_number)
 SELECT a.app_number, a.environment, kinds.key, alias_values.value, a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL, a.activity_number
 FROM activities a CROSS JOIN LATERAL jsonb_each(a.aliases) AS kinds
 CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values
 WHERE a.app_number = $1 AND a.environment = $2::apns_environment
-AND a.activity_id = ANY($3) AND a.aliases_changed AND a.xmin = pg_current_xact_id()::xid AND a.outcome <> 'doubted'
+AND a.activity_id = ANY($3) AND a.aliases_changed AND a.batch_number = $4
 ON CONFLICT DO NOTHING;
 
--- registration, 8 of 10: $1 text[], $2 bytea[], $3 timestamp with time zone[], $4 text[], $5 bigint, $6 text, $7 bigint, $8 text
+-- registration, 8 of 10: $1 text[], $2 bytea[], $3 timestamp with time zone[], $4 text[], $5 bigint, $6 text, $7 bigint, $8 bigint, $9 text
 INSERT INTO retired_tokens AS stored (app_number, environment, activity_id, token_digest, observed_at, reason)
 SELECT r.* FROM unnest($1, $2, $3, $4) AS q (activity_id, token, observed_at, who)
 CROSS JOIN LATERAL (
     SELECT m.* FROM activities m
     WHERE m.app_number = $5 AND m.environment = $6::apns_environment
-        AND m.activity_id = q.activity_id AND m.xmin = pg_current_xact_id()::xid AND m.outcome <> 'doubted'
+        AND m.activity_id = q.activity_id AND m.batch_number = $7
     LIMIT 1
 ) AS a
 LEFT JOIN LATERAL (
     SELECT v.* FROM token_values v
-    WHERE v.app_number = $7 AND v.environment = $8::apns_environment
+    WHERE v.app_number = $8 AND v.environment = $9::apns_environment
         AND v.token_digest = sha256(q.token)
     LIMIT 1
 ) AS t ON true CROSS JOIN LATERAL (
@@ -308,7 +299,7 @@ ORDER BY 3, 4
 ON CONFLICT (app_number, environment, activity_id, token_digest) DO UPDATE SET
     observed_at = greatest(stored.observed_at, excluded.observed_at), reason = excluded.reason;
 
--- registration, 9 of 10: $1 bigint, $2 interval, $3 text, $4 text[], $5 bytea[], $6 timestamp with time zone[], $7 text[], $8 bigint, $9 text, $10 bigint, $11 text
+-- registration, 9 of 10: $1 bigint, $2 interval, $3 text, $4 text[], $5 bytea[], $6 timestamp with time zone[], $7 text[], $8 bigint, $9 text, $10 bigint, $11 bigint, $12 text
 INSERT INTO events (app_number, drop_on, environment, type, who, activity_id, installation_hash, subject,
     aliases, token_fingerprint)
 SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
@@ -317,12 +308,12 @@ FROM (SELECT e.*, q.who FROM unnest($4, $5, $6, $7) AS q (activity_id, token, ob
 CROSS JOIN LATERAL (
     SELECT m.* FROM activities m
     WHERE m.app_number = $8 AND m.environment = $9::apns_environment
-        AND m.activity_id = q.activity_id AND m.xmin = pg_current_xact_id()::xid AND m.outcome <> 'doubted'
+        AND m.activity_id = q.activity_id AND m.batch_number = $10
     LIMIT 1
 ) AS a
 LEFT JOIN LATERAL (
     SELECT v.* FROM token_values v
-    WHERE v.app_number = $10 AND v.environment = $11::apns_environment
+    WHERE v.app_number = $11 AND v.environment = $12::apns_environment
         AND v.token_digest = sha256(q.token)
     LIMIT 1
 ) AS t ON true CROSS JOIN LATERAL (
@@ -345,7 +336,7 @@ WHERE (t.displaced_activity_id IS NOT NULL OR t.activity_id <> q.activity_id)
         AND a.token_claimed_at <= t.dead_at
 ) AS e) AS e;
 
--- registration, 10 of 10: $1 bigint, $2 text[], $3 bytea[], $4 timestamp with time zone[], $5 timestamp with time zone[], $6 bytea[], $7 text[], $8 text[], $9 boolean[], $10 jsonb[], $11 timestamp with time zone[], $12 jsonb[], $13 bigint, $14 text, $15 bigint, $16 text, $17 bigint, $18 bigint, $19 text, $20 interval, $21 bigint, $22 text
+-- registration, 10 of 10: $1 bigint, $2 text[], $3 bytea[], $4 timestamp with time zone[], $5 timestamp with time zone[], $6 bytea[], $7 text[], $8 jsonb[], $9 timestamp with time zone[], $10 jsonb[], $11 text[], $12 boolean[], $13 bigint, $14 text, $15 bigint, $16 text, $17 bigint, $18 bigint, $19 text, $20 interval, $21 bigint, $22 text
 SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_number = $1),
     '{}'::text[], ARRAY(SELECT r.activity_id FROM apps app CROSS JOIN LATERAL (SELECT q.*, sha256(q.token) AS token_digest, clock.received_at, CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
 WHEN known.token_digest = sha256(q.token) THEN known.token_observed_at
@@ -360,10 +351,7 @@ WHEN known.token_digest <> sha256(q.token) THEN coalesce(retired.observed_at, cl
 ELSE clock.received_at END AS given_at,
     NULL::timestamptz AS scheduled_at,
     least(coalesce(q.started_at, q.observed_at, clock.received_at), clock.received_at) AS said_started_at
-FROM unnest($2, $3, $4, $5, $6, $7,
-$8, $9, $10, $11, $12)
-AS q (activity_id, token, observed_at, started_at, installation_hash, subject, attributes_type,
-frequent_pushes_enabled, aliases, aliases_given_at, metadata)
+FROM unnest($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) AS q (activity_id, token, observed_at, started_at, installation_hash, subject, aliases, aliases_given_at, metadata, attributes_type, frequent_pushes_enabled)
 CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE q.activity_id IS NOT NULL) AS clock
 LEFT JOIN LATERAL (
     SELECT k.* FROM activities k

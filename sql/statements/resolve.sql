@@ -1,7 +1,5 @@
 -- resolve, 1 of 7: $1 bigint, $2 text, $3 text, $4 text, $5 bigint, $6 bigint
-SELECT c.* FROM activity_aliases al CROSS JOIN LATERAL (SELECT cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type,
-cur.frequent_pushes_enabled, cur.started_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision,
-cur.starts_at FROM current_activities cur
+SELECT c.* FROM activity_aliases al CROSS JOIN LATERAL (SELECT cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled, cur.started_at, cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision FROM current_activities cur
 WHERE cur.app_number = al.app_number AND cur.activity_number = al.activity_number
     AND cur.activity_number > 0 LIMIT 1) AS c
 WHERE al.app_number = $1 AND al.environment = $2::apns_environment
@@ -9,9 +7,7 @@ WHERE al.app_number = $1 AND al.environment = $2::apns_environment
 ORDER BY al.activity_number LIMIT $6;
 
 -- resolve, 2 of 7: $1 bigint, $2 text, $3 text, $4 text, $5 bigint, $6 bigint
-SELECT c.* FROM activity_aliases al CROSS JOIN LATERAL (SELECT cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type,
-cur.frequent_pushes_enabled, cur.started_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision,
-cur.starts_at FROM current_activities cur
+SELECT c.* FROM activity_aliases al CROSS JOIN LATERAL (SELECT cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled, cur.started_at, cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision FROM current_activities cur
 WHERE cur.app_number = al.app_number AND cur.activity_number = al.activity_number
     AND cur.activity_number > 0 LIMIT 1) AS c
 WHERE al.app_number = $1 AND al.environment = $2::apns_environment
@@ -28,9 +24,7 @@ ORDER BY al.activity_number LIMIT 1 OFFSET $6;
 SELECT q.position, c.*
 FROM unnest($1, $2) WITH ORDINALITY AS q (kind, value, position)
 CROSS JOIN LATERAL (
-    SELECT c.* FROM activity_aliases al CROSS JOIN LATERAL (SELECT cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type,
-cur.frequent_pushes_enabled, cur.started_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision,
-cur.starts_at FROM current_activities cur
+    SELECT c.* FROM activity_aliases al CROSS JOIN LATERAL (SELECT cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled, cur.started_at, cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision FROM current_activities cur
 WHERE cur.app_number = al.app_number AND cur.activity_number = al.activity_number
     AND cur.activity_number > 0 LIMIT 1) AS c
     WHERE al.app_number = $3 AND al.environment = $4::apns_environment
@@ -40,10 +34,7 @@ WHERE cur.app_number = al.app_number AND cur.activity_number = al.activity_numbe
 LIMIT $6;
 
 -- resolve, 5 of 7: $1 bigint, $2 text, $3 text
-SELECT a.activity_id, a.end_reason::text, CASE a.verdict WHEN 'logged-out' THEN a.removed_at ELSE a.ended_at END, coalesce(a.token_observed_at, a.last_observed_at),
-a.confirmed_at, a.expires_at, a.revision, a.state, CASE WHEN a.verdict IS NULL THEN a.token END,
-    nullif(a.verdict, 'no-token'), a.installation_hash, a.attributes_type, a.frequent_pushes_enabled, a.started_at,
-    a.starts_at
+SELECT a.activity_id, a.end_reason::text, CASE a.verdict WHEN 'logged-out' THEN a.removed_at ELSE a.ended_at END, coalesce(a.token_observed_at, a.last_observed_at), a.confirmed_at, a.expires_at, a.revision, a.state, nullif(a.verdict, 'no-token'), CASE WHEN a.verdict IS NULL THEN a.token END, a.installation_hash, a.attributes_type, a.frequent_pushes_enabled, a.started_at, a.starts_at
 FROM (
     SELECT * FROM activity_verdicts its
     WHERE its.app_number = $1 AND its.environment = $2::apns_environment AND its.activity_id = $3 LIMIT 1

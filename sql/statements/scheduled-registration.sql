@@ -2,14 +2,14 @@
 
 -- scheduled registration, 2 of 12: the same as registration, 2 of 10
 
--- scheduled registration, 3 of 12: $1 text, $2 text[], $3 bytea[], $4 timestamp with time zone[], $5 timestamp with time zone[], $6 bytea[], $7 text[], $8 text[], $9 boolean[], $10 jsonb[], $11 timestamp with time zone[], $12 jsonb[], $13 timestamp with time zone[], $14 boolean[], $15 bigint, $16 text, $17 bigint, $18 text, $19 bigint, $20 bigint, $21 text, $22 interval, $23 bigint, $24 text
+-- scheduled registration, 3 of 12: $1 text, $2 bigint, $3 text[], $4 bytea[], $5 timestamp with time zone[], $6 timestamp with time zone[], $7 bytea[], $8 text[], $9 jsonb[], $10 timestamp with time zone[], $11 jsonb[], $12 timestamp with time zone[], $13 boolean[], $14 text[], $15 boolean[], $16 bigint, $17 text, $18 bigint, $19 text, $20 bigint, $21 bigint, $22 text, $23 interval, $24 bigint, $25 text
 INSERT INTO activities AS stored (
     app_number, environment, activity_id, token, token_digest, token_observed_at, token_claimed_at,
     last_observed_at, started_at, starts_at, starts_at_observed_at, lifetime, expires_at, confirmed_at,
     installation_hash, installation_observed_at, subject, subject_observed_at,
-    attributes_type, attributes_type_observed_at,
-    frequent_pushes_enabled, frequent_pushes_enabled_observed_at,
-    aliases, aliases_observed_at, aliases_changed, metadata, metadata_observed_at, outcome, created_at, touched_at
+    attributes_type, attributes_type_observed_at, frequent_pushes_enabled, frequent_pushes_enabled_observed_at,
+    aliases, aliases_observed_at, aliases_changed, metadata, metadata_observed_at, outcome, created_at, touched_at,
+    batch_number
 )
 SELECT app.app_number, $1::apns_environment, r.activity_id, r.token, r.token_digest,
     CASE WHEN r.token IS NOT NULL THEN r.claimed_at END,
@@ -20,14 +20,13 @@ SELECT app.app_number, $1::apns_environment, r.activity_id, r.token, r.token_dig
     CASE WHEN r.token IS NOT NULL THEN r.received_at END,
     r.installation_hash, CASE WHEN r.installation_hash IS NOT NULL THEN r.given_at END,
     r.subject, CASE WHEN r.subject IS NOT NULL THEN r.given_at END,
-    r.attributes_type, CASE WHEN r.attributes_type IS NOT NULL THEN r.given_at END,
-    r.frequent_pushes_enabled, CASE WHEN r.frequent_pushes_enabled IS NOT NULL THEN r.given_at END,
+    r.attributes_type, CASE WHEN r.attributes_type IS NOT NULL THEN r.given_at END, r.frequent_pushes_enabled, CASE WHEN r.frequent_pushes_enabled IS NOT NULL THEN r.given_at END,
     r.aliases, CASE WHEN r.aliases IS NOT NULL THEN coalesce(r.aliases_given_at, r.given_at) END,
     r.aliases IS NOT NULL,
     r.metadata, CASE WHEN r.metadata IS NOT NULL THEN r.given_at END,
     CASE WHEN greatest(r.said_started_at, r.scheduled_at) + app.activity_lifetime <= now()
         THEN 'expired'::activity_outcome ELSE 'registered' END,
-    r.received_at, now()
+    r.received_at, now(), $2
 FROM apps app CROSS JOIN LATERAL (SELECT q.*, sha256(q.token) AS token_digest, clock.received_at, CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
 WHEN known.token_digest = sha256(q.token) THEN known.token_observed_at
 ELSE coalesce(retired.observed_at, clock.received_at) END AS claimed_at,
@@ -42,27 +41,24 @@ ELSE clock.received_at END AS given_at,
     CASE WHEN q.starts_at > coalesce(q.observed_at, clock.received_at) AND (q.was_accepted
     OR coalesce(q.observed_at > clock.received_at - app.activity_lifetime, true)) THEN q.starts_at END AS scheduled_at,
     least(coalesce(q.started_at, q.observed_at, clock.received_at), clock.received_at) AS said_started_at
-FROM unnest($2, $3, $4, $5, $6, $7,
-$8, $9, $10, $11, $12, $13, $14)
-AS q (activity_id, token, observed_at, started_at, installation_hash, subject, attributes_type,
-frequent_pushes_enabled, aliases, aliases_given_at, metadata, starts_at, was_accepted)
+FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) AS q (activity_id, token, observed_at, started_at, installation_hash, subject, aliases, aliases_given_at, metadata, starts_at, was_accepted, attributes_type, frequent_pushes_enabled)
 CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE q.activity_id IS NOT NULL) AS clock
 LEFT JOIN LATERAL (
     SELECT k.* FROM activities k
-    WHERE q.observed_at IS NULL AND k.app_number = $15 AND k.environment = $16::apns_environment AND k.activity_id = q.activity_id
+    WHERE q.observed_at IS NULL AND k.app_number = $16 AND k.environment = $17::apns_environment AND k.activity_id = q.activity_id
     LIMIT 1
 ) AS known ON true
 LEFT JOIN LATERAL (
     SELECT r.observed_at FROM retired_tokens r
-    WHERE q.observed_at IS NULL AND r.app_number = $17 AND r.environment = $18::apns_environment AND r.activity_id = q.activity_id
+    WHERE q.observed_at IS NULL AND r.app_number = $18 AND r.environment = $19::apns_environment AND r.activity_id = q.activity_id
         AND r.token_digest = sha256(q.token)
     LIMIT 1
 ) AS retired ON true) AS r
-WHERE app.app_number = $19 AND (r.observed_at IS NULL OR r.observed_at <= now() + interval '5 minutes')
-    AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $20 AND recent.environment = $21::apns_environment AND recent.erased_at > '-infinity'
-    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $22, false) AND EXISTS (
+WHERE app.app_number = $20 AND (r.observed_at IS NULL OR r.observed_at <= now() + interval '5 minutes')
+    AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $21 AND recent.environment = $22::apns_environment AND recent.erased_at > '-infinity'
+    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $23, false) AND EXISTS (
     SELECT FROM erasures erased
-    WHERE erased.app_number = $23 AND erased.environment = $24::apns_environment
+    WHERE erased.app_number = $24 AND erased.environment = $25::apns_environment
         AND erased.erased_digest = ANY((ARRAY[sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || r.activity_id, 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('installation:' || encode(r.installation_hash, 'hex'), 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('subject:' || r.subject, 'UTF8'))] || ARRAY(
@@ -158,16 +154,13 @@ aliases_changed = (excluded.aliases IS NOT NULL AND excluded.aliases IS DISTINCT
 OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases))),
 displaced_aliases = CASE WHEN (excluded.aliases IS NOT NULL AND excluded.aliases IS DISTINCT FROM stored.aliases AND (stored.aliases IS NULL
 OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases))) THEN stored.aliases END,
-touched_at = excluded.touched_at
+touched_at = excluded.touched_at, batch_number = excluded.batch_number
 
-RETURNING stored.activity_id, stored.outcome::text, stored.token_digest,
-stored.end_reason::text, coalesce(stored.ended_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment
-AND i.installation_hash = stored.installation_hash AND i.removed_at >= stored.started_at)), coalesce(stored.token_observed_at, stored.last_observed_at),
-stored.confirmed_at, stored.expires_at, stored.revision, (SELECT activity_state(stored.ended_at, stored.started_at, stored.expires_at, stored.last_observed_at,
+RETURNING stored.outcome::text, stored.token_digest, stored.activity_id, stored.end_reason::text, coalesce(stored.ended_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment
+AND i.installation_hash = stored.installation_hash AND i.removed_at >= stored.started_at)), coalesce(stored.token_observed_at, stored.last_observed_at), stored.confirmed_at, stored.expires_at, stored.revision, (SELECT activity_state(stored.ended_at, stored.started_at, stored.expires_at, stored.last_observed_at,
 i.removed_at, i.full_state_at) FROM (SELECT) AS one LEFT JOIN LATERAL (SELECT * FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment
 AND i.installation_hash = stored.installation_hash LIMIT 1) AS i
-ON true), now(), stored.expires_at > now(),
-stored.token_claimed_at, stored.previous_claimed_at;
+ON true), now(), stored.expires_at > now(), stored.token_claimed_at, stored.previous_claimed_at;
 
 -- scheduled registration, 4 of 12: the same as registration, 4 of 10
 
@@ -177,7 +170,7 @@ stored.token_claimed_at, stored.previous_claimed_at;
 
 -- scheduled registration, 7 of 12: the same as registration, 7 of 10
 
--- scheduled registration, 8 of 12: $1 bigint, $2 bigint, $3 text, $4 text[]
+-- scheduled registration, 8 of 12: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bigint
 UPDATE activity_aliases al SET ended = false WHERE (al.app_number = $1) IS TRUE AND al.ctid = ANY(ARRAY(
     SELECT found.row FROM activities a CROSS JOIN LATERAL jsonb_each(a.aliases) AS kinds
 CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS JOIN LATERAL (
@@ -188,7 +181,7 @@ CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS 
         LIMIT 1
     ) AS found
     WHERE a.app_number = $2 AND a.environment = $3::apns_environment
-AND a.activity_id = ANY($4) AND (NOT (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)) IS TRUE AND a.xmin = pg_current_xact_id()::xid AND a.outcome <> 'doubted'
+AND a.activity_id = ANY($4) AND (NOT (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)) IS TRUE AND a.batch_number = $5
 ));
 
 -- scheduled registration, 9 of 12: $1 bigint, $2 text[], $3 bigint, $4 text, $5 bigint
@@ -212,7 +205,7 @@ DELETE FROM retired_tokens r WHERE (r.app_number = $1) IS TRUE AND r.ctid = ANY(
 
 -- scheduled registration, 11 of 12: the same as registration, 9 of 10
 
--- scheduled registration, 12 of 12: $1 bigint, $2 text[], $3 bytea[], $4 timestamp with time zone[], $5 timestamp with time zone[], $6 bytea[], $7 text[], $8 text[], $9 boolean[], $10 jsonb[], $11 timestamp with time zone[], $12 jsonb[], $13 timestamp with time zone[], $14 boolean[], $15 bigint, $16 text, $17 bigint, $18 text, $19 bigint, $20 bigint, $21 text, $22 interval, $23 bigint, $24 text
+-- scheduled registration, 12 of 12: $1 bigint, $2 text[], $3 bytea[], $4 timestamp with time zone[], $5 timestamp with time zone[], $6 bytea[], $7 text[], $8 jsonb[], $9 timestamp with time zone[], $10 jsonb[], $11 timestamp with time zone[], $12 boolean[], $13 text[], $14 boolean[], $15 bigint, $16 text, $17 bigint, $18 text, $19 bigint, $20 bigint, $21 text, $22 interval, $23 bigint, $24 text
 SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_number = $1),
     '{}'::text[], ARRAY(SELECT r.activity_id FROM apps app CROSS JOIN LATERAL (SELECT q.*, sha256(q.token) AS token_digest, clock.received_at, CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
 WHEN known.token_digest = sha256(q.token) THEN known.token_observed_at
@@ -228,10 +221,7 @@ ELSE clock.received_at END AS given_at,
     CASE WHEN q.starts_at > coalesce(q.observed_at, clock.received_at) AND (q.was_accepted
     OR coalesce(q.observed_at > clock.received_at - app.activity_lifetime, true)) THEN q.starts_at END AS scheduled_at,
     least(coalesce(q.started_at, q.observed_at, clock.received_at), clock.received_at) AS said_started_at
-FROM unnest($2, $3, $4, $5, $6, $7,
-$8, $9, $10, $11, $12, $13, $14)
-AS q (activity_id, token, observed_at, started_at, installation_hash, subject, attributes_type,
-frequent_pushes_enabled, aliases, aliases_given_at, metadata, starts_at, was_accepted)
+FROM unnest($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) AS q (activity_id, token, observed_at, started_at, installation_hash, subject, aliases, aliases_given_at, metadata, starts_at, was_accepted, attributes_type, frequent_pushes_enabled)
 CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE q.activity_id IS NOT NULL) AS clock
 LEFT JOIN LATERAL (
     SELECT k.* FROM activities k

@@ -7,8 +7,7 @@ AND r.environment = $2::apns_environment AND r.kind = $3 AND r.token_number > $4
 ) AS s;
 
 -- stale device tokens, 2 of 3: $1 interval, $2 interval, $3 text, $4 bigint, $5 text, $6 interval, $7 bigint, $8 text, $9 text, $10 interval, $11 interval, $12 interval, $13 bigint, $14 bigint, $15 bigint
-SELECT s.number, s.reasons, substr(s.token_digest, 1, 4), s.observed_at, s.confirmed_at, now(), s.activity_id,
-    s.installation_hash, s.attributes_type, s.expires_at, t.quarantined_at, t.quarantine_reason
+SELECT s.number, s.reasons, substr(s.token_digest, 1, 4), s.observed_at, s.confirmed_at, now(), s.activity_id, s.installation_hash, s.attributes_type, s.expires_at, t.quarantined_at, t.quarantine_reason
 FROM (
     SELECT r.*, array_remove(ARRAY[CASE WHEN greatest(r.confirmed_at, r.starts_at) <= now() - $1 THEN 'unconfirmed' END, CASE WHEN r.verdict = 'quarantined' THEN 'quarantined' END, CASE WHEN coalesce(r.flapped_at
     > greatest(r.removed_at, now() - $2), false) THEN 'flapping' END], NULL) AS reasons FROM (SELECT s.app_number, s.environment, s.token_number AS number, s.installation_hash,

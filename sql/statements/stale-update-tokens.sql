@@ -7,8 +7,7 @@ SELECT max(s.number) AS last, count(*) AS count FROM (
 ) AS s;
 
 -- stale update tokens, 2 of 3: $1 interval, $2 bigint, $3 text, $4 interval, $5 bigint, $6 text, $7 text, $8 interval, $9 bigint, $10 bigint, $11 bigint
-SELECT s.number, s.reasons, substr(s.token_digest, 1, 4), s.observed_at, s.confirmed_at, now(), s.activity_id,
-    s.installation_hash, s.attributes_type, s.expires_at, t.quarantined_at, t.quarantine_reason
+SELECT s.number, s.reasons, substr(s.token_digest, 1, 4), s.observed_at, s.confirmed_at, now(), s.activity_id, s.installation_hash, s.attributes_type, s.expires_at, t.quarantined_at, t.quarantine_reason
 FROM (
     SELECT r.*, array_remove(ARRAY[CASE WHEN greatest(r.confirmed_at, r.starts_at) <= now() - $1 THEN 'unconfirmed' END, CASE WHEN r.expires_at <= now() THEN 'expired' END, CASE WHEN r.verdict = 'quarantined' THEN 'quarantined' END], NULL) AS reasons FROM (SELECT s.app_number, s.environment, s.activity_number AS number, s.installation_hash,
     s.token_digest, s.confirmed_at, s.activity_id, s.attributes_type, s.token_observed_at AS observed_at, s.expires_at, s.starts_at,

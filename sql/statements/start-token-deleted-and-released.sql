@@ -1,19 +1,19 @@
 -- start token, deleted and released, 1 of 7: the same as device token, 1 of 10
 
--- start token, deleted and released, 2 of 7: $1 text, $2 bytea, $3 text, $4 text, $5 boolean, $6 timestamp with time zone, $7 bigint, $8 bigint, $9 text, $10 bytea, $11 bigint, $12 text, $13 bytea, $14 text, $15 text, $16 bigint, $17 text, $18 bytea, $19 text, $20 bigint, $21 bigint
+-- start token, deleted and released, 2 of 7: $1 text, $2 bytea, $3 text, $4 text, $5 boolean, $6 timestamp with time zone, $7 bigint, $8 bigint, $9 text, $10 bytea, $11 bigint, $12 bigint, $13 text, $14 bytea, $15 text, $16 text, $17 bigint, $18 text, $19 bytea, $20 text, $21 bigint, $22 bigint
 INSERT INTO installation_tokens AS stored (
     app_number, environment, installation_hash, kind, attributes_type, has_one_owner, deleted_at, outcome
 )
 SELECT app.app_number, $1::apns_environment, $2,
     $3, $4, $5, coalesce($6, clock_timestamp()), 'refused'
 FROM apps app WHERE app.app_number = $7 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $8 AND held.environment = $9::apns_environment
-AND held.installation_hash = $10 AND held.xmin = pg_current_xact_id()::xid) AND (EXISTS (SELECT FROM installation_tokens known WHERE known.app_number = $11 AND known.environment = $12::apns_environment
-AND known.installation_hash = $13 AND known.kind = $14
-AND known.attributes_type = $15) OR (SELECT count(*) FROM (
-    SELECT FROM installation_tokens other WHERE other.app_number = $16 AND other.environment = $17::apns_environment
-AND other.installation_hash = $18
-        AND other.kind = $19 LIMIT $20
-) AS others) < $21)
+AND held.installation_hash = $10 AND held.request_number = $11) AND (EXISTS (SELECT FROM installation_tokens known WHERE known.app_number = $12 AND known.environment = $13::apns_environment
+AND known.installation_hash = $14 AND known.kind = $15
+AND known.attributes_type = $16) OR (SELECT count(*) FROM (
+    SELECT FROM installation_tokens other WHERE other.app_number = $17 AND other.environment = $18::apns_environment
+AND other.installation_hash = $19
+        AND other.kind = $20 LIMIT $21
+) AS others) < $22)
 ON CONFLICT (app_number, environment, installation_hash, kind, attributes_type) DO UPDATE SET
     deleted_at = greatest(stored.deleted_at, greatest(excluded.deleted_at, stored.observed_at)),
     token = CASE WHEN stored.observed_at > greatest(excluded.deleted_at, stored.observed_at) THEN stored.token END,

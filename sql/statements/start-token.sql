@@ -1,6 +1,6 @@
 -- start token, 1 of 7: the same as device token, 1 of 10
 
--- start token, 2 of 7: $1 text, $2 bytea, $3 text, $4 text, $5 boolean, $6 bytea, $7 bytea, $8 timestamp with time zone, $9 timestamp with time zone, $10 bytea, $11 timestamp with time zone, $12 bigint, $13 text, $14 bytea, $15 text, $16 text, $17 bigint, $18 text, $19 bytea, $20 bigint, $21 bigint, $22 text, $23 bytea, $24 bigint, $25 text, $26 bytea, $27 text, $28 text, $29 bigint, $30 text, $31 bytea, $32 text, $33 bigint, $34 bigint
+-- start token, 2 of 7: $1 text, $2 bytea, $3 text, $4 text, $5 boolean, $6 bytea, $7 bytea, $8 timestamp with time zone, $9 timestamp with time zone, $10 bytea, $11 timestamp with time zone, $12 bigint, $13 text, $14 bytea, $15 text, $16 text, $17 bigint, $18 text, $19 bytea, $20 bigint, $21 bigint, $22 text, $23 bytea, $24 bigint, $25 bigint, $26 text, $27 bytea, $28 text, $29 text, $30 bigint, $31 text, $32 bytea, $33 text, $34 bigint, $35 bigint
 INSERT INTO installation_tokens AS stored (
     app_number, environment, installation_hash, kind, attributes_type, has_one_owner, token, token_digest,
     observed_at, claimed_at, confirmed_at, outcome
@@ -27,13 +27,13 @@ AND known.attributes_type = $16
 WHERE i.app_number = $17 AND i.environment = $18::apns_environment
 AND i.installation_hash = $19) AS r
 WHERE app.app_number = $20 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $21 AND held.environment = $22::apns_environment
-AND held.installation_hash = $23 AND held.xmin = pg_current_xact_id()::xid) AND (EXISTS (SELECT FROM installation_tokens known WHERE known.app_number = $24 AND known.environment = $25::apns_environment
-AND known.installation_hash = $26 AND known.kind = $27
-AND known.attributes_type = $28) OR (SELECT count(*) FROM (
-    SELECT FROM installation_tokens other WHERE other.app_number = $29 AND other.environment = $30::apns_environment
-AND other.installation_hash = $31
-        AND other.kind = $32 LIMIT $33
-) AS others) < $34)
+AND held.installation_hash = $23 AND held.request_number = $24) AND (EXISTS (SELECT FROM installation_tokens known WHERE known.app_number = $25 AND known.environment = $26::apns_environment
+AND known.installation_hash = $27 AND known.kind = $28
+AND known.attributes_type = $29) OR (SELECT count(*) FROM (
+    SELECT FROM installation_tokens other WHERE other.app_number = $30 AND other.environment = $31::apns_environment
+AND other.installation_hash = $32
+        AND other.kind = $33 LIMIT $34
+) AS others) < $35)
 ON CONFLICT (app_number, environment, installation_hash, kind, attributes_type)
 DO UPDATE SET token = CASE WHEN (stored.token_digest IS NULL
 OR (excluded.observed_at, excluded.token_digest) > (stored.observed_at, stored.token_digest)) THEN CASE WHEN NOT coalesce(excluded.observed_at <= greatest(stored.deleted_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = stored.app_number
@@ -66,21 +66,21 @@ touched_at = excluded.touched_at;
 
 -- start token, 4 of 7: the same as device token, 5 of 10
 
--- start token, 5 of 7: $1 bytea, $2 timestamp with time zone, $3 bigint, $4 text, $5 bytea, $6 text, $7 text, $8 bigint, $9 text, $10 bytea, $11 timestamp with time zone, $12 bytea
+-- start token, 5 of 7: $1 bytea, $2 timestamp with time zone, $3 bigint, $4 text, $5 bytea, $6 text, $7 text, $8 bigint, $9 text, $10 bytea, $11 bigint, $12 timestamp with time zone, $13 bytea
 INSERT INTO token_values AS stored (app_number, environment, token_digest, start_observed_at)
 SELECT r.app_number, r.environment, sha256($1), coalesce($2, r.observed_at)
 FROM installation_tokens r WHERE r.app_number = $3 AND r.environment = $4::apns_environment
 AND r.installation_hash = $5 AND r.kind = $6
 AND r.attributes_type = $7 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $8 AND held.environment = $9::apns_environment
-AND held.installation_hash = $10 AND held.xmin = pg_current_xact_id()::xid)
-AND ($11 IS NOT NULL OR r.token_digest = sha256($12))
+AND held.installation_hash = $10 AND held.request_number = $11)
+AND ($12 IS NOT NULL OR r.token_digest = sha256($13))
 ON CONFLICT (app_number, environment, token_digest) DO UPDATE SET
     start_observed_at = greatest(stored.start_observed_at, excluded.start_observed_at),
     touched_at = excluded.touched_at;
 
 -- start token, 6 of 7: the same as device token, 7 of 10
 
--- start token, 7 of 7: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bytea, $8 text, $9 text, $10 bigint, $11 text, $12 bytea, $13 bigint, $14 text, $15 bytea, $16 text, $17 text, $18 bigint, $19 text, $20 bytea
+-- start token, 7 of 7: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bytea, $8 text, $9 text, $10 bigint, $11 text, $12 bytea, $13 bigint, $14 bigint, $15 text, $16 bytea, $17 text, $18 text, $19 bigint, $20 text, $21 bytea, $22 bigint
 INSERT INTO events (app_number, drop_on, environment, type, who, activity_id, installation_hash, subject,
     aliases, token_fingerprint)
 SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
@@ -90,17 +90,17 @@ i.aliases, r.token_digest AS token_digest
 FROM (SELECT * FROM installation_tokens r WHERE r.app_number = $5 AND r.environment = $6::apns_environment
 AND r.installation_hash = $7 AND r.kind = $8
 AND r.attributes_type = $9 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $10 AND held.environment = $11::apns_environment
-AND held.installation_hash = $12 AND held.xmin = pg_current_xact_id()::xid)
+AND held.installation_hash = $12 AND held.request_number = $13)
     AND r.outcome IN ('registered', 'rotated', 'reactivated')) AS r
 CROSS JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = r.app_number
 AND its.environment = r.environment AND its.installation_hash = r.installation_hash LIMIT 1) AS i
 UNION ALL
 SELECT 'dropped', NULL::text AS activity_id, i.installation_hash, i.subject,
 i.aliases, r.token_digest AS token_digest
-FROM (SELECT * FROM installation_tokens r WHERE r.app_number = $13 AND r.environment = $14::apns_environment
-AND r.installation_hash = $15 AND r.kind = $16
-AND r.attributes_type = $17 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $18 AND held.environment = $19::apns_environment
-AND held.installation_hash = $20 AND held.xmin = pg_current_xact_id()::xid)
+FROM (SELECT * FROM installation_tokens r WHERE r.app_number = $14 AND r.environment = $15::apns_environment
+AND r.installation_hash = $16 AND r.kind = $17
+AND r.attributes_type = $18 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $19 AND held.environment = $20::apns_environment
+AND held.installation_hash = $21 AND held.request_number = $22)
     AND r.outcome IN ('registered', 'rotated', 'reactivated')) AS r
 CROSS JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = r.app_number
 AND its.environment = r.environment AND its.installation_hash = r.installation_hash LIMIT 1) AS i CROSS JOIN LATERAL (SELECT * FROM token_values v WHERE v.app_number = r.app_number

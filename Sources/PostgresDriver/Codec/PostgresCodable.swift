@@ -15,7 +15,7 @@ extension PostgresEncodable {
 }
 
 /// A type whose values can be read from a column, in Postgres's binary format.
-public protocol PostgresDecodable {
+public protocol PostgresDecodable: SendableMetatype {
     /// Reads a value that is not NULL.
     ///
     /// - Throws: ``PostgresError/Code/decoding`` when the column's type or its bytes do not fit.

@@ -33,6 +33,24 @@ public struct PostgresResult {
         return PostgresRow(storage: storage, index: Int32(index), site: site)
     }
 
+    /// Decodes the only column of each row.
+    public func decode<Value: PostgresDecodable>(_ type: Value.Type) throws(PostgresError) -> [Value] {
+        var values: [Value] = []
+        values.reserveCapacity(count)
+        for row in rows { values.append(try row.decode(type)) }
+        return values
+    }
+
+    /// Decodes all columns of each row, in order, as ``PostgresRow`` does.
+    public func decode<each Column: PostgresDecodable>(
+        _ types: repeat (each Column).Type
+    ) throws(PostgresError) -> [(repeat each Column)] {
+        var values: [(repeat each Column)] = []
+        values.reserveCapacity(count)
+        for row in rows { values.append(try row.decode(repeat each types)) }
+        return values
+    }
+
     /// The rows in the server's order.
     public var rows: some RandomAccessCollection<PostgresRow> {
         (0..<count).lazy.map { self[$0] }

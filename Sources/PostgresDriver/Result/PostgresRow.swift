@@ -28,10 +28,18 @@ public struct PostgresRow {
         return (repeat try column(each types))
     }
 
+    /// Decodes the only column.
+    ///
+    /// - Throws: ``PostgresError/Code/decoding`` when there are others, or its type or value does not fit.
+    public func decode<Value: PostgresDecodable>(_ type: Value.Type) throws(PostgresError) -> Value {
+        guard count == 1 else { throw PostgresError(.decoding, "1 type for \(count) columns", at: site) }
+        return try column(0, as: type)
+    }
+
     /// Decodes one column, counted from 0.
     ///
     /// - Throws: ``PostgresError/Code/decoding`` when there is no such column, or its type or value does not fit.
-    public func column<Value: PostgresDecodable>(_ column: Int, as: Value.Type) throws(PostgresError) -> Value {
+    func column<Value: PostgresDecodable>(_ column: Int, as: Value.Type) throws(PostgresError) -> Value {
         guard column >= 0, column < count else { throw PostgresError(.decoding, "no column \(column)", at: site) }
         let field = Int32(column)
         let type = PostgresType(rawValue: PQftype(storage.pointer, field))

@@ -72,6 +72,12 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
             pieces.append("")
         }
 
+        /// Binds a value that is encoded already as the next parameter.
+        public mutating func appendInterpolation(value: PostgresParameter) {
+            parameters.append(value)
+            pieces.append("")
+        }
+
         /// Puts text into the statement as it is: for identifiers and keywords of our own, never for input.
         public mutating func appendInterpolation(unescaped text: String) {
             pieces[pieces.count - 1] += text
@@ -105,5 +111,17 @@ public struct PostgresParameter: Sendable, Hashable {
         var buffer: [UInt8] = []
         value.encode(into: &buffer)
         bytes = buffer
+    }
+
+    private init(type: PostgresType, bytes: [UInt8]) {
+        self.type = type
+        self.bytes = bytes
+    }
+
+    /// A parameter that is never sent: it stands for a value in the sample of a ``SQLTemplate``.
+    ///
+    /// - Parameter number: another one for each value.
+    public static func sample(_ number: Int, _ type: PostgresType) -> PostgresParameter {
+        PostgresParameter(type: type, bytes: Array("sample \(number)".utf8))
     }
 }

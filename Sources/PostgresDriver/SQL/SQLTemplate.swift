@@ -28,16 +28,18 @@ public struct SQLTemplate: Sendable {
     /// - Parameters:
     ///   - sample: a statement of the sample's values.
     ///   - values: the sample's values, in the order in which ``bind(_:)`` takes others.
-    /// - Returns: nil when a parameter holds what is none of the values, or what two of them are.
-    public init?(_ sample: SQL, values: [PostgresParameter]) {
-        var places: [Int] = []
-        for parameter in sample.parameters {
+    ///
+    /// A parameter that holds none of the values, or what two of them are, is a programming error.
+    public init(_ sample: SQL, values: [PostgresParameter]) {
+        places = sample.parameters.map { parameter in
             let found = values.indices.filter { values[$0] == parameter }
-            guard found.count == 1 else { return nil }
-            places.append(found[0])
+            precondition(
+                found.count == 1,
+                "\(found.count) values of the template's are a parameter's of: \(sample.text)"
+            )
+            return found[0]
         }
         identity = Identity(sample)
-        self.places = places
     }
 
     /// The statement with other values, of the same number, order and types as the sample's.

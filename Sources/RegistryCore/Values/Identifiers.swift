@@ -13,6 +13,9 @@ public struct BundleID: Sendable, Hashable, Comparable, CustomStringConvertible 
         self.rawValue = rawValue
     }
 
+    /// A bundle id that is stored: it was checked when it came, and is never refused again.
+    public init(stored rawValue: String) { self.rawValue = rawValue }
+
     /// The bundle id itself.
     public var description: String { rawValue }
 

@@ -5,21 +5,30 @@ public struct ActivityRecord: Sendable, Hashable {
     /// The id, the state and its reason, and the times, as a client gets them.
     public let answer: ActivityAnswer
     /// The current token; nil unless it may be handed out.
-    public var token: PushToken?
+    public let token: PushToken?
     /// The installation on which it runs; nil when no request named one.
-    public var installation: InstallationHash?
-    /// The name of the `ActivityAttributes` type; nil when no request named it.
-    public var attributesType: UTF8Text?
-    /// Whether the user allows frequent pushes (ActivityKit: `frequentPushesEnabled`); nil if the app never said.
-    public var frequentPushesEnabled: Bool?
+    public let installation: InstallationHash?
+    /// Its type and all else that does not change while it runs.
+    public let facts: ActivityFacts
     /// When it started: the earliest time that requests gave, or the first receipt.
-    public var startedAt: Date
+    public let startedAt: Date
     /// When it starts, or started, if it was scheduled for later.
-    public var startsAt: Date?
+    public let startsAt: Date?
 
-    /// Makes a record without a token; all else that may be nil is nil, too.
-    public init(answer: ActivityAnswer, startedAt: Date) {
+    /// Makes a record of its parts.
+    public init(
+        answer: ActivityAnswer,
+        token: PushToken?,
+        installation: InstallationHash?,
+        facts: ActivityFacts,
+        startedAt: Date,
+        startsAt: Date?
+    ) {
         self.answer = answer
+        self.token = token
+        self.installation = installation
+        self.facts = facts
         self.startedAt = startedAt
+        self.startsAt = startsAt
     }
 }

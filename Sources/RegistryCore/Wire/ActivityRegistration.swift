@@ -17,14 +17,12 @@ public struct ActivityRegistration: Sendable, Hashable {
     public var installation: InstallationHash?
     /// The `sub` of the signed-in user who registers.
     public var subject: UTF8Text?
-    /// The name of its `ActivityAttributes` type; nil says nothing. The first one given stays.
-    public var attributesType: AttributesType?
+    /// Its type and all else that does not change while it runs; nil says nothing.
+    public var facts = ActivityFacts()
     /// Replaces all aliases when given.
     public var aliases: AliasSet?
     /// The aliases of an activity for which none were ever given.
     public var defaultAliases: AliasSet?
-    /// Whether the user allows frequent pushes, as ActivityKit says; nil says nothing. The first one given stays.
-    public var frequentPushesEnabled: Bool?
     /// Replaces all metadata when given.
     public var metadata: Metadata?
 

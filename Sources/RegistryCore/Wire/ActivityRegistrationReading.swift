@@ -23,9 +23,8 @@ extension ActivityRegistration {
             }
             return time
         }
-        attributesType = json.optionalString("attributesType", AttributesType.init)
+        facts = ActivityFacts(from: &json)
         aliases = json.optionalNested("aliases") { AliasSet.read(&$0) }
-        frequentPushesEnabled = json.optionalBool("frequentPushesEnabled")
         metadata = json.optional("metadata", Metadata.init(_:))
     }
 }

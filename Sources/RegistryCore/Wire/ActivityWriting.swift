@@ -25,8 +25,7 @@ extension ActivityRecord {
             json.member("pushType", TokenKind.update.pushType)
             json.member("environment", environment.rawValue)
             if let installation { json.hex("installation", installation.bytes) }
-            json.member("attributesType", ifPresent: attributesType)
-            json.member("frequentPushesEnabled", ifPresent: frequentPushesEnabled)
+            facts.writeMembers(to: &json)
             json.member("startedAt", startedAt)
             json.member("startsAt", ifPresent: startsAt)
             json.member("observedAt", ifPresent: answer.observedAt)
@@ -45,8 +44,7 @@ extension ResolvedActivity: JSONEncodable {
             json.member("activityId", activityID.rawValue)
             json.hex("token", token.bytes)
             if let installation { json.hex("installation", installation.bytes) }
-            json.member("attributesType", ifPresent: attributesType)
-            json.member("frequentPushesEnabled", ifPresent: frequentPushesEnabled)
+            facts.writeMembers(to: &json)
             json.member("startedAt", startedAt)
             json.member("startsAt", ifPresent: startsAt)
             json.member("observedAt", observedAt)

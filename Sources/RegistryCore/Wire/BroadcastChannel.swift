@@ -22,6 +22,12 @@ public struct BroadcastChannel: Sendable, Hashable {
         self.storagePolicy = storagePolicy
     }
 
+    /// A channel that is stored: its id was checked when it came, and is never refused again.
+    public init(stored id: UTF8Text, storagePolicy: StoragePolicy) {
+        self.id = id
+        self.storagePolicy = storagePolicy
+    }
+
     private static func checked(id: String) throws(JSONFaultReason) -> String {
         let text = Array(id.utf8)
         let digits = text.prefix { $0 != UInt8(ascii: "=") }

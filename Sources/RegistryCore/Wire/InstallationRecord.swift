@@ -58,11 +58,31 @@ public struct InstallationRecord: Sendable, Hashable {
     /// Its start and device tokens that were not deleted, whether or not they are handed out.
     public var tokens: [Token] = []
 
-    /// Makes a record without tokens, in which all that may be nil is nil.
-    public init(installation: InstallationHash, isFlapping: Bool, touchedAt: Date) {
+    /// Makes a record of its parts.
+    public init(
+        installation: InstallationHash,
+        isFlapping: Bool,
+        touchedAt: Date,
+        subject: UTF8Text? = nil,
+        aliases: [UInt8]? = nil,
+        aliasesObservedAt: Date? = nil,
+        metadata: [UInt8]? = nil,
+        metadataObservedAt: Date? = nil,
+        fullStateAt: Date? = nil,
+        loggedOutAt: Date? = nil,
+        tokens: [Token] = []
+    ) {
         self.installation = installation
         self.isFlapping = isFlapping
         self.touchedAt = touchedAt
+        self.subject = subject
+        self.aliases = aliases
+        self.aliasesObservedAt = aliasesObservedAt
+        self.metadata = metadata
+        self.metadataObservedAt = metadataObservedAt
+        self.fullStateAt = fullStateAt
+        self.loggedOutAt = loggedOutAt
+        self.tokens = tokens
     }
 }
 

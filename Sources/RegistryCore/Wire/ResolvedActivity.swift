@@ -9,15 +9,13 @@ public struct ResolvedActivity: Sendable, Hashable {
     /// The token to push to; it may be handed out.
     public let token: PushToken
     /// The installation on which it runs; nil when no request named one.
-    public var installation: InstallationHash?
-    /// The name of the `ActivityAttributes` type; nil when no request named it.
-    public var attributesType: UTF8Text?
-    /// Whether the user allows frequent pushes (ActivityKit: `frequentPushesEnabled`); nil if the app never said.
-    public var frequentPushesEnabled: Bool?
+    public let installation: InstallationHash?
+    /// Its type and all else that does not change while it runs.
+    public let facts: ActivityFacts
     /// When it started: the earliest time that requests gave, or the first receipt.
     public let startedAt: Date
     /// When it starts, or started, if it was scheduled for later.
-    public var startsAt: Date?
+    public let startsAt: Date?
     /// The device's clock when the system gave it the token; the time of receipt when the request did not say.
     public let observedAt: Date
     /// The server's clock at the last registration or refresh of the token.
@@ -27,12 +25,15 @@ public struct ResolvedActivity: Sendable, Hashable {
     /// Counts the changes of what a sender would see, from 1.
     public let revision: Int
 
-    /// Makes an activity of its parts; those that may be nil are nil.
+    /// Makes an activity of its parts.
     public init(
         number: Int64,
         activityID: ActivityID,
         token: PushToken,
+        installation: InstallationHash? = nil,
+        facts: ActivityFacts = ActivityFacts(),
         startedAt: Date,
+        startsAt: Date? = nil,
         observedAt: Date,
         confirmedAt: Date,
         expiresAt: Date,
@@ -41,7 +42,10 @@ public struct ResolvedActivity: Sendable, Hashable {
         self.number = number
         self.activityID = activityID
         self.token = token
+        self.installation = installation
+        self.facts = facts
         self.startedAt = startedAt
+        self.startsAt = startsAt
         self.observedAt = observedAt
         self.confirmedAt = confirmedAt
         self.expiresAt = expiresAt

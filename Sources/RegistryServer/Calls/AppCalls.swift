@@ -17,7 +17,7 @@ extension Call {
     /// `PUT /v1/apps/{bundleId}`: makes an app or changes its settings.
     func putApp() async throws -> Answer {
         var parameters = ParameterReader(self)
-        let candidate = parameters.path("bundleId", BundleID.init)
+        let candidate = parameters.path("bundleId", BundleID.init(_:))
         let (changes, bodyFaults) = readBody { json in (AppChanges(from: &json), json.faults) }
         parameters.add(bodyFaults)
         if bodyFaults.isEmpty { parameters.add(await faults(ofJWT: changes.jwt)) }

@@ -118,7 +118,7 @@ struct AliasDivision {
 
     /// Gives the transaction up when an activity that it would have ended was not. What was erased is over as it is.
     private func check(_ all: [ActivityID], ended: PostgresResult, _ observedAt: Date?, _ facts: PostgresRow) throws {
-        let ended = try Set(ended.rows.map { try $0.column(0, as: ActivityID.self) })
+        let ended = try Set(ended.decode(MergedActivity.columns).map(\.activityID))
         for id in all where !ended.contains(id) {
             let refusal = try Refusal(of: observedAt, as: id, facts)
             if case .erased = refusal { continue }
@@ -196,7 +196,7 @@ struct AliasDivision {
                 scope: scope
             )
         }
-        let results = try Registry.merge(named, in: scope) { try transaction.pipeline($0) }
+        let results = try RegistrationRequest.merge(named) { try transaction.pipeline($0) }
         guard !results.contains(where: \.isUnforeseen) else { throw UnforeseenRefusal() }
         // A registration of something erased, or of another's activity, leaves no identity either: the transaction is
         // given up.

@@ -4,19 +4,59 @@ import RegistryCore
 
 /// The facts that Postgres has about one (liveactivityId, owner), read under the lock of its row.
 struct AliasIdentity {
-    /// The activity that runs, or ran last.
-    var activityID: ActivityID?
-    /// An ended one, to which late requests are attributed.
-    var closedActivityID: ActivityID?
-    /// The greatest end: all that was observed no later than this belongs to an ended activity.
-    var endedAt: Date?
+    /// The row itself, as the lock returned it.
+    struct Row {
+        /// The activity that runs, or ran last.
+        let activityID: ActivityID?
+        /// An ended one, to which late requests are attributed.
+        var closedActivityID: ActivityID?
+        /// The greatest end: all that was observed no later than this belongs to an ended activity.
+        var endedAt: Date?
+
+        /// The columns of the row called `stored`.
+        static let columns = Columns(
+            .one("stored.activity_id"),
+            .one("stored.closed_activity_id"),
+            .one("stored.ended_at"),
+            as: Row.init
+        )
+    }
+
+    private var row: Row
     /// Postgres's clock after the lock was got.
     let receivedAt: Date
     let tokenDigest: [UInt8]
     /// The token in hand was registered here before.
     let isTokenKnown: Bool
     let activity: MergedActivity?
-    let registrations: [(entry: AliasTimeline.Registration, registration: ActivityRegistration)]
+    let registrations: [Registered]
+
+    typealias Registered = (entry: AliasTimeline.Registration, registration: ActivityRegistration)
+
+    var activityID: ActivityID? { row.activityID }
+    var closedActivityID: ActivityID? { row.closedActivityID }
+    var endedAt: Date? { row.endedAt }
+
+    /// The activity's row `stored`, and when it was last observed.
+    static let activityColumns = Columns(MergedActivity.columns, .one("stored.last_observed_at")) {
+        (activity: MergedActivity, lastObservedAt: Date?) in (activity: activity, lastObservedAt: lastObservedAt)
+    }
+
+    /// A registration `r` that is remembered. The lifetime is that of its activity.
+    static let registrationColumns = Columns(
+        .one("r.observed_at"),
+        .one("r.token_digest"),
+        .one("r.activity_id"),
+        .one("r.token"),
+        .one("r.facts"),
+        .one(
+            """
+            (SELECT a.lifetime FROM activities a WHERE a.app_number = r.app_number AND a.environment = r.environment
+                AND a.activity_id = r.activity_id LIMIT 1)
+            """
+        ),
+        as: registered
+    )
 
     /// Locks and reads it in one round trip.
     ///
@@ -33,17 +73,17 @@ struct AliasIdentity {
             statements.activity, statements.openRegistrations, statements.refusalFacts(observedAt: observedAt),
         ])
         (receivedAt, tokenDigest, isTokenKnown) = try results[1][0].decode(Date.self, [UInt8].self, Bool.self)
-        guard let identity = results[0].rows.first else {
+        guard let row = try results[0].decode(Row.columns).first else {
             throw try Refusal(of: observedAt, results[4][0]).problem
         }
-        (activityID, closedActivityID, endedAt) = try identity.decode(ActivityID?.self, ActivityID?.self, Date?.self)
-        activity = try results[2].rows.first.map { try MergedActivity($0) }
-        registrations = try results[3].rows.map(Self.registration)
+        self.row = row
+        registrations = try results[3].decode(Self.registrationColumns)
+        let latest = try results[2].decode(Self.activityColumns).first
+        activity = latest?.activity
         if let activity, let end = activity.answer.endedAt {
             // It may have been ended by its id: that ends all that was observed of it.
-            let last = try results[2][0].column(14, as: Date?.self)
-            endedAt = [endedAt, end, last].compactMap(\.self).max()
-            closedActivityID = activity.activityID
+            self.row.endedAt = [row.endedAt, end, latest?.lastObservedAt].compactMap(\.self).max()
+            self.row.closedActivityID = activity.activityID
         }
     }
 
@@ -69,12 +109,15 @@ struct AliasIdentity {
         return String(repeating: "0", count: max(0, width - digits.count)) + digits
     }
 
-    private static func registration(
-        _ row: PostgresRow
-    ) throws -> (entry: AliasTimeline.Registration, registration: ActivityRegistration) {
-        let (observedAt, digest, id, token, facts, lifetime) =
-            try row.decode(Date.self, [UInt8].self, ActivityID.self, [UInt8].self, JSONB.self, Duration?.self)
-        let registration = try ActivityRegistration(token: token, observedAt: observedAt, facts: facts.bytes)
+    @Sendable private static func registered(
+        observedAt: Date,
+        digest: [UInt8],
+        id: ActivityID,
+        token: PushToken,
+        facts: JSONB,
+        lifetime: Duration?
+    ) throws -> Registered {
+        let registration = try ActivityRegistration(token: token, observedAt: observedAt, remembered: facts)
         let entry = AliasTimeline.Registration(
             observedAt: observedAt,
             tokenDigest: digest,

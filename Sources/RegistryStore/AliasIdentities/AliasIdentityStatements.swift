@@ -31,7 +31,7 @@ struct AliasIdentityStatements {
         WHERE app.app_number = \(app) AND coalesce(\(observedAt) <= now() + interval '5 minutes', true)
             AND NOT \(sql: isErased(observedAt))
         ON CONFLICT (app_number, environment, alias, owner) DO UPDATE SET touched_at = greatest(stored.touched_at, excluded.touched_at)
-        RETURNING stored.activity_id, stored.closed_activity_id, stored.ended_at
+        RETURNING \(AliasIdentity.Row.columns)
         """
     }
 
@@ -64,7 +64,7 @@ struct AliasIdentityStatements {
     /// activities of the app would be read.
     var activity: SQL {
         """
-        SELECT \(unescaped: MergedActivity.columns), stored.last_observed_at
+        SELECT \(AliasIdentity.activityColumns)
         FROM alias_identities i CROSS JOIN LATERAL (
             SELECT * FROM activities its WHERE its.app_number = i.app_number AND its.environment = i.environment
                 AND its.activity_id = i.activity_id LIMIT 1
@@ -76,9 +76,7 @@ struct AliasIdentityStatements {
     /// The registrations since the last end, as far as they are kept.
     var openRegistrations: SQL {
         """
-        SELECT r.observed_at, r.token_digest, r.activity_id, r.token, r.facts,
-            (SELECT a.lifetime FROM activities a WHERE a.app_number = r.app_number AND a.environment = r.environment
-                AND a.activity_id = r.activity_id LIMIT 1)
+        SELECT \(AliasIdentity.registrationColumns)
         FROM alias_registrations r JOIN alias_identities i ON i.app_number = r.app_number
             AND i.environment = r.environment AND i.alias = r.alias AND i.owner = r.owner
         WHERE \(sql: identity("r")) AND (i.ended_at IS NULL OR r.observed_at > i.ended_at) AND r.token IS NOT NULL
@@ -93,7 +91,7 @@ struct AliasIdentityStatements {
             app_number, environment, alias, owner, observed_at, token_digest, activity_id, token, facts
         )
         SELECT \(app), \(environment)::apns_environment, \(alias), \(owner.stored), \(observedAt),
-            sha256(\(registration.token?.bytes)), \(id), \(registration.token?.bytes), \(JSONB(registration.facts))
+            sha256(\(registration.token?.bytes)), \(id), \(registration.token?.bytes), \(JSONB(registration.remembered))
         ON CONFLICT (app_number, environment, alias, owner, observed_at, token_digest) DO UPDATE SET
             activity_id = excluded.activity_id, token = excluded.token, facts = greatest(stored.facts, excluded.facts)
         """
@@ -147,7 +145,7 @@ struct AliasIdentityStatements {
 
 extension ActivityRegistration {
     /// All but token, `observedAt` and default aliases, as it is remembered.
-    var facts: [UInt8] {
+    var remembered: [UInt8] {
         var json = JSONWriter()
         json.object { json in
             // To the microsecond, as it is stored; the wire's times have milliseconds.
@@ -155,17 +153,16 @@ extension ActivityRegistration {
             json.member("startsAt", ifPresent: startsAt?.timeIntervalSinceReferenceDate)
             json.member("installation", ifPresent: installation?.description)
             json.member("subject", ifPresent: subject)
-            json.member("attributesType", ifPresent: attributesType?.rawValue)
-            json.member("frequentPushesEnabled", ifPresent: frequentPushesEnabled)
+            facts.writeMembers(to: &json)
             json.members(aliases, metadata)
         }
         return json.bytes
     }
 
     /// - Throws: ``UnreadableRow`` when the facts are not as this program writes them.
-    init(token: [UInt8], observedAt: Date, facts: [UInt8]) throws {
-        guard let value = JSONValue(stored: facts) else { throw UnreadableRow(detail: "facts are not JSON") }
-        self.init(token: PushToken(bytes: token))
+    init(token: PushToken, observedAt: Date, remembered: JSONB) throws {
+        guard let value = JSONValue(stored: remembered.bytes) else { throw UnreadableRow(detail: "facts are not JSON") }
+        self.init(token: token)
         self.observedAt = observedAt
         var json = JSONReader(value)
         startedAt = json.optionalNumber("startedAt").map(Date.init(timeIntervalSinceReferenceDate:))
@@ -174,9 +171,8 @@ extension ActivityRegistration {
         installation = json.optionalString("installation")
             .flatMap(Hexadecimal.decode).map(InstallationHash.init(bytes:))
         subject = json.optionalString("subject").map { UTF8Text($0) }
-        attributesType = json.optionalString("attributesType").map { AttributesType(stored: UTF8Text($0)) }
+        facts = ActivityFacts(from: &json, wereChecked: true)
         aliases = json.optional("aliases", AliasSet.init(stored:))
-        frequentPushesEnabled = json.optionalBool("frequentPushesEnabled")
         metadata = json.optional("metadata") { Metadata(stored: $0) }
         guard json.faults.isEmpty else { throw UnreadableRow(detail: "facts of a registration") }
     }

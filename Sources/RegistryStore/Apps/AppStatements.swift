@@ -4,18 +4,18 @@ import RegistryCore
 
 /// The statements about apps and their settings.
 enum AppStatements {
-    private static let columns = """
-        stored.app_number, stored.bundle_id, stored.name, stored.activity_lifetime, stored.tombstone_retention, \
-        stored.event_retention, stored.alias_rules, stored.jwt, stored.created_at, stored.updated_at
-        """
-
-    static func apps(_ bundleIDs: [BundleID]) -> SQL {
-        "SELECT \(unescaped: columns) FROM apps stored WHERE stored.bundle_id = ANY(\(bundleIDs.map(\.rawValue)))"
+    /// The app, and whether it is new.
+    static let putColumns = Columns(App.columns, .one("stored.xmax = 0")) { (app: App, isNew: Bool) in
+        (app: app, isNew: isNew)
     }
 
-    static var apps: SQL { "SELECT \(unescaped: columns) FROM apps stored ORDER BY stored.bundle_id" }
+    static func apps(_ bundleIDs: [BundleID]) -> SQL {
+        "SELECT \(App.columns) FROM apps stored WHERE stored.bundle_id = ANY(\(bundleIDs.map(\.rawValue)))"
+    }
 
-    /// Makes the app or changes its settings; null keeps what is there. The last column says whether it is new.
+    static var apps: SQL { "SELECT \(App.columns) FROM apps stored ORDER BY stored.bundle_id" }
+
+    /// Makes the app or changes its settings; null keeps what is there.
     static func put(_ changes: AppChanges, for bundleID: BundleID) -> SQL {
         let rules = changes.aliasRules.map { rules in
             JSONB(
@@ -40,32 +40,31 @@ enum AppStatements {
                 alias_rules = coalesce(\(rules), stored.alias_rules),
                 jwt = coalesce(\(jwt), stored.jwt),
                 updated_at = excluded.updated_at
-            RETURNING \(unescaped: columns), stored.xmax = 0
+            RETURNING \(putColumns)
             """
     }
 }
 
 extension App {
-    init(_ row: PostgresRow) throws {
-        guard let bundleID = try? BundleID(row.column(1, as: String.self)) else {
-            throw UnreadableRow(detail: "an app's bundle id is not one")
-        }
-        let rules = try JSONObject(jsonb: row.column(6, as: JSONB.self))
-        self.init(
-            number: try row.column(0, as: Int64.self),
-            bundleID: bundleID,
-            settings: AppSettings(
-                name: try row.column(2, as: String?.self),
-                activityLifetime: try row.column(3, as: Duration.self),
-                tombstoneRetention: try row.column(4, as: Duration.self),
-                eventRetention: try row.column(5, as: Duration.self),
-                aliasRules: Dictionary(uniqueKeysWithValues: rules.compactMap(AliasRule.pair)),
-                jwt: try row.column(7, as: JSONB?.self).map(JSONObject.init(jsonb:))
-            ),
-            createdAt: try row.column(8, as: Date.self),
-            updatedAt: try row.column(9, as: Date.self)
-        )
-    }
+    /// The columns of the row called `stored`.
+    static let columns = Columns(
+        .one("stored.app_number"),
+        .one("stored.bundle_id"),
+        settings,
+        .one("stored.created_at"),
+        .one("stored.updated_at"),
+        as: { App(number: $0, bundleID: BundleID(stored: $1), settings: $2, createdAt: $3, updatedAt: $4) }
+    )
+
+    private static let settings = Columns(
+        .one("stored.name"),
+        .one("stored.activity_lifetime"),
+        .one("stored.tombstone_retention"),
+        .one("stored.event_retention"),
+        Columns(.one("stored.alias_rules"), as: AliasRule.rules),
+        Columns(.one("stored.jwt"), as: { (jwt: JSONB?) in try jwt.map(JSONObject.init(jsonb:)) }),
+        as: AppSettings.init
+    )
 }
 
 extension JSONObject {
@@ -78,8 +77,12 @@ extension JSONObject {
 }
 
 extension AliasRule {
-    fileprivate static func pair(_ member: JSONObject.Element) -> (UTF8Text, AliasRule)? {
-        guard case .string(let word) = member.value, let rule = AliasRule(rawValue: word) else { return nil }
-        return (UTF8Text(member.key), rule)
+    @Sendable fileprivate static func rules(_ stored: JSONB) throws -> [UTF8Text: AliasRule] {
+        Dictionary(
+            uniqueKeysWithValues: try JSONObject(jsonb: stored).compactMap { member in
+                guard case .string(let word) = member.value, let rule = AliasRule(rawValue: word) else { return nil }
+                return (UTF8Text(member.key), rule)
+            }
+        )
     }
 }

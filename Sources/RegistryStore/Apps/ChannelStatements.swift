@@ -27,12 +27,16 @@ struct ChannelStatements {
         """
     }
 
-    /// The alias's channel, and whether another alias has the one that is asked for, and how many distinct ones all
-    /// other aliases have. Asked under the lock.
+    /// The alias's own channel.
+    var known: SQL {
+        "SELECT \(BroadcastChannel.columns(of: "own")) FROM channels own WHERE \(sql: matches("own"))"
+    }
+
+    /// Whether another alias has the channel that is asked for, and how many distinct ones all other aliases have. Asked
+    /// under the lock.
     func channelUse(of channel: BroadcastChannel) -> SQL {
         """
-        SELECT own.channel_id, own.message_storage_policy,
-            EXISTS (
+        SELECT EXISTS (
                 SELECT FROM channels c WHERE \(sql: scope.contains("c")) AND c.channel_id = \(channel.id)
                     AND (c.kind, c.value) <> (\(alias.kind), \(alias.value))
             ),
@@ -40,7 +44,6 @@ struct ChannelStatements {
                 SELECT count(DISTINCT c.channel_id) FROM channels c
                 WHERE \(sql: scope.contains("c")) AND (c.kind, c.value) <> (\(alias.kind), \(alias.value))
             )
-        FROM (SELECT) AS one LEFT JOIN channels own ON \(sql: matches("own"))
         """
     }
 
@@ -71,7 +74,7 @@ struct ChannelStatements {
     /// The channels of aliases; each row begins with the alias's position in the request.
     static func channels(of aliases: [Alias], in scope: Scope) -> SQL {
         """
-        SELECT q.position, c.channel_id, c.message_storage_policy
+        SELECT q.position, \(BroadcastChannel.columns(of: "c"))
         FROM unnest(\(aliases.map(\.kind)), \(aliases.map(\.value))) WITH ORDINALITY AS q (kind, value, position)
         CROSS JOIN LATERAL (
             SELECT ch.channel_id, ch.message_storage_policy FROM channels ch
@@ -83,13 +86,12 @@ struct ChannelStatements {
 }
 
 extension BroadcastChannel {
-    /// Reads an id and a policy from `first` on.
-    init(_ row: PostgresRow, from first: Int) throws {
-        let id = try row.column(first, as: String.self)
-        let policy = try StoragePolicy(rawValue: row.column(first + 1, as: Int.self))
-        guard let policy, let channel = try? BroadcastChannel(id: id, storagePolicy: policy) else {
-            throw UnreadableRow(detail: "a channel is not one of ours")
-        }
-        self = channel
+    /// The columns of the row called `row`.
+    static func columns(of row: String) -> Columns<BroadcastChannel> {
+        Columns(
+            .one("\(row).channel_id"),
+            .raw("\(row).message_storage_policy"),
+            as: { (id: UTF8Text, policy: StoragePolicy) in BroadcastChannel(stored: id, storagePolicy: policy) }
+        )
     }
 }

@@ -7,11 +7,6 @@ enum KeyStatements {
     /// Where root keys stand, which belong to no app.
     static let noApp: Int64 = 0
 
-    private static let columns = """
-        stored.key_id, stored.app_number, app.bundle_id, stored.name, stored.created_at, stored.expires_at, \
-        stored.last_used_at, stored.revoked_at, stored.secret_digest
-        """
-
     /// Keys with their apps. Those of an app that was deleted are no more, whether or not their rows have gone yet.
     private static let source = """
         api_keys stored LEFT JOIN apps app ON app.app_number = stored.app_number \
@@ -20,19 +15,19 @@ enum KeyStatements {
 
     /// Every key of these ids: one of each, or none.
     static func keys(_ ids: [APIKeyID]) -> SQL {
-        "SELECT \(unescaped: columns) FROM \(unescaped: source) AND stored.key_id = ANY(\(ids.map(\.rawValue)))"
+        "SELECT \(StoredKey.columns) FROM \(unescaped: source) AND stored.key_id = ANY(\(ids.map(\.rawValue)))"
     }
 
     static func keys(ofApp number: Int64) -> SQL {
         """
-        SELECT \(unescaped: columns) FROM \(unescaped: source) AND stored.app_number = \(number)
+        SELECT \(StoredKey.columns) FROM \(unescaped: source) AND stored.app_number = \(number)
         ORDER BY stored.created_at, stored.key_id
         """
     }
 
     static var all: SQL {
         """
-        SELECT \(unescaped: columns) FROM \(unescaped: source)
+        SELECT \(StoredKey.columns) FROM \(unescaped: source)
         ORDER BY app.bundle_id NULLS FIRST, stored.created_at, stored.key_id
         """
     }
@@ -89,21 +84,23 @@ enum KeyStatements {
 }
 
 extension StoredKey {
-    init(_ row: PostgresRow) throws {
-        let bundleID = try row.column(2, as: String?.self)
-        guard let id = try? APIKeyID(row.column(0, as: String.self)) else {
-            throw UnreadableRow(detail: "an API key's id is not one")
-        }
-        let record = APIKeyRecord(
-            id: id,
-            appNumber: try row.column(1, as: Int64.self),
-            app: bundleID.flatMap { try? BundleID($0) },
-            name: try row.column(3, as: String?.self),
-            createdAt: try row.column(4, as: Date.self),
-            expiresAt: try row.column(5, as: Date?.self),
-            lastUsedAt: try row.column(6, as: Date?.self),
-            revokedAt: try row.column(7, as: Date?.self)
-        )
-        self.init(record: record, digest: try row.column(8, as: [UInt8].self))
+    /// The columns of a key's row `stored`, and its app's row `app`.
+    static let columns = Columns(record, .one("stored.secret_digest"), as: StoredKey.init)
+
+    private static let record = Columns(
+        Columns(.one("stored.key_id"), as: id),
+        .one("stored.app_number"),
+        Columns(.one("app.bundle_id"), as: { (id: String?) in id.map(BundleID.init(stored:)) }),
+        .one("stored.name"),
+        .one("stored.created_at"),
+        .one("stored.expires_at"),
+        .one("stored.last_used_at"),
+        .one("stored.revoked_at"),
+        as: APIKeyRecord.init
+    )
+
+    @Sendable private static func id(_ stored: String) throws -> APIKeyID {
+        guard let id = try? APIKeyID(stored) else { throw UnreadableRow(detail: "an API key's id is not one") }
+        return id
     }
 }

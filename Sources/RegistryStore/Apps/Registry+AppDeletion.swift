@@ -9,8 +9,7 @@ extension Registry {
     /// - Returns: false when there is no such app.
     public func deleteApp(_ bundleID: BundleID, by who: UTF8Text) async throws -> Bool {
         let number = try await write { session in
-            try session.execute(AppDeletionStatements.delete(bundleID)).rows.first
-                .map { try $0.column(0, as: Int64.self) }
+            try session.execute(AppDeletionStatements.delete(bundleID)).rows.first?.decode(Int64.self)
         }
         guard let number else { return false }
         logger.notice("app \(bundleID) was deleted by \(who)")
@@ -23,7 +22,7 @@ extension Registry {
     /// - Returns: how many apps there were.
     public func finishDeletions() async throws -> Int {
         let unfinished = try await read { session in
-            try session.execute(AppDeletionStatements.unfinished).rows.map { try $0.column(0, as: Int64.self) }
+            try session.execute(AppDeletionStatements.unfinished).decode(Int64.self)
         }
         for app in unfinished { try await deleteRows(of: app) }
         return unfinished.count
@@ -46,7 +45,7 @@ extension Registry {
 
     private func deleteRows(of app: Int64, readingThrough table: String) async throws {
         let end = try await read { session in
-            try session.execute(AppDeletionStatements.pageCount(of: table))[0].column(0, as: Int.self)
+            try session.execute(AppDeletionStatements.pageCount(of: table))[0].decode(Int.self)
         }
         for first in stride(from: 0, to: end, by: Self.pagesOfAStatement) {
             let statement = AppDeletionStatements.deleteRows(

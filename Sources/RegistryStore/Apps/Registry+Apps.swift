@@ -9,7 +9,7 @@ extension Registry {
 
     /// All apps, by bundle id.
     public func apps() async throws -> [App] {
-        try await read { session in try session.execute(AppStatements.apps).rows.map { try App($0) } }
+        try await read { session in try session.execute(AppStatements.apps).decode(App.columns) }
     }
 
     /// Makes the app or changes its settings.
@@ -22,10 +22,9 @@ extension Registry {
     ) async throws -> (app: App, isNew: Bool) {
         try await write { session in
             try session.transaction { transaction in
-                let row = try transaction.execute(AppStatements.put(changes, for: bundleID))[0]
-                let isNew = try row.column(10, as: Bool.self)
+                let put = AppStatements.put(changes, for: bundleID)
+                let (app, isNew) = try transaction.execute(put)[0].decode(AppStatements.putColumns)
                 let type = isNew ? "app-created" : "app-changed"
-                let app = try App(row)
                 _ = try transaction.pipeline([EventStatements.aboutApp(type, bundleID, by: who)], finishing: true)
                 return (app, isNew)
             }
@@ -37,7 +36,7 @@ extension Registry {
 extension App {
     /// The apps of these names, in their order; nil for those that there are not.
     static func find(_ session: borrowing PostgresSession, _ names: [BundleID]) throws -> [App?] {
-        let apps = try session.execute(AppStatements.apps(names)).rows.map { try App($0) }
+        let apps = try session.execute(AppStatements.apps(names)).decode(App.columns)
         let byName = Dictionary(apps.map { ($0.bundleID, $0) }) { first, _ in first }
         return names.map { byName[$0] }
     }

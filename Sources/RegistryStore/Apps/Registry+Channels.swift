@@ -21,23 +21,18 @@ extension Registry {
         return try await write { session in
             try session.transaction { transaction in
                 let results = try transaction.pipeline([
-                    statements.lock, Refusal.facts(ofApp: scope.app.number), statements.channelUse(of: channel),
+                    statements.lock, Refusal.facts(ofApp: scope.app.number), statements.known,
+                    statements.channelUse(of: channel),
                 ])
                 guard !results[0].isEmpty else { throw try Refusal(of: nil, results[1][0]).problem }
-                let (known, others) = try Self.channelUse(results[2][0])
-                guard others < quota else { throw Self.quotaProblem(quota) }
+                let known = try results[2].decode(BroadcastChannel.columns(of: "own")).first
+                let (isShared, others) = try results[3][0].decode(Bool.self, Int.self)
+                guard isShared || others < quota else { throw Self.quotaProblem(quota) }
                 let event = known == channel ? [] : [statements.event("channel-set")]
                 _ = try transaction.pipeline([statements.put(channel)] + event, finishing: true)
                 return known == nil
             }
         }
-    }
-
-    /// The channel that the alias has now, and how many channels the others have, to which a new one would be added.
-    private static func channelUse(_ row: PostgresRow) throws -> (known: BroadcastChannel?, others: Int) {
-        let isKnown = try row.column(0, as: String?.self) != nil
-        let isShared = try row.column(2, as: Bool.self)
-        return (try isKnown ? BroadcastChannel(row, from: 0) : nil, isShared ? 0 : try row.column(3, as: Int.self))
     }
 
     private static func quotaProblem(_ quota: Int) -> Problem {
@@ -49,7 +44,7 @@ extension Registry {
     public func channel(of alias: Alias, in scope: Scope) async throws -> BroadcastChannel? {
         let statement = ChannelStatements.channels(of: [alias], in: scope)
         return try await read { session in
-            try session.execute(statement).rows.first.map { try BroadcastChannel($0, from: 1) }
+            try session.execute(statement).byPosition(of: 1, BroadcastChannel.columns(of: "c"))[0].first
         }
     }
 

@@ -37,7 +37,7 @@ extension Registry {
                 KeyStatements.createdEvent(id, ofApp: number, by: who), KeyStatements.keys([id]),
                 Refusal.facts(ofApp: number),
             ])
-            let keys = try results[2].rows.map { try StoredKey($0) }
+            let keys = try results[2].decode(StoredKey.columns)
             if let stored = keys.first(where: { $0.digest == digest }) { return stored.record }
             // Of root there is no app that could have gone.
             guard app != nil else { throw UnforeseenRefusal() }
@@ -58,7 +58,7 @@ extension Registry {
     public func allKeys() async throws -> [APIKeyRecord] { try await records(KeyStatements.all) }
 
     private func records(_ statement: SQL) async throws -> [APIKeyRecord] {
-        try await read { session in try session.execute(statement).rows.map { try StoredKey($0).record } }
+        try await read { session in try session.execute(statement).decode(StoredKey.columns).map(\.record) }
     }
 
     /// Revokes a key for good, with an audit event the first time.
@@ -84,7 +84,7 @@ extension Registry {
 extension StoredKey {
     /// The keys of each of these ids, in their order.
     static func find(_ session: borrowing PostgresSession, _ ids: [APIKeyID]) throws -> [[StoredKey]] {
-        let keys = try session.execute(KeyStatements.keys(ids)).rows.map { try StoredKey($0) }
+        let keys = try session.execute(KeyStatements.keys(ids)).decode(StoredKey.columns)
         let byID = Dictionary(grouping: keys, by: \.record.id)
         return ids.map { byID[$0] ?? [] }
     }

@@ -24,8 +24,8 @@ public struct ActivityLife: Sendable {
     public let aliases: [UInt8]?
     /// JSON as it was stored.
     public let metadata: [UInt8]?
-    /// ActivityKit's `frequentPushesEnabled`, as the app said; nil if it did not.
-    public let frequentPushesEnabled: Bool?
+    /// Its type and all else that does not change while it runs.
+    public let facts: ActivityFacts
     /// Counts the changes of what a sender would see, from 1.
     public let revision: Int64
     /// The first and the last receipt of anything about it.
@@ -57,26 +57,30 @@ public struct ActivityLife: Sendable {
     /// There are more events than these.
     public internal(set) var hasMoreEvents = false
 
-    /// Reads the columns of ``ActivityLifeStatements/facts``.
-    init(_ row: PostgresRow, _ explanation: AliasExplanation.Activity) throws {
-        self.explanation = explanation
-        subject = try row.column(0, as: UTF8Text?.self)
-        aliases = try row.column(1, as: JSONB?.self)?.bytes
-        metadata = try row.column(2, as: JSONB?.self)?.bytes
-        frequentPushesEnabled = try row.column(3, as: Bool?.self)
-        revision = try row.column(4, as: Int64.self)
-        createdAt = try row.column(5, as: Date.self)
-        touchedAt = try row.column(6, as: Date.self)
-        lastObservedAt = try row.column(7, as: Date?.self)
-        endedAt = try row.column(8, as: Date?.self)
-        expiryRecordedAt = try row.column(9, as: Date?.self)
-        deadAt = try row.column(10, as: Date?.self)
-        quarantinedAt = try row.column(11, as: Date?.self)
-        quarantineReason = try row.column(12, as: String?.self)
-        fullStateAt = try row.column(13, as: Date?.self)
-        loggedOutAt = try row.column(14, as: Date?.self)
-        purgedAt = try row.column(15, as: Date?.self)
-    }
+    /// The columns of an activity's verdict `a`, of its token's value `t` and of its installation `i`.
+    static let columns = Columns(
+        AliasExplanation.Activity.columns,
+        .one("a.subject"),
+        .json("a.aliases"),
+        .json("a.metadata"),
+        ActivityFacts.columns(of: "a"),
+        .one("a.revision"),
+        .one("a.created_at"),
+        .one("a.touched_at"),
+        .one("a.last_observed_at"),
+        .one("a.ended_at"),
+        .one("a.expiry_recorded_at"),
+        .one("t.dead_at"),
+        .one("t.quarantined_at"),
+        .one("t.quarantine_reason"),
+        .one("i.full_state_at"),
+        .one("i.removed_at"),
+        .one("t.purged_at"),
+        .constant([]),
+        .constant([]),
+        .constant(false),
+        as: ActivityLife.init
+    )
 }
 
 extension Registry {
@@ -85,22 +89,11 @@ extension Registry {
     /// - Parameter limit: how many of its events.
     public func life(of id: ActivityID, events limit: Int, in scope: Scope) async throws -> ActivityLife? {
         let statements = ActivityLifeStatements(id: id, scope: scope)
-        let search = SearchStatements(scope: scope, limit: 1).activities(.id(id.rawValue))
         let found = try await read { session in
-            let results = try session.pipeline([search, statements.facts, statements.retired])
-            guard let explained = results[0].rows.first, let facts = results[1].rows.first else {
-                return ActivityLife?.none
-            }
-            var life = try ActivityLife(facts, AliasExplanation.Activity(explained))
-            life.retired = try results[2].rows.map { row in
-                let (fingerprint, observedAt, reason, retiredAt) = try row.decode(
-                    [UInt8].self,
-                    Date.self,
-                    String.self,
-                    Date.self
-                )
-                return .init(fingerprint: fingerprint, observedAt: observedAt, reason: reason, retiredAt: retiredAt)
-            }
+            let results = try session.pipeline([statements.life, statements.retired])
+            var life = try results[0].decode(ActivityLife.columns).first
+            life?.retired = try results[1].decode([UInt8].self, Date.self, String.self, Date.self)
+                .map(ActivityLife.RetiredToken.init)
             return life
         }
         guard var life = found else { return nil }

@@ -16,19 +16,14 @@ struct ActivityLifeStatements {
         """
     }
 
-    /// The facts about it beside its explanation.
-    var facts: SQL {
-        """
-        SELECT a.subject, a.aliases, a.metadata, a.frequent_pushes_enabled, a.revision, a.created_at, a.touched_at,
-            a.last_observed_at, a.ended_at, a.expiry_recorded_at, t.dead_at, t.quarantined_at, t.quarantine_reason,
-            i.full_state_at, i.removed_at, t.purged_at
-        FROM activities a
-        LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = a.app_number
-            AND its.environment = a.environment AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
-        LEFT JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = a.app_number
-            AND its.environment = a.environment AND its.installation_hash = a.installation_hash LIMIT 1) AS i ON true
-        WHERE \(sql: matches("a"))
-        """
+    /// All that its row says, and that of its installation `i`, whether or not it has ended.
+    var life: SQL {
+        let candidates = SearchStatements(scope: scope, limit: 1).candidates(.id(id.rawValue))
+        return """
+            \(sql: ExplainStatements.activities(ActivityLife.columns, among: "(\(sql: candidates) LIMIT 1)"))
+            LEFT JOIN LATERAL (SELECT * FROM installations its WHERE \(sql: scope.contains("its"))
+                AND its.installation_hash = a.installation_hash LIMIT 1) AS i ON true
+            """
     }
 
     /// The tokens that it had, the latest first; its last one among them where that is dead and no other came. One that

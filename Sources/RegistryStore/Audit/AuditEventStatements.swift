@@ -21,11 +21,6 @@ struct AuditEventStatements {
             || filter.type.map { !Self.commonTypes.contains($0) } ?? false
     }
 
-    private static let columns = """
-        e.event_number, e.recorded_at, e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases,
-        e.token_fingerprint
-        """
-
     /// For the rest of the transaction tables are not read whole. What the summary of the trail saves, the planner
     /// judges by how sorted a column is, and hashes are not.
     static let preferIndexes: SQL = "SELECT set_config('enable_seqscan', 'off', true)"
@@ -38,7 +33,7 @@ struct AuditEventStatements {
             // By equality alone, the order would be that of the numbers, and the planner would rather go through the trail
             // from its end.
             return """
-                SELECT \(unescaped: Self.columns) FROM events e
+                SELECT \(AuditEvent.columns) FROM events e
                 WHERE \(sql: isAsked) AND \(unescaped: column) >= \(value)
                     AND (\(unescaped: column), e.event_number) < (\(value), \(number))
                 ORDER BY \(unescaped: column) DESC, e.event_number DESC LIMIT \(limit)
@@ -46,7 +41,7 @@ struct AuditEventStatements {
         }
         return """
             WITH found AS MATERIALIZED (
-                SELECT \(unescaped: Self.columns) FROM events e
+                SELECT \(AuditEvent.columns) FROM events e
                 WHERE \(sql: isAsked(RowPlaces.isOf(scope, "e"))) AND (e.event_number < \(number)) IS TRUE
             )
             SELECT * FROM found e ORDER BY e.event_number DESC LIMIT \(limit)
@@ -76,7 +71,7 @@ struct AuditEventStatements {
     /// A page of the requested events of a range.
     func page(from first: Int64, before number: Int64, limit: Int) -> SQL {
         """
-        SELECT \(unescaped: Self.columns) FROM events e
+        SELECT \(AuditEvent.columns) FROM events e
         WHERE \(sql: isAsked) AND e.event_number >= \(first) AND e.event_number < \(number)
         ORDER BY e.event_number DESC LIMIT \(limit)
         """
@@ -121,18 +116,17 @@ struct AuditEventStatements {
 }
 
 extension AuditEvent {
-    /// Reads the columns of ``AuditEventStatements``.
-    init(_ row: PostgresRow) throws {
-        self.init(
-            number: try row.column(0, as: Int64.self),
-            recordedAt: try row.column(1, as: Date.self),
-            type: try row.column(2, as: String.self),
-            who: try row.column(3, as: UTF8Text.self)
-        )
-        activityID = try row.column(4, as: UTF8Text?.self)
-        installation = try row.column(5, as: [UInt8]?.self).map(InstallationHash.init(bytes:))
-        subject = try row.column(6, as: UTF8Text?.self)
-        aliases = try row.column(7, as: JSONB?.self)?.bytes
-        fingerprint = try row.column(8, as: [UInt8]?.self)
-    }
+    /// The columns of the row called `e`.
+    static let columns = Columns(
+        .one("e.event_number"),
+        .one("e.recorded_at"),
+        .one("e.type"),
+        .one("e.who"),
+        .one("e.activity_id"),
+        .one("e.installation_hash"),
+        .one("e.subject"),
+        .json("e.aliases"),
+        .one("e.token_fingerprint"),
+        as: AuditEvent.init
+    )
 }

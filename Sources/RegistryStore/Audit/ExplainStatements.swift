@@ -33,17 +33,14 @@ struct ExplainStatements {
 
     /// The explanations of some activities, whose rows `al` have an app's number, an activity's number, and whether it
     /// is over. The lookups are limited so that the planner joins no more than a page.
-    static func activities(among source: SQL) -> SQL {
+    ///
+    /// - Parameter columns: of the rows `al`, of the rows `a` of the activities' verdicts, and of their tokens' values `t`.
+    static func activities<Value>(
+        _ columns: Columns<Value> = AliasExplanation.Activity.columns,
+        among source: SQL
+    ) -> SQL {
         """
-        SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'),
-            CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
-                WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
-                WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
-                WHEN 'purged' THEN t.purged_at WHEN 'unregistered' THEN t.dead_at
-                WHEN 'quarantined' THEN t.quarantined_at ELSE a.token_observed_at END,
-            a.end_reason::text, t.quarantine_reason, substr(a.token_digest, 1, 4), a.installation_hash,
-            a.attributes_type, a.started_at, coalesce(a.token_observed_at, a.last_observed_at), a.confirmed_at,
-            a.expires_at, t.delivered_at, a.starts_at
+        SELECT \(columns)
         FROM \(sql: source) al
         CROSS JOIN LATERAL (SELECT * FROM activity_verdicts bearer
             WHERE bearer.app_number = al.app_number AND bearer.activity_number = al.activity_number
@@ -78,11 +75,7 @@ struct ExplainStatements {
     /// The tokens of some installations `named`.
     private static func tokens(among named: SQL) -> SQL {
         """
-        SELECT r.kind, r.installation_hash, nullif(r.attributes_type, ''), coalesce(r.verdict, 'handed-out'),
-            CASE r.verdict WHEN 'purged' THEN r.purged_at WHEN 'logged-out' THEN r.removed_at
-                WHEN 'deleted' THEN r.deleted_at WHEN 'kind-conflict' THEN r.owned_at WHEN 'taken-over' THEN r.owned_at
-                WHEN 'unregistered' THEN r.dead_at WHEN 'quarantined' THEN r.quarantined_at ELSE r.observed_at END,
-            r.quarantine_reason, substr(r.token_digest, 1, 4), r.observed_at, r.confirmed_at
+        SELECT \(AliasExplanation.Token.columns)
         FROM \(sql: named) CROSS JOIN LATERAL (SELECT * FROM installation_token_verdicts its
             WHERE its.app_number = named.app_number AND its.environment = named.environment
                 AND its.installation_hash = named.installation_hash OFFSET 0) AS r
@@ -116,48 +109,65 @@ struct ExplainStatements {
 }
 
 extension AliasExplanation.Activity {
-    /// Reads the columns of ``ExplainStatements/activities(among:)``.
-    init(_ row: PostgresRow) throws {
-        guard let state = ActivityState(rawValue: try row.column(3, as: String.self)) else {
-            throw UnreadableRow(detail: "an activity's state is not one of ours")
-        }
-        let verdict = try TokenVerdict(stored: row.column(4, as: String.self))
-        var facts = TokenFacts(verdict: verdict, since: try row.column(5, as: Date?.self))
-        facts.endReason = try row.column(6, as: String?.self)
-        facts.quarantineReason = try row.column(7, as: String?.self)
-        self.init(
-            number: try row.column(0, as: Int64.self),
-            isClosed: try row.column(1, as: Bool.self),
-            activityID: try row.column(2, as: ActivityID.self),
-            state: state,
-            facts: facts,
-            startedAt: try row.column(11, as: Date.self),
-            expiresAt: try row.column(14, as: Date.self)
-        )
-        fingerprint = try row.column(8, as: [UInt8]?.self)
-        installation = try row.column(9, as: [UInt8]?.self).map(InstallationHash.init(bytes:))
-        attributesType = try row.column(10, as: UTF8Text?.self)
-        observedAt = try row.column(12, as: Date?.self)
-        confirmedAt = try row.column(13, as: Date?.self)
-        deliveredAt = try row.column(15, as: Date?.self)
-        startsAt = try row.column(16, as: Date?.self)
-    }
+    /// The columns of an alias's row `al`, of the row `a` of its activity's verdict, and of its token's value `t`.
+    static let columns = Columns(
+        .one("al.activity_number"),
+        .one("al.ended"),
+        .one("a.activity_id"),
+        .raw("a.state"),
+        facts,
+        .one("substr(a.token_digest, 1, 4)"),
+        .one("a.installation_hash"),
+        .one("a.attributes_type"),
+        .one("a.started_at"),
+        .one("a.starts_at"),
+        .one("coalesce(a.token_observed_at, a.last_observed_at)"),
+        .one("a.confirmed_at"),
+        .one("a.expires_at"),
+        .one("t.delivered_at"),
+        as: AliasExplanation.Activity.init
+    )
+
+    private static let facts = Columns(
+        .raw("coalesce(a.verdict, 'handed-out')"),
+        .one(
+            """
+            CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
+                WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
+                WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
+                WHEN 'purged' THEN t.purged_at WHEN 'unregistered' THEN t.dead_at
+                WHEN 'quarantined' THEN t.quarantined_at ELSE a.token_observed_at END
+            """
+        ),
+        .one("a.end_reason::text"),
+        .one("t.quarantine_reason"),
+        as: TokenFacts.init
+    )
 }
 
 extension AliasExplanation.Token {
-    /// Reads the columns of ``ExplainStatements/tokens(installations:)``.
-    init(_ row: PostgresRow) throws {
-        let verdict = try TokenVerdict(stored: row.column(3, as: String.self))
-        var facts = TokenFacts(verdict: verdict, since: try row.column(4, as: Date?.self))
-        facts.quarantineReason = try row.column(5, as: String?.self)
-        self.init(
-            kind: try row.column(0, as: String.self),
-            installation: InstallationHash(bytes: try row.column(1, as: [UInt8].self)),
-            attributesType: try row.column(2, as: UTF8Text?.self),
-            facts: facts
-        )
-        fingerprint = try row.column(6, as: [UInt8]?.self)
-        observedAt = try row.column(7, as: Date?.self)
-        confirmedAt = try row.column(8, as: Date?.self)
-    }
+    /// The columns of the row `r` of a token's verdict.
+    static let columns = Columns(
+        .one("r.kind"),
+        .one("r.installation_hash"),
+        .one("nullif(r.attributes_type, '')"),
+        facts,
+        .one("substr(r.token_digest, 1, 4)"),
+        .one("r.observed_at"),
+        .one("r.confirmed_at"),
+        as: AliasExplanation.Token.init
+    )
+
+    private static let facts = Columns(
+        .raw("coalesce(r.verdict, 'handed-out')"),
+        .one(
+            """
+            CASE r.verdict WHEN 'purged' THEN r.purged_at WHEN 'logged-out' THEN r.removed_at
+                WHEN 'deleted' THEN r.deleted_at WHEN 'kind-conflict' THEN r.owned_at WHEN 'taken-over' THEN r.owned_at
+                WHEN 'unregistered' THEN r.dead_at WHEN 'quarantined' THEN r.quarantined_at ELSE r.observed_at END
+            """
+        ),
+        .one("r.quarantine_reason"),
+        as: { TokenFacts(verdict: $0, since: $1, quarantineReason: $2) }
+    )
 }

@@ -22,10 +22,9 @@ struct OverviewStatements {
     /// Installations, those heard of last first, after one of the list: its time and its hash.
     func installations(after last: (Date, [UInt8]), limit: Int) -> SQL {
         """
-        SELECT i.installation_hash, i.subject, i.touched_at, i.full_state_at, i.removed_at,
-            \(sql: InstallationStatements.isFlapping("i", in: scope))
+        SELECT \(ListedInstallation.columns)
         FROM (
-            SELECT * FROM installations heard WHERE \(sql: scope.contains("heard")) AND heard.touched_at > '-infinity'
+            SELECT heard.*, \(sql: InstallationStatements.isFlapping("heard", in: scope)) AS flaps FROM installations heard WHERE \(sql: scope.contains("heard")) AND heard.touched_at > '-infinity'
                 AND (heard.touched_at, heard.installation_hash) < (\(last.0), \(last.1))
             ORDER BY heard.touched_at DESC, heard.installation_hash DESC LIMIT \(limit)
         ) AS i
@@ -51,7 +50,7 @@ struct OverviewStatements {
     /// Channels in the order of their aliases.
     func channels(after alias: (kind: UTF8Text, value: UTF8Text), limit: Int) -> SQL {
         """
-        SELECT c.kind, c.value, c.channel_id, c.message_storage_policy, c.updated_at FROM channels c
+        SELECT \(ListedChannel.columns) FROM channels c
         WHERE \(sql: scope.contains("c")) AND (c.kind, c.value) > (\(alias.kind), \(alias.value))
         ORDER BY c.kind, c.value LIMIT \(limit)
         """

@@ -31,8 +31,8 @@ extension Registry {
         return try await read { session in
             guard !statements.isIndexed else {
                 let page = statements.page(before: number ?? .max, limit: limit + 1)
-                let rows = try session.pipeline([AuditEventStatements.preferIndexes, page])[1].rows
-                return Self.page(try rows.map { try AuditEvent($0) }, limit: limit)
+                let found = try session.pipeline([AuditEventStatements.preferIndexes, page])[1]
+                return Self.page(try found.decode(AuditEvent.columns), limit: limit)
             }
             return try Self.search(statements, before: number, limit: limit, session)
         }
@@ -56,11 +56,9 @@ extension Registry {
             let range = try session.execute(statements.range(before: upper, count: eventRangeSize))[0]
             let (first, count, latest) = try range.decode(Int64?.self, Int.self, Date?.self)
             guard let first, let latest else { return AuditPage(items: found) }
-            let rows = try session.execute(
-                statements.page(from: first, before: upper, limit: limit + 1 - found.count)
-            ).rows
-            found += try rows.map { try AuditEvent($0) }
-            if found.count > limit { return page(found, limit: limit) }
+            let page = statements.page(from: first, before: upper, limit: limit + 1 - found.count)
+            found += try session.execute(page).decode(AuditEvent.columns)
+            if found.count > limit { return Self.page(found, limit: limit) }
             // Transactions that overlap put events out of order, but not by an hour.
             let isBefore = statements.filter.since.map { latest < $0.addingTimeInterval(-3600) } ?? false
             if isBefore || count < eventRangeSize { return AuditPage(items: found) }
@@ -75,6 +73,6 @@ extension Registry {
         _ session: borrowing PostgresSession
     ) throws -> Int64 {
         guard let until = statements.filter.until else { return .max }
-        return try session.execute(statements.end(of: until))[0].column(0, as: Int64?.self) ?? .max
+        return try session.execute(statements.end(of: until))[0].decode(Int64?.self) ?? .max
     }
 }

@@ -38,9 +38,9 @@ extension Registry {
             let rest = [statements.tokens(installations: Self.explainedInstallations), statements.notes]
             let results = try session.pipeline([page] + (isFirst ? rest : []))
             var explanation = AliasExplanation(alias: alias)
-            explanation.activities = try results[0].rows.map { try AliasExplanation.Activity($0) }
+            explanation.activities = try results[0].decode(AliasExplanation.Activity.columns)
             guard isFirst else { return explanation }
-            explanation.tokens = try results[1].rows.map { try AliasExplanation.Token($0) }
+            explanation.tokens = try results[1].decode(AliasExplanation.Token.columns)
             explanation.notes = try Self.notes(results[2][0], scope.environment)
             return explanation
         }
@@ -52,7 +52,7 @@ extension Registry {
         in scope: Scope
     ) async throws -> [AliasExplanation.Token] {
         let statement = ExplainStatements.tokens(of: installation, in: scope)
-        return try await read { try $0.execute(statement).rows.map { try AliasExplanation.Token($0) } }
+        return try await read { try $0.execute(statement).decode(AliasExplanation.Token.columns) }
     }
 
     private static func notes(

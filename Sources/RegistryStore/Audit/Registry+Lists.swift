@@ -39,7 +39,7 @@ public struct ChannelCounts: Sendable, Hashable {
 extension Registry {
     /// Whether anything was ever registered there.
     public func isUsed(_ scope: Scope) async throws -> Bool {
-        try await read { try $0.execute(OverviewStatements(scope: scope).isUsed)[0].column(0, as: Bool.self) }
+        try await read { try $0.execute(OverviewStatements(scope: scope).isUsed)[0].decode(Bool.self) }
     }
 
     /// Installations, those heard of last first.
@@ -52,14 +52,14 @@ extension Registry {
     ) async throws -> [ListedInstallation] {
         let position = last.map { ($0.touchedAt, $0.installation.bytes) } ?? (.distantFuture, [])
         let statement = OverviewStatements(scope: scope).installations(after: position, limit: limit)
-        return try await read { try $0.execute(statement).rows.map { try ListedInstallation($0) } }
+        return try await read { try $0.execute(statement).decode(ListedInstallation.columns) }
     }
 
     /// Installations that seem to be cloned (A, B, A), among those that were heard of lately.
     public func clonedInstallations(limit: Int, in scope: Scope) async throws -> [InstallationHash] {
         let statement = OverviewStatements(scope: scope).cloned(limit: limit)
         return try await read { session in
-            try session.execute(statement).rows.map { InstallationHash(bytes: try $0.column(0, as: [UInt8].self)) }
+            try session.execute(statement).decode(InstallationHash.self)
         }
     }
 
@@ -69,7 +69,7 @@ extension Registry {
     public func channels(after alias: Alias? = nil, limit: Int, in scope: Scope) async throws -> [ListedChannel] {
         let position = (alias?.kind ?? "", alias?.value ?? "")
         let statement = OverviewStatements(scope: scope).channels(after: position, limit: limit)
-        return try await read { try $0.execute(statement).rows.map { try ListedChannel($0) } }
+        return try await read { try $0.execute(statement).decode(ListedChannel.columns) }
     }
 
     /// How many channels count against Apple's quota.
@@ -83,29 +83,24 @@ extension Registry {
 }
 
 extension ListedInstallation {
-    /// Reads the columns of ``OverviewStatements/installations(after:limit:)``.
-    fileprivate init(_ row: PostgresRow) throws {
-        self.init(
-            installation: InstallationHash(bytes: try row.column(0, as: [UInt8].self)),
-            subject: try row.column(1, as: UTF8Text?.self),
-            touchedAt: try row.column(2, as: Date.self),
-            fullStateAt: try row.column(3, as: Date?.self),
-            loggedOutAt: try row.column(4, as: Date?.self),
-            isFlapping: try row.column(5, as: Bool.self)
-        )
-    }
+    /// The columns of the row called `i`.
+    static let columns = Columns(
+        .one("i.installation_hash"),
+        .one("i.subject"),
+        .one("i.touched_at"),
+        .one("i.full_state_at"),
+        .one("i.removed_at"),
+        .one("i.flaps"),
+        as: ListedInstallation.init
+    )
 }
 
 extension ListedChannel {
-    /// Reads the columns of ``OverviewStatements/channels(after:limit:)``.
-    fileprivate init(_ row: PostgresRow) throws {
-        self.init(
-            alias: Alias(
-                checkedKind: try row.column(0, as: UTF8Text.self),
-                value: try row.column(1, as: UTF8Text.self)
-            ),
-            channel: try BroadcastChannel(row, from: 2),
-            updatedAt: try row.column(4, as: Date.self)
-        )
-    }
+    /// The columns of the row called `c`.
+    static let columns = Columns(
+        Columns(.one("c.kind"), .one("c.value"), as: Alias.init(checkedKind:value:)),
+        BroadcastChannel.columns(of: "c"),
+        .one("c.updated_at"),
+        as: ListedChannel.init
+    )
 }

@@ -30,7 +30,7 @@ extension Registry {
         return try await read { session in
             var known: Set<Int64> = []
             return try session.pipeline(searches.map(statements.activities)).flatMap { result in
-                try result.rows.map { try AliasExplanation.Activity($0) }
+                try result.decode(AliasExplanation.Activity.columns)
             }.filter { known.insert($0.number).inserted }
         }
     }
@@ -52,7 +52,7 @@ extension Registry {
 
     private func findInstallations(_ statement: SQL) async throws -> [InstallationHash] {
         try await read { session in
-            try session.execute(statement).rows.map { InstallationHash(bytes: try $0.column(0, as: [UInt8].self)) }
+            try session.execute(statement).decode(InstallationHash.self)
         }
     }
 }

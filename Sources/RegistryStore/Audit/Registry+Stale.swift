@@ -41,7 +41,7 @@ extension Registry {
             var found: [StaleToken] = []
             try search.run(session) { statements, start, end in
                 let page = statements.page(after: start, through: end, limit: limit + 1 - found.count)
-                found += try session.execute(page).rows.map { try StaleToken($0, kind: statements.kind) }
+                found += try session.execute(page).decode(StaleToken.columns(of: statements.kind))
                 return found.count <= limit
             }
             guard found.count > limit else { return AuditPage(items: found, next: search.next) }
@@ -104,7 +104,7 @@ extension Registry {
                 let locked = try transaction.pipeline(
                     statements.locks(numbers) + [statements.stale.remaining(numbers)]
                 )
-                let remaining = try locked[locked.count - 1].rows.map { try $0.column(0, as: Int64.self) }
+                let remaining = try locked[locked.count - 1].decode(Int64.self)
                 let results = try transaction.pipeline(
                     remaining.isEmpty ? [] : statements.purge(remaining),
                     finishing: true

@@ -29,7 +29,7 @@ private struct Counting {
     init(window: Duration, scope: Scope, _ session: borrowing PostgresSession) throws {
         statements = StatisticsStatements(scope: scope)
         statistics = RegistryStatistics(
-            computedAt: try session.execute("SELECT now()")[0].column(0, as: Date.self),
+            computedAt: try session.execute("SELECT now()")[0].decode(Date.self),
             window: window,
             step: RegistryStatistics.step(for: window)
         )
@@ -45,49 +45,47 @@ private struct Counting {
         }
     }
 
-    /// Rows with their counts, the last column, as many as the whole table would give.
-    private mutating func count(
+    /// Groups of rows with their counts, as many as the whole table would give.
+    private mutating func count<Group>(
         _ table: String,
         _ session: borrowing PostgresSession,
-        _ statement: (Double) -> SQL
-    ) throws -> [(row: PostgresRow, count: Int)] {
+        _ statement: (Double) -> SQL,
+        _ read: (PostgresRow) throws -> (Group, Int)
+    ) throws -> [(Group, Int)] {
         let percent = percents[table] ?? 100
-        let rows = try Self.rows(statement(percent), session)
-        guard percent < 100 else { return rows }
+        let groups = try session.execute(statement(percent)).rows.map(read)
+        guard percent < 100 else { return groups }
         let scale = 100 / percent
         // Of an app with so few rows a sample says little, and its index has them at once.
-        guard Double(rows.map(\.count).reduce(0, +)) * scale > Double(StatisticsStatements.sampleSize(of: table)) else {
-            return try Self.rows(statement(100), session)
+        guard Double(groups.map(\.1).reduce(0, +)) * scale > Double(StatisticsStatements.sampleSize(of: table)) else {
+            return try session.execute(statement(100)).rows.map(read)
         }
         statistics.isEstimated = true
-        return rows.map { ($0.row, Int((Double($0.count) * scale).rounded())) }
-    }
-
-    private static func rows(
-        _ statement: SQL,
-        _ session: borrowing PostgresSession
-    ) throws -> [(row: PostgresRow, count: Int)] {
-        let result = try session.execute(statement)
-        return try result.rows.map { ($0, try $0.column($0.count - 1, as: Int.self)) }
+        return groups.map { ($0.0, Int((Double($0.1) * scale).rounded())) }
     }
 
     mutating func countActivities(_ session: borrowing PostgresSession) throws {
         let statements = statements
-        for (row, count) in try count("activities", session, { statements.activities(percent: $0) }) {
-            let state = try row.column(0, as: String.self)
-            statistics.activities[state, default: 0] += count
-            guard state == "active" || state == "dismissed" else { continue }
-            statistics.activityAges[try row.column(1, as: Int.self)].count += count
-            guard state == "active", let age = try row.column(2, as: Int?.self) else { continue }
+        let groups = try count("activities", session, { statements.activities(percent: $0) }) { row in
+            let (state, age, tokenAge, count) = try row.decode(String.self, Int.self, Int?.self, Int.self)
+            return ((state: state, age: age, tokenAge: tokenAge), count)
+        }
+        for (group, count) in groups {
+            statistics.activities[group.state, default: 0] += count
+            guard group.state == "active" || group.state == "dismissed" else { continue }
+            statistics.activityAges[group.age].count += count
+            guard group.state == "active", let age = group.tokenAge else { continue }
             add(count, of: TokenKind.update.name, age: age)
         }
     }
 
     mutating func countTokens(_ session: borrowing PostgresSession) throws {
         let statements = statements
-        for (row, count) in try count("installation_tokens", session, { statements.tokens(percent: $0) }) {
-            add(count, of: try row.column(0, as: String.self), age: try row.column(1, as: Int.self))
+        let groups = try count("installation_tokens", session, { statements.tokens(percent: $0) }) { row in
+            let (kind, age, count) = try row.decode(String.self, Int.self, Int.self)
+            return ((kind: kind, age: age), count)
         }
+        for (group, count) in groups { add(count, of: group.kind, age: group.age) }
     }
 
     private mutating func add(_ count: Int, of kind: String, age: Int) {
@@ -99,12 +97,19 @@ private struct Counting {
     mutating func countEvents(_ session: borrowing PostgresSession) throws {
         let (statements, step) = (statements, statistics.step)
         let start = statistics.computedAt.addingTimeInterval(-Double(statistics.window.components.seconds))
-        var rows = try count("events", session) { statements.commonEvents(since: start, step: step, percent: $0) }
-        rows += try Self.rows(statements.rareEvents(since: start, step: step), session)
-        var steps: [Date: [String: Int]] = [:]
-        for (row, count) in rows {
-            steps[try row.column(0, as: Date.self), default: [:]][try row.column(1, as: String.self)] = count
+        func read(_ row: PostgresRow) throws -> ((step: Date, type: String), Int) {
+            let (step, type, count) = try row.decode(Date.self, String.self, Int.self)
+            return ((step, type), count)
         }
+        var groups = try count(
+            "events",
+            session,
+            { statements.commonEvents(since: start, step: step, percent: $0) },
+            read
+        )
+        groups += try session.execute(statements.rareEvents(since: start, step: step)).rows.map(read)
+        var steps: [Date: [String: Int]] = [:]
+        for (group, count) in groups { steps[group.step, default: [:]][group.type] = count }
         statistics.steps = steps.sorted { $0.key < $1.key }.map {
             RegistryStatistics.Step(start: $0.key, counts: $0.value)
         }

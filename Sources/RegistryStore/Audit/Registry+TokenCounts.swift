@@ -9,7 +9,7 @@ extension Registry {
     @discardableResult
     public func recordTokenCounts() async throws -> Bool {
         try await write { session in
-            guard try session.execute(TokenCountStatements.isDue)[0].column(0, as: Bool.self) else { return false }
+            guard try session.execute(TokenCountStatements.isDue)[0].decode(Bool.self) else { return false }
             let percents = try StatisticsStatements.percents(
                 of: StatisticsStatements.tables,
                 sampling: TokenCountStatements.sampleSize(of:),

@@ -18,7 +18,8 @@ struct SearchStatements {
         """
     }
 
-    private func candidates(_ search: ActivitySearch) -> SQL {
+    /// Activities as ``ExplainStatements/activities(_:among:)`` takes them.
+    func candidates(_ search: ActivitySearch) -> SQL {
         switch search {
         case .id(let id): "\(sql: activities) AND s.activity_id = \(id)"
         case .alias(let kind?, let value): "\(sql: aliases) AND s.value = \(value) AND s.kind = \(kind)"

@@ -33,8 +33,7 @@ struct StaleStatements {
     /// The stale ones of a range, in the order of their numbers.
     func page(after position: Int64, through last: Int64, limit: Int) -> SQL {
         """
-        SELECT s.number, s.reasons, substr(s.token_digest, 1, 4), s.observed_at, s.confirmed_at, now(), s.activity_id,
-            s.installation_hash, s.attributes_type, s.expires_at, t.quarantined_at, t.quarantine_reason
+        SELECT \(StaleToken.columns(of: kind))
         FROM (
             SELECT r.*, \(sql: reasonList) AS reasons FROM \(sql: searched)
             WHERE \(sql: isStale) AND \(sql: isBetween(position, last)) ORDER BY r.number LIMIT \(limit)
@@ -158,23 +157,24 @@ struct StaleStatements {
 }
 
 extension StaleToken {
-    /// Reads the columns of ``StaleStatements/page(after:through:limit:)``.
-    init(_ row: PostgresRow, kind: TokenKind) throws {
-        self.init(
-            kind: kind,
-            number: try row.column(0, as: Int64.self),
-            reasons: try StaleReason.read(row.column(1, as: [String].self)),
-            fingerprint: try row.column(2, as: [UInt8].self),
-            observedAt: try row.column(3, as: Date.self),
-            confirmedAt: try row.column(4, as: Date.self),
-            now: try row.column(5, as: Date.self)
+    /// The columns of a stale row `s` and of its token's value `t`.
+    static func columns(of kind: TokenKind) -> Columns<StaleToken> {
+        Columns(
+            .constant(kind),
+            .one("s.number"),
+            Columns(.one("s.reasons"), as: { StaleReason.read($0) }),
+            .one("substr(s.token_digest, 1, 4)"),
+            .one("s.observed_at"),
+            .one("s.confirmed_at"),
+            .one("now()"),
+            .one("s.activity_id"),
+            .one("s.installation_hash"),
+            .one("s.attributes_type"),
+            .one("s.expires_at"),
+            .one("t.quarantined_at"),
+            .one("t.quarantine_reason"),
+            as: StaleToken.init
         )
-        activityID = try row.column(6, as: UTF8Text?.self)
-        installation = try row.column(7, as: [UInt8]?.self).map(InstallationHash.init(bytes:))
-        attributesType = try row.column(8, as: UTF8Text?.self)
-        expiresAt = try row.column(9, as: Date?.self)
-        quarantinedAt = try row.column(10, as: Date?.self)
-        quarantineReason = try row.column(11, as: String?.self)
     }
 }
 

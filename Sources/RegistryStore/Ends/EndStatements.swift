@@ -8,6 +8,8 @@ struct EndStatements {
     let who: UTF8Text
     /// By what right.
     var claimant: Claimant = .any
+    /// The number that the rows bear which these statements end. Random, so that no other request has it.
+    let batchNumber = Int64.random(in: .min ... .max)
 
     private var app: Int64 { scope.app.number }
     private var environment: String { scope.environment.rawValue }
@@ -42,19 +44,25 @@ struct EndStatements {
 
     /// The statements that must follow in the same transaction for the activities that ``merge`` ended.
     func consequences(_ ids: [ActivityID]) -> [SQL] {
-        [RetirementStatements.ended(ids, in: scope), AliasRowStatements.close(ids, in: scope), event(ids)]
+        [
+            RetirementStatements.ended("\(ids)", where: isMerged, in: scope),
+            AliasRowStatements.close("\(ids)", in: scope), event(ids),
+        ]
     }
+
+    /// The end was merged into the row of activity `a`.
+    private var isMerged: SQL { "a.batch_number = \(batchNumber)" }
 
     /// The tombstone is the activity's own row and its state absorbs all others (R4); always writes (R1).
     private func merge(_ ends: SQL, reason: EndReason) -> SQL {
         """
         INSERT INTO activities AS stored (
             app_number, environment, activity_id, started_at, lifetime, expires_at, ended_at, end_reason, outcome, created_at,
-            installation_hash, installation_observed_at, subject, subject_observed_at
+            batch_number, installation_hash, installation_observed_at, subject, subject_observed_at
         )
         SELECT app.app_number, \(environment)::apns_environment, e.activity_id, now(), app.activity_lifetime,
             now() + app.activity_lifetime, e.ended_at, \(reason.rawValue)::end_reason, 'ended', now(),
-            \(sql: owner)
+            \(batchNumber), \(sql: owner)
         FROM apps app CROSS JOIN (\(sql: ends)) AS e
         WHERE app.app_number = \(app) AND NOT \(sql: isErased)
         ORDER BY e.activity_id
@@ -69,9 +77,9 @@ struct EndStatements {
             revision = stored.revision + CASE WHEN stored.ended_at IS NULL THEN 1 ELSE 0 END,
             \(unescaped: ActivityMerge.firstGiven("installation_hash", "installation_observed_at")),
             \(unescaped: ActivityMerge.firstGiven("subject", "subject_observed_at")),
-            touched_at = excluded.touched_at
+            touched_at = excluded.touched_at, batch_number = excluded.batch_number
         WHERE \(sql: Ownership.permits("stored", to: claimant))
-        RETURNING \(unescaped: MergedActivity.columns)
+        RETURNING \(MergedActivity.columns)
         """
     }
 
@@ -115,7 +123,7 @@ struct EndStatements {
             FROM activities a
             WHERE \(sql: scope.contains("a"))
                 AND a.activity_id = ANY(\(ids)) AND a.outcome = 'ended'
-                AND \(unescaped: RegistrationBatch.isMerged)
+                AND \(sql: isMerged)
             """,
             by: who,
             in: scope

@@ -52,9 +52,9 @@ extension Registry {
         let statements = EndStatements(scope: scope, who: who)
         let end = ResolveStatements.number(of: alias, after: number, count: endPageSize, in: scope)
         return try session.transaction { transaction in
-            let last = try transaction.execute(end).rows.first?.column(0, as: Int64.self)
+            let last = try transaction.execute(end).rows.first?.decode(Int64.self)
             let page = statements.end(under: alias, after: number, through: last ?? .max)
-            let ended = try transaction.execute(page).rows.map(MergedActivity.init)
+            let ended = try transaction.execute(page).decode(MergedActivity.columns)
             _ = try transaction.pipeline(statements.consequences(ended.map(\.activityID)), finishing: true)
             let running = ended.filter { $0.outcome == "ended" && $0.isWithinLifetime }
             return (running.count, last)

@@ -48,10 +48,10 @@ extension Registry {
 
     /// Waits until every request sees what is committed: from then on what is deleted because of it stays deleted.
     func waitForWriters() async throws {
-        let time = try await read { try $0.execute("SELECT clock_timestamp()")[0].column(0, as: Date.self) }
+        let time = try await read { try $0.execute("SELECT clock_timestamp()")[0].decode(Date.self) }
         let deadline = ContinuousClock.now + .seconds(10)
         let statement = ErasureStatements.writers(before: time)
-        while try await read({ try $0.execute(statement)[0].column(0, as: Int.self) }) > 0 {
+        while try await read({ try $0.execute(statement)[0].decode(Int.self) }) > 0 {
             guard ContinuousClock.now < deadline else {
                 throw Problem(.unavailable, "A request that began before does not end. Send the same request again.")
             }
@@ -70,8 +70,8 @@ extension Registry {
         while true {
             let (found, events, isGone) = try await write { session in
                 try session.transaction { transaction in
-                    let rows = try transaction.execute(statements.activities(limit: Self.erasurePageSize)).rows
-                    let ids = try rows.map { try $0.column(0, as: ActivityID.self) }
+                    let search = statements.activities(limit: Self.erasurePageSize)
+                    let ids = try transaction.execute(search).decode(ActivityID.self)
                     let events =
                         ids.isEmpty ? 0 : try transaction.execute(statements.redactEvents(of: ids)).affectedRows
                     let sweep = SweepStatements(scope: statements.scope)
@@ -89,7 +89,7 @@ extension Registry {
         while true {
             let rows = try await write { session in
                 try session.transaction { transaction in
-                    let hashes = try transaction.execute(search).rows.map { try $0.column(0, as: [UInt8].self) }
+                    let hashes = try transaction.execute(search).decode([UInt8].self)
                     let page = [AuditEventStatements.preferIndexes] + statements.delete(installations: hashes)
                     let deleted = try transaction.pipeline(hashes.isEmpty ? [] : page, finishing: true)
                     return deleted.dropFirst().map(\.affectedRows)

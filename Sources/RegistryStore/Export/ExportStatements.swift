@@ -30,19 +30,10 @@ struct ExportStatements {
             """
         let selection: SQL =
             kind == .update
-            ? "\(sql: Self.activityColumns) FROM \(sql: page) \(sql: Self.identity)"
-            : "r.installation_hash, r.attributes_type, r.token, r.observed_at FROM \(sql: page) WHERE r.verdict IS NULL"
+            ? "\(ExportedActivity.columns) FROM \(sql: page) \(sql: Self.identity)"
+            : "\(TransferRecord.columns(of: kind)) FROM \(sql: page) WHERE r.verdict IS NULL"
         return "SELECT \(sql: selection) ORDER BY r.\(unescaped: rows.number)"
     }
-
-    private static let activityColumns: SQL = """
-        r.activity_id, \(unescaped: ActivityAnswer.columns(of: "r")), CASE WHEN r.verdict IS NULL THEN r.token END,
-            r.token_observed_at, r.started_at, n.alias, r.installation_hash, r.installation_observed_at, r.subject, r.subject_observed_at,
-            r.attributes_type, r.attributes_type_observed_at,
-            r.frequent_pushes_enabled, r.frequent_pushes_enabled_observed_at,
-            r.aliases, r.aliases_observed_at, r.metadata, r.metadata_observed_at, coalesce(n.ended_at >= r.ended_at, false),
-            r.starts_at, r.starts_at_observed_at
-        """
 
     /// The identity `n` that activity `r` was made for.
     private static let identity: SQL = """
@@ -59,8 +50,7 @@ struct ExportStatements {
     /// A page of installations, by their hashes.
     func installations(after hash: [UInt8]) -> SQL {
         """
-        SELECT r.installation_hash, r.removed_at, r.subject, r.subject_observed_at, r.aliases, r.aliases_observed_at,
-            r.metadata, r.metadata_observed_at
+        SELECT \(ExportedInstallation.columns)
         FROM installations r WHERE \(sql: scope.contains("r")) AND r.installation_hash > \(hash)
         ORDER BY r.installation_hash LIMIT \(Self.pageSize)
         """

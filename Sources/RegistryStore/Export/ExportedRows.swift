@@ -4,7 +4,6 @@ import RegistryCore
 
 /// An activity's row, as an export reads it.
 struct ExportedActivity {
-    private let id: ActivityID
     private let answer: ActivityAnswer
     /// Only while it is handed out.
     private let token: PushToken?
@@ -14,34 +13,34 @@ struct ExportedActivity {
     private let name: UTF8Text?
     /// The end is in the name's own row, which has a part of its own.
     private let isEndNoted: Bool
-    private let facts: [(time: Date?, give: (inout ActivityRegistration) -> Void)]
+    private let installation: ExportedFact
+    private let subject: ExportedFact
+    private let aliases: ExportedFact
+    /// All others.
+    private let facts: [ExportedFact]
 
-    /// Reads the columns of ``ExportStatements/rows(of:after:through:)`` for activities.
-    init(_ row: PostgresRow) throws {
-        answer = try ActivityAnswer(id: row.column(0, as: ActivityID.self), row, from: 1)
-        id = answer.activityID
-        token = try row.column(8, as: [UInt8]?.self).map(PushToken.init(bytes:))
-        tokenObservedAt = try row.column(9, as: Date?.self)
-        startedAt = try row.column(10, as: Date.self)
-        name = try row.column(11, as: UTF8Text?.self)
-        let installation = try row.column(12, as: [UInt8]?.self).map(InstallationHash.init(bytes:))
-        let subject = try row.column(14, as: UTF8Text?.self)
-        let type = try row.column(16, as: UTF8Text?.self).map(AttributesType.init(stored:))
-        let pushes = try row.column(18, as: Bool?.self)
-        let aliases = try row.column(20, as: JSONB?.self).map(AliasSet.init(stored:))
-        let metadata = try row.column(22, as: JSONB?.self).map(Metadata.init(stored:))
-        isEndNoted = try row.column(24, as: Bool.self)
-        let startsAt = try row.column(25, as: Date?.self)
-        facts = [
-            (try row.column(13, as: Date?.self), { $0.installation = installation }),
-            (try row.column(15, as: Date?.self), { $0.subject = subject }),
-            (try row.column(17, as: Date?.self), { $0.attributesType = type }),
-            (try row.column(19, as: Date?.self), { $0.frequentPushesEnabled = pushes }),
-            (try row.column(21, as: Date?.self), { $0.aliases = aliases }),
-            (try row.column(23, as: Date?.self), { $0.metadata = metadata }),
-            (try row.column(26, as: Date?.self), { $0.startsAt = startsAt }),
-        ]
-    }
+    private var id: ActivityID { answer.activityID }
+    private var allFacts: [ExportedFact] { [installation, subject, aliases] + facts }
+
+    /// The columns of an activity's verdict `r`, and of the identity `n` that it was made for.
+    static let columns = Columns(
+        ActivityAnswer.columns(of: "r"),
+        .one("CASE WHEN r.verdict IS NULL THEN r.token END"),
+        .one("r.token_observed_at"),
+        .one("r.started_at"),
+        .one("n.alias"),
+        .one("coalesce(n.ended_at >= r.ended_at, false)"),
+        ExportedFact.column("installation_hash", \.installation, time: "installation_observed_at") { $0 },
+        ExportedFact.column("subject", \.subject) { $0 },
+        ExportedFact.column("aliases", \.aliases) { (json: JSONB) in try AliasSet(stored: json) },
+        .list(
+            [
+                ExportedFact.column("metadata", \.metadata) { (json: JSONB) in try Metadata(stored: json) },
+                ExportedFact.column("starts_at", \.startsAt) { $0 },
+            ] + StoredFact.all.map(ExportedFact.column)
+        ),
+        as: ExportedActivity.init
+    )
 
     /// The records from which another registry gets the row: a registration for each time at which something that holds
     /// was given, mostly one.
@@ -60,24 +59,26 @@ struct ExportedActivity {
         return registrations.map { registration in
             var registration = registration
             registration.token = token
-            for fact in facts.prefix(2) { fact.give(&registration) }
+            installation.give(&registration)
+            subject.give(&registration)
             return .named(name, registration)
         }
     }
 
     /// A tombstone that an end under a name left where nothing ran: nobody was ever told its id, and the name has it.
     private var isUnnamed: Bool {
-        tokenObservedAt == nil && facts[4].time == nil && AliasIdentity.isServerMade(id)
+        tokenObservedAt == nil && aliases.time == nil && AliasIdentity.isServerMade(id)
     }
 
     private var owner: ActivityOwner {
         var registration = ActivityRegistration(token: nil)
-        for fact in facts.prefix(2) { fact.give(&registration) }
+        installation.give(&registration)
+        subject.give(&registration)
         return registration.owner
     }
 
     private var registrations: [ActivityRegistration] {
-        let given = facts.filter { $0.time != nil && !isImplied($0.time) }
+        let given = allFacts.filter { $0.time != nil && !isImplied($0.time) }
         let base = tokenObservedAt ?? answer.observedAt ?? startedAt
         let times = Set([base] + given.map { time(of: $0.time, base) })
         return times.sorted().map { time in
@@ -96,6 +97,42 @@ struct ExportedActivity {
     private func time(of time: Date?, _ base: Date) -> Date { time == .distantPast ? base : time ?? base }
 }
 
+/// Something that was said of an activity, and when.
+struct ExportedFact {
+    let time: Date?
+    let give: @Sendable (inout ActivityRegistration) -> Void
+
+    /// A column of the row called `r`, and that of its time.
+    ///
+    /// - Parameters:
+    ///   - time: the name of the latter, unless it is the usual one.
+    ///   - read: what it throws ends the export: a file that silently lacks a value would be taken for whole.
+    static func column<Stored: PostgresDecodable & Sendable, Value: Sendable>(
+        _ name: String,
+        _ path: any WritableKeyPath<ActivityRegistration, Value?> & Sendable,
+        time: String? = nil,
+        _ read: @escaping @Sendable (Stored) throws -> Value
+    ) -> Columns<ExportedFact> {
+        Columns(
+            .one("r.\(name)"),
+            .one("r.\(time ?? name + "_observed_at")"),
+            as: { (stored: Stored?, time: Date?) in
+                let value = try stored.map(read)
+                return ExportedFact(time: time) { $0[keyPath: path] = value }
+            }
+        )
+    }
+
+    /// The same of a fact that never changes.
+    static func column(_ fact: StoredFact) -> Columns<ExportedFact> {
+        Columns(
+            fact.column(of: "r"),
+            .one("r.\(fact.time)"),
+            as: { (say: @escaping StoredFact.Setter, time: Date?) in ExportedFact(time: time) { say(&$0.facts) } }
+        )
+    }
+}
+
 /// An installation's row, as an export reads it.
 struct ExportedInstallation {
     let hash: InstallationHash
@@ -104,17 +141,22 @@ struct ExportedInstallation {
     private let aliases: (value: AliasSet?, time: Date?)
     private let metadata: (value: Metadata?, time: Date?)
 
-    /// Reads the columns of ``ExportStatements/installations(after:)``.
-    init(_ row: PostgresRow) throws {
-        hash = InstallationHash(bytes: try row.column(0, as: [UInt8].self))
-        removedAt = try row.column(1, as: Date?.self)
-        subject = (try row.column(2, as: UTF8Text?.self), try row.column(3, as: Date?.self))
-        aliases = (
-            try row.column(4, as: JSONB?.self).map(AliasSet.init(stored:)), try row.column(5, as: Date?.self)
-        )
-        metadata = (
-            try row.column(6, as: JSONB?.self).map(Metadata.init(stored:)), try row.column(7, as: Date?.self)
-        )
+    /// The columns of the row called `r`.
+    static let columns = Columns(
+        .one("r.installation_hash"),
+        .one("r.removed_at"),
+        timed("subject") { (subject: UTF8Text?) in subject },
+        timed("aliases") { (json: JSONB?) in try json.map(AliasSet.init(stored:)) },
+        timed("metadata") { (json: JSONB?) in try json.map(Metadata.init(stored:)) },
+        as: ExportedInstallation.init
+    )
+
+    /// A column, and that of its time.
+    private static func timed<Stored: PostgresDecodable & Sendable, Value>(
+        _ name: String,
+        _ read: @escaping @Sendable (Stored) throws -> Value
+    ) -> Columns<(value: Value, time: Date?)> {
+        Columns(.one("r.\(name)"), .one("r.\(name)_observed_at"), as: { (value: try read($0), time: $1) })
     }
 
     /// Its log-out, and a profile for each time at which something was given that holds.
@@ -131,18 +173,23 @@ struct ExportedInstallation {
 }
 
 extension TransferRecord {
-    /// Reads the columns of ``ExportStatements/rows(of:after:through:)`` for tokens of a kind.
-    init(token row: PostgresRow, of kind: TokenKind) throws {
-        let (hash, type, token, observedAt) = try row.decode([UInt8].self, UTF8Text.self, [UInt8].self, Date.self)
-        self = .token(
-            kind == .start ? .start(AttributesType(stored: type)) : .only(kind),
-            InstallationHash(bytes: hash),
-            TokenRegistration(token: PushToken(bytes: token), observedAt: observedAt)
+    /// The columns of the row `r` of a token's verdict.
+    static func columns(of kind: TokenKind) -> Columns<TransferRecord> {
+        Columns(
+            .one("r.installation_hash"),
+            .one("r.attributes_type"),
+            .one("r.token"),
+            .one("r.observed_at"),
+            as: { (installation: InstallationHash, type: AttributesType, token: PushToken, observedAt: Date) in
+                .token(
+                    kind == .start ? .start(type) : .only(kind),
+                    installation,
+                    TokenRegistration(token: token, observedAt: observedAt)
+                )
+            }
         )
     }
 }
-
-// A value that cannot be read ends the export: a file that silently lacks it would be taken for whole.
 
 extension AliasSet {
     fileprivate init(stored: JSONB) throws {

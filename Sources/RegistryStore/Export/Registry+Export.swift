@@ -31,9 +31,11 @@ extension Registry {
         let (end, count, first, last) = try session.execute(statements.range(of: kind, after: start))[0]
             .decode(Int64?.self, Int.self, Int64?.self, Int64?.self)
         let page = statements.rows(of: kind, after: start, through: end ?? start)
-        let records = try session.execute(page).rows.flatMap {
-            kind == .update ? try ExportedActivity($0).records : [try TransferRecord(token: $0, of: kind)]
-        }
+        let found = try session.execute(page)
+        let records =
+            kind == .update
+            ? try found.decode(ExportedActivity.columns).flatMap(\.records)
+            : try found.decode(TransferRecord.columns(of: kind))
         let isLast = count < ExportStatements.pageSize
         let next = isLast ? kinds.dropFirst(index + 1).first : kind
         let key = next.map { [UTF8Text($0.name), "\(isLast ? 0 : end ?? start)"] }
@@ -53,7 +55,7 @@ extension Registry {
         _ session: borrowing PostgresSession
     ) throws -> ExportPage {
         let last = position.after.first.flatMap { Hexadecimal.decode($0.string) } ?? []
-        let rows = try session.execute(statements.installations(after: last)).rows.map(ExportedInstallation.init)
+        let rows = try session.execute(statements.installations(after: last)).decode(ExportedInstallation.columns)
         guard let end = rows.last?.hash else { return page([], after: position, isLast: true, progress: 1) }
         return page(
             rows.flatMap(\.records),
@@ -70,9 +72,8 @@ extension Registry {
         _ session: borrowing PostgresSession
     ) throws -> ExportPage {
         let (alias, owner) = (position.after.first ?? "", position.after.last ?? "")
-        let rows = try session.execute(statements.names(after: alias, owner)).rows.map { row in
-            try row.decode(UTF8Text.self, UTF8Text.self, Date?.self)
-        }
+        let rows = try session.execute(statements.names(after: alias, owner))
+            .decode(UTF8Text.self, UTF8Text.self, Date?.self)
         guard let end = rows.last else { return page([], after: position, isLast: true, progress: 1) }
         let records = try rows.compactMap { alias, owner, endedAt in
             try endedAt.map { TransferRecord.namedEnd(alias, try ActivityOwner(stored: owner), at: $0) }

@@ -3,41 +3,53 @@ import PostgresDriver
 import RegistryCore
 
 extension InstallationRecord {
-    /// Reads the columns of ``InstallationStatements/record``.
-    init(_ row: PostgresRow, of installation: InstallationHash) throws {
-        self.init(
-            installation: installation,
-            isFlapping: try row.column(8, as: Bool.self),
-            touchedAt: try row.column(7, as: Date.self)
-        )
-        subject = try row.column(0, as: UTF8Text?.self)
-        aliases = try row.column(1, as: JSONB?.self)?.bytes
-        metadata = try row.column(2, as: JSONB?.self)?.bytes
-        aliasesObservedAt = try row.column(3, as: Date?.self)
-        metadataObservedAt = try row.column(4, as: Date?.self)
-        fullStateAt = try row.column(5, as: Date?.self)
-        loggedOutAt = try row.column(6, as: Date?.self)
-    }
+    /// The columns of the row called `i`.
+    static let columns = Columns(
+        .one("i.installation_hash"),
+        .one("i.flaps"),
+        .one("i.touched_at"),
+        .one("i.subject"),
+        .json("i.aliases"),
+        .one("i.aliases_observed_at"),
+        .json("i.metadata"),
+        .one("i.metadata_observed_at"),
+        .one("i.full_state_at"),
+        .one("i.removed_at"),
+        .constant([]),
+        as: InstallationRecord.init
+    )
 }
 
 extension InstallationRecord.Token {
-    /// Reads the columns of ``InstallationStatements/tokens``.
-    init(_ row: PostgresRow) throws {
-        let (kind, attributesType, fingerprint, observedAt, confirmedAt, reason) = try row.decode(
-            String.self,
-            UTF8Text?.self,
-            [UInt8].self,
-            Date.self,
-            Date.self,
-            String?.self
-        )
-        self.init(
-            kind: kind,
-            attributesType: attributesType,
-            fingerprint: fingerprint,
-            observedAt: observedAt,
-            confirmedAt: confirmedAt,
-            reason: reason
-        )
-    }
+    /// The columns of the row `r` of a token's verdict.
+    static let columns = Columns(
+        .one("r.kind"),
+        .one("nullif(r.attributes_type, '')"),
+        .one("substr(r.token_digest, 1, 4)"),
+        .one("r.observed_at"),
+        .one("r.confirmed_at"),
+        .one("r.verdict"),
+        as: InstallationRecord.Token.init
+    )
+}
+
+/// An installation's row `i` right after a profile `r` was merged into it.
+struct MergedProfile {
+    let givenAt: Date
+    let aliasesObservedAt: Date?
+    let metadataObservedAt: Date?
+    let removedAt: Date?
+    /// Another user has the installation.
+    let isOfAnother: Bool
+    let serverTime: Date
+
+    static let columns = Columns(
+        .one("r.given_at"),
+        .one("i.aliases_observed_at"),
+        .one("i.metadata_observed_at"),
+        .one("i.removed_at"),
+        .one("coalesce(i.subject <> r.subject, false)"),
+        .one("now()"),
+        as: MergedProfile.init
+    )
 }

@@ -8,6 +8,8 @@ struct InstallationStatements {
     let scope: Scope
     /// By what right.
     var claimant: Claimant = .any
+    /// The number that the row bears once it is locked. Random, so that no other request has it.
+    let requestNumber = Int64.random(in: .min ... .max)
 
     private var app: Int64 { scope.app.number }
     private var environment: String { scope.environment.rawValue }
@@ -22,14 +24,15 @@ struct InstallationStatements {
     ///   - registers: whether a signed-in user takes the installation over, where it is another's; else they are refused.
     func lock(observedAt: Date?, aliases: [Alias] = [], registers: Bool = false) -> SQL {
         """
-        INSERT INTO installations AS stored (app_number, environment, installation_hash, subject, subject_observed_at)
-        SELECT app.app_number, \(environment)::apns_environment, \(installation.bytes), \(claimant.subject),
+        INSERT INTO installations AS stored (app_number, environment, installation_hash, request_number, subject, subject_observed_at)
+        SELECT app.app_number, \(environment)::apns_environment, \(installation.bytes), \(requestNumber), \(claimant.subject),
             CASE WHEN \(registers && claimant.subject != nil) THEN coalesce(\(observedAt), clock_timestamp()) END
         FROM apps app
         WHERE app.app_number = \(app) AND coalesce(\(observedAt) <= now() + interval '5 minutes', true)
             AND NOT \(sql: isErased(observedAt, aliases))
         ON CONFLICT (app_number, environment, installation_hash) DO UPDATE SET
-            touched_at = excluded.touched_at, \(sql: registers ? InstallationOwner.registering : owner(observedAt))
+            touched_at = excluded.touched_at, request_number = excluded.request_number,
+            \(sql: registers ? InstallationOwner.registering : owner(observedAt))
         RETURNING stored.xmax = 0
         """
     }
@@ -38,10 +41,10 @@ struct InstallationStatements {
         "\(sql: InstallationOwner.adopting(at: observedAt)) WHERE \(sql: InstallationOwner.permits("stored", to: claimant))"
     }
 
-    /// The row is locked by this transaction. Statements of a pipeline all say so: where the lock was refused, what
+    /// The row is locked by this request. Statements of a pipeline all say so: where the lock was refused, what
     /// they would read is what an earlier request did.
     var isLocked: SQL {
-        "EXISTS (SELECT FROM installations held WHERE \(sql: isOf("held")) AND held.xmin = pg_current_xact_id()::xid)"
+        "EXISTS (SELECT FROM installations held WHERE \(sql: isOf("held")) AND held.request_number = \(requestNumber))"
     }
 
     /// The request names something that was erased, which does not come back (the row of the app is called `app`).
@@ -99,8 +102,7 @@ struct InstallationStatements {
                     \(metadata)::jsonb AS metadata, \(claimant.subject)::text AS subject
             ) AS r
             WHERE \(sql: isOf("i")) AND \(sql: isLocked)
-            RETURNING r.given_at, i.aliases_observed_at, i.metadata_observed_at, i.removed_at,
-                coalesce(i.subject <> r.subject, false), now()
+            RETURNING \(MergedProfile.columns)
             """
     }
 
@@ -158,16 +160,15 @@ struct InstallationStatements {
 
     var record: SQL {
         """
-        SELECT i.subject, i.aliases, i.metadata, i.aliases_observed_at, i.metadata_observed_at, i.full_state_at,
-            i.removed_at, i.touched_at, \(sql: Self.isFlapping("i", in: scope))
-        FROM installations i WHERE \(sql: isOf("i"))
+        SELECT \(InstallationRecord.columns)
+        FROM (SELECT i.*, \(sql: Self.isFlapping("i", in: scope)) AS flaps FROM installations i) AS i WHERE \(sql: isOf("i"))
         """
     }
 
     /// All of its tokens that are not deleted, each with why it is not handed out if it is not.
     var tokens: SQL {
         """
-        SELECT r.kind, nullif(r.attributes_type, ''), substr(r.token_digest, 1, 4), r.observed_at, r.confirmed_at, r.verdict
+        SELECT \(InstallationRecord.Token.columns)
         FROM installation_token_verdicts r WHERE \(sql: isOf("r")) AND r.token IS NOT NULL
         ORDER BY r.kind, r.attributes_type
         """

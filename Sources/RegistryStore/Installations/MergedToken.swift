@@ -17,23 +17,16 @@ struct MergedToken {
     let ownerKind: String?
     let serverTime: Date
 
-    /// The columns that ``init(_:)`` reads, in its order, of a token `r` and its row `v` of the view of verdicts.
-    static let columns = """
-        r.outcome::text, r.observed_at, r.confirmed_at, r.deleted_at, v.removed_at, v.verdict, v.owner_kind, now()
-        """
-
-    init(_ row: PostgresRow) throws {
-        let word: String?
-        (outcome, observedAt, confirmedAt, deletedAt, removedAt, word, ownerKind, serverTime) = try row.decode(
-            String.self,
-            Date.self,
-            Date?.self,
-            Date?.self,
-            Date?.self,
-            String?.self,
-            String?.self,
-            Date.self
-        )
-        verdict = try word.map(TokenVerdict.init(stored:))
-    }
+    /// The columns of a token `r` and its row `v` of the view of verdicts.
+    static let columns = Columns(
+        .one("r.outcome::text"),
+        .one("r.observed_at"),
+        .one("r.confirmed_at"),
+        .one("r.deleted_at"),
+        .one("v.removed_at"),
+        Columns(.one("v.verdict"), as: { (word: String?) in try word.map(TokenVerdict.init(stored:)) }),
+        .one("v.owner_kind"),
+        .one("now()"),
+        as: MergedToken.init
+    )
 }

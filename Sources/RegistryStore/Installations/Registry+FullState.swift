@@ -41,7 +41,7 @@ extension Registry {
                         scope: scope
                     )
                 }
-                let results = try Self.merge(requests, in: scope) { try transaction.pipeline($0) }
+                let results = try RegistrationRequest.merge(requests) { try transaction.pipeline($0) }
                 guard !results.contains(where: \.isUnforeseen) else { throw UnforeseenRefusal() }
                 let present = zip(listed, results).filter { !$1.isOfAnother }.map(\.0.activityID)
                 let ended = try Self.dismiss(present, statements, transaction)
@@ -85,7 +85,7 @@ extension Registry {
         guard !results[0].isEmpty else {
             throw try Refusal(of: state.observedAt, results[1][0]).problem
         }
-        guard try results[2][0].column(0, as: Int.self) <= mostRunningActivities else { throw tooManyActivities }
+        guard try results[2][0].decode(Int.self) <= mostRunningActivities else { throw tooManyActivities }
     }
 
     private static func dismiss(
@@ -95,7 +95,7 @@ extension Registry {
     ) throws -> [ActivityID] {
         let statements = [statements.remember, statements.dismissal(listed: listed), statements.event(listed: listed)]
         let dismissed = try transaction.pipeline(statements, finishing: true)[1]
-        return try dismissed.rows.map { try $0.column(0, as: ActivityID.self) }.sorted()
+        return try dismissed.decode(ActivityID.self).sorted()
     }
 }
 

@@ -20,11 +20,11 @@ extension Registry {
         let statements = TokenRegistrationStatements(registration: registration, rows: rows, who: who)
         return try await write { session in
             let results = try session.pipeline(statements.all)
-            guard let row = results[statements.reactivationIndex].rows.first else {
+            guard let merged = try results[statements.reactivationIndex].decode(MergedToken.columns).first else {
                 let facts = try session.execute(rows.refusalFacts(observedAt: registration.observedAt))[0]
                 throw try Refusal(of: registration.observedAt, facts).problem
             }
-            return try MergedToken(row).answer(in: slot, of: installation)
+            return try merged.answer(in: slot, of: installation)
         }
     }
 }
@@ -174,8 +174,6 @@ extension Registry {
             limit: limit,
             in: scope
         )
-        return try await read { session in
-            try session.execute(statement).rows.map { try ResolvedToken($0, kind: kind) }
-        }
+        return try await read { try $0.execute(statement).decode(ResolvedToken.columns(of: kind)) }
     }
 }

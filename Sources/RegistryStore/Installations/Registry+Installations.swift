@@ -23,37 +23,29 @@ extension Registry {
                     statements.changeEvent("taken-over", by: who), statements.merge(profile),
                 ] + statements.aliasRows + [statements.changeEvent(by: who)]
             )
-            guard let row = results[2].rows.first else {
+            guard let merged = try results[2].decode(MergedProfile.columns).first else {
                 let facts = statements.refusalFacts(observedAt: observedAt, aliases: aliases, registers: true)
                 throw try Refusal(of: observedAt, session.execute(facts)[0]).problem
             }
-            return try Self.answer(row, to: installation, isNew: results[0][0].column(0, as: Bool.self))
+            return try Self.answer(merged, to: installation, isNew: results[0][0].decode(Bool.self))
         }
     }
 
     private static func answer(
-        _ row: PostgresRow,
+        _ merged: MergedProfile,
         to installation: InstallationHash,
         isNew: Bool
     ) throws -> InstallationAnswer {
-        let (givenAt, aliasesAt, metadataAt, removedAt, isOfAnother, serverTime) = try row.decode(
-            Date.self,
-            Date?.self,
-            Date?.self,
-            Date?.self,
-            Bool.self,
-            Date.self
-        )
-        let isRemoved = removedAt.map { givenAt <= $0 } ?? false
-        if isRemoved || isOfAnother {
+        let isRemoved = merged.removedAt.map { merged.givenAt <= $0 } ?? false
+        if isRemoved || merged.isOfAnother {
             let what = isRemoved ? "The installation logged out" : "Another user registered the installation"
             var problem = Problem(.superseded, "\(what) since. Say what holds now, with its time.")
-            problem.serverTime = serverTime
+            problem.serverTime = merged.serverTime
             throw problem
         }
-        var answer = InstallationAnswer(installation: installation, isNew: isNew, observedAt: givenAt)
-        answer.aliasesObservedAt = aliasesAt
-        answer.metadataObservedAt = metadataAt
+        var answer = InstallationAnswer(installation: installation, isNew: isNew, observedAt: merged.givenAt)
+        answer.aliasesObservedAt = merged.aliasesObservedAt
+        answer.metadataObservedAt = merged.metadataObservedAt
         return answer
     }
 
@@ -109,7 +101,7 @@ extension Registry {
                     if case .erased = refusal { return nil }
                     throw refusal.problem
                 }
-                let time = try locked[1][0].column(0, as: Date.self)
+                let time = try locked[1][0].decode(Date.self)
                 let found = statements.activities(at: time, after: 0, limit: Self.logOutPageSize)
                 let results = try transaction.pipeline([found] + statements.removal(at: time))
                 return LogOutPage(time: time, next: try Self.end(results[0], at: time, statements, transaction))
@@ -126,7 +118,7 @@ extension Registry {
         _ statements: LogOutStatements,
         _ transaction: borrowing PostgresTransaction
     ) throws -> Int64? {
-        let activities = try found.rows.map { try $0.decode(ActivityID.self, Int64.self) }
+        let activities = try found.decode(ActivityID.self, Int64.self)
         let ends = EndStatements(scope: statements.rows.scope, who: statements.who)
             .end(activities.map(\.0), reason: .ended, observedAt: time)
         _ = try transaction.pipeline(activities.isEmpty ? [] : ends, finishing: true)
@@ -138,9 +130,8 @@ extension Registry {
         let statements = InstallationStatements(installation: installation, scope: scope)
         return try await read { session in
             let results = try session.pipeline([statements.record, statements.tokens])
-            guard let row = results[0].rows.first else { return nil }
-            var record = try InstallationRecord(row, of: installation)
-            record.tokens = try results[1].rows.map(InstallationRecord.Token.init)
+            var record = try results[0].decode(InstallationRecord.columns).first
+            record?.tokens = try results[1].decode(InstallationRecord.Token.columns)
             return record
         }
     }

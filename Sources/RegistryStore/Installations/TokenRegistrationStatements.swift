@@ -175,7 +175,7 @@ struct TokenRegistrationStatements {
             ) THEN 'reactivated' ELSE r.outcome END
         FROM (SELECT * FROM installation_token_verdicts its WHERE \(sql: rows.matches("its")) LIMIT 1) AS v
         WHERE \(sql: rows.matches("r")) AND \(sql: rows.isLocked)
-        RETURNING \(unescaped: MergedToken.columns)
+        RETURNING \(MergedToken.columns)
         """
     }
 

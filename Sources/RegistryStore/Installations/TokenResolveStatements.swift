@@ -20,7 +20,7 @@ enum TokenResolveStatements {
         let filter: SQL = attributesType.map { "cur.attributes_type = \($0.rawValue)" } ?? "true"
         return """
             SELECT c.* FROM installation_aliases al CROSS JOIN LATERAL (
-                SELECT cur.token, cur.installation_hash, cur.attributes_type, cur.observed_at, cur.confirmed_at
+                SELECT \(ResolvedToken.columns(of: kind))
                 FROM current_installation_tokens cur
                 WHERE cur.app_number = al.app_number AND cur.environment = al.environment
                     AND cur.installation_hash = al.installation_hash AND cur.kind = \(kind.name) AND \(sql: filter)
@@ -36,22 +36,16 @@ enum TokenResolveStatements {
 }
 
 extension ResolvedToken {
-    /// Reads the columns of ``TokenResolveStatements/page(of:_:attributesType:after:limit:in:)``.
-    init(_ row: PostgresRow, kind: TokenKind) throws {
-        let (token, installation, type, observedAt, confirmedAt) = try row.decode(
-            [UInt8].self,
-            [UInt8].self,
-            UTF8Text.self,
-            Date.self,
-            Date.self
-        )
-        self.init(
-            kind: kind,
-            token: PushToken(bytes: token),
-            installation: InstallationHash(bytes: installation),
-            attributesType: kind.holder == .attributesType ? type : nil,
-            observedAt: observedAt,
-            confirmedAt: confirmedAt
+    /// The columns of the row called `cur` of the view `current_installation_tokens`.
+    static func columns(of kind: TokenKind) -> Columns<ResolvedToken> {
+        Columns(
+            .constant(kind),
+            .one("cur.token"),
+            .one("cur.installation_hash"),
+            Columns(.one("cur.attributes_type"), as: { kind.holder == .attributesType ? $0 : nil }),
+            .one("cur.observed_at"),
+            .one("cur.confirmed_at"),
+            as: ResolvedToken.init
         )
     }
 }

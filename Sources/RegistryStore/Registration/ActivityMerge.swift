@@ -48,8 +48,7 @@ enum ActivityMerge {
         (\(wins) AND stored.token_digest IS DISTINCT FROM excluded.token_digest)
         OR excluded.started_at < stored.started_at
         OR (\(schedules) AND excluded.starts_at IS DISTINCT FROM stored.starts_at) OR \(returns)
-        OR (stored.attributes_type IS NULL AND excluded.attributes_type IS NOT NULL)
-        OR (stored.frequent_pushes_enabled IS NULL AND excluded.frequent_pushes_enabled IS NOT NULL)
+        OR \(StoredFact.all.map { "(stored.\($0.name) IS NULL AND excluded.\($0.name) IS NOT NULL)" }.joined(separator: "\nOR "))
         OR \(reactivates)
         """
 
@@ -108,8 +107,7 @@ enum ActivityMerge {
         THEN greatest(stored.confirmed_at, excluded.confirmed_at) ELSE stored.confirmed_at END,
         \(firstGiven("installation_hash", "installation_observed_at")),
         \(firstGiven("subject", "subject_observed_at")),
-        \(firstGiven("attributes_type", "attributes_type_observed_at")),
-        \(firstGiven("frequent_pushes_enabled", "frequent_pushes_enabled_observed_at")),
+        \(StoredFact.all.map { firstGiven($0.name, $0.time) }.joined(separator: ",\n")),
         \(lastGiven("aliases", "aliases_observed_at")),
         \(lastGiven("metadata", "metadata_observed_at")),
         revision = stored.revision + CASE WHEN \(changesView) THEN 1 ELSE 0 END,
@@ -120,6 +118,6 @@ enum ActivityMerge {
         THEN CASE WHEN \(wins) THEN stored.token_observed_at ELSE excluded.token_observed_at END END,
         aliases_changed = \(changesAliases),
         displaced_aliases = CASE WHEN \(changesAliases) THEN stored.aliases END,
-        touched_at = excluded.touched_at
+        touched_at = excluded.touched_at, batch_number = excluded.batch_number
         """
 }

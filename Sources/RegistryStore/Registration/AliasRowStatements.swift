@@ -9,42 +9,44 @@ import RegistryCore
 /// locked, the columns may be about to change.
 enum AliasRowStatements {
     /// Removes what the last request replaced.
-    static func removal(_ ids: [ActivityID], in scope: Scope) -> SQL {
-        let gone: SQL = """
-            NOT coalesce(a.aliases -> kinds.key ? alias_values.value, false) AND \(unescaped: RegistrationBatch.isMerged)
-            """
+    ///
+    /// - Parameters:
+    ///   - ids: an array, here and below.
+    ///   - isMerged: the condition that the request was merged into activity `a`, here and below.
+    static func removal(_ ids: SQL, where isMerged: SQL, in scope: Scope) -> SQL {
+        let gone: SQL = "NOT coalesce(a.aliases -> kinds.key ? alias_values.value, false) AND \(sql: isMerged)"
         return
             "DELETE FROM activity_aliases al \(sql: rows(of: "a.displaced_aliases", ids, scope, where: gone, isOver))"
     }
 
     /// Adds what the last request gave.
-    static func insertion(_ ids: [ActivityID], in scope: Scope) -> SQL {
+    static func insertion(_ ids: SQL, where isMerged: SQL, in scope: Scope) -> SQL {
         """
         INSERT INTO activity_aliases (app_number, environment, kind, value, ended, activity_number)
         SELECT a.app_number, a.environment, kinds.key, alias_values.value, \(unescaped: isOver), a.activity_number
         FROM \(sql: activities("a.aliases"))
-        WHERE \(sql: isAmong(ids, scope)) AND a.aliases_changed AND \(unescaped: RegistrationBatch.isMerged)
+        WHERE \(sql: isAmong(ids, scope)) AND a.aliases_changed AND \(sql: isMerged)
         ON CONFLICT DO NOTHING
         """
     }
 
     /// Takes activities that are over out of the rows that resolve reads.
-    static func close(_ ids: [ActivityID], in scope: Scope) -> SQL {
+    static func close(_ ids: SQL, in scope: Scope) -> SQL {
         let over: SQL = "(\(unescaped: isOver))"
         return
             "UPDATE activity_aliases al SET ended = true \(sql: rows(of: "a.aliases", ids, scope, where: over, "false"))"
     }
 
     /// Puts activities that are running again back into the rows that resolve reads.
-    static func reopening(_ ids: [ActivityID], in scope: Scope) -> SQL {
+    static func reopening(_ ids: SQL, where isMerged: SQL, in scope: Scope) -> SQL {
         // Said so that the index of those that run cannot be asked: it has them by the time of their expiry.
-        let running: SQL = "(NOT (\(unescaped: isOver))) IS TRUE AND \(unescaped: RegistrationBatch.isMerged)"
+        let running: SQL = "(NOT (\(unescaped: isOver))) IS TRUE AND \(sql: isMerged)"
         return
             "UPDATE activity_aliases al SET ended = false \(sql: rows(of: "a.aliases", ids, scope, where: running, "true"))"
     }
 
     /// Removes all rows of activities.
-    static func deletion(_ ids: [ActivityID], in scope: Scope) -> SQL {
+    static func deletion(_ ids: SQL, in scope: Scope) -> SQL {
         "DELETE FROM activity_aliases al \(sql: rows(of: "a.aliases", ids, scope, where: "true", isOver))"
     }
 
@@ -59,10 +61,10 @@ enum AliasRowStatements {
         """
     }
 
-    private static func isAmong(_ ids: [ActivityID], _ scope: Scope) -> SQL {
+    private static func isAmong(_ ids: SQL, _ scope: Scope) -> SQL {
         """
         \(sql: scope.contains("a"))
-        AND a.activity_id = ANY(\(ids))
+        AND a.activity_id = ANY(\(sql: ids))
         """
     }
 
@@ -70,7 +72,7 @@ enum AliasRowStatements {
     /// would read the whole table.
     private static func rows(
         of column: String,
-        _ ids: [ActivityID],
+        _ ids: SQL,
         _ scope: Scope,
         where condition: SQL,
         _ ended: String

@@ -4,7 +4,6 @@ import RegistryCore
 
 /// An activity's row right after a request was merged into it, as the statement returned it.
 struct MergedActivity {
-    let activityID: ActivityID
     /// `activity_outcome` of the schema.
     let outcome: String
     let tokenDigest: [UInt8]?
@@ -16,15 +15,21 @@ struct MergedActivity {
     let claimedAt: Date?
     let previousClaimedAt: Date?
 
-    /// The columns that ``init(_:)`` reads, in its order, of the row called `stored`.
-    static let columns = """
-        stored.activity_id, stored.outcome::text, stored.token_digest,
-        \(answer), now(), stored.expires_at > now(),
-        stored.token_claimed_at, stored.previous_claimed_at
-        """
+    var activityID: ActivityID { answer.activityID }
 
-    /// The columns that ``ActivityAnswer`` is made of. The row that a statement returns stands in no view yet, so its installation is
-    /// asked for what the view would say.
+    /// The columns of the row called `stored`.
+    static let columns = Columns(
+        .one("stored.outcome::text"),
+        .one("stored.token_digest"),
+        answer,
+        .one("now()"),
+        .one("stored.expires_at > now()"),
+        .one("stored.token_claimed_at"),
+        .one("stored.previous_claimed_at"),
+        as: MergedActivity.init
+    )
+
+    /// The row that a statement returns stands in no view yet, so its installation is asked for what the view would say.
     private static let answer = ActivityAnswer.columns(
         "stored",
         endedAt: """
@@ -41,45 +46,48 @@ struct MergedActivity {
         installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment
         AND i.installation_hash = stored.installation_hash
         """
-
-    init(_ row: PostgresRow) throws {
-        activityID = try row.column(0, as: ActivityID.self)
-        outcome = try row.column(1, as: String.self)
-        tokenDigest = try row.column(2, as: [UInt8]?.self)
-        answer = try ActivityAnswer(id: activityID, row, from: 3)
-        serverTime = try row.column(10, as: Date.self)
-        isWithinLifetime = try row.column(11, as: Bool.self)
-        claimedAt = try row.column(12, as: Date?.self)
-        previousClaimedAt = try row.column(13, as: Date?.self)
-    }
 }
 
 extension ActivityAnswer {
-    /// The columns that ``init(id:_:from:)`` reads, in its order, of a row of the view `activity_verdicts`.
-    static func columns(of row: String) -> String {
+    /// The columns of a row of the view `activity_verdicts`.
+    static func columns(of row: String) -> Columns<ActivityAnswer> {
         let endedAt = "CASE \(row).verdict WHEN 'logged-out' THEN \(row).removed_at ELSE \(row).ended_at END"
         return columns(row, endedAt: endedAt, state: "\(row).state")
     }
 
-    fileprivate static func columns(_ row: String, endedAt: String, state: String) -> String {
-        """
-        \(row).end_reason::text, \(endedAt), coalesce(\(row).token_observed_at, \(row).last_observed_at),
-        \(row).confirmed_at, \(row).expires_at, \(row).revision, \(state)
-        """
+    fileprivate static func columns(_ row: String, endedAt: String, state: String) -> Columns<ActivityAnswer> {
+        Columns(
+            .one("\(row).activity_id"),
+            .one("\(row).end_reason::text"),
+            .one(endedAt),
+            .one("coalesce(\(row).token_observed_at, \(row).last_observed_at)"),
+            .one("\(row).confirmed_at"),
+            .one("\(row).expires_at"),
+            .one("\(row).revision"),
+            .one(state),
+            as: ActivityAnswer.init(stored:endReason:endedAt:observedAt:confirmedAt:expiresAt:revision:state:)
+        )
     }
 
-    /// Reads the columns of ``columns(of:)`` from `first` on.
-    ///
     /// - Throws: ``UnreadableRow`` when the database holds what the schema does not allow.
-    init(id: ActivityID, _ row: PostgresRow, from first: Int) throws {
-        guard let state = try ActivityState(rawValue: row.column(first + 6, as: String.self)) else {
+    private init(
+        stored id: ActivityID,
+        endReason: String?,
+        endedAt: Date?,
+        observedAt: Date?,
+        confirmedAt: Date?,
+        expiresAt: Date?,
+        revision: Int,
+        state: String
+    ) throws {
+        guard let state = ActivityState(rawValue: state) else {
             throw UnreadableRow(detail: "an activity's state is not one of ours")
         }
-        self.init(activityID: id, state: state, revision: try row.column(first + 5, as: Int.self))
-        reason = try row.column(first, as: String?.self) ?? ([.expired, .ended].contains(state) ? state.rawValue : nil)
-        endedAt = try row.column(first + 1, as: Date?.self)
-        observedAt = try row.column(first + 2, as: Date?.self)
-        confirmedAt = try row.column(first + 3, as: Date?.self)
-        expiresAt = try row.column(first + 4, as: Date?.self)
+        self.init(activityID: id, state: state, revision: revision)
+        reason = endReason ?? ([.expired, .ended].contains(state) ? state.rawValue : nil)
+        self.endedAt = endedAt
+        self.observedAt = observedAt
+        self.confirmedAt = confirmedAt
+        self.expiresAt = expiresAt
     }
 }

@@ -14,29 +14,27 @@ struct RegistrationStatements {
     private var app: Int64 { scope.app.number }
     private var environment: String { scope.environment.rawValue }
 
-    /// All of them, as ``made`` has them, from templates.
-    var all: [SQL] { RegistrationTemplates.statements(of: self) }
-
     /// All of them, in order. The results at ``mergeIndex`` and ``ownershipIndex`` are needed for the answer.
-    var made: [SQL] {
-        var statements = batch.needsReceiptOrder ? [creation, lock] : [lock]
+    var all: [SQL] {
+        let (ids, isMerged) = (batch.activityIDs, batch.isMerged("a"))
+        var statements = batch.shape.needsReceiptOrder ? [creation, lock] : [lock]
         statements += [merge, ownership, reconciliation]
-        if batch.hasAliases {
+        if batch.shape.hasAliases {
             statements += [
-                AliasRowStatements.removal(batch.activityIDs, in: scope),
-                AliasRowStatements.insertion(batch.activityIDs, in: scope),
+                AliasRowStatements.removal(ids, where: isMerged, in: scope),
+                AliasRowStatements.insertion(ids, where: isMerged, in: scope),
             ]
         }
-        if batch.hasStarts {
+        if batch.shape.hasStarts {
             statements += [
-                AliasRowStatements.reopening(batch.activityIDs, in: scope),
-                RetirementStatements.forgettingExpiry(of: batch.activityIDs, in: scope),
+                AliasRowStatements.reopening(ids, where: isMerged, in: scope),
+                RetirementStatements.forgettingExpiry(of: ids, in: scope),
             ]
         }
         return statements + [RetirementStatements.registered(batch, in: scope), event]
     }
 
-    var mergeIndex: Int { batch.needsReceiptOrder ? 2 : 1 }
+    var mergeIndex: Int { batch.shape.needsReceiptOrder ? 2 : 1 }
     var ownershipIndex: Int { mergeIndex + 1 }
 
     // MARK: Locks
@@ -62,8 +60,8 @@ struct RegistrationStatements {
         return """
             SELECT FROM activities a
             WHERE \(sql: scope.contains("a"))
-                AND a.activity_id = ANY(\(sql: batch.needsReceiptOrder
-                    ? "coalesce(\(sql: takeover), \(batch.activityIDs))" : takeover))
+                AND a.activity_id = ANY(\(sql: batch.shape.needsReceiptOrder
+                    ? "coalesce(\(sql: takeover), \(sql: batch.activityIDs))" : takeover))
             ORDER BY a.activity_id FOR UPDATE
             """
     }
@@ -72,7 +70,7 @@ struct RegistrationStatements {
     /// null where there is none.
     private static func takeover(of batch: RegistrationBatch, in scope: Scope) -> SQL {
         """
-        (SELECT \(batch.activityIDs)::text[] || array_agg(t.activity_id)
+        (SELECT \(sql: batch.activityIDs)::text[] || array_agg(t.activity_id)
         FROM \(sql: batch.claims) CROSS JOIN LATERAL (
             SELECT v.activity_id FROM token_values v
             WHERE \(sql: scope.contains("v"))
@@ -89,16 +87,16 @@ struct RegistrationStatements {
     /// given, and when the activity started.
     private var timedRequests: SQL {
         let times: SQL =
-            batch.needsReceiptOrder
+            batch.shape.needsReceiptOrder
             ? Self.receiptTimes
             : "q.observed_at AS claimed_at, false AS ends_quarantine, q.observed_at AS given_at"
         return """
             SELECT q.*, sha256(q.token) AS token_digest, clock.received_at, \(sql: times),
-                \(sql: batch.hasStarts ? Self.schedule : "NULL::timestamptz") AS scheduled_at,
+                \(sql: batch.shape.hasStarts ? Self.schedule : "NULL::timestamptz") AS scheduled_at,
                 least(coalesce(q.started_at, q.observed_at, clock.received_at), clock.received_at) AS said_started_at
             FROM \(sql: batch.rows)
             CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE q.activity_id IS NOT NULL) AS clock
-            \(sql: batch.needsReceiptOrder ? knownTokens : "")
+            \(sql: batch.shape.needsReceiptOrder ? knownTokens : "")
             """
     }
 
@@ -146,9 +144,9 @@ struct RegistrationStatements {
             app_number, environment, activity_id, token, token_digest, token_observed_at, token_claimed_at,
             last_observed_at, started_at, starts_at, starts_at_observed_at, lifetime, expires_at, confirmed_at,
             installation_hash, installation_observed_at, subject, subject_observed_at,
-            attributes_type, attributes_type_observed_at,
-            frequent_pushes_enabled, frequent_pushes_enabled_observed_at,
-            aliases, aliases_observed_at, aliases_changed, metadata, metadata_observed_at, outcome, created_at, touched_at
+            \(unescaped: StoredFact.all.map { "\($0.name), \($0.time)" }.joined(separator: ", ")),
+            aliases, aliases_observed_at, aliases_changed, metadata, metadata_observed_at, outcome, created_at, touched_at,
+            batch_number
         )
         SELECT app.app_number, \(environment)::apns_environment, r.activity_id, r.token, r.token_digest,
             CASE WHEN r.token IS NOT NULL THEN r.claimed_at END,
@@ -159,22 +157,25 @@ struct RegistrationStatements {
             CASE WHEN r.token IS NOT NULL THEN r.received_at END,
             r.installation_hash, CASE WHEN r.installation_hash IS NOT NULL THEN r.given_at END,
             r.subject, CASE WHEN r.subject IS NOT NULL THEN r.given_at END,
-            r.attributes_type, CASE WHEN r.attributes_type IS NOT NULL THEN r.given_at END,
-            r.frequent_pushes_enabled, CASE WHEN r.frequent_pushes_enabled IS NOT NULL THEN r.given_at END,
+            \(unescaped: StoredFact.all.map(Self.given).joined(separator: ", ")),
             r.aliases, CASE WHEN r.aliases IS NOT NULL THEN coalesce(r.aliases_given_at, r.given_at) END,
             r.aliases IS NOT NULL,
             r.metadata, CASE WHEN r.metadata IS NOT NULL THEN r.given_at END,
             CASE WHEN greatest(r.said_started_at, r.scheduled_at) + app.activity_lifetime <= now()
                 THEN 'expired'::activity_outcome ELSE 'registered' END,
-            r.received_at, now()
+            r.received_at, now(), \(sql: batch.number)
         FROM apps app CROSS JOIN LATERAL (\(sql: timedRequests)) AS r
         WHERE app.app_number = \(app) AND (r.observed_at IS NULL OR r.observed_at <= now() + interval '5 minutes')
             AND NOT \(sql: isErased)
         ORDER BY r.activity_id
         ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET \(unescaped: ActivityMerge.assignments)
-        \(sql: batch.isGuarded ? Self.permitted : "")
-        RETURNING \(unescaped: MergedActivity.columns)
+        \(sql: batch.shape.isGuarded ? Self.permitted : "")
+        RETURNING \(MergedActivity.columns)
         """
+    }
+
+    private static func given(_ fact: StoredFact) -> String {
+        "r.\(fact.name), CASE WHEN r.\(fact.name) IS NOT NULL THEN r.given_at END"
     }
 
     /// Another's record is not touched and not returned.
@@ -222,7 +223,7 @@ struct RegistrationStatements {
         FROM \(sql: batch.claims) CROSS JOIN LATERAL (
             SELECT m.* FROM activities m
             WHERE \(sql: scope.contains("m"))
-                AND m.activity_id = q.activity_id AND \(unescaped: RegistrationBatch.isMerged("m"))
+                AND m.activity_id = q.activity_id AND \(sql: batch.isMerged("m"))
             LIMIT 1
         ) AS a
         WHERE q.token IS NOT NULL AND (q.observed_at IS NOT NULL OR a.token_digest = sha256(q.token))
@@ -232,7 +233,7 @@ struct RegistrationStatements {
             observed_at = greatest(stored.observed_at, excluded.observed_at),
             displaced_activity_id = CASE WHEN \(unescaped: Self.claimsMore)
                 AND excluded.activity_id <> stored.activity_id THEN stored.activity_id END
-        RETURNING \(unescaped: ClaimedToken.columns)
+        RETURNING \(ClaimedToken.columns)
         """
     }
 
@@ -251,9 +252,8 @@ struct RegistrationStatements {
         """
         UPDATE activities a SET (token_is_doubted, outcome, revision) = (
             SELECT a.token_is_doubted OR \(unescaped: Self.isDoubtful),
-                CASE WHEN \(unescaped: Self.isBack) THEN 'reactivated'
-                    WHEN \(unescaped: RegistrationBatch.isMerged) THEN a.outcome ELSE 'doubted' END,
-                a.revision + CASE WHEN \(unescaped: Self.isBack) THEN 1 ELSE 0 END
+                CASE WHEN \(sql: isBack) THEN 'reactivated' ELSE a.outcome END,
+                a.revision + CASE WHEN \(sql: isBack) THEN 1 ELSE 0 END
             FROM (SELECT) AS one LEFT JOIN token_values t ON \(sql: scope.contains("t")) AND t.token_digest = a.token_digest
         )
         WHERE \(sql: scope.contains("a"))
@@ -274,21 +274,23 @@ struct RegistrationStatements {
         ) AS t
         CROSS JOIN unnest(ARRAY[q.activity_id, t.displaced_activity_id]) AS named (activity_id)
         CROSS JOIN LATERAL (
-            SELECT n.*, n.xmin FROM activities n
+            SELECT n.* FROM activities n
             WHERE \(sql: scope.contains("n"))
                 AND n.activity_id = named.activity_id AND n.token_digest = t.token_digest
             LIMIT 1
         ) AS a
-        WHERE \(unescaped: Self.isBack)
+        WHERE \(sql: isBack)
             OR (NOT a.token_is_doubted AND a.ended_at IS NULL AND \(unescaped: Self.isDoubtful))
         """
     }
 
-    private static let isBack = """
-        (\(RegistrationBatch.isMerged) AND a.outcome IN ('refreshed', 'reactivated') AND t.activity_id = a.activity_id
+    private var isBack: SQL {
+        """
+        (\(sql: batch.isMerged("a")) AND a.outcome IN ('refreshed', 'reactivated') AND t.activity_id = a.activity_id
         AND coalesce(a.previous_claimed_at <= greatest(t.dead_at, t.quarantined_at)
         AND a.token_claimed_at > greatest(t.dead_at, t.quarantined_at), false))
         """
+    }
 
     /// Value `t`, which activity `a` has, is another's or of another kind, or said to be dead or quarantined.
     private static let isDoubtful = """
@@ -315,34 +317,6 @@ struct RegistrationStatements {
             ) AS e
             """,
             in: scope
-        )
-    }
-}
-
-/// A token value's row right after a request was merged into it, as the statement returned it.
-struct ClaimedToken {
-    let digest: [UInt8]
-    let owner: ActivityID?
-    let deadAt: Date?
-    let quarantinedAt: Date?
-    /// The value is known as that of a kind that installations hold.
-    let isOfInstallation: Bool
-    /// It is dead because an admin purged it.
-    let isPurged: Bool
-
-    static let columns = """
-        stored.token_digest, stored.activity_id, stored.dead_at, stored.quarantined_at,
-        stored.installation_hash IS NOT NULL, coalesce(stored.purged_at = stored.dead_at, false)
-        """
-
-    init(_ row: PostgresRow) throws {
-        (digest, owner, deadAt, quarantinedAt, isOfInstallation, isPurged) = try row.decode(
-            [UInt8].self,
-            ActivityID?.self,
-            Date?.self,
-            Date?.self,
-            Bool.self,
-            Bool.self
         )
     }
 }

@@ -19,10 +19,12 @@ enum RetirementStatements {
     }
 
     /// Forgets that the tokens of activities had expired which are running again.
-    static func forgettingExpiry(of activityIDs: [ActivityID], in scope: Scope) -> SQL {
+    ///
+    /// - Parameter activityIDs: an array.
+    static func forgettingExpiry(of activityIDs: SQL, in scope: Scope) -> SQL {
         """
         DELETE FROM retired_tokens r WHERE \(sql: RowPlaces.isOf(scope.app.number, "r")) AND r.ctid = ANY(ARRAY(
-            SELECT found.row FROM unnest(\(activityIDs)) AS named (activity_id)
+            SELECT found.row FROM unnest(\(sql: activityIDs)) AS named (activity_id)
             CROSS JOIN LATERAL (
                 SELECT its.* FROM activities its WHERE \(sql: scope.contains("its"))
                     AND its.activity_id = named.activity_id
@@ -40,12 +42,16 @@ enum RetirementStatements {
     }
 
     /// The last tokens of activities that were ended.
-    static func ended(_ activityIDs: [ActivityID], in scope: Scope) -> SQL {
+    ///
+    /// - Parameters:
+    ///   - activityIDs: an array.
+    ///   - isMerged: the condition that the end was merged into activity `a`.
+    static func ended(_ activityIDs: SQL, where isMerged: SQL, in scope: Scope) -> SQL {
         insertion(
             """
             SELECT r.* FROM activities a CROSS JOIN LATERAL (\(unescaped: displaced)) AS r
             WHERE \(sql: scope.contains("a"))
-                AND a.activity_id = ANY(\(activityIDs)) AND \(unescaped: RegistrationBatch.isMerged)
+                AND a.activity_id = ANY(\(sql: activityIDs)) AND \(sql: isMerged)
             """
         )
     }

@@ -85,7 +85,7 @@ private struct LargeAlias: Sendable {
         let bound = end == .max ? [] : [self.end(ofRange: 2, after: end)]
         return try await registry.read { session in
             let results = try session.pipeline([range] + bound)
-            let activities = try results[0].rows.map { try ResolvedActivity($0) }
+            let activities = try results[0].decode(ResolvedActivity.columns)
             let later = try bound.isEmpty ? .max : Self.end(results[1])
             return FoundRange(index: index, content: prepare(activities), endOfTheOneAfterNext: later)
         }
@@ -96,6 +96,6 @@ private struct LargeAlias: Sendable {
     }
 
     private static func end(_ result: PostgresResult) throws -> Int64 {
-        try result.rows.first?.column(0, as: Int64.self) ?? .max
+        try result.rows.first?.decode(Int64.self) ?? .max
     }
 }

@@ -25,7 +25,7 @@ extension Registry {
         in scope: Scope
     ) async throws -> [ResolvedActivity] {
         let statement = ResolveStatements.page(of: alias, after: number, limit: limit, in: scope)
-        return try await read { session in try session.execute(statement).rows.map { try ResolvedActivity($0) } }
+        return try await read { session in try session.execute(statement).decode(ResolvedActivity.columns) }
     }
 
     /// One page of an alias as ``activities(under:after:limit:in:)`` gives it, and the alias's channels.
@@ -90,7 +90,7 @@ extension Registry {
     /// One activity, running or not, or nil when it is not known.
     public func activity(_ id: ActivityID, in scope: Scope) async throws -> ActivityRecord? {
         let statement = ResolveStatements.activity(id, in: scope)
-        return try await read { session in try session.execute(statement).rows.first.map { try ActivityRecord($0) } }
+        return try await read { session in try session.execute(statement).decode(ActivityRecord.columns).first }
     }
 }
 
@@ -162,8 +162,8 @@ struct ResolveRequest: Sendable {
     private static func find(_ statements: [SQL], _ session: borrowing PostgresSession) throws -> AliasPage {
         let results = try session.pipeline(statements)
         return AliasPage(
-            activities: try results[0].rows.map { try ResolvedActivity($0) },
-            channels: try results[1].rows.map { try BroadcastChannel($0, from: 1) }
+            activities: try results[0].decode(ResolvedActivity.columns),
+            channels: try results[1].byPosition(of: 1, BroadcastChannel.columns(of: "c"))[0]
         )
     }
 
@@ -180,22 +180,23 @@ struct ResolveRequest: Sendable {
     ) throws -> (pages: [AliasPage], complete: Int) {
         let input = ResolveTemplates.Input(aliases: aliases, limit: limit, limitOfAll: most + 1, scope: scope)
         let results = try session.pipeline(ResolveTemplates.many.statements(of: input))
-        var activities = try results[0].byPosition(of: aliases.count) { try ResolvedActivity($0, from: 1) }
+        var activities = try results[0].byPosition(of: aliases.count, ResolvedActivity.columns)
+        let last = results[0].count > most ? activities.lastIndex { !$0.isEmpty } : nil
         for index in activities.indices { activities[index].sort { $0.number < $1.number } }
-        let channels = try results[1].byPosition(of: aliases.count) { try BroadcastChannel($0, from: 1) }
-        let last = results[0].count > most ? try results[0].rows.last?.column(0, as: Int.self) : nil
+        let channels = try results[1].byPosition(of: aliases.count, BroadcastChannel.columns(of: "c"))
         return (
             zip(activities, channels).map { AliasPage(activities: $0, channels: $1) },
-            complete: last.map { $0 - 1 } ?? aliases.count
+            complete: last ?? aliases.count
         )
     }
 }
 
 extension PostgresResult {
     /// The values of the rows, by the position in the request that each row begins with, counted from 1.
-    fileprivate func byPosition<Value>(of count: Int, _ read: (PostgresRow) throws -> Value) throws -> [[Value]] {
+    func byPosition<Value: Sendable>(of count: Int, _ columns: Columns<Value>) throws -> [[Value]] {
         var found = [[Value]](repeating: [], count: count)
-        for row in rows { found[try row.column(0, as: Int.self) - 1].append(try read(row)) }
+        let positioned = Columns(.one("position"), columns) { (position: Int, value: Value) in (position, value) }
+        for (position, value) in try decode(positioned) { found[position - 1].append(value) }
         return found
     }
 }

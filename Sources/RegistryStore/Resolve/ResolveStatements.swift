@@ -5,17 +5,10 @@ import RegistryCore
 /// The statements that hand out tokens. All of them read the view `current_activities`, the one place that says which
 /// tokens may be handed out.
 enum ResolveStatements {
-    /// The columns that ``ResolvedActivity/init(_:)`` reads, in its order, of the view's row called `cur`.
-    private static let columns = """
-        cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type,
-        cur.frequent_pushes_enabled, cur.started_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision,
-        cur.starts_at
-        """
-
     /// The activity of an alias's row. The limit keeps the planner from joining all of a crowd before it takes the
     /// first page: rows are read in the order of the alias's index, and each is looked up by its number.
     private static let current = """
-        (SELECT \(columns) FROM current_activities cur
+        (SELECT \(ResolvedActivity.columns.sql) FROM current_activities cur
         WHERE cur.app_number = al.app_number AND cur.activity_number = al.activity_number
             AND cur.activity_number > 0 LIMIT 1) AS c
         """
@@ -42,7 +35,7 @@ enum ResolveStatements {
     /// those that are not are left out. `IS TRUE` keeps the alias's rows a hashed set, which is asked about each row.
     static func denseRange(of alias: Alias, after number: Int64, through last: Int64, in scope: Scope) -> SQL {
         """
-        SELECT \(unescaped: columns) FROM current_activities cur
+        SELECT \(ResolvedActivity.columns) FROM current_activities cur
         WHERE cur.app_number = \(scope.app.number) AND cur.activity_number > 0
             AND cur.activity_number > \(number) AND cur.activity_number <= \(last)
             AND (cur.activity_number IN (
@@ -91,9 +84,7 @@ enum ResolveStatements {
     /// One activity, running or not; the token only while it is handed out.
     static func activity(_ id: ActivityID, in scope: Scope) -> SQL {
         """
-        SELECT a.activity_id, \(unescaped: ActivityAnswer.columns(of: "a")), CASE WHEN a.verdict IS NULL THEN a.token END,
-            nullif(a.verdict, 'no-token'), a.installation_hash, a.attributes_type, a.frequent_pushes_enabled, a.started_at,
-            a.starts_at
+        SELECT \(ActivityRecord.columns)
         FROM (
             SELECT * FROM activity_verdicts its
             WHERE \(sql: scope.contains("its")) AND its.activity_id = \(id.rawValue) LIMIT 1
@@ -103,35 +94,44 @@ enum ResolveStatements {
 }
 
 extension ResolvedActivity {
-    /// Reads the columns of ``ResolveStatements/columns`` from `first` on.
-    init(_ row: PostgresRow, from first: Int = 0) throws {
-        self.init(
-            number: try row.column(first, as: Int64.self),
-            activityID: try row.column(first + 1, as: ActivityID.self),
-            token: PushToken(bytes: try row.column(first + 2, as: [UInt8].self)),
-            startedAt: try row.column(first + 6, as: Date.self),
-            observedAt: try row.column(first + 7, as: Date.self),
-            confirmedAt: try row.column(first + 8, as: Date.self),
-            expiresAt: try row.column(first + 9, as: Date.self),
-            revision: try row.column(first + 10, as: Int.self)
-        )
-        installation = try row.column(first + 3, as: [UInt8]?.self).map(InstallationHash.init(bytes:))
-        attributesType = try row.column(first + 4, as: UTF8Text?.self)
-        frequentPushesEnabled = try row.column(first + 5, as: Bool?.self)
-        startsAt = try row.column(first + 11, as: Date?.self)
-    }
+    /// The columns of the row called `cur` of the view `current_activities`.
+    static let columns = Columns(
+        .one("cur.activity_number"),
+        .one("cur.activity_id"),
+        .one("cur.token"),
+        .one("cur.installation_hash"),
+        ActivityFacts.columns(of: "cur"),
+        .one("cur.started_at"),
+        .one("cur.starts_at"),
+        .one("cur.token_observed_at"),
+        .one("cur.confirmed_at"),
+        .one("cur.expires_at"),
+        .one("cur.revision"),
+        as: ResolvedActivity.init
+    )
 }
 
 extension ActivityRecord {
-    init(_ row: PostgresRow) throws {
-        var answer = try ActivityAnswer(id: row.column(0, as: ActivityID.self), row, from: 1)
-        let token = try row.column(8, as: [UInt8]?.self)
-        if answer.state == .active { answer.reason = try row.column(9, as: String?.self) }
-        self.init(answer: answer, startedAt: try row.column(13, as: Date.self))
-        self.token = token.map(PushToken.init(bytes:))
-        installation = try row.column(10, as: [UInt8]?.self).map(InstallationHash.init(bytes:))
-        attributesType = try row.column(11, as: UTF8Text?.self)
-        frequentPushesEnabled = try row.column(12, as: Bool?.self)
-        startsAt = try row.column(14, as: Date?.self)
-    }
+    /// The columns of the row called `a` of the view `activity_verdicts`.
+    static let columns = Columns(
+        ActivityAnswer.columns(of: "a"),
+        .one("nullif(a.verdict, 'no-token')"),
+        .one("CASE WHEN a.verdict IS NULL THEN a.token END"),
+        .one("a.installation_hash"),
+        ActivityFacts.columns(of: "a"),
+        .one("a.started_at"),
+        .one("a.starts_at"),
+        as: { (answer: ActivityAnswer, verdict: String?, token, installation, facts, startedAt, startsAt) in
+            var answer = answer
+            if answer.state == .active { answer.reason = verdict }
+            return ActivityRecord(
+                answer: answer,
+                token: token,
+                installation: installation,
+                facts: facts,
+                startedAt: startedAt,
+                startsAt: startsAt
+            )
+        }
+    )
 }

@@ -10,9 +10,9 @@ enum ResolveTemplates {
         let limitOfAll: Int
         let scope: Scope
 
-        static var sample: Input? {
-            guard let scope = Scope.sample, let alias = try? Alias(kind: "kind", value: "value") else { return nil }
-            return Input(aliases: [alias], limit: 1_000_007, limitOfAll: 1_000_008, scope: scope)
+        static var sample: Input {
+            let alias = Alias(checkedKind: "kind", value: "value")
+            return Input(aliases: [alias], limit: 1_000_007, limitOfAll: 1_000_008, scope: .sample)
         }
 
         static func values(of input: Input) -> [PostgresParameter] {

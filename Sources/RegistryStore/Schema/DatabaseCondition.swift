@@ -57,7 +57,7 @@ public struct DatabaseCondition: Sendable, Hashable {
         // Once before: the first time, the statement is prepared, which takes long.
         _ = try session.execute(ConditionStatements.clock)
         let start = Date()
-        let theirs = try session.execute(ConditionStatements.clock)[0].column(0, as: Date.self)
+        let theirs = try session.execute(ConditionStatements.clock)[0].decode(Date.self)
         let half = Date().timeIntervalSince(start) / 2
         clockSkew = .seconds(theirs.timeIntervalSince(start.addingTimeInterval(half)))
         clockUncertainty = .seconds(half)

@@ -43,9 +43,14 @@ public struct AppliedMigration: Sendable, Hashable {
     /// Postgres's clock when it was applied.
     public let appliedAt: Date
 
-    init(_ row: PostgresRow) throws {
-        (version, name, checksum, appliedAt) = try row.decode(Int.self, String.self, String.self, Date.self)
-    }
+    /// The columns of the table `schema_migrations`.
+    static let columns = Columns(
+        .one("version"),
+        .one("name"),
+        .one("checksum"),
+        .one("applied_at"),
+        as: AppliedMigration.init
+    )
 }
 
 /// How a database's schema stands to this program.

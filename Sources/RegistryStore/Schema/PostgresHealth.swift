@@ -19,63 +19,81 @@ public struct PostgresHealth: Sendable {
         public let analyzedAt: Date?
     }
 
+    /// The server and the database as a whole.
+    public struct Server: Sendable, Hashable {
+        /// When the server was started.
+        public let startedAt: Date
+        /// Of the database, in bytes.
+        public let size: Int
+        /// How long the longest transaction has lasted by now.
+        public let longestTransaction: Duration?
+        /// Sessions that wait for a lock.
+        public let waiting: Int
+        /// Blocks found in memory and not, since the statistics were reset.
+        public let blocksHit: Int
+        /// Blocks that were not in Postgres's own memory, so that it read them from a file.
+        public let blocksRead: Int
+        /// Deadlocks in this database, since the statistics were reset.
+        public let deadlocks: Int
+        /// Transactions of this database that were committed, since the statistics were reset.
+        public let commits: Int
+        /// Transactions of this database that were rolled back, since the statistics were reset.
+        public let rollbacks: Int
+        /// The standbys that commits wait for, as they are configured; empty for none.
+        public let synchronousStandbys: String
+        /// Standbys that are connected.
+        public let standbys: Int
+    }
+
     /// The version, the settings and the clock, and all else that findings are made of.
     public let condition: DatabaseCondition
-    /// When the server was started.
-    public let startedAt: Date
-    /// Of the database, in bytes.
-    public let size: Int
-    /// How long the longest transaction has lasted by now.
-    public let longestTransaction: Duration?
-    /// Sessions that wait for a lock.
-    public let waiting: Int
-    /// Blocks found in memory and not, since the statistics were reset.
-    public let blocksHit: Int
-    /// Blocks that were not in Postgres's own memory, so that it read them from a file.
-    public let blocksRead: Int
-    /// Deadlocks in this database, since the statistics were reset.
-    public let deadlocks: Int
-    /// Transactions of this database that were committed, since the statistics were reset.
-    public let commits: Int
-    /// Transactions of this database that were rolled back, since the statistics were reset.
-    public let rollbacks: Int
-    /// The standbys that commits wait for, as they are configured; empty for none.
-    public let synchronousStandbys: String
-    /// Standbys that are connected.
-    public let standbys: Int
+    /// Counts and times of the server and the database.
+    public let server: Server
     /// The tables of the schema, the largest first.
-    public internal(set) var tables: [Table] = []
+    public let tables: [Table]
     /// The migrations that were applied.
-    public internal(set) var migrations: [AppliedMigration] = []
+    public let migrations: [AppliedMigration]
+}
 
-    init(_ condition: DatabaseCondition, _ row: PostgresRow) throws {
-        self.condition = condition
-        startedAt = try row.column(0, as: Date.self)
-        size = try row.column(1, as: Int.self)
-        longestTransaction = try row.column(2, as: Duration?.self)
-        waiting = try row.column(3, as: Int.self)
-        blocksHit = try row.column(4, as: Int.self)
-        blocksRead = try row.column(5, as: Int.self)
-        deadlocks = try row.column(6, as: Int.self)
-        commits = try row.column(7, as: Int.self)
-        rollbacks = try row.column(8, as: Int.self)
-        synchronousStandbys = try row.column(9, as: String.self)
-        standbys = try row.column(10, as: Int.self)
-    }
+extension PostgresHealth.Server {
+    /// The columns of the database's statistics `d`.
+    static let columns = Columns(
+        .one("pg_postmaster_start_time()"),
+        .one("pg_database_size(current_database())"),
+        .one(
+            """
+            (SELECT max(clock_timestamp() - s.xact_start) FROM pg_stat_activity s
+                WHERE s.datname = current_database() AND s.state <> 'idle' AND s.pid <> pg_backend_pid())
+            """
+        ),
+        .one(
+            """
+            (SELECT count(*) FROM pg_stat_activity s
+                WHERE s.datname = current_database() AND s.wait_event_type = 'Lock')
+            """
+        ),
+        .one("d.blks_hit"),
+        .one("d.blks_read"),
+        .one("d.deadlocks"),
+        .one("d.xact_commit"),
+        .one("d.xact_rollback"),
+        .one("current_setting('synchronous_standby_names')"),
+        .one("(SELECT count(*) FROM pg_stat_replication r WHERE r.state = 'streaming')"),
+        as: PostgresHealth.Server.init
+    )
 }
 
 extension PostgresHealth.Table {
-    /// Reads the columns of ``HealthStatements/tables``.
-    fileprivate init(_ row: PostgresRow) throws {
-        (name, rows, deadRows, size, vacuumedAt, analyzedAt) = try row.decode(
-            String.self,
-            Int.self,
-            Int.self,
-            Int.self,
-            Date?.self,
-            Date?.self
-        )
-    }
+    /// The columns of a table `t`, all of its partitions together.
+    static let columns = Columns(
+        .one("t.name"),
+        .one("sum(t.rows)::bigint"),
+        .one("sum(t.dead)::bigint"),
+        .one("sum(t.size)::bigint"),
+        .one("max(t.vacuumed)"),
+        .one("max(t.analyzed)"),
+        as: PostgresHealth.Table.init
+    )
 }
 
 extension Registry {
@@ -86,10 +104,12 @@ extension Registry {
             let results = try session.pipeline([
                 HealthStatements.server, HealthStatements.tables, HealthStatements.migrations,
             ])
-            var health = try PostgresHealth(condition, results[0][0])
-            health.tables = try results[1].rows.map { try PostgresHealth.Table($0) }
-            health.migrations = try results[2].rows.map { try AppliedMigration($0) }
-            return health
+            return PostgresHealth(
+                condition: condition,
+                server: try results[0][0].decode(PostgresHealth.Server.columns),
+                tables: try results[1].decode(PostgresHealth.Table.columns),
+                migrations: try results[2].decode(AppliedMigration.columns)
+            )
         }
     }
 }

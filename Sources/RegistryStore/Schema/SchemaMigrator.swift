@@ -89,9 +89,7 @@ public struct SchemaMigrator: Sendable {
 
     private static func applied(_ session: borrowing PostgresSession) throws -> [AppliedMigration] {
         let exists = try session.execute("SELECT to_regclass('schema_migrations') IS NOT NULL")[0]
-        guard try exists.column(0, as: Bool.self) else { return [] }
-        return try session.execute(
-            "SELECT version, name, checksum, applied_at FROM schema_migrations ORDER BY version"
-        ).rows.map(AppliedMigration.init)
+        guard try exists.decode(Bool.self) else { return [] }
+        return try session.execute(HealthStatements.migrations).decode(AppliedMigration.columns)
     }
 }

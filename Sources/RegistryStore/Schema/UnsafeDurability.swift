@@ -24,7 +24,7 @@ public struct UnsafeDurability: Error, Sendable, Hashable, CustomStringConvertib
     static func found(_ session: borrowing PostgresSession) throws -> [UnsafeDurability] {
         let results = try session.pipeline(safeValues.map { "SELECT current_setting(\($0.0))" })
         return try zip(safeValues, results).compactMap { safe, result in
-            let value = try result[0].column(0, as: String.self)
+            let value = try result[0].decode(String.self)
             return safe.1.contains(value) ? nil : UnsafeDurability(setting: safe.0, value: value)
         }
     }

@@ -12,8 +12,8 @@ extension Registry {
     public func renewEventPartitions() async throws -> (made: Int, dropped: Int) {
         let names = try await read { session in
             (
-                made: try session.execute(EventPartitionStatements.missing).rows.map { try $0.decode(String.self) },
-                dropped: try session.execute(EventPartitionStatements.past).rows.map { try $0.decode(String.self) }
+                made: try session.execute(EventPartitionStatements.missing).decode(String.self),
+                dropped: try session.execute(EventPartitionStatements.past).decode(String.self)
             )
         }
         var (made, dropped) = (0, 0)
@@ -29,7 +29,7 @@ extension Registry {
         try await write { session in
             do {
                 return try session.transaction { transaction in
-                    let isOurs = try transaction.execute(EventPartitionStatements.lock)[0].column(0, as: Bool.self)
+                    let isOurs = try transaction.execute(EventPartitionStatements.lock)[0].decode(Bool.self)
                     if isOurs { try transaction.simple(statements) }
                     return isOurs
                 }

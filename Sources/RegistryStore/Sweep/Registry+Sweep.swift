@@ -55,7 +55,7 @@ extension Registry {
             case .values:
                 try max(
                     session.execute(statements.deleteUnclaimedValues(limit: limit)).affectedRows,
-                    session.execute(installations.deleteUnheldValues(limit: limit))[0].column(0, as: Int.self)
+                    session.execute(installations.deleteUnheldValues(limit: limit))[0].decode(Int.self)
                 )
             case .identities: try Self.sweepIdentities(statements, limit, session)
             case .removals: try session.execute(installations.deleteRemovedTokens(limit: limit)).affectedRows
@@ -77,7 +77,7 @@ extension Registry {
         consequences: @escaping @Sendable ([Key]) -> [SQL]
     ) throws -> Int {
         try session.transaction { transaction in
-            let ids = try transaction.execute(search).rows.map { try $0.column(0, as: Key.self) }
+            let ids = try transaction.execute(search).decode(Key.self)
             _ = try transaction.pipeline(ids.isEmpty ? [] : consequences(ids), finishing: true)
             return ids.count
         }
@@ -89,8 +89,7 @@ extension Registry {
         _ session: borrowing PostgresSession
     ) throws -> Int {
         try session.transaction { transaction in
-            let ids = try transaction.execute(statements.tombstones(limit: limit)).rows
-                .map { try $0.column(0, as: ActivityID.self) }
+            let ids = try transaction.execute(statements.tombstones(limit: limit)).decode(ActivityID.self)
             // Activities that are not gone yet go with the next page.
             return try statements.delete(ids, [], transaction) ? ids.count : limit
         }
@@ -102,8 +101,8 @@ extension Registry {
         _ session: borrowing PostgresSession
     ) throws -> Int {
         try session.transaction { transaction in
-            let found = try transaction.execute(statements.staleIdentities(limit: limit)).rows
-            let identities = try found.map { try $0.decode(UTF8Text.self, UTF8Text.self) }
+            let search = statements.staleIdentities(limit: limit)
+            let identities = try transaction.execute(search).decode(UTF8Text.self, UTF8Text.self)
             let deletions = identities.isEmpty ? [] : statements.deleteIdentities(identities)
             _ = try transaction.pipeline(deletions, finishing: true)
             return identities.count
@@ -121,7 +120,7 @@ extension SweepStatements {
             _ = try transaction.pipeline([], finishing: true)
             return true
         }
-        let retired = try transaction.execute(deleteRetired(of: ids)).rows.map { try $0.column(0, as: [UInt8].self) }
+        let retired = try transaction.execute(deleteRetired(of: ids)).decode([UInt8].self)
         let isLast = retired.count < Self.retiredPageSize
         let values = retired.isEmpty ? [] : [deleteValues(retired, of: ids)]
         _ = try transaction.pipeline(values + (isLast ? first + delete(ids) : []), finishing: true)

@@ -40,7 +40,7 @@ struct SweepStatements {
             UPDATE activities a SET token = NULL, expiry_recorded_at = now(), revision = a.revision + 1
             WHERE \(sql: isAmong(ids))
             """,
-            AliasRowStatements.close(ids, in: scope),
+            AliasRowStatements.close("\(ids)", in: scope),
             RetirementStatements.insertion(
                 """
                 SELECT a.app_number, a.environment, a.activity_id, a.token_digest, a.token_observed_at,
@@ -111,7 +111,7 @@ struct SweepStatements {
     /// Deletes all else that is left of activities.
     func delete(_ ids: [ActivityID]) -> [SQL] {
         [
-            AliasRowStatements.deletion(ids, in: scope),
+            AliasRowStatements.deletion("\(ids)", in: scope),
             deleteValues(among: "ARRAY(SELECT a.token_digest FROM activities a WHERE \(sql: isAmong(ids)))", of: ids),
             "DELETE FROM activities a WHERE \(sql: isAmong(ids))",
         ]

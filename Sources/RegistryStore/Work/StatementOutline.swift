@@ -8,8 +8,8 @@ public struct StatementOutline: Sendable, JSONEncodable {
     public let path: String
     /// The statement's text, with `$1`, `$2`, … for its parameters.
     public let sql: String
-    /// The names of the values that `$1`, `$2`, … stand for, and the OIDs of their types. Values with a plural name are
-    /// arrays. In the path `register` all but the app's own are arrays, with a value for each request.
+    /// The names of the values that `$1`, `$2`, … stand for, and the OIDs of their types. In the path `register` all but the
+    /// app's own are arrays, with a value for each request, and `batch_number`, another number each time.
     public let parameters: [(name: String, type: UInt32)]
 
     /// Writes `{path, sql, parameters: [{name, type}]}`.

@@ -6,33 +6,23 @@ import RegistryCore
 /// Postgres takes for some of them.
 struct TemplatedStatements<Input>: Sendable {
     private let values: @Sendable (Input) -> [PostgresParameter]
-    private let make: @Sendable (Input) -> [SQL]
-    /// Nil when a statement of the sample holds what is none of its values: then all are made in the usual way.
-    let templates: [SQLTemplate]?
+    let templates: [SQLTemplate]
 
     /// - Parameters:
     ///   - sample: an input whose values are all different.
-    ///   - values: what an input puts into statements, always as many and in the same order.
-    ///   - make: the statements of an input, made in the usual way.
+    ///   - values: the values that an input puts into statements, always as many and in the same order.
+    ///   - make: the statements of an input, made in the usual way; they hold nothing else.
     init(
-        sample: Input?,
+        sample: Input,
         values: @escaping @Sendable (Input) -> [PostgresParameter],
-        make: @escaping @Sendable (Input) -> [SQL]
+        make: (Input) -> [SQL]
     ) {
         self.values = values
-        self.make = make
-        guard let sample else {
-            templates = nil
-            return
-        }
-        let statements = make(sample)
-        let found = statements.compactMap { SQLTemplate($0, values: values(sample)) }
-        templates = found.count == statements.count ? found : nil
+        templates = make(sample).map { SQLTemplate($0, values: values(sample)) }
     }
 
     /// The statements of an input.
     func statements(of input: Input) -> [SQL] {
-        guard let templates else { return make(input) }
         let values = values(input)
         return templates.map { $0.bind(values) }
     }
@@ -40,8 +30,7 @@ struct TemplatedStatements<Input>: Sendable {
 
 extension Scope {
     /// An app whose number, environment and settings are all different values.
-    static var sample: Scope? {
-        guard let bundleID = try? BundleID("com.example.sample") else { return nil }
+    static var sample: Scope {
         let settings = AppSettings(
             activityLifetime: .seconds(1_000_001),
             tombstoneRetention: .seconds(1_000_002),
@@ -49,7 +38,7 @@ extension Scope {
         )
         let app = App(
             number: 1_000_004,
-            bundleID: bundleID,
+            bundleID: BundleID(stored: "com.example.sample"),
             settings: settings,
             createdAt: .distantPast,
             updatedAt: .distantPast

@@ -204,7 +204,7 @@ import Testing
 
     private func events(_ database: String) async throws -> [String] {
         try await withPool(database) { session in
-            try session.execute("SELECT e::text FROM events e").rows.map { try $0.column(0, as: String.self) }
+            try session.execute("SELECT e::text FROM events e").decode(String.self)
         }
     }
 

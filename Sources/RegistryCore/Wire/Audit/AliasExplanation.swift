@@ -35,23 +35,37 @@ public struct AliasExplanation: Sendable, Hashable {
         /// The last push that APNs took.
         public var deliveredAt: Date?
 
-        /// Makes an activity of its parts; those that may be nil are nil.
+        /// Makes an activity of its parts.
         public init(
             number: Int64,
             isClosed: Bool,
             activityID: ActivityID,
             state: ActivityState,
             facts: TokenFacts,
+            fingerprint: [UInt8]? = nil,
+            installation: InstallationHash? = nil,
+            attributesType: UTF8Text? = nil,
             startedAt: Date,
-            expiresAt: Date
+            startsAt: Date? = nil,
+            observedAt: Date? = nil,
+            confirmedAt: Date? = nil,
+            expiresAt: Date,
+            deliveredAt: Date? = nil
         ) {
             self.number = number
             self.isClosed = isClosed
             self.activityID = activityID
             self.state = state
             self.facts = facts
+            self.fingerprint = fingerprint
+            self.installation = installation
+            self.attributesType = attributesType
             self.startedAt = startedAt
+            self.startsAt = startsAt
+            self.observedAt = observedAt
+            self.confirmedAt = confirmedAt
             self.expiresAt = expiresAt
+            self.deliveredAt = deliveredAt
         }
     }
 
@@ -72,12 +86,23 @@ public struct AliasExplanation: Sendable, Hashable {
         /// The server's clock at the last registration or refresh; nil when only a deletion is known.
         public var confirmedAt: Date?
 
-        /// Makes a token of its parts; the fingerprint and the times are nil.
-        public init(kind: String, installation: InstallationHash, attributesType: UTF8Text?, facts: TokenFacts) {
+        /// Makes a token of its parts.
+        public init(
+            kind: String,
+            installation: InstallationHash,
+            attributesType: UTF8Text?,
+            facts: TokenFacts,
+            fingerprint: [UInt8]? = nil,
+            observedAt: Date? = nil,
+            confirmedAt: Date? = nil
+        ) {
             self.kind = kind
             self.installation = installation
             self.attributesType = attributesType
             self.facts = facts
+            self.fingerprint = fingerprint
+            self.observedAt = observedAt
+            self.confirmedAt = confirmedAt
         }
     }
 

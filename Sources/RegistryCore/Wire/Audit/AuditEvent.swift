@@ -21,12 +21,27 @@ public struct AuditEvent: Sendable, Hashable {
     /// The first 4 bytes of the token's SHA-256.
     public var fingerprint: [UInt8]?
 
-    /// Makes an event of its parts; those that may be nil are nil.
-    public init(number: Int64, recordedAt: Date, type: String, who: UTF8Text) {
+    /// Makes an event of its parts.
+    public init(
+        number: Int64,
+        recordedAt: Date,
+        type: String,
+        who: UTF8Text,
+        activityID: UTF8Text? = nil,
+        installation: InstallationHash? = nil,
+        subject: UTF8Text? = nil,
+        aliases: [UInt8]? = nil,
+        fingerprint: [UInt8]? = nil
+    ) {
         self.number = number
         self.recordedAt = recordedAt
         self.type = type
         self.who = who
+        self.activityID = activityID
+        self.installation = installation
+        self.subject = subject
+        self.aliases = aliases
+        self.fingerprint = fingerprint
     }
 }
 

@@ -105,7 +105,7 @@ public struct StaleToken: Sendable, Hashable {
     /// APNs's reason in the report by which its value was quarantined, such as `BadDeviceToken`.
     public var quarantineReason: String?
 
-    /// Makes a token of its parts; those that may be nil are nil.
+    /// Makes a token of its parts.
     public init(
         kind: TokenKind,
         number: Int64,
@@ -113,7 +113,13 @@ public struct StaleToken: Sendable, Hashable {
         fingerprint: [UInt8],
         observedAt: Date,
         confirmedAt: Date,
-        now: Date
+        now: Date,
+        activityID: UTF8Text? = nil,
+        installation: InstallationHash? = nil,
+        attributesType: UTF8Text? = nil,
+        expiresAt: Date? = nil,
+        quarantinedAt: Date? = nil,
+        quarantineReason: String? = nil
     ) {
         self.kind = kind
         self.number = number
@@ -122,6 +128,12 @@ public struct StaleToken: Sendable, Hashable {
         self.observedAt = observedAt
         self.confirmedAt = confirmedAt
         self.now = now
+        self.activityID = activityID
+        self.installation = installation
+        self.attributesType = attributesType
+        self.expiresAt = expiresAt
+        self.quarantinedAt = quarantinedAt
+        self.quarantineReason = quarantineReason
     }
 
     /// For how long no client has confirmed it.

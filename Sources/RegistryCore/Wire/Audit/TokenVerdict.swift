@@ -38,10 +38,17 @@ public struct TokenFacts: Sendable, Hashable {
     /// The reason that the sender reported.
     public var quarantineReason: String?
 
-    /// Makes facts without the reasons of an end or a quarantine.
-    public init(verdict: TokenVerdict, since: Date? = nil) {
+    /// Makes facts of their parts.
+    public init(
+        verdict: TokenVerdict,
+        since: Date? = nil,
+        endReason: String? = nil,
+        quarantineReason: String? = nil
+    ) {
         self.verdict = verdict
         self.since = since
+        self.endReason = endReason
+        self.quarantineReason = quarantineReason
     }
 
     /// Why the token is handed out or not, in one sentence.

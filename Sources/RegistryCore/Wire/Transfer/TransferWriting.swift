@@ -58,8 +58,7 @@ extension ActivityRegistration {
         json.exactTime("startsAt", startsAt)
         if let installation { json.hex("installation", installation.bytes) }
         json.member("subject", ifPresent: subject)
-        json.member("attributesType", ifPresent: attributesType?.rawValue)
-        json.member("frequentPushesEnabled", ifPresent: frequentPushesEnabled)
+        facts.writeMembers(to: &json)
         json.members(aliases, metadata)
     }
 }

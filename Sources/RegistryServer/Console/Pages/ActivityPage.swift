@@ -95,8 +95,8 @@ extension ConsoleCall {
         add("Installation", installation.map(DisplayText.short), installation.map(link.installation))
         let user = life.subject?.string
         add("User", user, user.map { link.search("subject:\(SearchText.quoted($0))") })
-        add("Attributes type", explanation.attributesType?.string)
-        add("Frequent pushes", life.frequentPushesEnabled.map { $0 ? "on" : "off" })
+        add("Attributes type", life.facts.attributesType?.description)
+        add("Frequent pushes", life.facts.frequentPushesEnabled.map { $0 ? "on" : "off" })
         add("Revision", DisplayText.count(Int(life.revision)))
         return rows
     }

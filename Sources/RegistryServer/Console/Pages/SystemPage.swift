@@ -43,23 +43,23 @@ extension ConsoleCall {
     }
 
     private func postgres(_ health: PostgresHealth) -> [TemplateContext] {
-        let reads = health.blocksHit + health.blocksRead
-        let transactions = health.commits + health.rollbacks
+        let reads = health.server.blocksHit + health.server.blocksRead
+        let transactions = health.server.commits + health.server.rollbacks
         var pairs = [
             ("Version", health.condition.version),
-            ("Running", "for \(DisplayText.span(now.timeIntervalSince(health.startedAt)))"),
+            ("Running", "for \(DisplayText.span(now.timeIntervalSince(health.server.startedAt)))"),
             (
                 "Connections",
                 "\(DisplayText.count(health.condition.connections)) of \(DisplayText.count(health.condition.connectionLimit))"
             ),
-            ("Longest transaction now", health.longestTransaction.map(DisplayText.span) ?? "none"),
-            ("Waiting for locks", DisplayText.count(health.waiting)),
-            ("Found in memory", "\(DisplayText.share(health.blocksHit, of: reads)) of block reads"),
-            ("Deadlocks", DisplayText.count(health.deadlocks)),
-            ("Rolled back", "\(DisplayText.share(health.rollbacks, of: transactions)) of transactions"),
-            ("A commit waits for", health.commitWaits),
+            ("Longest transaction now", health.server.longestTransaction.map(DisplayText.span) ?? "none"),
+            ("Waiting for locks", DisplayText.count(health.server.waiting)),
+            ("Found in memory", "\(DisplayText.share(health.server.blocksHit, of: reads)) of block reads"),
+            ("Deadlocks", DisplayText.count(health.server.deadlocks)),
+            ("Rolled back", "\(DisplayText.share(health.server.rollbacks, of: transactions)) of transactions"),
+            ("A commit waits for", health.server.commitWaits),
         ]
-        if isRoot { pairs.insert(("Size", DisplayText.bytes(health.size)), at: 2) }
+        if isRoot { pairs.insert(("Size", DisplayText.bytes(health.server.size)), at: 2) }
         return Self.rows(pairs)
     }
 
@@ -106,7 +106,7 @@ extension ConsoleCall {
     }
 }
 
-extension PostgresHealth {
+extension PostgresHealth.Server {
     fileprivate var commitWaits: String {
         synchronousStandbys.isEmpty
             ? "its own disk" : "its own disk and \(synchronousStandbys) (\(DisplayText.count(standbys)) connected)"

@@ -8,6 +8,7 @@ import hashlib
 import hmac
 import json
 import os
+import random
 import re
 from contextlib import asynccontextmanager
 from datetime import datetime, timezone
@@ -106,8 +107,8 @@ async def register(environment: str, activity_id: str, body: Registration, reque
         return problem(422, "invalid-request")
     aliases = {kind: [value] if isinstance(value, str) else sorted(value) for kind, value in (body.aliases or {}).items()}
     values = state["fixed"] | {
-        "environment": environment, "activityIds": [activity_id], "tokens": [token], "observedAt": [body.observedAt],
-        "aliases": [json.dumps(aliases)], "callers": [who],
+        "environment": environment, "activity_id": [activity_id], "token": [token], "observed_at": [body.observedAt],
+        "aliases": [json.dumps(aliases)], "who": [who], "batch_number": random.getrandbits(63),
     }
     results = []
     async with state["pool"].acquire() as connection, connection.transaction():
@@ -118,7 +119,7 @@ async def register(environment: str, activity_id: str, body: Registration, reque
 
 
 def answer(activity_id, merged, value):
-    outcome, activity_state = merged[1], merged[9]
+    outcome, activity_state = merged[0], merged[9]
     _, owner, dead_at, _, of_installation, _ = value
     if outcome == "refused" or activity_state == "ended":
         return problem(410, "activity-ended")
@@ -147,11 +148,11 @@ def activity(row):
         result["attributesType"] = row[4]
     if row[5] is not None:
         result["frequentPushesEnabled"] = row[5]
-    if row[11] is not None:
-        result["startsAt"] = time(row[11])
+    if row[7] is not None:
+        result["startsAt"] = time(row[7])
     return result | {
-        "startedAt": time(row[6]), "observedAt": time(row[7]), "confirmedAt": time(row[8]),
-        "expiresAt": time(row[9]), "revision": row[10],
+        "startedAt": time(row[6]), "observedAt": time(row[8]), "confirmedAt": time(row[9]),
+        "expiresAt": time(row[10]), "revision": row[11],
     }
 
 

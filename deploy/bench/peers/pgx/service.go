@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"log"
+	"math/rand"
 	"net/http"
 	"net/url"
 	"strings"
@@ -157,8 +158,8 @@ func (s *service) register(writer http.ResponseWriter, request *http.Request, id
 	}
 	names, _ := json.Marshal(body.Aliases)
 	results := s.run(request.Context(), "register", values{
-		"activityIds": []string{id}, "tokens": [][]byte{token}, "observedAt": []time.Time{*body.ObservedAt},
-		"aliases": []string{string(names)}, "callers": []string{who},
+		"activity_id": []string{id}, "token": [][]byte{token}, "observed_at": []time.Time{*body.ObservedAt},
+		"aliases": []string{string(names)}, "who": []string{who}, "batch_number": rand.Int63(),
 	})
 	// Nothing is answered before the batch is closed: only then is it committed.
 	status, problem, value := readRegistration(results, id, len(s.statements["register"]))
@@ -184,7 +185,7 @@ func readRegistration(results pgx.BatchResults, id string, statements int) (int,
 		log.Print(err)
 		return http.StatusServiceUnavailable, "unavailable", nil
 	}
-	err := results.QueryRow().Scan(&value.ActivityID, &value.Outcome, &digest, &reason, &endedAt, &value.ObservedAt,
+	err := results.QueryRow().Scan(&value.Outcome, &digest, &value.ActivityID, &reason, &endedAt, &value.ObservedAt,
 		&value.ConfirmedAt, &value.ExpiresAt, &value.Revision, &value.State, &serverTime, &running, &claimedAt,
 		&previousClaimedAt)
 	if err != nil {
@@ -279,7 +280,7 @@ func (r *resolved) read(results pgx.BatchResults) error {
 		var number int64
 		var token, installation []byte
 		if err := rows.Scan(&number, &a.ActivityID, &token, &installation, &a.AttributesType, &a.FrequentPushesEnabled,
-			&a.StartedAt, &a.ObservedAt, &a.ConfirmedAt, &a.ExpiresAt, &a.Revision, &a.StartsAt); err != nil {
+			&a.StartedAt, &a.StartsAt, &a.ObservedAt, &a.ConfirmedAt, &a.ExpiresAt, &a.Revision); err != nil {
 			return err
 		}
 		a.Token, a.Installation = hex.EncodeToString(token), hex.EncodeToString(installation)

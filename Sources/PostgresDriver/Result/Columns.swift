@@ -1,0 +1,106 @@
+/// The columns that a statement returns, and the value that is made of them: SQL and decoding in one place.
+///
+/// ```swift
+/// struct Book {
+///     let id: Int
+///     let title: String?
+///     static let columns = Columns(.one("b.id"), .one("b.title"), as: Book.init)
+/// }
+/// let books = try session.execute("SELECT \(Book.columns) FROM books b").decode(Book.columns)
+/// ```
+/// The type of each column is that of the parameter of `as` in its place. Columns may be parts of others.
+public struct Columns<Value>: Sendable {
+    /// The expressions in their order, as they stand after `SELECT` or `RETURNING`.
+    public let sql: String
+    let read: @Sendable (inout RowReader) throws -> Value
+
+    init(sql: String, read: @escaping @Sendable (inout RowReader) throws -> Value) {
+        self.sql = sql
+        self.read = read
+    }
+
+    /// Columns one behind the other.
+    ///
+    /// - Parameters:
+    ///   - parts: one column each, or several.
+    ///   - make: makes the value of theirs; what it throws, callers get.
+    public init<each Part>(
+        _ parts: repeat Columns<each Part>,
+        as make: @escaping @Sendable (repeat each Part) throws -> Value
+    ) {
+        var texts: [String] = []
+        for part in repeat each parts { texts.append(part.sql) }
+        let parts = (repeat each parts)
+        self.init(sql: texts.filter { !$0.isEmpty }.joined(separator: ", ")) { row in
+            try make(repeat try (each parts).read(&row))
+        }
+    }
+
+    /// No column, where a part of a value is known otherwise.
+    public static func constant(_ value: Value) -> Columns where Value: Sendable {
+        Columns(sql: "") { _ in value }
+    }
+
+    /// The same columns of a row, one after another: an element of each of the parts.
+    ///
+    /// - Parameter parts: as many columns as there are elements.
+    public static func list<Element>(_ parts: [Columns<Element>]) -> Columns where Value == [Element] {
+        Columns(sql: parts.map(\.sql).joined(separator: ", ")) { row in try parts.map { try $0.read(&row) } }
+    }
+}
+
+extension Columns where Value: PostgresDecodable {
+    /// One column.
+    ///
+    /// - Parameter sql: its expression, of our own: a name or more.
+    public static func one(_ sql: String) -> Columns {
+        Columns(sql: sql) { try $0.next() }
+    }
+}
+
+extension PostgresRow {
+    /// Makes a value of all columns of the row.
+    ///
+    /// - Throws: ``PostgresError/Code/decoding`` when the number of columns, a type or a value does not fit; what the value's
+    ///   own making throws.
+    public func decode<Value>(_ columns: Columns<Value>) throws -> Value {
+        var row = RowReader(self)
+        let value = try columns.read(&row)
+        try row.end()
+        return value
+    }
+}
+
+extension PostgresResult {
+    /// Makes a value of each row; see ``PostgresRow/decode(_:)``.
+    public func decode<Value>(_ columns: Columns<Value>) throws -> [Value] {
+        try rows.map { try $0.decode(columns) }
+    }
+}
+
+extension SQL.StringInterpolation {
+    /// Puts the expressions of columns into the statement.
+    public mutating func appendInterpolation<Value>(_ columns: Columns<Value>) {
+        appendInterpolation(unescaped: columns.sql)
+    }
+}
+
+/// A row that is read column by column.
+struct RowReader {
+    private let row: PostgresRow
+    private var column = 0
+
+    init(_ row: PostgresRow) { self.row = row }
+
+    mutating func next<Value: PostgresDecodable>(as type: Value.Type = Value.self) throws(PostgresError) -> Value {
+        defer { column += 1 }
+        return try row.column(column, as: type)
+    }
+
+    /// - Throws: ``PostgresError/Code/decoding`` when there are columns that nobody read.
+    func end() throws(PostgresError) {
+        guard column == row.count else {
+            throw PostgresError(.decoding, "\(column) of \(row.count) columns were read", at: row.site)
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import PostgresDriver
+import RegistryCore
+
+extension Batcher<RegistrationRequest, RegistrationAnswer> {
+    /// Registrations of many callers share statements and a commit. Those of one activity or token follow one another.
+    static func registrations(_ units: UnitsOfWork, queueTimeout: Duration) -> Batcher {
+        Batcher(
+            lanes: 2,
+            largestBatch: 128,
+            capacity: 10_000,
+            queueTimeout: queueTimeout,
+            measures: units.measures.batches[.registrations],
+            select: { candidates in
+                guard let first = candidates.first else { return [] }
+                var selection = RegistrationSelection(isGuarded: first.isGuarded)
+                return candidates.map { $0.scope.sharesStatements(with: first.scope) && selection.add($0) }
+            },
+            perform: { lane in
+                try await units.serve(lane, .registrations, .ifSafe) { session, requests in
+                    let results = try RegistrationRequest.merge(requests) { try session.pipeline($0) }
+                    if results.contains(where: \.isUnforeseen) { units.log(UnforeseenRefusal()) }
+                    return results
+                }
+            }
+        )
+    }
+}
+
+extension RegistrationRequest {
+    /// Merges registrations of one scope in the order given, through as few round trips as repeated activities and tokens
+    /// allow.
+    ///
+    /// - Parameter run: runs statements in one round trip, inside of the transaction that all of them belong to when
+    ///   there may be more than one round.
+    /// - Returns: a result for each, in the order given.
+    static func merge(
+        _ requests: [RegistrationRequest],
+        _ run: ([SQL]) throws -> [PostgresResult]
+    ) throws -> [Result<RegistrationAnswer, Problem>] {
+        var results: [Int: Result<RegistrationAnswer, Problem>] = [:]
+        var open = Array(requests.indices)
+        while !open.isEmpty {
+            var selection = RegistrationSelection(isGuarded: requests[open[0]].isGuarded)
+            let round = open.filter { selection.add(requests[$0]) }
+            open.removeAll(where: Set(round).contains)
+            for (index, result) in zip(round, try mergeOnce(round.map { requests[$0] }, run)) {
+                results[index] = result
+            }
+        }
+        return requests.indices.compactMap { results[$0] }
+    }
+
+    /// Merges registrations that may be in one batch.
+    private static func mergeOnce(
+        _ requests: [RegistrationRequest],
+        _ run: ([SQL]) throws -> [PostgresResult]
+    ) throws -> [Result<RegistrationAnswer, Problem>] {
+        let statements = RegistrationStatements(batch: RegistrationBatch(requests), scope: requests[0].scope)
+        let results = try run(RegistrationTemplates.statements(of: statements))
+        var answers = try RegistrationAnswers(
+            merged: results[statements.mergeIndex],
+            owners: results[statements.ownershipIndex]
+        )
+        if answers.merged.count < requests.count { answers.refusalFacts = try run([statements.refusalFacts])[0][0] }
+        return try requests.map { try answers.answer(to: $0) }
+    }
+}
+
+extension Result<RegistrationAnswer, Problem> {
+    /// The statements touched nothing, and nobody knows why.
+    var isUnforeseen: Bool {
+        guard case .failure(let problem) = self else { return false }
+        return problem.code == .internalError
+    }
+}
