@@ -9,7 +9,7 @@ import TestSupport
 /// here, but they stand in `sql/statements` like all others.
 extension PlannedStatements {
     static func lists(in scope: Scope) throws -> [PlannedStatements] {
-        try counts(scope) + exports(scope) + audits(scope) + apps(scope) + database()
+        try counts(scope) + exports(scope) + audits(scope) + apps(scope) + database(scope.app.number)
     }
 
     // MARK: Counts
@@ -117,7 +117,7 @@ extension PlannedStatements {
         ]
     }
 
-    private static func database() -> [PlannedStatements] {
+    private static func database(_ app: Int64) -> [PlannedStatements] {
         [
             Self(
                 name: "condition of the database",
@@ -128,7 +128,8 @@ extension PlannedStatements {
             Self(
                 name: "event partitions",
                 statements: [EventPartitionStatements.lock, EventPartitionStatements.missing]
-                    + [EventPartitionStatements.past, EventPartitionStatements.deletePast]
+                    + [EventPartitionStatements.past, EventPartitionStatements.appsWithPast]
+                    + [EventPartitionStatements.deletePast(of: app)]
             ),
         ]
     }

@@ -2,9 +2,10 @@ import Dispatch
 import Foundation
 import PostgresDriver
 import RegistryCore
-import RegistryStore
 import TestSupport
 import Testing
+
+@testable import RegistryStore
 
 /// R5 and the retention: what the sweep writes down and deletes, and that nothing waits for it.
 @Suite struct SweepTests {
@@ -159,13 +160,26 @@ import Testing
                 DO $$ BEGIN EXECUTE format('CREATE TABLE events_%s PARTITION OF events FOR VALUES FROM (%L) TO (%L)',
                     to_char(current_date - 1, 'YYYYMMDD'), current_date - 1, current_date); END $$;
                 INSERT INTO events (app_number, drop_on, type, who) VALUES (1, current_date - 1, 'past', 'test');
-                INSERT INTO events (app_number, drop_on, type, who) VALUES (1, current_date - 2, 'past', 'test');
+                INSERT INTO events (app_number, drop_on, type, who)
+                SELECT app, current_date - 2, 'past', 'test' FROM generate_series(0, 5) AS app;
                 """
             )
         }
         #expect(try await registry.renewEventPartitions().dropped == 1)
         #expect(try await activity.count("SELECT count(*) FROM events WHERE type = 'past'") == 0)
         #expect(try await activity.events() == ["registered"])
+    }
+
+    /// Postgres prepares no text of several commands, and no node of Citus takes one.
+    @Test func partitionsAreChangedByOneCommandAtATime() async throws {
+        let database = try await TestDatabase.make()
+        let name = "events_20300101"
+        let commands = EventPartitionStatements.making(name) + EventPartitionStatements.dropping(name)
+        try await database.pool.withSession { session in
+            try session.transaction { transaction in
+                for command in commands { _ = try transaction.execute("\(unescaped: command)") }
+            }
+        }
     }
 }
 

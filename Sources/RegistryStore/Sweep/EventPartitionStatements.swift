@@ -27,27 +27,44 @@ enum EventPartitionStatements {
         ORDER BY c.relname
         """
 
-    /// Nobody waits long behind it: the lock for writing an event is compatible with any but the drop's.
-    private static let lockTimeout = "SET LOCAL lock_timeout = '200ms';"
+    /// The wait for each lock that a change may take. Writers of events queue behind a drop: for a second, a fifth of what a
+    /// request may take. Less is too little for Citus, whose transactions hold locks on dozens of shards for most of one.
+    private static let lockTimeout = "SET LOCAL lock_timeout = '1s'"
 
-    static func making(_ name: String) -> String {
+    /// The commands that make a partition, within the transaction that has the lock. Each is sent by itself: Citus passes on
+    /// to its other nodes the whole text that a command came in.
+    static func making(_ name: String) -> [String] {
         let day = name.suffix(8)
-        return """
-            \(lockTimeout)
-            CREATE TABLE \(name) (LIKE events INCLUDING DEFAULTS INCLUDING CONSTRAINTS);
-            ALTER TABLE events ATTACH PARTITION \(name) FOR VALUES FROM (to_date('\(day)', 'YYYYMMDD'))
-                TO (to_date('\(day)', 'YYYYMMDD') + 1);
+        return [
+            lockTimeout,
+            "CREATE TABLE \(name) (LIKE events INCLUDING DEFAULTS INCLUDING CONSTRAINTS)",
             """
+            ALTER TABLE events ATTACH PARTITION \(name) FOR VALUES FROM (to_date('\(day)', 'YYYYMMDD'))
+                TO (to_date('\(day)', 'YYYYMMDD') + 1)
+            """,
+        ]
     }
 
-    static func dropping(_ name: String) -> String { "\(lockTimeout) DROP TABLE IF EXISTS \(name);" }
+    /// The commands that drop a partition, each sent by itself, too.
+    static func dropping(_ name: String) -> [String] { [lockTimeout, "DROP TABLE IF EXISTS \(name)"] }
 
-    /// Deletes events that came before their partition was made.
-    static let deletePast: SQL = """
-        DELETE FROM events_default WHERE ctid = ANY(ARRAY(
-            SELECT ctid FROM events_default WHERE drop_on <= current_date LIMIT 10000
-        ))
+    /// The apps of which events came before their partition was made, and may go. Not the table of apps: root's events belong
+    /// to none, and those of a deleted app may be there still.
+    static let appsWithPast: SQL = "SELECT DISTINCT app_number FROM events_default WHERE drop_on <= current_date"
+
+    /// Deletes a page of an app's events that came before their partition was made. By their numbers, in whose order the
+    /// primary key has them: a row's place tells Citus of no app.
+    static func deletePast(of app: Int64) -> SQL {
         """
+        DELETE FROM events_default e WHERE e.app_number = \(app) AND e.drop_on <= current_date AND e.event_number <= (
+            SELECT max(page.event_number) FROM (
+                SELECT past.event_number FROM events_default past
+                WHERE past.app_number = \(app) AND past.drop_on <= current_date
+                ORDER BY past.event_number LIMIT 10000
+            ) AS page
+        )
+        """
+    }
 
     /// Somebody else has the table, has made the partition, or wrote such events into the default one: later.
     static func mayWait(_ error: PostgresError) -> Bool {

@@ -20,18 +20,24 @@ extension Registry {
         for name in names.made where try await change(EventPartitionStatements.making(name)) { made += 1 }
         for name in names.dropped where try await change(EventPartitionStatements.dropping(name)) { dropped += 1 }
         // Events that came before their partition did are deleted the slow way.
-        while try await write({ try $0.execute(EventPartitionStatements.deletePast).affectedRows }) > 0 {}
+        let apps = try await read { session in
+            try session.execute(EventPartitionStatements.appsWithPast).decode(Int64.self)
+        }
+        for app in apps {
+            while try await write({ try $0.execute(EventPartitionStatements.deletePast(of: app)).affectedRows }) > 0 {}
+        }
         return (made, dropped)
     }
 
     /// - Returns: false when somebody else does it, or the table could not be had.
-    private func change(_ statements: String) async throws -> Bool {
+    private func change(_ commands: [String]) async throws -> Bool {
         try await write { session in
             do {
                 return try session.transaction { transaction in
                     let isOurs = try transaction.execute(EventPartitionStatements.lock)[0].decode(Bool.self)
-                    if isOurs { try transaction.simple(statements) }
-                    return isOurs
+                    guard isOurs else { return false }
+                    for command in commands { try transaction.simple(command) }
+                    return true
                 }
             } catch let error as PostgresError where EventPartitionStatements.mayWait(error) {
                 return false
