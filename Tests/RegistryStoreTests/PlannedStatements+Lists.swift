@@ -109,7 +109,9 @@ extension PlannedStatements {
             Self(
                 name: "keys",
                 statements: [KeyStatements.keys([id]), KeyStatements.keys(ofApp: app), KeyStatements.all]
-                    + [KeyStatements.create(id, digest: [UInt8](repeating: 1, count: 32), request, ofApp: app)]
+                    + [app, KeyStatements.noApp].map {
+                        KeyStatements.create(id, digest: [UInt8](repeating: 1, count: 32), request, ofApp: $0)
+                    }
                     + [KeyStatements.createdEvent(id, ofApp: app, by: "test"), KeyStatements.revoke(id, ofApp: app)]
                     + [KeyStatements.revokedEvent(id, ofApp: app, by: "test")]
                     + [KeyStatements.noteUse(of: id, ofApp: app, at: .minutesAgo(1))]

@@ -32,24 +32,26 @@ enum KeyStatements {
         """
     }
 
-    /// Stores nothing when the app was deleted meanwhile.
+    /// Stores nothing when the app was deleted meanwhile. A root key needs none: to ask for either in one statement is what
+    /// Citus answers with no row, without an error.
     static func create(_ id: APIKeyID, digest: [UInt8], _ request: APIKeyRequest, ofApp number: Int64) -> SQL {
-        """
-        INSERT INTO api_keys (app_number, key_id, role, secret_digest, name, expires_at)
-        SELECT \(number), \(id.rawValue), \(id.role.rawValue)::api_key_role, \(digest), \(request.name),
-            \(request.expiresAt)
-        WHERE \(number) = 0 OR EXISTS (SELECT FROM apps app WHERE app.app_number = \(number) FOR KEY SHARE)
-        """
+        let source: SQL = number == noApp ? "" : "\nFROM apps app WHERE app.app_number = \(number) FOR KEY SHARE"
+        return """
+            INSERT INTO api_keys (app_number, key_id, role, secret_digest, name, expires_at)
+            SELECT \(number), \(id.rawValue), \(id.role.rawValue)::api_key_role, \(digest), \(request.name),
+                \(request.expiresAt)\(sql: source)
+            """
     }
 
     static func createdEvent(_ id: APIKeyID, ofApp number: Int64, by who: UTF8Text) -> SQL {
         event("key-created", id, ofApp: number, by: who, where: "created_at = now()")
     }
 
-    /// Writes in any case, so that a repeated revocation is durable too.
+    /// Writes in any case, so that a repeated revocation is durable too. The earlier time stays; Citus takes no `coalesce` of a
+    /// time that is not given.
     static func revoke(_ id: APIKeyID, ofApp number: Int64) -> SQL {
         """
-        UPDATE api_keys SET revoked_at = coalesce(revoked_at, now())
+        UPDATE api_keys SET revoked_at = least(revoked_at, now())
         WHERE app_number = \(number) AND key_id = \(id.rawValue)
         """
     }
