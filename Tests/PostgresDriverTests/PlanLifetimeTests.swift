@@ -21,7 +21,7 @@ import Testing
     /// are rows.
     private func wholeReads(lifetime: Duration?, on cluster: ThrowawayCluster) async throws -> Int {
         let configuration = try await ownSchema(1, on: cluster.socketString) {
-            $0.forceGenericPlan = true
+            $0.planCacheMode = .forceGenericPlan
             $0.planLifetime = lifetime
         }
         return try await withPool(configuration: configuration) { pool in

@@ -24,6 +24,10 @@ import Testing
         (["serve", "--port", "http"], 64, "port"),
         (["serve", "--database-url", "host=/nowhere", "--host", "0.0.0.0", "--insecure-no-auth"], 64, "loopback"),
         (["serve", "--database-url", "host=/nowhere"], 69, "not available"),
+        (
+            ["apps", "list", "--database-url", "host=/nowhere", "--plan-cache-mode", "generic"], 64,
+            "--plan-cache-mode must be one of force_generic_plan, auto."
+        ),
         (["apps", "list", "--database-url", "host=/nowhere password=hunter2"], 69, "not available"),
         (["apps", "list", "--database-url", "host=/nowhere bogus=hunter2"], 64, "connection string"),
         (["demo", "--url", "nonsense"], 64, "--url"),
@@ -188,6 +192,32 @@ import Testing
         #expect(try await run(["erase"], ["--alias", "orderId:42", "--yes"]).words.contains("Erased 1 activities"))
         #expect(try await run(["audit", "explain"], ["orderId", "42"]).words.contains("was erased"))
         #expect(try await run(["audit", "stale"], ["--limit", "5"]).words.contains("0 stale tokens"))
+    }
+
+    @Test(arguments: [
+        ([], [:], "force_generic_plan"), ([], ["PUSHREG_PLAN_CACHE_MODE": "auto"], "auto"),
+        (["--plan-cache-mode", "auto"], ["PUSHREG_PLAN_CACHE_MODE": "force_generic_plan"], "auto"),
+    ])
+    func planCacheModeReachesPostgres(_ flags: [String], _ environment: [String: String], _ mode: String) async throws {
+        let database = try await TestDatabase.make()
+        try await database.pool.withSession { session in
+            try session.simple(
+                """
+                CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$
+                    BEGIN new.name := current_setting('plan_cache_mode'); RETURN new; END
+                $$;
+                CREATE TRIGGER telling BEFORE INSERT ON apps FOR EACH ROW EXECUTE FUNCTION tell()
+                """
+            )
+        }
+        let place = ["--database-url", database.connectionString, "--unsafe-durability"]
+        let create = ["apps", "create", "com.example.food"] + place + flags
+        let created = try await Program.run(create, environment: environment)
+        #expect(created.status == 0, "\(created.words)")
+        let name = try await database.pool.withSession { session in
+            try session.execute("SELECT name FROM apps")[0].column(0, as: String.self)
+        }
+        #expect(name == mode)
     }
 
     @Test func schemaThatIsBehindIsRefused() async throws {

@@ -1,3 +1,11 @@
+/// The plans that prepared statements are run by, as Postgres's `plan_cache_mode` has it.
+public enum PlanCacheMode: String, Sendable, CaseIterable {
+    /// No statement is planned anew for its parameters.
+    case forceGenericPlan = "force_generic_plan"
+    /// Postgres compares the costs of both, and may plan anew at each execution.
+    case auto
+}
+
 /// Where Postgres is and how a pool behaves. Its description leaves out the connection string.
 public struct PostgresConfiguration: Sendable {
     /// A `postgresql://` URI or a `keyword=value` string, which libpq gets as it is: with several hosts,
@@ -21,8 +29,8 @@ public struct PostgresConfiguration: Sendable {
     public var lockTimeout: Duration
     /// `idle_in_transaction_session_timeout`; zero and below switch it off.
     public var idleInTransactionTimeout: Duration
-    /// Sets `plan_cache_mode` to `force_generic_plan`: no statement is planned anew for its parameters.
-    public var forceGenericPlan: Bool
+    /// `plan_cache_mode`; nil leaves it as the server has it.
+    public var planCacheMode: PlanCacheMode?
     /// The age at which the plans of prepared statements are given up and made anew; nil keeps them. Postgres itself does that
     /// only when a table has been analyzed: a plan that was made while a table was empty may read all of it for a minute.
     public var planLifetime: Duration?
@@ -43,7 +51,7 @@ public struct PostgresConfiguration: Sendable {
         statementTimeout: Duration = .seconds(4),
         lockTimeout: Duration = .seconds(3),
         idleInTransactionTimeout: Duration = .seconds(10),
-        forceGenericPlan: Bool = false,
+        planCacheMode: PlanCacheMode? = nil,
         planLifetime: Duration? = nil,
         settings: [String: String] = [:],
         onConnect: (@Sendable (borrowing PostgresSession) throws -> Void)? = nil
@@ -58,7 +66,7 @@ public struct PostgresConfiguration: Sendable {
         self.statementTimeout = statementTimeout
         self.lockTimeout = lockTimeout
         self.idleInTransactionTimeout = idleInTransactionTimeout
-        self.forceGenericPlan = forceGenericPlan
+        self.planCacheMode = planCacheMode
         self.planLifetime = planLifetime
         self.settings = settings
         self.onConnect = onConnect
@@ -73,7 +81,7 @@ public struct PostgresConfiguration: Sendable {
             // Postgres's log of a statement that failed must not quote what was bound to it.
             "log_parameter_max_length_on_error": "0",
         ]
-        if forceGenericPlan { all["plan_cache_mode"] = "force_generic_plan" }
+        all["plan_cache_mode"] = planCacheMode?.rawValue
         all.merge(settings) { $1 }
         let (names, values) = (Array(all.keys), all.values.map { $0 })
         return "SELECT set_config(name, value, false) FROM unnest(\(names), \(values)) AS setting (name, value)"

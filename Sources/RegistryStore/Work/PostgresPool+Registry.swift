@@ -6,6 +6,8 @@ extension PostgresPool {
     /// A pool with the settings that the registry needs.
     ///
     /// - Parameters:
+    ///   - planCacheMode: generic plans, unless on Citus. The hot statements are prepared once; planning them anew each time
+    ///     costs more than running them.
     ///   - planLifetime: how long a connection keeps its plans; nil is as long as Postgres does. A plan anew costs about a
     ///     millisecond.
     ///   - allowsUnsafeDurability: takes a server that can lose acknowledged writes; for tests alone.
@@ -13,6 +15,7 @@ extension PostgresPool {
         databaseURL: String,
         maximumConnections: Int = 16,
         requestTimeout: Duration = .seconds(5),
+        planCacheMode: PlanCacheMode = .forceGenericPlan,
         planLifetime: Duration? = .seconds(10),
         allowsUnsafeDurability: Bool = false,
         logger: Logger
@@ -23,8 +26,7 @@ extension PostgresPool {
         // However much the rest is asked for, registrations and resolutions go on.
         configuration.reservedConnections = maximumConnections > 1 ? max(1, maximumConnections / 4) : 0
         configuration.requestTimeout = requestTimeout
-        // The hot statements are prepared once; planning them anew each time costs more than running them.
-        configuration.forceGenericPlan = true
+        configuration.planCacheMode = planCacheMode
         configuration.planLifetime = planLifetime
         // A table that was never analyzed is taken for one of ten pages, and a plan that reads those stays until autovacuum
         // comes by: a minute in which everybody reads the whole table. Every table has an index for what is asked of it, so

@@ -30,6 +30,7 @@ struct Config: AsyncParsableCommand {
                 for row in rows { table.append(row.name, row.text, row.fromText, row.flag, row.variable) }
                 try table.print()
             }
+            _ = try DatabaseSettings.planCacheMode(sources)
             _ = try ServiceSettings(sources)
         }
 

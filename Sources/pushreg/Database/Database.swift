@@ -73,6 +73,7 @@ extension DatabaseSettings {
             databaseURL: connectionString,
             maximumConnections: limits.maximumConnections,
             requestTimeout: limits.requestTimeout,
+            planCacheMode: planCacheMode,
             allowsUnsafeDurability: allowsUnsafeDurability,
             logger: logger
         )

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Configuration
+import PostgresDriver
 
 /// The flags that say which database a command works on.
 ///
@@ -42,6 +43,18 @@ struct DatabaseOptions: ParsableArguments {
     )
     var unsafeDurability = false
 
+    @Option(
+        help: ArgumentHelp(
+            """
+            Postgres's plan_cache_mode: force_generic_plan, which plans each statement once, or auto, which Citus needs; \
+            force_generic_plan unless given (PUSHREG_PLAN_CACHE_MODE).
+            """,
+            valueName: "mode"
+        ),
+        completion: .list(PlanCacheMode.allCases.map(\.rawValue))
+    )
+    var planCacheMode: String?
+
     /// The settings that were given as flags.
     var flags: [Setting: ConfigContent] {
         var flags: [Setting: ConfigContent] = [:]
@@ -50,6 +63,7 @@ struct DatabaseOptions: ParsableArguments {
         flags[.config] = config.map { .string($0) }
         // A flag that is not there says nothing; it does not say no.
         flags[.unsafeDurability] = unsafeDurability ? .bool(true) : nil
+        flags[.planCacheMode] = planCacheMode.map { .string($0) }
         return flags
     }
 }

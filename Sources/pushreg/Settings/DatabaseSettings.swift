@@ -1,8 +1,9 @@
+import PostgresDriver
 import RegistryCore
 
 /// Which database, and on what terms, as the sources say.
 ///
-/// Reads `embedded`, `databaseUrl` and `unsafeDurability`.
+/// Reads `embedded`, `databaseUrl`, `unsafeDurability` and `planCacheMode`.
 struct DatabaseSettings: Sendable {
     enum Location: Sendable {
         /// A private Postgres in a directory.
@@ -14,13 +15,25 @@ struct DatabaseSettings: Sendable {
     let location: Location
     /// Whether a Postgres is taken that may lose what it acknowledged.
     var allowsUnsafeDurability: Bool
+    let planCacheMode: PlanCacheMode
 
-    /// - Throws: a ``CommandFailure`` when no database is named, or two are.
+    /// - Throws: a ``CommandFailure`` when no database is named, or two are, or the plan cache has no such mode.
     init(_ sources: SettingSources) throws(CommandFailure) {
         guard let chosen = try Self.choice(sources) else { throw Self.noDatabase }
         let text = try sources.nonEmptyText(chosen.setting) ?? ""
         location = chosen.setting == .embedded ? .embedded(directory: text) : .remote(connectionString: Secret(text))
         allowsUnsafeDurability = try sources.find(.unsafeDurability)?.isTrue ?? false
+        planCacheMode = try Self.planCacheMode(sources)
+    }
+
+    /// - Throws: a ``CommandFailure`` when there is no such mode.
+    static func planCacheMode(_ sources: SettingSources) throws(CommandFailure) -> PlanCacheMode {
+        guard let found = try sources.find(.planCacheMode), let text = found.text else { return .forceGenericPlan }
+        guard let mode = PlanCacheMode(rawValue: text) else {
+            let modes = PlanCacheMode.allCases.map(\.rawValue).joined(separator: ", ")
+            throw CommandFailure(.usage, "\(found.givenName) must be one of \(modes).")
+        }
+        return mode
     }
 
     /// The stronger of the two settings that name a database.

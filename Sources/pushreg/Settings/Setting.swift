@@ -42,6 +42,8 @@ extension Setting {
     static let databaseUrl = Setting("databaseUrl", .string, isSecret: true)
     /// Whether `fsync` or `synchronous_commit` may be off.
     static let unsafeDurability = Setting("unsafeDurability", .bool, fallback: .bool(false))
+    /// Whether plans are made for the values of each call: `force_generic_plan` or `auto`.
+    static let planCacheMode = Setting("planCacheMode", .string, fallback: .string("force_generic_plan"))
     /// Whether `serve` brings the schema up to date.
     static let migrate = Setting("migrate", .bool, fallback: .bool(false))
     static let host = Setting("host", .string, fallback: .string("127.0.0.1"))
@@ -72,7 +74,7 @@ extension Setting {
 
     /// All settings of the service, in the order in which they are shown.
     static let all = [
-        embedded, databaseUrl, unsafeDurability, migrate, host, port, adminPort, tlsCert, tlsKey,
+        embedded, databaseUrl, unsafeDurability, planCacheMode, migrate, host, port, adminPort, tlsCert, tlsKey,
         insecureNoAuth, allowInternalJwks, keyRate, addressRate, trustedProxies, maxConnections, requestTimeout,
         sweepInterval, logLevel,
     ]
