@@ -215,7 +215,7 @@ import Testing
         let created = try await Program.run(create, environment: environment)
         #expect(created.status == 0, "\(created.words)")
         let name = try await database.pool.withSession { session in
-            try session.execute("SELECT name FROM apps")[0].column(0, as: String.self)
+            try session.execute("SELECT name FROM apps")[0].decode(String.self)
         }
         #expect(name == mode)
     }

@@ -44,8 +44,8 @@ import Testing
         ])
         #expect(
             faults.map(\.pointer) == [
-                "/token", "/observedAt", "/startedAt", "/attributesType", "/aliases/1x", "/aliases/userId/1",
-                "/aliases/userId/2", "/aliases/orderId", "/frequentPushesEnabled", "/metadata",
+                "/token", "/observedAt", "/startedAt", "/attributesType", "/frequentPushesEnabled", "/aliases/1x",
+                "/aliases/userId/1", "/aliases/userId/2", "/aliases/orderId", "/metadata",
             ]
         )
     }

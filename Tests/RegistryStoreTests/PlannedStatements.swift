@@ -103,12 +103,11 @@ struct PlannedStatements {
     }
 
     private static func reports(_ statuses: [Int]) -> FeedbackBatch {
-        var batch = FeedbackBatch()
-        for (index, status) in statuses.enumerated() {
-            let report = FeedbackReport(token: .sample(index), status: status, reason: "BadDeviceToken")
-            batch.add(report, digest: [UInt8](repeating: UInt8(index), count: 32))
-        }
-        return batch
+        FeedbackBatch(
+            reports: statuses.enumerated().map { index, status in
+                FeedbackStatement(FeedbackReport(token: .sample(index), status: status, reason: "BadDeviceToken"))
+            }
+        )
     }
 
     // MARK: Installations

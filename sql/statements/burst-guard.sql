@@ -14,9 +14,7 @@ UPDATE quarantine_guards g SET reported_at = now(),
 FROM (
     SELECT held.kind, count(*) FILTER (WHERE held.claimed_at > greatest(t.quarantined_at, t.dead_at, '-infinity')
         AND held.claimed_at <= least(coalesce(q.reported_at, now()), now())) AS fresh
-    FROM unnest($9, $10, $11, $12, $13::text[]::tid[],
-    $14::text[]::tid[]) WITH ORDINALITY
-    AS q (token_digest, verdict, reported_at, reason, value_place, activity_place, position)
+    FROM unnest($9, $10, $11, $12, $13::text[]::tid[], $14::text[]::tid[]) WITH ORDINALITY AS q (token_digest, verdict, reported_at, reason, value_place, activity_place, position)
 LEFT JOIN LATERAL (
     SELECT * FROM token_values v
     WHERE v.ctid = q.value_place AND v.app_number = $15 AND v.environment = $16::apns_environment AND v.token_digest = q.token_digest LIMIT 1

@@ -65,9 +65,7 @@ WITH reports AS MATERIALIZED (SELECT q.*, s.accused_at, held.kind, held.claimed_
         CASE WHEN q.verdict = 'dead' THEN 'dropped'
             WHEN held.claimed_at > coalesce(t.quarantined_at, '-infinity') THEN 'quarantined' ELSE 'none' END
         ELSE 'none' END::token_effect AS effect
-FROM unnest($1, $2, $3, $4, $5::text[]::tid[],
-    $6::text[]::tid[]) WITH ORDINALITY
-    AS q (token_digest, verdict, reported_at, reason, value_place, activity_place, position)
+FROM unnest($1, $2, $3, $4, $5::text[]::tid[], $6::text[]::tid[]) WITH ORDINALITY AS q (token_digest, verdict, reported_at, reason, value_place, activity_place, position)
 LEFT JOIN LATERAL (
     SELECT * FROM token_values v
     WHERE v.ctid = q.value_place AND v.app_number = $7 AND v.environment = $8::apns_environment AND v.token_digest = q.token_digest LIMIT 1
@@ -141,9 +139,7 @@ WITH reports AS MATERIALIZED (SELECT q.*, s.accused_at, held.kind, held.claimed_
         CASE WHEN q.verdict = 'dead' THEN 'dropped'
             WHEN held.claimed_at > coalesce(t.quarantined_at, '-infinity') THEN 'quarantined' ELSE 'none' END
         ELSE 'none' END::token_effect AS effect
-FROM unnest($1, $2, $3, $4, $5::text[]::tid[],
-    $6::text[]::tid[]) WITH ORDINALITY
-    AS q (token_digest, verdict, reported_at, reason, value_place, activity_place, position)
+FROM unnest($1, $2, $3, $4, $5::text[]::tid[], $6::text[]::tid[]) WITH ORDINALITY AS q (token_digest, verdict, reported_at, reason, value_place, activity_place, position)
 LEFT JOIN LATERAL (
     SELECT * FROM token_values v
     WHERE v.ctid = q.value_place AND v.app_number = $7 AND v.environment = $8::apns_environment AND v.token_digest = q.token_digest LIMIT 1

@@ -41,3 +41,88 @@ extension App {
         return names.map { byName[$0] }
     }
 }
+
+/// The statements about apps and their settings.
+enum AppStatements {
+    /// The app, and whether it is new.
+    static let putColumns = Columns(App.columns, .one("stored.xmax = 0")) { (app: App, isNew: Bool) in
+        (app: app, isNew: isNew)
+    }
+
+    static func apps(_ bundleIDs: [BundleID]) -> SQL {
+        "SELECT \(App.columns) FROM apps stored WHERE stored.bundle_id = ANY(\(bundleIDs.map(\.rawValue)))"
+    }
+
+    static var apps: SQL { "SELECT \(App.columns) FROM apps stored ORDER BY stored.bundle_id" }
+
+    /// Makes the app or changes its settings; null keeps what is there.
+    static func put(_ changes: AppChanges, for bundleID: BundleID) -> SQL {
+        let rules = changes.aliasRules.map { rules in
+            JSONB(
+                JSONValue.object(JSONObject(rules.map { ($0.key.string, .string($0.value.rawValue)) })).canonicalBytes
+            )
+        }
+        let jwt = changes.jwt.map { JSONB(JSONValue.object($0).canonicalBytes) }
+        let defaults = AppSettings()
+        return """
+            INSERT INTO apps AS stored (
+                bundle_id, name, activity_lifetime, tombstone_retention, event_retention, alias_rules, jwt
+            )
+            VALUES (\(bundleID.rawValue), \(changes.name),
+                \(changes.activityLifetime ?? defaults.activityLifetime),
+                \(changes.tombstoneRetention ?? defaults.tombstoneRetention),
+                \(changes.eventRetention ?? defaults.eventRetention), coalesce(\(rules), '{}'), \(jwt))
+            ON CONFLICT (bundle_id) DO UPDATE SET
+                name = coalesce(\(changes.name), stored.name),
+                activity_lifetime = coalesce(\(changes.activityLifetime), stored.activity_lifetime),
+                tombstone_retention = coalesce(\(changes.tombstoneRetention), stored.tombstone_retention),
+                event_retention = coalesce(\(changes.eventRetention), stored.event_retention),
+                alias_rules = coalesce(\(rules), stored.alias_rules),
+                jwt = coalesce(\(jwt), stored.jwt),
+                updated_at = excluded.updated_at
+            RETURNING \(putColumns)
+            """
+    }
+}
+
+extension App {
+    /// The columns of the row called `stored`.
+    static let columns = Columns(
+        .one("stored.app_number"),
+        .one("stored.bundle_id"),
+        settings,
+        .one("stored.created_at"),
+        .one("stored.updated_at"),
+        as: { App(number: $0, bundleID: BundleID(stored: $1), settings: $2, createdAt: $3, updatedAt: $4) }
+    )
+
+    private static let settings = Columns(
+        .one("stored.name"),
+        .one("stored.activity_lifetime"),
+        .one("stored.tombstone_retention"),
+        .one("stored.event_retention"),
+        Columns(.one("stored.alias_rules"), as: AliasRule.rules),
+        Columns(.one("stored.jwt"), as: { (jwt: JSONB?) in try jwt.map(JSONObject.init(jsonb:)) }),
+        as: AppSettings.init
+    )
+}
+
+extension JSONObject {
+    fileprivate init(jsonb: JSONB) throws {
+        guard case .object(let object) = JSONValue(stored: jsonb.bytes) else {
+            throw UnreadableRow(detail: "an app's settings are no JSON object")
+        }
+        self = object
+    }
+}
+
+extension AliasRule {
+    @Sendable fileprivate static func rules(_ stored: JSONB) throws -> [UTF8Text: AliasRule] {
+        Dictionary(
+            uniqueKeysWithValues: try JSONObject(jsonb: stored).compactMap { member in
+                guard case .string(let word) = member.value, let rule = AliasRule(rawValue: word) else { return nil }
+                return (UTF8Text(member.key), rule)
+            }
+        )
+    }
+}

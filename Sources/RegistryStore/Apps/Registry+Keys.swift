@@ -89,3 +89,108 @@ extension StoredKey {
         return ids.map { byID[$0] ?? [] }
     }
 }
+
+/// The statements about API keys.
+enum KeyStatements {
+    /// Where root keys stand, which belong to no app.
+    static let noApp: Int64 = 0
+
+    /// Keys with their apps. Those of an app that was deleted are no more, whether or not their rows have gone yet.
+    private static let source = """
+        api_keys stored LEFT JOIN apps app ON app.app_number = stored.app_number \
+        WHERE (stored.app_number = 0 OR app.app_number IS NOT NULL)
+        """
+
+    /// Every key of these ids: one of each, or none.
+    static func keys(_ ids: [APIKeyID]) -> SQL {
+        "SELECT \(StoredKey.columns) FROM \(unescaped: source) AND stored.key_id = ANY(\(ids.map(\.rawValue)))"
+    }
+
+    static func keys(ofApp number: Int64) -> SQL {
+        """
+        SELECT \(StoredKey.columns) FROM \(unescaped: source) AND stored.app_number = \(number)
+        ORDER BY stored.created_at, stored.key_id
+        """
+    }
+
+    static var all: SQL {
+        """
+        SELECT \(StoredKey.columns) FROM \(unescaped: source)
+        ORDER BY app.bundle_id NULLS FIRST, stored.created_at, stored.key_id
+        """
+    }
+
+    /// Stores nothing when the app was deleted meanwhile. A root key needs none: to ask for either in one statement is what
+    /// Citus answers with no row, without an error.
+    static func create(_ id: APIKeyID, digest: [UInt8], _ request: APIKeyRequest, ofApp number: Int64) -> SQL {
+        let source: SQL = number == noApp ? "" : "\nFROM apps app WHERE app.app_number = \(number) FOR KEY SHARE"
+        return """
+            INSERT INTO api_keys (app_number, key_id, role, secret_digest, name, expires_at)
+            SELECT \(number), \(id.rawValue), \(id.role.rawValue)::api_key_role, \(digest), \(request.name),
+                \(request.expiresAt)\(sql: source)
+            """
+    }
+
+    static func createdEvent(_ id: APIKeyID, ofApp number: Int64, by who: UTF8Text) -> SQL {
+        event("key-created", id, ofApp: number, by: who, where: "created_at = now()")
+    }
+
+    /// Writes in any case, so that a repeated revocation is durable too. The earlier time stays; Citus takes no `coalesce` of a
+    /// time that is not given.
+    static func revoke(_ id: APIKeyID, ofApp number: Int64) -> SQL {
+        """
+        UPDATE api_keys SET revoked_at = least(revoked_at, now())
+        WHERE app_number = \(number) AND key_id = \(id.rawValue)
+        """
+    }
+
+    /// Goes with `revoke` in one transaction, whose now() is the time of the revocation if it is this one.
+    static func revokedEvent(_ id: APIKeyID, ofApp number: Int64, by who: UTF8Text) -> SQL {
+        event("key-revoked", id, ofApp: number, by: who, where: "revoked_at = now()")
+    }
+
+    private static func event(
+        _ type: String,
+        _ id: APIKeyID,
+        ofApp number: Int64,
+        by who: UTF8Text,
+        where condition: String
+    ) -> SQL {
+        """
+        INSERT INTO events (app_number, drop_on, type, who, key_id)
+        SELECT stored.app_number, (now() + coalesce(app.event_retention, '90 days'))::date + 1, \(type), \(who),
+            stored.key_id
+        FROM api_keys stored LEFT JOIN apps app ON app.app_number = stored.app_number
+        WHERE stored.app_number = \(number) AND stored.key_id = \(id.rawValue) AND stored.\(unescaped: condition)
+        """
+    }
+
+    static func noteUse(of id: APIKeyID, ofApp number: Int64, at time: Date) -> SQL {
+        """
+        UPDATE api_keys SET last_used_at = greatest(last_used_at, \(time))
+        WHERE app_number = \(number) AND key_id = \(id.rawValue)
+        """
+    }
+}
+
+extension StoredKey {
+    /// The columns of a key's row `stored`, and its app's row `app`.
+    static let columns = Columns(record, .one("stored.secret_digest"), as: StoredKey.init)
+
+    private static let record = Columns(
+        Columns(.one("stored.key_id"), as: id),
+        .one("stored.app_number"),
+        Columns(.one("app.bundle_id"), as: { (id: String?) in id.map(BundleID.init(stored:)) }),
+        .one("stored.name"),
+        .one("stored.created_at"),
+        .one("stored.expires_at"),
+        .one("stored.last_used_at"),
+        .one("stored.revoked_at"),
+        as: APIKeyRecord.init
+    )
+
+    @Sendable private static func id(_ stored: String) throws -> APIKeyID {
+        guard let id = try? APIKeyID(stored) else { throw UnreadableRow(detail: "an API key's id is not one") }
+        return id
+    }
+}

@@ -76,3 +76,132 @@ extension Registry {
         return try session.execute(statements.end(of: until))[0].decode(Int64?.self) ?? .max
     }
 }
+
+/// The statements that read the audit trail, newest first.
+///
+/// Events that an index finds are found at once. All others are looked for in ranges of event numbers, so that no call reads
+/// the whole trail, however little of it is asked for.
+struct AuditEventStatements {
+    let filter: EventFilter
+    let scope: Scope
+
+    /// Those that nearly every request writes: the index of types leaves them out.
+    static let commonTypes: Set<UTF8Text> = ["registered", "rotated", "ended", "expired", "dismissed"]
+
+    private var app: Int64 { scope.app.number }
+
+    /// Whether one query finds the page by an index.
+    var isIndexed: Bool {
+        filter.activityID != nil || filter.installation != nil || filter.subject != nil
+            || filter.type.map { !Self.commonTypes.contains($0) } ?? false
+    }
+
+    /// For the rest of the transaction tables are not read whole. What the summary of the trail saves, the planner
+    /// judges by how sorted a column is, and hashes are not.
+    static let preferIndexes: SQL = "SELECT set_config('enable_seqscan', 'off', true)"
+
+    /// The page of what an index finds: in the index's order where it has one, so that it costs what it holds however many
+    /// events an activity or a type has; else the summary of the trail finds it whole before it is put in order, and app and
+    /// number are said so that no other index can be asked.
+    func page(before number: Int64, limit: Int) -> SQL {
+        if let (column, value) = indexOrder {
+            // By equality alone, the order would be that of the numbers, and the planner would rather go through the trail
+            // from its end.
+            return """
+                SELECT \(AuditEvent.columns) FROM events e
+                WHERE \(sql: isAsked) AND \(unescaped: column) >= \(value)
+                    AND (\(unescaped: column), e.event_number) < (\(value), \(number))
+                ORDER BY \(unescaped: column) DESC, e.event_number DESC LIMIT \(limit)
+                """
+        }
+        return """
+            WITH found AS MATERIALIZED (
+                SELECT \(AuditEvent.columns) FROM events e
+                WHERE \(sql: isAsked(RowPlaces.isOf(scope, "e"))) AND (e.event_number < \(number)) IS TRUE
+            )
+            SELECT * FROM found e ORDER BY e.event_number DESC LIMIT \(limit)
+            """
+    }
+
+    /// The column by which an index has what is asked for in the order of event numbers, and its value.
+    private var indexOrder: (column: String, value: UTF8Text)? {
+        if let id = filter.activityID { return ("e.activity_id", id.rawValue) }
+        guard filter.installation == nil, filter.subject == nil, let type = filter.type,
+            !Self.commonTypes.contains(type)
+        else { return nil }
+        return ("e.type", type)
+    }
+
+    /// The lower end of the next range, how many events it has, and when the latest of them was recorded.
+    func range(before number: Int64, count: Int) -> SQL {
+        """
+        SELECT min(s.event_number), count(*), max(s.recorded_at) FROM (
+            SELECT e.event_number, e.recorded_at FROM events e
+            WHERE e.app_number = \(app) AND e.event_number < \(number)
+            ORDER BY e.event_number DESC LIMIT \(count)
+        ) AS s
+        """
+    }
+
+    /// A page of the requested events of a range.
+    func page(from first: Int64, before number: Int64, limit: Int) -> SQL {
+        """
+        SELECT \(AuditEvent.columns) FROM events e
+        WHERE \(sql: isAsked) AND e.event_number >= \(first) AND e.event_number < \(number)
+        ORDER BY e.event_number DESC LIMIT \(limit)
+        """
+    }
+
+    /// The first number that need not be looked at when only what was recorded before a time is asked for. Numbers
+    /// grow with time but for transactions that overlap, which last no hour.
+    func end(of time: Date) -> SQL {
+        """
+        SELECT min(e.event_number) FROM events e
+        WHERE e.app_number = \(app) AND e.recorded_at > \(time) + interval '1 hour'
+            AND e.recorded_at < \(time) + interval '2 hours'
+        """
+    }
+
+    /// All that is asked for but the column of ``indexOrder``.
+    private var isAsked: SQL { isAsked(inScope) }
+
+    private var inScope: SQL {
+        "\(sql: scope.contains("e"))"
+    }
+
+    private func isAsked(_ inScope: SQL) -> SQL {
+        var condition = inScope
+        func and(_ more: SQL?) { if let more { condition = "\(sql: condition) AND \(sql: more)" } }
+        and(filter.installation.map { "e.installation_hash = \($0.bytes)" })
+        and(filter.subject.map { "e.subject = \($0)" })
+        and(filter.alias.map { "e.aliases -> \($0.kind) ? \($0.value)" })
+        and(filter.type.map(isOfType))
+        and(filter.since.map { "e.recorded_at >= \($0)" })
+        and(filter.until.map { "e.recorded_at < \($0)" })
+        return condition
+    }
+
+    /// Names the index's own condition where it holds, for a plan that is made before the type is known.
+    private func isOfType(_ type: UTF8Text) -> SQL {
+        guard !Self.commonTypes.contains(type) else { return "e.type = \(type)" }
+        let common = Self.commonTypes.sorted().map { "'\($0)'" }.joined(separator: ", ")
+        let isRare: SQL = "e.type NOT IN (\(unescaped: common))"
+        return indexOrder?.column == "e.type" ? isRare : "e.type = \(type) AND \(sql: isRare)"
+    }
+}
+
+extension AuditEvent {
+    /// The columns of the row called `e`.
+    static let columns = Columns(
+        .one("e.event_number"),
+        .one("e.recorded_at"),
+        .one("e.type"),
+        .one("e.who"),
+        .one("e.activity_id"),
+        .one("e.installation_hash"),
+        .one("e.subject"),
+        .json("e.aliases"),
+        .one("e.token_fingerprint"),
+        as: AuditEvent.init
+    )
+}

@@ -65,3 +65,173 @@ extension Registry {
         return notes
     }
 }
+
+/// The statements that say of what bears an alias why it is handed out or not.
+///
+/// The reasons are those of the views of verdicts; here is added since when they hold.
+struct ExplainStatements {
+    let alias: Alias
+    let scope: Scope
+
+    private var app: Int64 { scope.app.number }
+    private var environment: String { scope.environment.rawValue }
+
+    private func names(_ row: String, in environment: String) -> SQL {
+        """
+        \(unescaped: row).app_number = \(app) AND \(unescaped: row).environment = \(environment)::apns_environment
+            AND \(unescaped: row).kind = \(alias.kind) AND \(unescaped: row).value = \(alias.value)
+        """
+    }
+
+    // MARK: Activities
+
+    /// A page of those that bear the alias, in the order of the alias's index: those that are not over first.
+    func activities(after position: ExplainPosition, limit: Int) -> SQL {
+        """
+        \(sql: Self.activities(among: "activity_aliases"))
+        WHERE \(sql: names("al", in: environment))
+            AND (al.ended, al.activity_number) > (\(position.isClosed), \(position.number))
+        ORDER BY al.ended, al.activity_number LIMIT \(limit)
+        """
+    }
+
+    /// The explanations of some activities, whose rows `al` have an app's number, an activity's number, and whether it
+    /// is over. The lookups are limited so that the planner joins no more than a page.
+    ///
+    /// - Parameter columns: of the rows `al`, of the rows `a` of the activities' verdicts, and of their tokens' values `t`.
+    static func activities<Value>(
+        _ columns: Columns<Value> = AliasExplanation.Activity.columns,
+        among source: SQL
+    ) -> SQL {
+        """
+        SELECT \(columns)
+        FROM \(sql: source) al
+        CROSS JOIN LATERAL (SELECT * FROM activity_verdicts bearer
+            WHERE bearer.app_number = al.app_number AND bearer.activity_number = al.activity_number
+                    AND bearer.activity_number > 0 LIMIT 1) AS a
+        LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = a.app_number
+            AND its.environment = a.environment AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
+        """
+    }
+
+    // MARK: Start and device tokens
+
+    /// The tokens of the first installations that bear the alias.
+    func tokens(installations limit: Int) -> SQL {
+        let named: SQL = """
+            (SELECT al.app_number, al.environment, al.installation_hash FROM installation_aliases al
+            WHERE \(sql: names("al", in: environment)) ORDER BY al.installation_hash LIMIT \(limit)) AS named
+            """
+        return Self.tokens(among: named)
+    }
+
+    /// The tokens of one installation.
+    static func tokens(of installation: InstallationHash, in scope: Scope) -> SQL {
+        tokens(
+            among: """
+                (SELECT \(scope.app.number)::bigint AS app_number,
+                    \(scope.environment.rawValue)::apns_environment AS environment,
+                    \(installation.bytes)::bytea AS installation_hash) AS named
+                """
+        )
+    }
+
+    /// The tokens of some installations `named`.
+    private static func tokens(among named: SQL) -> SQL {
+        """
+        SELECT \(AliasExplanation.Token.columns)
+        FROM \(sql: named) CROSS JOIN LATERAL (SELECT * FROM installation_token_verdicts its
+            WHERE its.app_number = named.app_number AND its.environment = named.environment
+                AND its.installation_hash = named.installation_hash OFFSET 0) AS r
+        ORDER BY r.installation_hash, r.kind, r.attributes_type
+        """
+    }
+
+    // MARK: Notes
+
+    /// When the alias was erased last, null if never, and whether anything bears it here and in the other environment.
+    var notes: SQL {
+        """
+        SELECT (SELECT x.erased_at FROM erasures x
+                WHERE \(sql: scope.contains("x"))
+                    -- Of the app's salt first: joined, all erasures would be compared with it.
+                    AND x.erased_digest = (
+                        SELECT \(unescaped: ErasureStatements.digest("given.name"))
+                        FROM apps app CROSS JOIN (SELECT \(ErasureStatements.name(of: alias))::text AS name) AS given
+                        WHERE app.app_number = \(app)
+                    )),
+            \(sql: isKnown(in: environment)), \(sql: isKnown(in: scope.environment.other.rawValue))
+        """
+    }
+
+    private func isKnown(in environment: String) -> SQL {
+        """
+        (EXISTS (SELECT FROM activity_aliases al WHERE \(sql: names("al", in: environment)))
+            OR EXISTS (SELECT FROM installation_aliases al WHERE \(sql: names("al", in: environment))))
+        """
+    }
+}
+
+extension AliasExplanation.Activity {
+    /// The columns of an alias's row `al`, of the row `a` of its activity's verdict, and of its token's value `t`.
+    static let columns = Columns(
+        .one("al.activity_number"),
+        .one("al.ended"),
+        .one("a.activity_id"),
+        .raw("a.state"),
+        facts,
+        .one("substr(a.token_digest, 1, 4)"),
+        .one("a.installation_hash"),
+        .one("a.attributes_type"),
+        .one("a.started_at"),
+        .one("a.starts_at"),
+        .one("coalesce(a.token_observed_at, a.last_observed_at)"),
+        .one("a.confirmed_at"),
+        .one("a.expires_at"),
+        .one("t.delivered_at"),
+        as: AliasExplanation.Activity.init
+    )
+
+    private static let facts = Columns(
+        .raw("coalesce(a.verdict, 'handed-out')"),
+        .one(
+            """
+            CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
+                WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
+                WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
+                WHEN 'purged' THEN t.purged_at WHEN 'unregistered' THEN t.dead_at
+                WHEN 'quarantined' THEN t.quarantined_at ELSE a.token_observed_at END
+            """
+        ),
+        .one("a.end_reason::text"),
+        .one("t.quarantine_reason"),
+        as: TokenFacts.init
+    )
+}
+
+extension AliasExplanation.Token {
+    /// The columns of the row `r` of a token's verdict.
+    static let columns = Columns(
+        .one("r.kind"),
+        .one("r.installation_hash"),
+        .one("nullif(r.attributes_type, '')"),
+        facts,
+        .one("substr(r.token_digest, 1, 4)"),
+        .one("r.observed_at"),
+        .one("r.confirmed_at"),
+        as: AliasExplanation.Token.init
+    )
+
+    private static let facts = Columns(
+        .raw("coalesce(r.verdict, 'handed-out')"),
+        .one(
+            """
+            CASE r.verdict WHEN 'purged' THEN r.purged_at WHEN 'logged-out' THEN r.removed_at
+                WHEN 'deleted' THEN r.deleted_at WHEN 'kind-conflict' THEN r.owned_at WHEN 'taken-over' THEN r.owned_at
+                WHEN 'unregistered' THEN r.dead_at WHEN 'quarantined' THEN r.quarantined_at ELSE r.observed_at END
+            """
+        ),
+        .one("r.quarantine_reason"),
+        as: { TokenFacts(verdict: $0, since: $1, quarantineReason: $2) }
+    )
+}

@@ -61,3 +61,132 @@ extension Registry {
         }
     }
 }
+
+/// The statements that end activities, sent in one round trip and committed as one transaction.
+struct EndStatements {
+    let scope: Scope
+    let who: UTF8Text
+    /// By what right.
+    var claimant: Claimant = .any
+    /// The number that the rows bear which these statements end. Random, so that no other request has it.
+    let batchNumber = Int64.random(in: .min ... .max)
+
+    private var app: Int64 { scope.app.number }
+    private var environment: String { scope.environment.rawValue }
+
+    /// Ends the activities named, known or not; one result, of `MergedActivity.columns`, for each that was not refused.
+    func end(_ ids: [ActivityID], reason: EndReason, observedAt: Date?) -> [SQL] {
+        let source: SQL = """
+            SELECT q.activity_id, coalesce(\(observedAt), clock_timestamp()) AS ended_at FROM unnest(\(ids)) AS q (activity_id)
+            WHERE coalesce(\(observedAt) <= now() + interval '5 minutes', true)
+            """
+        return [merge(source, reason: reason)] + consequences(ids)
+    }
+
+    /// Ends the activities that bear the alias and have not ended, of some numbers.
+    func end(under alias: Alias, after number: Int64, through last: Int64) -> SQL {
+        merge(
+            """
+            SELECT a.activity_id, clock_timestamp() AS ended_at
+            FROM activity_aliases al
+            CROSS JOIN LATERAL (
+                SELECT bearer.activity_id FROM activities bearer
+                WHERE bearer.app_number = al.app_number AND bearer.activity_number = al.activity_number
+                    AND bearer.activity_number > 0 LIMIT 1
+            ) AS a
+            WHERE \(sql: scope.contains("al"))
+                AND al.kind = \(alias.kind) AND al.value = \(alias.value) AND NOT al.ended
+                AND al.activity_number > \(number) AND al.activity_number <= \(last)
+            """,
+            reason: .ended
+        )
+    }
+
+    /// The statements that must follow in the same transaction for the activities that ``merge`` ended.
+    func consequences(_ ids: [ActivityID]) -> [SQL] {
+        [
+            RetirementStatements.ended("\(ids)", where: isMerged, in: scope),
+            AliasRowStatements.close("\(ids)", in: scope), event(ids),
+        ]
+    }
+
+    /// The end was merged into the row of activity `a`.
+    private var isMerged: SQL { "a.batch_number = \(batchNumber)" }
+
+    /// The tombstone is the activity's own row and its state absorbs all others (R4); always writes (R1).
+    private func merge(_ ends: SQL, reason: EndReason) -> SQL {
+        """
+        INSERT INTO activities AS stored (
+            app_number, environment, activity_id, started_at, lifetime, expires_at, ended_at, end_reason, outcome, created_at,
+            batch_number, installation_hash, installation_observed_at, subject, subject_observed_at
+        )
+        SELECT app.app_number, \(environment)::apns_environment, e.activity_id, now(), app.activity_lifetime,
+            now() + app.activity_lifetime, e.ended_at, \(reason.rawValue)::end_reason, 'ended', now(),
+            \(batchNumber), \(sql: owner)
+        FROM apps app CROSS JOIN (\(sql: ends)) AS e
+        WHERE app.app_number = \(app) AND NOT \(sql: isErased)
+        ORDER BY e.activity_id
+        ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET
+            token = NULL,
+            ended_at = least(stored.ended_at, excluded.ended_at),
+            end_reason = CASE WHEN stored.ended_at IS NULL
+                OR (excluded.ended_at, excluded.end_reason) < (stored.ended_at, stored.end_reason)
+                THEN excluded.end_reason ELSE stored.end_reason END,
+            outcome = CASE WHEN stored.ended_at IS NULL THEN 'ended'::activity_outcome ELSE 'refused' END,
+            displaced_digest = NULL, displaced_observed_at = NULL,
+            revision = stored.revision + CASE WHEN stored.ended_at IS NULL THEN 1 ELSE 0 END,
+            \(unescaped: ActivityMerge.firstGiven("installation_hash", "installation_observed_at")),
+            \(unescaped: ActivityMerge.firstGiven("subject", "subject_observed_at")),
+            touched_at = excluded.touched_at, batch_number = excluded.batch_number
+        WHERE \(sql: Ownership.permits("stored", to: claimant))
+        RETURNING \(MergedActivity.columns)
+        """
+    }
+
+    /// The tombstone of an activity never seen keeps who made it, with the times, like a registration.
+    private var owner: SQL {
+        guard claimant != .any else { return "NULL::bytea, NULL::timestamptz, NULL::text, NULL::timestamptz" }
+        let (subject, installation) = (claimant.subject, claimant.installation?.bytes)
+        return """
+            \(installation), CASE WHEN \(installation) IS NOT NULL THEN e.ended_at END,
+            \(subject), CASE WHEN \(subject) IS NOT NULL THEN e.ended_at END
+            """
+    }
+
+    /// Why some were not ended; see ``Refusal``.
+    func refusalFacts(about ids: [ActivityID]) -> SQL {
+        Refusal.facts(
+            ofApp: app,
+            foreign: Ownership.foreign(ids, to: claimant, in: scope),
+            erased: """
+                ARRAY(SELECT e.activity_id FROM apps app CROSS JOIN unnest(\(ids)) AS e (activity_id)
+                    WHERE app.app_number = \(app) AND \(sql: isErased))
+                """
+        )
+    }
+
+    /// An erased activity needs no other tombstone, and one by its id would name it.
+    private var isErased: SQL {
+        let activity: SQL = "\(unescaped: ErasureStatements.digest("'activity:' || e.activity_id"))"
+        return ErasureStatements.isErased(
+            digests: "ARRAY[\(sql: activity)]",
+            activity: activity,
+            observedAt: "'infinity'",
+            in: scope
+        )
+    }
+
+    private func event(_ ids: [ActivityID]) -> SQL {
+        EventStatements.insertion(
+            """
+            SELECT 'ended' AS type, \(unescaped: EventStatements.columns(of: "a"))
+            FROM activities a
+            WHERE \(sql: scope.contains("a"))
+                AND a.activity_id = ANY(\(ids)) AND a.outcome = 'ended'
+                AND \(sql: isMerged)
+            """,
+            by: who,
+            in: scope
+        )
+    }
+}

@@ -2,52 +2,46 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// Reports of one app and environment, column by column; no token value occurs twice.
+/// Reports of one app and environment; no token value occurs twice (``FeedbackRounds``).
 struct FeedbackBatch {
+    let reports: [FeedbackStatement]
+
     /// The SHA-256 of each report's token. The tokens themselves go no further.
-    private(set) var digests: [[UInt8]] = []
-    private var verdicts: [String] = []
-    private var timestamps: [Date?] = []
-    private var reasons: [UTF8Text?] = []
-
+    var digests: [[UInt8]] { reports.map(\.digest) }
     /// Some report says more than that a push was delivered: activities may change.
-    private(set) var accuses = false
+    var accuses: Bool { kills || suspects }
     /// Some report says that a token is dead.
-    private(set) var kills = false
+    var kills: Bool { has(.dead) }
     /// Some report may quarantine: the burst guard's rows are needed.
-    private(set) var suspects = false
+    var suspects: Bool { has(.suspect) }
     /// Some report says that a push was delivered.
-    private(set) var delivers = false
+    var delivers: Bool { has(.delivered) }
 
-    /// Adds a report of a token that no other is of (``FeedbackRounds``).
-    ///
-    /// - Parameter digest: the SHA-256 of its token.
-    mutating func add(_ report: FeedbackReport, digest: [UInt8]) {
-        let verdict = report.verdict
-        accuses = accuses || verdict == .dead || verdict == .suspect
-        kills = kills || verdict == .dead
-        suspects = suspects || verdict == .suspect
-        delivers = delivers || verdict == .delivered
-        digests.append(digest)
-        verdicts.append(verdict.rawValue)
-        timestamps.append(report.timestamp)
-        reasons.append(report.reason)
+    private func has(_ verdict: FeedbackVerdict) -> Bool { reports.contains { $0.report.verdict == verdict } }
+
+    private static let columns: [BoundColumn<FeedbackStatement>] = [
+        .init("token_digest", \.digest),
+        .init("verdict", \.report.verdict.rawValue),
+        .init("reported_at", \.report.timestamp),
+        .init("reason", \.report.reason),
+    ]
+
+    private var columns: [(name: String, array: SQL)] {
+        Self.columns.map { ($0.name, "\(value: $0.bind(reports))") }
     }
 
     /// The reports that say a token is dead, as rows of its digest.
     var deaths: SQL {
-        """
-        (SELECT u.token_digest FROM unnest(\(digests), \(verdicts)) AS u (token_digest, verdict)
-        WHERE u.verdict = 'dead') AS q
-        """
+        let reports = SQL.unnest(Array(columns.prefix(2)), as: "u")
+        return "(SELECT u.token_digest FROM \(sql: reports) WHERE u.verdict = 'dead') AS q"
     }
 
     /// The reports as rows, with the places of the rows that they are about.
     func rows(at places: FeedbackPlaces) -> SQL {
-        """
-        unnest(\(digests), \(verdicts), \(timestamps), \(reasons), \(digests.map { places.value(of: $0) })::text[]::tid[],
-            \(digests.map { places.activity(of: $0) })::text[]::tid[]) WITH ORDINALITY
-            AS q (token_digest, verdict, reported_at, reason, value_place, activity_place, position)
-        """
+        let found: [(name: String, array: SQL)] = [
+            ("value_place", "\(digests.map { places.value(of: $0) })::text[]::tid[]"),
+            ("activity_place", "\(digests.map { places.activity(of: $0) })::text[]::tid[]"),
+        ]
+        return SQL.unnest(columns + found, as: "q", position: "position")
     }
 }

@@ -19,9 +19,7 @@ extension Registry {
             var outcome = FeedbackOutcome()
             var results: [FeedbackStatement: FeedbackResult] = [:]
             for round in rounds.rounds {
-                var batch = FeedbackBatch()
-                for statement in round { batch.add(statement.report, digest: statement.digest) }
-                let statements = FeedbackStatements(batch: batch, scope: scope, who: who)
+                let statements = FeedbackStatements(batch: FeedbackBatch(reports: round), scope: scope, who: who)
                 let (answer, trippedKinds) = try statements.apply(in: session)
                 outcome.trippedKinds += trippedKinds
                 for (statement, row) in zip(round, answer.rows) {

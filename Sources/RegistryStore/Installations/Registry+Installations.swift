@@ -49,82 +49,6 @@ extension Registry {
         return answer
     }
 
-    /// Logs an installation out: its start and device tokens, aliases and metadata are gone and its activities end,
-    /// all that was observed by then. What was observed later stays. An unknown one leaves a tombstone.
-    ///
-    /// The first thousand activities end in the log-out's own transaction, all others a thousand a transaction after it. None
-    /// of them is handed out once the log-out is written down.
-    ///
-    /// - Parameter claimant: by what right; a client names this same installation.
-    /// - Throws: `clockSkew`, `notYours`.
-    public func logOut(
-        _ installation: InstallationHash,
-        observedAt: Date?,
-        in scope: Scope,
-        by who: UTF8Text,
-        claimant: Claimant = .any
-    ) async throws {
-        let rows = InstallationStatements(installation: installation, scope: scope, claimant: claimant)
-        let statements = LogOutStatements(rows: rows, who: who)
-        guard var page = try await begin(statements, observedAt) else { return }
-        while let number = page.next {
-            page.next = try await write { [page] session in
-                try session.transaction { transaction in
-                    let found = statements.activities(at: page.time, after: number, limit: Self.logOutPageSize)
-                    return try Self.end(transaction.execute(found), at: page.time, statements, transaction)
-                }
-            }
-        }
-    }
-
-    private static let logOutPageSize = 1000
-
-    /// When a log-out counts, and the number of the last activity that it ended so far; nil when there are no more.
-    private struct LogOutPage: Sendable {
-        let time: Date
-        var next: Int64?
-    }
-
-    /// Writes the log-out down.
-    ///
-    /// - Returns: nil when the installation was erased, and so is gone as it is.
-    private func begin(_ statements: LogOutStatements, _ observedAt: Date?) async throws -> LogOutPage? {
-        let rows = statements.rows
-        return try await write { session in
-            try session.transaction { transaction in
-                let locked = try transaction.pipeline([
-                    rows.lock(observedAt: observedAt), statements.time(observedAt),
-                    rows.refusalFacts(observedAt: observedAt),
-                ])
-                guard !locked[0].isEmpty else {
-                    let refusal = try Refusal(of: observedAt, locked[2][0])
-                    if case .erased = refusal { return nil }
-                    throw refusal.problem
-                }
-                let time = try locked[1][0].decode(Date.self)
-                let found = statements.activities(at: time, after: 0, limit: Self.logOutPageSize)
-                let results = try transaction.pipeline([found] + statements.removal(at: time))
-                return LogOutPage(time: time, next: try Self.end(results[0], at: time, statements, transaction))
-            }
-        }
-    }
-
-    /// Ends a page of activities, and finishes the transaction.
-    ///
-    /// - Returns: the number of the last one, nil when the page was not full.
-    private static func end(
-        _ found: PostgresResult,
-        at time: Date,
-        _ statements: LogOutStatements,
-        _ transaction: borrowing PostgresTransaction
-    ) throws -> Int64? {
-        let activities = try found.decode(ActivityID.self, Int64.self)
-        let ends = EndStatements(scope: statements.rows.scope, who: statements.who)
-            .end(activities.map(\.0), reason: .ended, observedAt: time)
-        _ = try transaction.pipeline(activities.isEmpty ? [] : ends, finishing: true)
-        return activities.count < logOutPageSize ? nil : activities.map(\.1).max()
-    }
-
     /// An installation's record, or nil when it is not known.
     public func installation(_ installation: InstallationHash, in scope: Scope) async throws -> InstallationRecord? {
         let statements = InstallationStatements(installation: installation, scope: scope)
@@ -134,5 +58,178 @@ extension Registry {
             record?.tokens = try results[1].decode(InstallationRecord.Token.columns)
             return record
         }
+    }
+}
+
+/// The statements about an installation's own row and the aliases that its tokens are found by.
+struct InstallationStatements {
+    let installation: InstallationHash
+    let scope: Scope
+    /// By what right.
+    var claimant: Claimant = .any
+    /// The number that the row bears once it is locked. Random, so that no other request has it.
+    let requestNumber = Int64.random(in: .min ... .max)
+
+    private var app: Int64 { scope.app.number }
+    private var environment: String { scope.environment.rawValue }
+
+    /// Makes the installation's row or locks it: all who write anything of an installation do so first, so that a
+    /// log-out sees all that came before it, and what comes after sees the log-out. Always writes (R1), unless the
+    /// request is refused for its time, its claimant or an erasure: then it writes and returns nothing, and no other
+    /// statement does where ``isLocked`` says so.
+    ///
+    /// - Parameters:
+    ///   - aliases: those that the request names beside the installation.
+    ///   - registers: whether a signed-in user takes the installation over, where it is another's; else they are refused.
+    func lock(observedAt: Date?, aliases: [Alias] = [], registers: Bool = false) -> SQL {
+        """
+        INSERT INTO installations AS stored (app_number, environment, installation_hash, request_number, subject, subject_observed_at)
+        SELECT app.app_number, \(environment)::apns_environment, \(installation.bytes), \(requestNumber), \(claimant.subject),
+            CASE WHEN \(registers && claimant.subject != nil) THEN coalesce(\(observedAt), clock_timestamp()) END
+        FROM apps app
+        WHERE app.app_number = \(app) AND coalesce(\(observedAt) <= now() + interval '5 minutes', true)
+            AND NOT \(sql: isErased(observedAt, aliases))
+        ON CONFLICT (app_number, environment, installation_hash) DO UPDATE SET
+            touched_at = excluded.touched_at, request_number = excluded.request_number,
+            \(sql: registers ? InstallationOwner.registering : owner(observedAt))
+        RETURNING stored.xmax = 0
+        """
+    }
+
+    private func owner(_ observedAt: Date?) -> SQL {
+        "\(sql: InstallationOwner.adopting(at: observedAt)) WHERE \(sql: InstallationOwner.permits("stored", to: claimant))"
+    }
+
+    /// The row is locked by this request. Statements of a pipeline all say so: where the lock was refused, what
+    /// they would read is what an earlier request did.
+    var isLocked: SQL {
+        "EXISTS (SELECT FROM installations held WHERE \(sql: isOf("held")) AND held.request_number = \(requestNumber))"
+    }
+
+    /// The request names something that was erased, which does not come back (the row of the app is called `app`).
+    private func isErased(_ observedAt: Date?, _ aliases: [Alias]) -> SQL {
+        let names =
+            [ErasureStatements.name(of: installation)] + aliases.map { ErasureStatements.name(of: $0) }
+            + (claimant.subject.map { [ErasureStatements.name(ofSubject: $0)] } ?? [])
+        return ErasureStatements.isErased(names, observedAt: observedAt, in: scope)
+    }
+
+    /// Why ``lock(observedAt:aliases:registers:)``, of the same parameters, got none; see ``Refusal``.
+    ///
+    /// - Parameter lacksRoom: whether there is no room for what is to be written.
+    func refusalFacts(
+        observedAt: Date?,
+        aliases: [Alias] = [],
+        registers: Bool = false,
+        lacksRoom: SQL = "false"
+    ) -> SQL {
+        Refusal.facts(
+            ofApp: app,
+            foreign: registers ? Refusal.nobody : InstallationOwner.foreign(self),
+            erased: """
+                ARRAY(SELECT 'installation' FROM apps app
+                    WHERE app.app_number = \(app) AND \(sql: isErased(observedAt, aliases)))
+                """,
+            lacksRoom: lacksRoom
+        )
+    }
+
+    /// The row called `row` belongs to the installation.
+    func isOf(_ row: String) -> SQL {
+        """
+        \(unescaped: row).app_number = \(app) AND \(unescaped: row).environment = \(environment)::apns_environment
+        AND \(unescaped: row).installation_hash = \(installation.bytes)
+        """
+    }
+
+    // MARK: Aliases and metadata
+
+    /// Takes what the request gives, each by the greatest (time, value) since the last log-out (R6).
+    func merge(_ profile: InstallationProfile) -> SQL {
+        let aliases = profile.aliases.map { JSONB($0.canonicalJSON) }
+        let metadata = profile.metadata.map { JSONB($0.canonicalJSON) }
+        return """
+            UPDATE installations i SET
+                aliases = CASE WHEN \(sql: wins("aliases")) THEN r.aliases ELSE i.aliases END,
+                aliases_observed_at = CASE WHEN \(sql: wins("aliases")) THEN r.given_at ELSE i.aliases_observed_at END,
+                metadata = CASE WHEN \(sql: wins("metadata")) THEN r.metadata ELSE i.metadata END,
+                metadata_observed_at = CASE WHEN \(sql: wins("metadata")) THEN r.given_at ELSE i.metadata_observed_at END,
+                changed = i.changed OR coalesce((\(sql: wins("aliases")) AND i.aliases IS DISTINCT FROM r.aliases)
+                    OR (\(sql: wins("metadata")) AND i.metadata IS DISTINCT FROM r.metadata), false)
+            FROM (
+                SELECT coalesce(\(profile.observedAt), clock_timestamp()) AS given_at, \(aliases)::jsonb AS aliases,
+                    \(metadata)::jsonb AS metadata, \(claimant.subject)::text AS subject
+            ) AS r
+            WHERE \(sql: isOf("i")) AND \(sql: isLocked)
+            RETURNING \(MergedProfile.columns)
+            """
+    }
+
+    /// The request `r` gives a column of installation `i` later than all others did, and nobody took it over meanwhile.
+    private func wins(_ column: String) -> SQL {
+        """
+        (r.\(unescaped: column) IS NOT NULL AND r.given_at > coalesce(i.removed_at, '-infinity')
+            AND r.given_at >= coalesce(i.taken_over_at, '-infinity')
+            AND coalesce(i.subject = r.subject, true) AND (i.\(unescaped: column) IS NULL
+            OR (r.given_at, r.\(unescaped: column)) > (i.\(unescaped: column)_observed_at, i.\(unescaped: column))))
+        """
+    }
+
+    /// Brings the rows of `installation_aliases` in step with the installation's own, which is locked.
+    var aliasRows: [SQL] {
+        [
+            """
+            DELETE FROM installation_aliases al USING installations i
+            WHERE \(sql: isOf("i")) AND \(sql: isOf("al")) AND NOT coalesce(i.aliases -> al.kind ? al.value, false)
+                AND \(sql: isLocked)
+            """,
+            """
+            INSERT INTO installation_aliases (app_number, environment, kind, value, installation_hash)
+            SELECT i.app_number, i.environment, kinds.key, alias_values.value, i.installation_hash
+            FROM installations i CROSS JOIN LATERAL jsonb_each(i.aliases) AS kinds
+            CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values
+            WHERE \(sql: isOf("i")) AND \(sql: isLocked)
+            ON CONFLICT DO NOTHING
+            """,
+        ]
+    }
+
+    /// The event of a change of aliases or metadata; right after ``lock(observedAt:aliases:registers:)``, of a takeover.
+    func changeEvent(_ type: String = "installation-changed", by who: UTF8Text) -> SQL {
+        EventStatements.insertion(
+            """
+            SELECT \(type) AS type, \(unescaped: EventStatements.columns(ofInstallation: "i"))
+            FROM installations i WHERE \(sql: isOf("i")) AND i.changed AND \(sql: isLocked)
+            """,
+            by: who,
+            in: scope
+        )
+    }
+
+    // MARK: What it is
+
+    /// The installation called `row` has had two values of a token whose times interleave (A, B, A): two devices share
+    /// its id. What ended before its last log-out does not count, nor what is older than events are kept.
+    static func isFlapping(_ row: String, in scope: Scope) -> SQL {
+        """
+        coalesce(\(unescaped: row).flapped_at
+            > greatest(\(unescaped: row).removed_at, now() - \(scope.app.settings.eventRetention)), false)
+        """
+    }
+
+    var record: SQL {
+        """
+        SELECT \(InstallationRecord.columns)
+        FROM (SELECT i.*, \(sql: Self.isFlapping("i", in: scope)) AS flaps FROM installations i) AS i WHERE \(sql: isOf("i"))
+        """
+    }
+
+    /// All of its tokens that are not deleted, each with why it is not handed out if it is not.
+    var tokens: SQL {
+        """
+        SELECT \(InstallationRecord.Token.columns)
+        FROM installation_token_verdicts r WHERE \(sql: isOf("r")) AND r.token IS NOT NULL
+        ORDER BY r.kind, r.attributes_type
+        """
     }
 }

@@ -45,3 +45,75 @@ extension Registry {
         }
     }
 }
+
+/// The statements that make and drop the audit trail's partitions, one for each day from which its events may go.
+enum EventPartitionStatements {
+    /// How many days ahead partitions are made: as long as sweeps may fail before events go to the default partition.
+    private static let daysAhead = 3
+
+    /// The lock under which partitions are changed; the transaction that gets it holds it until it ends.
+    static let lock: SQL =
+        "SELECT pg_try_advisory_xact_lock(hashtext('pushreg event partitions'), 'events'::regclass::oid::int)"
+
+    /// Names of partitions that the coming days' events need: each app's retention leads to days of its own.
+    static let missing: SQL = """
+        SELECT name FROM (
+            SELECT DISTINCT 'events_' || to_char((now() + a.event_retention)::date + 1 + ahead.days, 'YYYYMMDD') AS name
+            FROM apps a CROSS JOIN generate_series(0, \(unescaped: "\(daysAhead)")) AS ahead (days)
+        ) AS wanted
+        WHERE to_regclass(wanted.name) IS NULL
+        ORDER BY name
+        """
+
+    /// Names of partitions whose day has come.
+    static let past: SQL = """
+        SELECT c.relname::text FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+        WHERE i.inhparent = 'events'::regclass AND c.relname ~ '^events_[0-9]{8}$'
+            AND to_date(substr(c.relname, 8), 'YYYYMMDD') <= current_date
+        ORDER BY c.relname
+        """
+
+    /// The wait for each lock that a change may take. Writers of events queue behind a drop: for a second, a fifth of what a
+    /// request may take. Less is too little for Citus, whose transactions hold locks on dozens of shards for most of one.
+    private static let lockTimeout = "SET LOCAL lock_timeout = '1s'"
+
+    /// The commands that make a partition, within the transaction that has the lock. Each is sent by itself: Citus passes on
+    /// to its other nodes the whole text that a command came in.
+    static func making(_ name: String) -> [String] {
+        let day = name.suffix(8)
+        return [
+            lockTimeout,
+            "CREATE TABLE \(name) (LIKE events INCLUDING DEFAULTS INCLUDING CONSTRAINTS)",
+            """
+            ALTER TABLE events ATTACH PARTITION \(name) FOR VALUES FROM (to_date('\(day)', 'YYYYMMDD'))
+                TO (to_date('\(day)', 'YYYYMMDD') + 1)
+            """,
+        ]
+    }
+
+    /// The commands that drop a partition, each sent by itself, too.
+    static func dropping(_ name: String) -> [String] { [lockTimeout, "DROP TABLE IF EXISTS \(name)"] }
+
+    /// The apps of which events came before their partition was made, and may go. Not the table of apps: root's events belong
+    /// to none, and those of a deleted app may be there still.
+    static let appsWithPast: SQL = "SELECT DISTINCT app_number FROM events_default WHERE drop_on <= current_date"
+
+    /// Deletes a page of an app's events that came before their partition was made. By their numbers, in whose order the
+    /// primary key has them: a row's place tells Citus of no app.
+    static func deletePast(of app: Int64) -> SQL {
+        """
+        DELETE FROM events_default e WHERE e.app_number = \(app) AND e.drop_on <= current_date AND e.event_number <= (
+            SELECT max(page.event_number) FROM (
+                SELECT past.event_number FROM events_default past
+                WHERE past.app_number = \(app) AND past.drop_on <= current_date
+                ORDER BY past.event_number LIMIT 10000
+            ) AS page
+        )
+        """
+    }
+
+    /// Somebody else has the table, has made the partition, or wrote such events into the default one: later.
+    static func mayWait(_ error: PostgresError) -> Bool {
+        ["55P03", "42P07", "23514", "40P01"].contains(error.sqlState ?? "")
+    }
+}

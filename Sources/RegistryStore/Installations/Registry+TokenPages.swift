@@ -2,6 +2,56 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
+/// Where a page of an alias's start or device tokens ended.
+public struct TokenPosition: Sendable, Hashable {
+    /// The hash of the installation; empty before the first page.
+    public let installation: [UInt8]
+    /// The attributes type; empty for kinds that an installation has one of.
+    public let type: UTF8Text
+
+    /// Makes a position of its two parts.
+    public init(installation: [UInt8], type: UTF8Text) {
+        self.installation = installation
+        self.type = type
+    }
+
+    /// Before the first page.
+    public static let start = TokenPosition(installation: [], type: "")
+}
+
+extension ResolvedToken {
+    /// Where a page ends whose last token this is.
+    public var position: TokenPosition {
+        TokenPosition(installation: installation.bytes, type: attributesType ?? "")
+    }
+}
+
+extension Registry {
+    /// One page of the start tokens, or of the tokens of a kind, of the installations that an alias names.
+    ///
+    /// - Parameters:
+    ///   - attributesType: only start tokens of this type.
+    ///   - position: of the last token of the page before.
+    public func tokens(
+        under alias: Alias,
+        _ kind: TokenKind,
+        attributesType: AttributesType? = nil,
+        after position: TokenPosition = .start,
+        limit: Int,
+        in scope: Scope
+    ) async throws -> [ResolvedToken] {
+        let statement = TokenResolveStatements.page(
+            of: alias,
+            kind,
+            attributesType: attributesType,
+            after: position,
+            limit: limit,
+            in: scope
+        )
+        return try await read { try $0.execute(statement).decode(ResolvedToken.columns(of: kind)) }
+    }
+}
+
 /// The statements that hand out tokens of installations, all through the view that says which may be.
 enum TokenResolveStatements {
     /// One page of an alias, in the order of (installation's hash, attributes type), neither of which ever changes.

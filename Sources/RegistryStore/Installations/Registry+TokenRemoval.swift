@@ -2,6 +2,49 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
+extension Registry {
+    /// Deletes what was observed of a token no later than the time; an unknown one leaves a tombstone.
+    ///
+    /// - Parameter claimant: by what right; a client names this same installation.
+    /// - Throws: `clockSkew`, `notYours`, `invalidRequest` for one attributes type more than an installation may have.
+    public func deleteToken(
+        in slot: TokenSlot,
+        of installation: InstallationHash,
+        observedAt: Date?,
+        in scope: Scope,
+        by who: UTF8Text,
+        claimant: Claimant = .any
+    ) async throws {
+        let rows = TokenSlotRows(slot: slot, installation: installation, scope: scope, claimant: claimant)
+        let statements = TokenRemovalStatements(rows: rows, who: who).deletion(observedAt: observedAt)
+        try await write { session in
+            let results = try session.pipeline(statements)
+            guard results[0].isEmpty || results[1].isEmpty else { return }
+            let refusal = try Refusal(of: observedAt, session.execute(rows.refusalFacts(observedAt: observedAt))[0])
+            // An erased token is gone already.
+            if case .erased = refusal { return }
+            throw refusal.problem
+        }
+    }
+
+    /// Takes a token's value out of quarantine, or leaves it as it is when it is in none.
+    ///
+    /// - Throws: `tokenNotFound`.
+    public func releaseToken(
+        in slot: TokenSlot,
+        of installation: InstallationHash,
+        in scope: Scope,
+        by who: UTF8Text
+    ) async throws {
+        let rows = TokenSlotRows(slot: slot, installation: installation, scope: scope)
+        let statements = TokenRemovalStatements(rows: rows, who: who).release
+        try await write { session in
+            guard try session.pipeline(statements)[1].isEmpty else { return }
+            throw Problem(.tokenNotFound, "The installation has no such token.")
+        }
+    }
+}
+
 /// The statements that delete one token of an installation, and that release it from quarantine.
 struct TokenRemovalStatements {
     let rows: TokenSlotRows
