@@ -40,7 +40,7 @@ struct Pushreg: AsyncParsableCommand {
     }
 
     private static func stop(_ failure: CommandFailure) -> Never {
-        Output.words.note("pushreg: \(failure.sentence)")
+        Output.errors.note("pushreg: \(failure.sentence)")
         Foundation.exit(failure.status.rawValue)
     }
 }

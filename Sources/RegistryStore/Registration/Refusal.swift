@@ -82,11 +82,6 @@ enum Refusal {
     }
 }
 
-/// A statement touched nothing, for no cause that there should be.
-struct UnforeseenRefusal: Error, CustomStringConvertible {
-    let description = "a statement touched nothing, and nothing says why"
-}
-
 extension Problem {
     static let unforeseen = Problem(.internalError, "The registry could not carry out the request.")
 

@@ -48,7 +48,7 @@ extension Apps {
             let (app, isNew) = try await settings.withDatabase { [changes] database in
                 try await database.registry.put(changes, for: bundleID, by: Apps.who)
             }
-            Output.words.note(
+            Output.errors.note(
                 isNew ? "Created \(bundleID)." : "\(bundleID) was there already; its settings are as given."
             )
             if json { try Output.results.line(app.jsonLine) }
@@ -122,7 +122,7 @@ extension Apps {
             let settings = try DatabaseSettings(SettingSources(flags: database.flags))
             let isDeleted = try await settings.withDatabase { try await $0.registry.deleteApp(bundleID, by: Apps.who) }
             guard isDeleted else { throw CommandFailure.noApp(bundleID) }
-            Output.words.note("Deleted \(bundleID).")
+            Output.errors.note("Deleted \(bundleID).")
         }
     }
 }

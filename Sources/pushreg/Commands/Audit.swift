@@ -42,7 +42,7 @@ extension Audit {
                 }
                 try show(found)
                 let more = position == nil ? "" : " There are more: raise --limit."
-                Output.words.note("\(found.count) stale \(found.count == 1 ? "token" : "tokens").\(more)")
+                Output.errors.note("\(found.count) stale \(found.count == 1 ? "token" : "tokens").\(more)")
             }
         }
 
@@ -92,7 +92,7 @@ extension Audit {
                 } while position != nil && found.count < limit
                 try show(found)
                 let more = position == nil ? "" : " There are more: raise --limit."
-                Output.words.note("\(found.count) \(found.count == 1 ? "event" : "events").\(more)")
+                Output.errors.note("\(found.count) \(found.count == 1 ? "event" : "events").\(more)")
             }
         }
 
@@ -157,8 +157,8 @@ extension Audit {
                     (last, isWhole) = (page.activities.last, page.activities.count == size)
                 }
                 try show(found)
-                for note in found.notes { Output.words.note(note.sentence) }
-                if isWhole { Output.words.note("There may be more: raise --limit.") }
+                for note in found.notes { Output.errors.note(note.sentence) }
+                if isWhole { Output.errors.note("There may be more: raise --limit.") }
             }
         }
 

@@ -35,7 +35,7 @@ struct Erase: AsyncParsableCommand {
             if self.scope.json {
                 try Output.results.line("{\"activities\":\(activities),\"records\":\(records),\"events\":\(events)}")
             }
-            Output.words.note("Erased \(activities) activities and \(records) records, and redacted \(events) events.")
+            Output.errors.note("Erased \(activities) activities and \(records) records, and redacted \(events) events.")
         }
     }
 }

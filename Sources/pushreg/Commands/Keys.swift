@@ -45,7 +45,7 @@ extension Keys {
                     by: Apps.who
                 )
             }
-            Output.words.note("Created \(key.id). This is the one time that the key is shown; keep it safe.")
+            Output.errors.note("Created \(key.id). This is the one time that the key is shown; keep it safe.")
             try Output.results.line(json ? members(key, bundleID).jsonLine : key.text.revealed)
         }
 
@@ -133,7 +133,7 @@ extension Keys {
                 return try await database.registry.revokeKey(id, ofApp: key.appNumber, by: Apps.who)
             }
             guard isRevoked else { throw CommandFailure(.failed, "There is no key \(id).") }
-            Output.words.note("Revoked \(id).")
+            Output.errors.note("Revoked \(id).")
         }
     }
 }

@@ -39,9 +39,9 @@ extension Migrate {
 
         private func apply(_ migrator: SchemaMigrator) async throws {
             let applied = try await migrator.migrate {
-                Output.words.note("Applied migration \($0.version), \($0.name).")
+                Output.errors.note("Applied migration \($0.version), \($0.name).")
             }
-            if applied.isEmpty { Output.words.note("The schema is up to date.") }
+            if applied.isEmpty { Output.errors.note("The schema is up to date.") }
             if json { for migration in applied { try show(migration, withSQL: false) } }
         }
 

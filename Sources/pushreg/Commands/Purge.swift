@@ -24,7 +24,7 @@ struct Purge: AsyncParsableCommand {
             guard yes else { return try show(await registry.countStaleTokens(filter, in: scope)) }
             let purged = try await registry.purgeStaleTokens(filter, in: scope, by: Apps.who)
             if self.scope.json { try Output.results.line("{\"dryRun\":false,\"purged\":\(purged)}") }
-            Output.words.note("Purged \(purged) \(purged == 1 ? "token" : "tokens").")
+            Output.errors.note("Purged \(purged) \(purged == 1 ? "token" : "tokens").")
         }
     }
 
@@ -34,6 +34,6 @@ struct Purge: AsyncParsableCommand {
         for entry in counts.entries { table.append(entry.kind.name, entry.reason.rawValue, "\(entry.count)") }
         if !counts.entries.isEmpty { try table.print() }
         let least = counts.isComplete ? "" : "At least "
-        Output.words.note("\(least)\(counts.total) would be purged. Nothing was changed.")
+        Output.errors.note("\(least)\(counts.total) would be purged. Nothing was changed.")
     }
 }

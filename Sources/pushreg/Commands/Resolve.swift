@@ -41,6 +41,6 @@ struct Resolve: AsyncParsableCommand {
             last = end.number
         }
         if !json, count > 0 { try table.print() }
-        Output.words.note(count == 1 ? "1 activity." : "\(count) activities.")
+        Output.errors.note(count == 1 ? "1 activity." : "\(count) activities.")
     }
 }

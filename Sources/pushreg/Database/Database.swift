@@ -39,7 +39,7 @@ extension DatabaseSettings {
     func withDatabase<Result: Sendable>(
         _ policy: SchemaPolicy = .require,
         limits: ConnectionLimits = ConnectionLimits(),
-        logger: Logger = .lines(style: .words, level: .error),
+        logger: Logger = .lines(style: .text, level: .error),
         _ body: (Database) async throws -> Result
     ) async throws -> Result {
         switch location {

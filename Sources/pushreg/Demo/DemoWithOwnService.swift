@@ -44,7 +44,7 @@ final class DemoWithOwnService: Service {
     private func withOwnService(_ body: @escaping @Sendable (String) async throws -> Void) async throws {
         let directory = try Self.makeDirectory()
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        Output.words.note("Starting a service on a Postgres of its own in \(directory) …")
+        Output.errors.note("Starting a service on a Postgres of its own in \(directory) …")
         let flags = try SettingSources(flags: [.embedded: .string(directory)], environment: [:])
         let limits = ConnectionLimits(maximumConnections: 16)
         try await DatabaseSettings(flags).withDatabase(.migrate, limits: limits) { database in

@@ -36,7 +36,7 @@ struct Doctor: AsyncParsableCommand {
             let count = findings.count == 1 ? "One thing is" : "\(findings.count) things are"
             throw CommandFailure(status, "\(count) wrong with this installation.")
         }
-        Output.words.note("Nothing is wrong with this installation.")
+        Output.errors.note("Nothing is wrong with this installation.")
     }
 
     private func show(_ findings: [Finding]) throws {

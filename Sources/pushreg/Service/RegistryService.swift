@@ -20,7 +20,7 @@ struct RegistryService: Service {
     /// - Throws: a ``CommandFailure`` when the database or the port is not to be had.
     func runUntilSignal() async throws {
         if settings.isInsecure {
-            Output.words.note(
+            Output.errors.note(
                 "WARNING: --insecure-no-auth lets everyone on this machine act as root. Never use it in production."
             )
         }

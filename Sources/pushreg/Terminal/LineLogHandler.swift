@@ -6,10 +6,10 @@ import RegistryCore
 struct LineLogHandler: LogHandler {
     enum Style: Sendable {
         case json
-        case words
+        case text
 
         /// Words where a person reads along.
-        static var automatic: Style { Output.words.isTerminal ? .words : .json }
+        static var automatic: Style { Output.errors.isTerminal ? .text : .json }
     }
 
     let label: String
@@ -33,8 +33,8 @@ struct LineLogHandler: LogHandler {
         var all = metadata.merging(metadataProvider?.get() ?? [:]) { $1 }.merging(event.metadata ?? [:]) { $1 }
         if let error = event.error { all["error"] = "\(error)" }
         switch style {
-        case .json: Output.words.note(jsonLine(event, all))
-        case .words: Output.words.note(wordLine(event, all))
+        case .json: Output.errors.note(jsonLine(event, all))
+        case .text: Output.errors.note(textLine(event, all))
         }
     }
 
@@ -50,7 +50,7 @@ struct LineLogHandler: LogHandler {
         return JSONObject(members).jsonLine
     }
 
-    private func wordLine(_ event: LogEvent, _ metadata: Logger.Metadata) -> String {
+    private func textLine(_ event: LogEvent, _ metadata: Logger.Metadata) -> String {
         // Where in our source an error arose says nothing to a person at a terminal; JSON keeps it for reports.
         let message = event.message.description.replacing(#/ \([^() ]+\.swift:\d+\)/#, with: "")
         let rest = metadata.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value.words)" }.joined()

@@ -4,8 +4,8 @@ import Foundation
 struct Output: Sendable {
     /// Standard output: what the command was asked for, and nothing else.
     static let results = Output(descriptor: STDOUT_FILENO)
-    /// Standard error: words, progress and logs.
-    static let words = Output(descriptor: STDERR_FILENO)
+    /// Standard error: sentences, progress and logs.
+    static let errors = Output(descriptor: STDERR_FILENO)
 
     let descriptor: Int32
 
@@ -24,7 +24,7 @@ struct Output: Sendable {
         try write(text + "\n")
     }
 
-    /// Writes a line of words; where nobody can read them, they are dropped.
+    /// Writes a sentence; where nobody can read them, they are dropped.
     func note(_ text: String) {
         try? line(text)
     }

@@ -6,7 +6,7 @@ struct ProgressBar {
     /// Between two drawings.
     private static let pause = Duration.milliseconds(100)
 
-    private let output = Output.words
+    private let output = Output.errors
     private let isShown: Bool
     private let start = ContinuousClock.now
     private var lastDrawn: ContinuousClock.Instant?

@@ -34,7 +34,7 @@ struct Export: AsyncParsableCommand {
                 if let output { try ExportTarget(output, resumes: resume, for: scope) } else {
                     try ExportTarget(standardOutputFor: scope)
                 }
-            if resume, target.count > 0 { Output.words.note("Going on after \(target.count) records.") }
+            if resume, target.count > 0 { Output.errors.note("Going on after \(target.count) records.") }
             var bar = ProgressBar(countAtStart: target.count)
             while let position = target.position {
                 let page = try await registry.exportPage(from: position, in: scope)
@@ -43,7 +43,7 @@ struct Export: AsyncParsableCommand {
             }
             bar.clear()
             try target.close()
-            Output.words.note("Exported \(target.count) \(target.count == 1 ? "record" : "records").")
+            Output.errors.note("Exported \(target.count) \(target.count == 1 ? "record" : "records").")
         }
     }
 }

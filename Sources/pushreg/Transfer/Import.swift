@@ -27,10 +27,10 @@ struct Import: AsyncParsableCommand {
         let (faulty, faultyBefore) = try await scope.withRegistry(limits: Self.limits) { registry, scope in
             var source = try ImportSource(file, restarts: restart, for: scope)
             defer { source.close() }
-            if source.linesBefore > 0 { Output.words.note("Going on after line \(source.linesBefore).") }
+            if source.linesBefore > 0 { Output.errors.note("Going on after line \(source.linesBefore).") }
             let tally = try await take(&source, registry, scope)
             if self.scope.json { try Output.results.line(tally.jsonLine) }
-            Output.words.note("Imported \(tally.count) \(tally.count == 1 ? "record" : "records"): \(tally.sentence)")
+            Output.errors.note("Imported \(tally.count) \(tally.count == 1 ? "record" : "records"): \(tally.sentence)")
             try source.finish()
             return (tally.faulty, source.faultyBefore)
         }
@@ -63,7 +63,7 @@ struct Import: AsyncParsableCommand {
             for (line, outcome) in zip(chunk, outcomes) {
                 guard let sentence = tally.add(outcome, ofLine: line.number) else { continue }
                 bar.clear()
-                Output.words.note(sentence)
+                Output.errors.note(sentence)
             }
             source.settle(faulty: tally.faulty)
             if tally.count >= nextPlan {
