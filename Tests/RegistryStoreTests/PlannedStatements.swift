@@ -136,7 +136,7 @@ struct PlannedStatements {
             Self(
                 name: "channels",
                 statements: [channels.lock, channels.put(channel), channels.deletion]
-                    + [ChannelStatements.channels(of: [alias], in: scope)]
+                    + [ResolveStatements.channels(of: [alias], in: scope)]
             ),
         ] + tokens(scope)
     }

@@ -47,11 +47,11 @@ import Testing
         let aliases = [try Alias(kind: "orderId", value: "o-1"), try Alias(kind: "userId", value: "u-1")]
         let one = [
             ResolveStatements.page(of: aliases[0], after: 0, limit: 101, in: scope),
-            ChannelStatements.channels(of: [aliases[0]], in: scope),
+            ResolveStatements.channels(of: [aliases[0]], in: scope),
         ]
         let many = [
             ResolveStatements.resolve(aliases, limitPerAlias: 11, limit: 22, in: scope),
-            ChannelStatements.channels(of: aliases, in: scope),
+            ResolveStatements.channels(of: aliases, in: scope),
         ]
         let templates = [
             ResolveTemplates.one.statements(

@@ -42,7 +42,7 @@ extension Registry {
 
     /// The channel of an alias, or nil when it has none.
     public func channel(of alias: Alias, in scope: Scope) async throws -> BroadcastChannel? {
-        let statement = ChannelStatements.channels(of: [alias], in: scope)
+        let statement = ResolveStatements.channels(of: [alias], in: scope)
         return try await read { session in
             try session.execute(statement).byPosition(of: 1, BroadcastChannel.columns(of: "c"))[0].first
         }
@@ -131,30 +131,6 @@ struct ChannelStatements {
             """,
             by: who,
             in: scope
-        )
-    }
-
-    /// The channels of aliases; each row begins with the alias's position in the request.
-    static func channels(of aliases: [Alias], in scope: Scope) -> SQL {
-        """
-        SELECT q.position, \(BroadcastChannel.columns(of: "c"))
-        FROM unnest(\(aliases.map(\.kind)), \(aliases.map(\.value))) WITH ORDINALITY AS q (kind, value, position)
-        CROSS JOIN LATERAL (
-            SELECT ch.channel_id, ch.message_storage_policy FROM channels ch
-            WHERE \(sql: scope.contains("ch"))
-                AND ch.kind = q.kind AND ch.value = q.value LIMIT 1
-        ) AS c
-        """
-    }
-}
-
-extension BroadcastChannel {
-    /// The columns of the row called `row`.
-    static func columns(of row: String) -> Columns<BroadcastChannel> {
-        Columns(
-            .one("\(row).channel_id"),
-            .raw("\(row).message_storage_policy"),
-            as: { (id: UTF8Text, policy: StoragePolicy) in BroadcastChannel(stored: id, storagePolicy: policy) }
         )
     }
 }

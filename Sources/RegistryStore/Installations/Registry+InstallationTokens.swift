@@ -22,7 +22,7 @@ extension Registry {
             let results = try session.pipeline(statements.all)
             guard let merged = try results[statements.reactivationIndex].decode(MergedToken.columns).first else {
                 let facts = try session.execute(rows.refusalFacts(observedAt: registration.observedAt))[0]
-                throw try Refusal(of: registration.observedAt, facts).problem
+                throw rows.problem(of: try Refusal(of: registration.observedAt, facts))
             }
             return try merged.answer(in: slot, of: installation)
         }

@@ -23,7 +23,7 @@ extension Registry {
             let refusal = try Refusal(of: observedAt, session.execute(rows.refusalFacts(observedAt: observedAt))[0])
             // An erased token is gone already.
             if case .erased = refusal { return }
-            throw refusal.problem
+            throw rows.problem(of: refusal)
         }
     }
 

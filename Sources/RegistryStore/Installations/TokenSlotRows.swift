@@ -50,8 +50,12 @@ struct TokenSlotRows {
         statements.refusalFacts(observedAt: observedAt, lacksRoom: "NOT \(sql: hasRoom)")
     }
 
-    /// There was no room.
-    static var noRoom: Problem {
+    /// The problem that the caller is told.
+    func problem(of refusal: Refusal) -> Problem {
+        if case .noRoom = refusal { Self.noRoom } else { refusal.problem }
+    }
+
+    private static var noRoom: Problem {
         var problem = Problem(
             .invalidRequest,
             """

@@ -70,7 +70,7 @@ enum Refusal {
         case .unknownApp: return Problem(.unknownApp, "The app was deleted.")
         case .notYours: return .notYours
         case .notYourInstallation: return .notYourInstallation
-        case .noRoom: return TokenSlotRows.noRoom
+        case .noRoom: return Problem(.invalidRequest, "There is no room for it.")
         case .erased(let serverTime):
             var problem = Problem(
                 .activityEnded,

@@ -91,6 +91,19 @@ enum ResolveStatements {
         ) AS a
         """
     }
+
+    /// The channels of aliases; each row begins with the alias's position in the request.
+    static func channels(of aliases: [Alias], in scope: Scope) -> SQL {
+        """
+        SELECT q.position, \(BroadcastChannel.columns(of: "c"))
+        FROM unnest(\(aliases.map(\.kind)), \(aliases.map(\.value))) WITH ORDINALITY AS q (kind, value, position)
+        CROSS JOIN LATERAL (
+            SELECT ch.channel_id, ch.message_storage_policy FROM channels ch
+            WHERE \(sql: scope.contains("ch"))
+                AND ch.kind = q.kind AND ch.value = q.value LIMIT 1
+        ) AS c
+        """
+    }
 }
 
 extension ResolvedActivity {
@@ -134,4 +147,15 @@ extension ActivityRecord {
             )
         }
     )
+}
+
+extension BroadcastChannel {
+    /// The columns of the row called `row`.
+    static func columns(of row: String) -> Columns<BroadcastChannel> {
+        Columns(
+            .one("\(row).channel_id"),
+            .raw("\(row).message_storage_policy"),
+            as: { (id: UTF8Text, policy: StoragePolicy) in BroadcastChannel(stored: id, storagePolicy: policy) }
+        )
+    }
 }

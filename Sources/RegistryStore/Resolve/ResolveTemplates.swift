@@ -31,7 +31,7 @@ enum ResolveTemplates {
     static let one = TemplatedStatements(sample: .sample, values: Input.values(of:)) { (input: Input) in
         [
             ResolveStatements.page(of: input.aliases[0], after: 0, limit: input.limit, in: input.scope),
-            ChannelStatements.channels(of: [input.aliases[0]], in: input.scope),
+            ResolveStatements.channels(of: [input.aliases[0]], in: input.scope),
         ]
     }
 
@@ -44,7 +44,7 @@ enum ResolveTemplates {
                 limit: input.limitOfAll,
                 in: input.scope
             ),
-            ChannelStatements.channels(of: input.aliases, in: input.scope),
+            ResolveStatements.channels(of: input.aliases, in: input.scope),
         ]
     }
 }
