@@ -125,7 +125,11 @@ let package = Package(
             name: "TestSupport",
             dependencies: [
                 "RegistryCore", "RegistryStore", "PostgresDriver", "EmbeddedPostgres",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             path: "Tests/TestSupport",
             swiftSettings: strict

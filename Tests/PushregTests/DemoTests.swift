@@ -1,6 +1,5 @@
 import HTTPTypes
 import Hummingbird
-import HummingbirdTesting
 import Synchronization
 import TestSupport
 import Testing
@@ -53,8 +52,8 @@ import Testing
             }
             return number <= faults ? .serviceUnavailable : .notFound
         }
-        try await Application(router: router).test(.live) { client in
-            let outcome = try await Program.run(["demo", "--url", "http://127.0.0.1:\(client.port ?? 0)"])
+        try await Application(router: router).serve { port in
+            let outcome = try await Program.run(["demo", "--url", "http://127.0.0.1:\(port)"])
             #expect(outcome.status == status)
             #expect(outcome.words.contains(sentence), "\(outcome.words)")
         }

@@ -3,11 +3,9 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import HummingbirdCore
-import HummingbirdTesting
 import Logging
 import NIOCore
 import NIOHTTP1
-import ServiceLifecycle
 import TestSupport
 import Testing
 
@@ -37,7 +35,6 @@ import Testing
         _ test: @Sendable (Service) async throws -> Void
     ) async throws {
         let (heads, arrived) = AsyncStream.makeStream(of: HTTPRequest.Method.self)
-        let (ports, serving) = AsyncStream.makeStream(of: Int.self)
         var configuration = configuration
         adjust(&configuration.limits)
         let responder = CallbackResponder<ConnectionContext> { request, _ in
@@ -49,19 +46,9 @@ import Testing
             responder: responder,
             configuration: configuration,
             local: local,
-            logger: logger,
-            onServing: { serving.yield($0) }
+            logger: logger
         )
-        // Not by HummingbirdTesting, which has a connection of its own.
-        let group = ServiceGroup(services: [application], logger: .silent)
-        let running = Task { try await group.run() }
-        let port = try #require(await ports.first { _ in true })
-        let outcome: Result<Void, any Error>
-        do { outcome = .success(try await test(Service(port: port, heads: heads))) } catch { outcome = .failure(error) }
-        // Not cancelled: NIO traps on connections that were accepted and are never served.
-        await group.triggerGracefulShutdown()
-        try await running.value
-        try outcome.get()
+        try await application.serve { port in try await test(Service(port: port, heads: heads)) }
     }
 
     private static func isServed(_ connection: RawConnection) async -> Bool {
@@ -202,14 +189,7 @@ import Testing
         let broken = HTTPServerBuilder { responder in
             CountedChannel(base: BrokenChannel(base: HTTP1Channel(responder: responder), isLate: isLate), count: count)
         }
-        let application = Application(
-            responder: responder,
-            server: broken,
-            configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
-            logger: .silent
-        )
-        try await application.test(.live) { client in
-            let port = try #require(client.port)
+        try await Application(responder: responder, server: broken, logger: .silent).serve { port in
             for _ in 0..<100 {
                 let answer = try await RawConnection(port: port).read()
                 #expect(answer.isEmpty)

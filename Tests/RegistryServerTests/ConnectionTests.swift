@@ -1,6 +1,5 @@
 import Foundation
 import HTTPTypes
-import HummingbirdTesting
 import RegistryCore
 import TestSupport
 import Testing

@@ -69,9 +69,7 @@ struct LiveServer {
         _ registry: Registry,
         _ test: @Sendable (LiveServer) async throws -> Void
     ) async throws {
-        try await application.test(.live) { client in
-            try await test(LiveServer(port: #require(client.port), registry: registry))
-        }
+        try await application.serve { port in try await test(LiveServer(port: port, registry: registry)) }
     }
 
     /// Makes a call; `…` stands for the app and environment that there are.
@@ -97,7 +95,7 @@ struct LiveServer {
         let buffer = body.map { ByteBuffer(bytes: $0) }
         let request = TestClient.Request(path, method: method, authority: "localhost", headers: fields, body: buffer)
         let patience = TestClient.Configuration(timeout: .seconds(60))
-        return try await TestClient.withClient(host: "localhost", port: port, configuration: patience) { client in
+        return try await TestClient.withClient(host: "127.0.0.1", port: port, configuration: patience) { client in
             Reply(try await client.execute(request))
         }
     }

@@ -40,7 +40,7 @@ import Testing
             let method: HTTPRequest.Method = role == .client ? .delete : .get
             let requests = ["cook", "none", "food"].map { name in
                 var request = HTTPClientRequest(
-                    url: "http://localhost:\(server.port)/v1/apps/com.example.\(name)/sandbox/activities/a"
+                    url: "http://127.0.0.1:\(server.port)/v1/apps/com.example.\(name)/sandbox/activities/a"
                 )
                 request.method = .RAW(value: method.rawValue)
                 request.headers.add(name: "Authorization", value: "Bearer \(key)")

@@ -1,6 +1,5 @@
 import Foundation
 import Hummingbird
-import HummingbirdTesting
 import PostgresDriver
 import RegistryCore
 import RegistryStore
@@ -61,7 +60,7 @@ import Testing
         var configuration = ServerConfiguration(port: 0)
         configuration.limits.stalledReader = stalledReader
         let application = makeApplication(responder: responder, configuration: configuration, logger: .silent)
-        try await application.test(.live) { client in try await test(#require(client.port), ends) }
+        try await application.serve { port in try await test(port, ends) }
     }
 
     /// The last line tells a whole stream from one that Postgres cut short, and so does HTTP's last chunk.

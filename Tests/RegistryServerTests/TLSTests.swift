@@ -2,7 +2,6 @@ import AsyncHTTPClient
 import Foundation
 import HTTPTypes
 import Hummingbird
-import HummingbirdTesting
 import Logging
 import NIOCore
 import NIOHTTP1
@@ -64,7 +63,7 @@ import Testing
         configuration.tls = try TLSIdentity(certificate: files.certificate, key: files.key, logger: logger)
         let responder = RegistryResponder(registry: database.registry, configuration: configuration, logger: .silent)
         let application = makeApplication(responder: responder, configuration: configuration, logger: .silent)
-        try await application.test(.live) { client in try await test(#require(client.port)) }
+        try await application.serve(test)
     }
 
     /// A new client, so that its handshake is a new one.

@@ -119,7 +119,7 @@ import Testing
         try Self.java.write(toFile: file, atomically: true, encoding: .utf8)
         defer { try? FileManager.default.removeItem(atPath: file) }
         try await LiveServer.run { (server: LiveServer) async throws in
-            let address = "http://localhost:\(server.port)\(Self.path)/"
+            let address = "http://127.0.0.1:\(server.port)\(Self.path)/"
             let said = try await OutsideProgram.output(of: ["/usr/bin/java", file, address])
             #expect(said == "201 200 " + Array(repeating: "200 200", count: 9).joined(separator: " ") + "\n")
         }

@@ -5,6 +5,7 @@ import Logging
 import NIOCore
 import RegistryServer
 import RegistryStore
+import TestSupport
 
 /// The service, running in this very process on a port of its own, without authentication.
 struct ConformanceServer: Sendable {
@@ -20,9 +21,7 @@ struct ConformanceServer: Sendable {
         configuration.keyRate = keyRate
         let logger = Logger(label: "conformance") { _ in SwiftLogNoOpLogHandler() }
         let application = buildApplication(registry: registry, configuration: configuration, logger: logger)
-        return try await application.test(.live) { client in
-            try await body(ConformanceServer(port: client.port ?? 0))
-        }
+        return try await application.serve { port in try await body(ConformanceServer(port: port)) }
     }
 
     /// Sends a request on a connection of its own, for some answers close theirs.
@@ -34,7 +33,7 @@ struct ConformanceServer: Sendable {
             headers: message.fields,
             body: message.body.map { ByteBuffer(bytes: $0) }
         )
-        let response = try await TestClient.withClient(host: "localhost", port: port) { try await $0.execute(request) }
+        let response = try await TestClient.withClient(host: "127.0.0.1", port: port) { try await $0.execute(request) }
         let body = response.body.map { Array($0.readableBytesView) } ?? []
         return Reply(status: response.status.code, fields: response.headers, body: body)
     }

@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
-import HummingbirdTesting
 import Logging
 import NIOCore
 import RegistryCore
@@ -150,9 +149,8 @@ private final class KeyServer: Sendable {
             self.redirected.withLock { $0 += 1 }
             return Self.response(TestIssuer.honest.keySet.jsonBytes)
         }
-        let configuration = ApplicationConfiguration(address: .hostname("localhost", port: 0))
-        let application = Application(router: router, configuration: configuration, logger: .silent)
-        try await application.test(.live) { client in try await body(#require(client.port)) }
+        // By a name, whose address the service looks up; it takes the first.
+        try await Application(router: router, logger: .silent).serve(on: "localhost", body)
     }
 
     private var response: Response {

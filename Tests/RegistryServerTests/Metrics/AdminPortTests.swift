@@ -1,6 +1,5 @@
 import Foundation
 import Hummingbird
-import HummingbirdTesting
 import Logging
 import RegistryCore
 import RegistryStore
@@ -25,8 +24,8 @@ import Testing
             logger: .silent,
             onServingAdmin: { known.yield($0) }
         )
-        try await application.test(.live) { client in
-            let main = LiveServer(port: try #require(client.port), registry: database.registry)
+        try await application.serve { port in
+            let main = LiveServer(port: port, registry: database.registry)
             let admin = try #require(await ports.first { _ in true })
             try await test(main, LiveServer(port: admin, registry: database.registry))
         }
