@@ -236,6 +236,20 @@ import Testing
         }
     }
 
+    /// Nothing is read while it waits behind the other; from then on it is.
+    @Test("The rest of a body whose beginning waited for the answer before it is read")
+    func theRestOfAHeldBodyIsRead() async throws {
+        try await Self.run(directly: true) { server in
+            try await Self.warm(server)
+            let connection = try RawConnection(port: server.port)
+            let next = Self.text(Self.put("a-2", #"{"token":"aa02"}"#), 2, last: false)
+            connection.send(Self.text(Self.put("a-1", #"{"token":"aa01"}"#), 1, last: false) + next.dropLast(4))
+            #expect(await connection.read(until: "}").hasPrefix("HTTP/1.1 201 "))
+            connection.send(String(next.suffix(4)))
+            #expect(await connection.read(until: "}").hasPrefix("HTTP/1.1 201 "))
+        }
+    }
+
     /// Answers pile up in the kernel's buffers, and nowhere else: requests are not read while they do.
     @Test func aReaderThatStopsGetsNoFurtherAnswers() async throws {
         let adjust = { (limits: inout ServerConfiguration.Limits) in limits.stalledReader = .seconds(4) }

@@ -192,7 +192,8 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
             }
             if pendingEvents.isEmpty { channelReadComplete(context: context) }
         }
-        guard holdsRead, case .idle = state else { return }
+        if case .answering = state { return }
+        guard holdsRead else { return }
         holdsRead = false
         context.read()
     }
