@@ -30,4 +30,12 @@ extension Scope {
         AND \(unescaped: row).environment = \(environment.rawValue)::apns_environment
         """
     }
+
+    /// The same, said so that no index can be asked for it.
+    func containsUnindexed(_ row: String) -> SQL {
+        """
+        (\(unescaped: row).app_number = \(app.number)) IS TRUE
+            AND (\(unescaped: row).environment = \(environment.rawValue)::apns_environment) IS TRUE
+        """
+    }
 }

@@ -75,6 +75,8 @@ CREATE TABLE installations (
     touched_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     -- The random number of the request that locked the row last: by it the request's other statements know that it did.
     request_number bigint NOT NULL DEFAULT 0,
+    -- The observedAt of that request, null where it gave none.
+    request_observed_at timestamptz,
     CONSTRAINT installations_pkey PRIMARY KEY (app_number, environment, installation_hash)
 ) WITH (fillfactor = 80);
 
@@ -151,6 +153,10 @@ CREATE TABLE activities (
     -- The random number of the batch of requests that was merged last: by it the statements of one transaction know which
     -- rows are theirs.
     batch_number bigint NOT NULL DEFAULT 0,
+    -- What its installation had said, as that batch saw it: the answer to the request is told by it. All others ask the
+    -- installation itself.
+    installation_full_state_at timestamptz,
+    installation_removed_at timestamptz,
     -- When a sweep wrote down that it expired. Null again when a request says that it was scheduled for later: nothing else
     -- moves expires_at to a later time.
     expiry_recorded_at timestamptz,
@@ -397,6 +403,8 @@ CREATE TABLE installation_tokens (
     -- The effect of the last request.
     outcome activity_outcome NOT NULL,
     previous_claimed_at timestamptz,
+    -- When its installation had logged out, as the last registration saw it. All others ask the installation itself.
+    installation_removed_at timestamptz,
     touched_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     CONSTRAINT installation_tokens_pkey
         PRIMARY KEY (app_number, environment, installation_hash, kind, attributes_type),

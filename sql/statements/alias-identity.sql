@@ -20,27 +20,27 @@ SELECT clock_timestamp(), coalesce(sha256($1), ''), EXISTS (
 AND r.alias = $4 AND r.owner = $5 AND r.token_digest = sha256($6)
 );
 
--- alias identity, 3 of 8: $1 bigint, $2 text, $3 text, $4 text
-SELECT stored.outcome::text, stored.token_digest, stored.activity_id, stored.end_reason::text, coalesce(stored.ended_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment
-AND i.installation_hash = stored.installation_hash AND i.removed_at >= stored.started_at)), coalesce(stored.token_observed_at, stored.last_observed_at), stored.confirmed_at, stored.expires_at, stored.revision, (SELECT activity_state(stored.ended_at, stored.started_at, stored.expires_at, stored.last_observed_at,
-i.removed_at, i.full_state_at) FROM (SELECT) AS one LEFT JOIN LATERAL (SELECT * FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment
-AND i.installation_hash = stored.installation_hash LIMIT 1) AS i
-ON true), now(), stored.expires_at > now(), stored.token_claimed_at, stored.previous_claimed_at, stored.last_observed_at
+-- alias identity, 3 of 8: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text, $7 text, $8 text
+SELECT stored.outcome::text, stored.token_digest, stored.activity_id, stored.end_reason::text, coalesce(stored.ended_at, CASE WHEN its.removed_at >= stored.started_at THEN its.removed_at END), coalesce(stored.token_observed_at, stored.last_observed_at), stored.confirmed_at, stored.expires_at, stored.revision, activity_state(stored.ended_at, stored.started_at, stored.expires_at, stored.last_observed_at,
+its.removed_at, its.full_state_at), now(), stored.expires_at > now(), stored.token_claimed_at, stored.previous_claimed_at, stored.last_observed_at
 FROM alias_identities i CROSS JOIN LATERAL (
-    SELECT * FROM activities its WHERE its.app_number = i.app_number AND its.environment = i.environment
+    SELECT * FROM activities its WHERE its.app_number = $1 AND its.environment = $2::apns_environment
         AND its.activity_id = i.activity_id LIMIT 1
-) AS stored
-WHERE i.app_number = $1 AND i.environment = $2::apns_environment
-AND i.alias = $3 AND i.owner = $4;
+) AS stored LEFT JOIN LATERAL (
+    SELECT * FROM installations own WHERE own.app_number = $3 AND own.environment = $4::apns_environment
+        AND own.installation_hash = stored.installation_hash LIMIT 1
+) AS its ON true
+WHERE i.app_number = $5 AND i.environment = $6::apns_environment
+AND i.alias = $7 AND i.owner = $8;
 
--- alias identity, 4 of 8: $1 bigint, $2 text, $3 text, $4 text, $5 bigint
+-- alias identity, 4 of 8: $1 bigint, $2 text, $3 text, $4 text, $5 bigint, $6 text, $7 text, $8 text, $9 bigint
 SELECT r.observed_at, r.token_digest, r.activity_id, r.token, r.facts, (SELECT a.lifetime FROM activities a WHERE a.app_number = r.app_number AND a.environment = r.environment
     AND a.activity_id = r.activity_id LIMIT 1)
-FROM alias_registrations r JOIN alias_identities i ON i.app_number = r.app_number
-    AND i.environment = r.environment AND i.alias = r.alias AND i.owner = r.owner
-WHERE r.app_number = $1 AND r.environment = $2::apns_environment
-AND r.alias = $3 AND r.owner = $4 AND (i.ended_at IS NULL OR r.observed_at > i.ended_at) AND r.token IS NOT NULL
-ORDER BY r.observed_at DESC, r.token_digest DESC LIMIT $5;
+FROM alias_registrations r JOIN alias_identities i ON i.app_number = $1 AND i.environment = $2::apns_environment
+AND i.alias = $3 AND i.owner = $4
+WHERE r.app_number = $5 AND r.environment = $6::apns_environment
+AND r.alias = $7 AND r.owner = $8 AND (i.ended_at IS NULL OR r.observed_at > i.ended_at) AND r.token IS NOT NULL
+ORDER BY r.observed_at DESC, r.token_digest DESC LIMIT $9;
 
 -- alias identity, 5 of 8: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 interval, $6 bigint, $7 text, $8 text[], $9 timestamp with time zone
 SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_number = $1),
@@ -66,10 +66,10 @@ AND r.alias = $7 AND r.owner = $8 AND r.token IS NULL
     ORDER BY r.observed_at DESC, r.token_digest DESC OFFSET $9 LIMIT 1000
 ));
 
--- alias identity, 8 of 8: $1 bigint, $2 text, $3 text, $4 text, $5 interval, $6 interval
+-- alias identity, 8 of 8: $1 bigint, $2 text, $3 text, $4 text, $5 interval, $6 interval, $7 bigint, $8 text
 DELETE FROM alias_registrations r
 WHERE r.app_number = $1 AND r.environment = $2::apns_environment
 AND r.alias = $3 AND r.owner = $4
     AND r.observed_at <= now() - $5 - $6
-    AND (SELECT a.activity_id FROM activities a WHERE a.app_number = r.app_number
-        AND a.environment = r.environment AND a.activity_id = r.activity_id LIMIT 1) IS NULL;
+    AND (SELECT a.activity_id FROM activities a WHERE a.app_number = $7 AND a.environment = $8::apns_environment
+        AND a.activity_id = r.activity_id LIMIT 1) IS NULL;

@@ -1,10 +1,14 @@
 -- end, 1 of 6: $1 text, $2 text, $3 bigint, $4 timestamp with time zone, $5 text[], $6 timestamp with time zone, $7 bigint, $8 bigint, $9 text, $10 interval, $11 bigint, $12 text
 INSERT INTO activities AS stored (
     app_number, environment, activity_id, started_at, lifetime, expires_at, ended_at, end_reason, outcome, created_at,
-    batch_number, installation_hash, installation_observed_at, subject, subject_observed_at
+batch_number, installation_hash, installation_observed_at, subject, subject_observed_at
 )
+WITH given (
+    app_number, environment, activity_id, started_at, lifetime, expires_at, ended_at, end_reason, outcome, created_at,
+batch_number, installation_hash, installation_observed_at, subject, subject_observed_at
+) AS MATERIALIZED (
 SELECT app.app_number, $1::apns_environment, e.activity_id, now(), app.activity_lifetime,
-    now() + app.activity_lifetime, e.ended_at, $2::end_reason, 'ended', now(),
+    now() + app.activity_lifetime, e.ended_at, $2::end_reason, 'ended'::activity_outcome, now(),
     $3, NULL::bytea, NULL::timestamptz, NULL::text, NULL::timestamptz
 FROM apps app CROSS JOIN (SELECT q.activity_id, coalesce($4, clock_timestamp()) AS ended_at FROM unnest($5) AS q (activity_id)
 WHERE coalesce($6 <= now() + interval '5 minutes', true)) AS e
@@ -16,6 +20,8 @@ WHERE app.app_number = $7 AND NOT (coalesce((SELECT recent.erased_at FROM erasur
         AND (erased.erased_digest = sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || e.activity_id, 'UTF8')) OR erased.erased_at >= 'infinity')
 )) IS TRUE
 ORDER BY e.activity_id
+)
+SELECT * FROM given
 ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET
     token = NULL,
     ended_at = least(stored.ended_at, excluded.ended_at),
@@ -35,14 +41,15 @@ subject_observed_at = CASE WHEN excluded.subject IS NOT NULL AND (stored.subject
 OR (excluded.subject_observed_at, excluded.subject) < (stored.subject_observed_at, stored.subject)) THEN excluded.subject_observed_at ELSE stored.subject_observed_at END,
     touched_at = excluded.touched_at, batch_number = excluded.batch_number
 WHERE true
-RETURNING stored.outcome::text, stored.token_digest, stored.activity_id, stored.end_reason::text, coalesce(stored.ended_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment
-AND i.installation_hash = stored.installation_hash AND i.removed_at >= stored.started_at)), coalesce(stored.token_observed_at, stored.last_observed_at), stored.confirmed_at, stored.expires_at, stored.revision, (SELECT activity_state(stored.ended_at, stored.started_at, stored.expires_at, stored.last_observed_at,
-i.removed_at, i.full_state_at) FROM (SELECT) AS one LEFT JOIN LATERAL (SELECT * FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment
-AND i.installation_hash = stored.installation_hash LIMIT 1) AS i
-ON true), now(), stored.expires_at > now(), stored.token_claimed_at, stored.previous_claimed_at;
+RETURNING stored.activity_id, stored.outcome::text, stored.expires_at > now();
 
 -- end, 2 of 6: $1 bigint, $2 text, $3 text[], $4 bigint
-INSERT INTO retired_tokens AS stored (app_number, environment, activity_id, token_digest, observed_at, reason)
+INSERT INTO retired_tokens AS stored (
+    app_number, environment, activity_id, token_digest, observed_at, reason
+)
+WITH given (
+    app_number, environment, activity_id, token_digest, observed_at, reason
+) AS MATERIALIZED (
 SELECT r.* FROM activities a CROSS JOIN LATERAL (SELECT a.app_number, a.environment, a.activity_id, d.token_digest, d.observed_at, d.reason::retirement_reason
 FROM (
     VALUES (a.displaced_digest, a.displaced_observed_at, 'rotated'),
@@ -50,35 +57,41 @@ FROM (
 ) AS d (token_digest, observed_at, reason)
 WHERE d.token_digest IS NOT NULL) AS r
 WHERE a.app_number = $1 AND a.environment = $2::apns_environment
-    AND a.activity_id = ANY($3) AND a.batch_number = $4
-ORDER BY 3, 4
+    AND a.activity_id = ANY($3) AND a.batch_number = $4 ORDER BY 3, 4
+)
+SELECT * FROM given
 ON CONFLICT (app_number, environment, activity_id, token_digest) DO UPDATE SET
     observed_at = greatest(stored.observed_at, excluded.observed_at), reason = excluded.reason;
 
--- end, 3 of 6: $1 bigint, $2 bigint, $3 text, $4 text[]
-UPDATE activity_aliases al SET ended = true WHERE (al.app_number = $1) IS TRUE AND al.ctid = ANY(ARRAY(
+-- end, 3 of 6: $1 bigint, $2 bigint, $3 text, $4 bigint, $5 text, $6 text[]
+UPDATE activity_aliases al SET ended = true WHERE al.app_number = $1::numeric AND al.ctid = ANY(ARRAY(
     SELECT found.row FROM activities a CROSS JOIN LATERAL jsonb_each(a.aliases) AS kinds
 CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS JOIN LATERAL (
         SELECT r.ctid AS row FROM activity_aliases r
-        WHERE r.app_number = a.app_number AND r.environment = a.environment AND r.kind = kinds.key
-            AND r.value = alias_values.value AND r.ended = (false)
+        WHERE r.app_number = $2 AND r.environment = $3::apns_environment AND r.kind = kinds.key AND r.value = alias_values.value AND r.ended = (false)
             AND r.activity_number = a.activity_number
         LIMIT 1
     ) AS found
-    WHERE a.app_number = $2 AND a.environment = $3::apns_environment
-AND a.activity_id = ANY($4) AND (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)
+    WHERE a.app_number = $4 AND a.environment = $5::apns_environment
+AND a.activity_id = ANY($6) AND (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)
 ));
 
 -- end, 4 of 6: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 text[], $8 bigint
-INSERT INTO events (app_number, drop_on, environment, type, who, activity_id, installation_hash, subject,
-    aliases, token_fingerprint)
+INSERT INTO events (
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+)
+WITH given (
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+) AS MATERIALIZED (
 SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
     e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4)
 FROM (SELECT given.*, $4::text AS who FROM (SELECT 'ended' AS type, a.activity_id, a.installation_hash, a.subject, a.aliases, a.token_digest
 FROM activities a
 WHERE a.app_number = $5 AND a.environment = $6::apns_environment
     AND a.activity_id = ANY($7) AND a.outcome = 'ended'
-    AND a.batch_number = $8) AS given) AS e;
+    AND a.batch_number = $8) AS given) AS e
+)
+SELECT * FROM given;
 
 -- end, 5 of 6: $1 bigint, $2 text[], $3 bigint, $4 bigint, $5 text, $6 interval, $7 bigint, $8 text
 SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_number = $1),
@@ -91,32 +104,38 @@ SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_number = $1
         AND (erased.erased_digest = sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || e.activity_id, 'UTF8')) OR erased.erased_at >= 'infinity')
 )) IS TRUE), false;
 
--- end, 6 of 6: $1 text, $2 text, $3 bigint, $4 bigint, $5 text, $6 text, $7 text, $8 bigint, $9 bigint, $10 bigint, $11 bigint, $12 text, $13 interval, $14 bigint, $15 text
+-- end, 6 of 6: $1 text, $2 text, $3 bigint, $4 bigint, $5 bigint, $6 text, $7 text, $8 text, $9 bigint, $10 bigint, $11 bigint, $12 bigint, $13 text, $14 interval, $15 bigint, $16 text
 INSERT INTO activities AS stored (
     app_number, environment, activity_id, started_at, lifetime, expires_at, ended_at, end_reason, outcome, created_at,
-    batch_number, installation_hash, installation_observed_at, subject, subject_observed_at
+batch_number, installation_hash, installation_observed_at, subject, subject_observed_at
 )
+WITH given (
+    app_number, environment, activity_id, started_at, lifetime, expires_at, ended_at, end_reason, outcome, created_at,
+batch_number, installation_hash, installation_observed_at, subject, subject_observed_at
+) AS MATERIALIZED (
 SELECT app.app_number, $1::apns_environment, e.activity_id, now(), app.activity_lifetime,
-    now() + app.activity_lifetime, e.ended_at, $2::end_reason, 'ended', now(),
+    now() + app.activity_lifetime, e.ended_at, $2::end_reason, 'ended'::activity_outcome, now(),
     $3, NULL::bytea, NULL::timestamptz, NULL::text, NULL::timestamptz
 FROM apps app CROSS JOIN (SELECT a.activity_id, clock_timestamp() AS ended_at
 FROM activity_aliases al
 CROSS JOIN LATERAL (
     SELECT bearer.activity_id FROM activities bearer
-    WHERE bearer.app_number = al.app_number AND bearer.activity_number = al.activity_number
+    WHERE bearer.app_number = $4 AND bearer.activity_number = al.activity_number
         AND bearer.activity_number > 0 LIMIT 1
 ) AS a
-WHERE al.app_number = $4 AND al.environment = $5::apns_environment
-    AND al.kind = $6 AND al.value = $7 AND NOT al.ended
-    AND al.activity_number > $8 AND al.activity_number <= $9) AS e
-WHERE app.app_number = $10 AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $11 AND recent.environment = $12::apns_environment AND recent.erased_at > '-infinity'
-    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $13, false) AND EXISTS (
+WHERE al.app_number = $5 AND al.environment = $6::apns_environment
+    AND al.kind = $7 AND al.value = $8 AND NOT al.ended
+    AND al.activity_number > $9 AND al.activity_number <= $10) AS e
+WHERE app.app_number = $11 AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $12 AND recent.environment = $13::apns_environment AND recent.erased_at > '-infinity'
+    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $14, false) AND EXISTS (
     SELECT FROM erasures erased
-    WHERE erased.app_number = $14 AND erased.environment = $15::apns_environment
+    WHERE erased.app_number = $15 AND erased.environment = $16::apns_environment
         AND erased.erased_digest = ANY(ARRAY[sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || e.activity_id, 'UTF8'))])
         AND (erased.erased_digest = sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || e.activity_id, 'UTF8')) OR erased.erased_at >= 'infinity')
 )) IS TRUE
 ORDER BY e.activity_id
+)
+SELECT * FROM given
 ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET
     token = NULL,
     ended_at = least(stored.ended_at, excluded.ended_at),
@@ -136,8 +155,4 @@ subject_observed_at = CASE WHEN excluded.subject IS NOT NULL AND (stored.subject
 OR (excluded.subject_observed_at, excluded.subject) < (stored.subject_observed_at, stored.subject)) THEN excluded.subject_observed_at ELSE stored.subject_observed_at END,
     touched_at = excluded.touched_at, batch_number = excluded.batch_number
 WHERE true
-RETURNING stored.outcome::text, stored.token_digest, stored.activity_id, stored.end_reason::text, coalesce(stored.ended_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment
-AND i.installation_hash = stored.installation_hash AND i.removed_at >= stored.started_at)), coalesce(stored.token_observed_at, stored.last_observed_at), stored.confirmed_at, stored.expires_at, stored.revision, (SELECT activity_state(stored.ended_at, stored.started_at, stored.expires_at, stored.last_observed_at,
-i.removed_at, i.full_state_at) FROM (SELECT) AS one LEFT JOIN LATERAL (SELECT * FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment
-AND i.installation_hash = stored.installation_hash LIMIT 1) AS i
-ON true), now(), stored.expires_at > now(), stored.token_claimed_at, stored.previous_claimed_at;
+RETURNING stored.activity_id, stored.outcome::text, stored.expires_at > now();

@@ -5,14 +5,14 @@ FROM apps app CROSS JOIN (SELECT $2::text AS name) AS given
 WHERE app.app_number = $3
 ON CONFLICT (app_number, environment, erased_digest) DO UPDATE SET erased_at = excluded.erased_at;
 
--- erasure of a Live Activity, 2 of 19: $1 bigint, $2 text, $3 bigint, $4 text, $5 text, $6 text, $7 bigint
+-- erasure of a Live Activity, 2 of 19: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 text, $6 text, $7 text, $8 bigint
 SELECT a.activity_id FROM activities a
 WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY(ARRAY(SELECT bearer.activity_id FROM activity_aliases al CROSS JOIN LATERAL (
     SELECT b.activity_id FROM activities b
-    WHERE b.app_number = al.app_number AND b.activity_number = al.activity_number
+    WHERE b.app_number = $3 AND b.activity_number = al.activity_number
         AND b.activity_number > 0 LIMIT 1
 ) AS bearer
-WHERE al.app_number = $3 AND al.environment = $4::apns_environment AND al.kind = $5 AND al.value = $6 LIMIT $7))
+WHERE al.app_number = $4 AND al.environment = $5::apns_environment AND al.kind = $6 AND al.value = $7 LIMIT $8))
 ORDER BY a.activity_id FOR UPDATE;
 
 -- erasure of a Live Activity, 3 of 19: $1 text, $2 bigint, $3 text, $4 text[]
@@ -29,7 +29,7 @@ ORDER BY 3
 ON CONFLICT (app_number, environment, erased_digest) DO UPDATE SET erased_at = excluded.erased_at;
 
 -- erasure of a Live Activity, 5 of 19: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text, $7 bigint, $8 text, $9 text[]
-DELETE FROM alias_registrations d WHERE (d.app_number = $1) IS TRUE AND d.ctid = ANY(ARRAY(
+DELETE FROM alias_registrations d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.row FROM activities a
     CROSS JOIN LATERAL jsonb_array_elements_text(a.aliases -> $2) AS named
     CROSS JOIN unnest(ARRAY['installation:' || encode(a.installation_hash, 'hex'), 'subject:' || a.subject, 'app'])
@@ -47,7 +47,7 @@ DELETE FROM alias_registrations d WHERE (d.app_number = $1) IS TRUE AND d.ctid =
 ));
 
 -- erasure of a Live Activity, 6 of 19: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text, $7 bigint, $8 text, $9 text[]
-DELETE FROM alias_identities d WHERE (d.app_number = $1) IS TRUE AND d.ctid = ANY(ARRAY(
+DELETE FROM alias_identities d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.row FROM activities a
     CROSS JOIN LATERAL jsonb_array_elements_text(a.aliases -> $2) AS named
     CROSS JOIN unnest(ARRAY['installation:' || encode(a.installation_hash, 'hex'), 'subject:' || a.subject, 'app'])
@@ -122,7 +122,7 @@ WHERE t.app_number = $1 AND t.environment = $2::apns_environment AND t.token_dig
     AND t.activity_id IS NOT NULL AND t.installation_hash = ANY($9);
 
 -- erasure of a Live Activity, 12 of 19: $1 bigint, $2 bytea[], $3 bigint, $4 text
-DELETE FROM installation_tokens d WHERE (d.app_number = $1) IS TRUE AND d.ctid = ANY(ARRAY(
+DELETE FROM installation_tokens d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.it FROM unnest($2) AS named (hash) CROSS JOIN LATERAL (
     SELECT its.ctid AS it FROM installation_tokens its
     WHERE its.app_number = $3 AND its.environment = $4::apns_environment
@@ -131,7 +131,7 @@ DELETE FROM installation_tokens d WHERE (d.app_number = $1) IS TRUE AND d.ctid =
 ));
 
 -- erasure of a Live Activity, 13 of 19: $1 bigint, $2 bytea[], $3 bigint, $4 text
-DELETE FROM installation_token_claims d WHERE (d.app_number = $1) IS TRUE AND d.ctid = ANY(ARRAY(
+DELETE FROM installation_token_claims d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.it FROM unnest($2) AS named (hash) CROSS JOIN LATERAL (
     SELECT its.ctid AS it FROM installation_token_claims its
     WHERE its.app_number = $3 AND its.environment = $4::apns_environment
@@ -140,7 +140,7 @@ DELETE FROM installation_token_claims d WHERE (d.app_number = $1) IS TRUE AND d.
 ));
 
 -- erasure of a Live Activity, 14 of 19: $1 bigint, $2 bytea[], $3 bigint, $4 text
-DELETE FROM installation_aliases d WHERE (d.app_number = $1) IS TRUE AND d.ctid = ANY(ARRAY(
+DELETE FROM installation_aliases d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.it FROM unnest($2) AS named (hash) CROSS JOIN LATERAL (
     SELECT its.ctid AS it FROM installation_aliases its
     WHERE its.app_number = $3 AND its.environment = $4::apns_environment
@@ -149,7 +149,7 @@ DELETE FROM installation_aliases d WHERE (d.app_number = $1) IS TRUE AND d.ctid 
 ));
 
 -- erasure of a Live Activity, 15 of 19: $1 bigint, $2 bytea[], $3 bigint, $4 text
-DELETE FROM installations d WHERE (d.app_number = $1) IS TRUE AND d.ctid = ANY(ARRAY(
+DELETE FROM installations d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.it FROM unnest($2) AS named (hash) CROSS JOIN LATERAL (
     SELECT its.ctid AS it FROM installations its
     WHERE its.app_number = $3 AND its.environment = $4::apns_environment

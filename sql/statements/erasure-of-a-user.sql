@@ -41,7 +41,7 @@ FROM (
 -- erasure of a user, 16 of 18: the same as erasure of a Live Activity, 16 of 19
 
 -- erasure of a user, 17 of 18: $1 bigint, $2 bigint, $3 text, $4 text, $5 bigint, $6 text
-DELETE FROM alias_registrations d WHERE (d.app_number = $1) IS TRUE AND d.ctid = ANY(ARRAY(
+DELETE FROM alias_registrations d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT its.row FROM (
         SELECT i.alias, i.owner FROM alias_identities i
         WHERE i.app_number = $2 AND i.environment = $3::apns_environment AND i.owner = $4 AND i.owner <> 'app'
@@ -52,7 +52,7 @@ DELETE FROM alias_registrations d WHERE (d.app_number = $1) IS TRUE AND d.ctid =
 ));
 
 -- erasure of a user, 18 of 18: $1 bigint, $2 bigint, $3 text, $4 text, $5 bigint, $6 text
-DELETE FROM alias_identities d WHERE (d.app_number = $1) IS TRUE AND d.ctid = ANY(ARRAY(
+DELETE FROM alias_identities d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT its.row FROM (
         SELECT i.alias, i.owner FROM alias_identities i
         WHERE i.app_number = $2 AND i.environment = $3::apns_environment AND i.owner = $4 AND i.owner <> 'app'

@@ -1,8 +1,12 @@
 -- feedback, 1 of 9: the same as device token, deleted and released, 4 of 7
 
 -- feedback, 2 of 9: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bigint, $8 bigint, $9 text, $10 bigint, $11 text, $12 bigint, $13 text
-INSERT INTO events (app_number, drop_on, environment, type, who, activity_id, installation_hash, subject,
-    aliases, token_fingerprint)
+INSERT INTO events (
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+)
+WITH given (
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+) AS MATERIALIZED (
 SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
     e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4)
 FROM (SELECT given.*, $4::text AS who FROM (SELECT 'released' AS type, h.activity_id, h.installation_hash, h.subject, h.aliases, h.token_digest FROM token_values t CROSS JOIN LATERAL (
@@ -13,7 +17,9 @@ FROM (SELECT given.*, $4::text AS who FROM (SELECT 'released' AS type, h.activit
 WHERE t.app_number = $8 AND t.environment = $9::apns_environment AND t.token_digest = ANY(ARRAY(SELECT v.token_digest FROM token_values v
 JOIN quarantine_guards g ON g.app_number = $10 AND g.environment = $11::apns_environment AND g.kind = v.quarantined_kind AND g.tripped_at = now()
 WHERE v.app_number = $12 AND v.environment = $13::apns_environment AND v.quarantined_at > now() - interval '10 minutes'))
-    AND h.claimed_at <= t.quarantined_at AND h.claimed_at > coalesce(t.dead_at, '-infinity')) AS given) AS e;
+    AND h.claimed_at <= t.quarantined_at AND h.claimed_at > coalesce(t.dead_at, '-infinity')) AS given) AS e
+)
+SELECT * FROM given;
 
 -- feedback, 3 of 9: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 bigint, $7 text, $8 bigint, $9 text, $10 bigint, $11 text
 UPDATE activities a SET revision = a.revision + 1
@@ -58,7 +64,7 @@ WHERE t.app_number = $1 AND t.environment = $2::apns_environment AND t.token_dig
 ORDER BY t.token_digest FOR UPDATE;
 
 -- feedback, 8 of 9: $1 bytea[], $2 text[], $3 timestamp with time zone[], $4 text[], $5 text[], $6 text[], $7 bigint, $8 text, $9 bigint, $10 text, $11 bigint, $12 text, $13 bigint, $14 bigint, $15 text, $16 bigint, $17 text, $18 bigint, $19 text, $20 bigint, $21 interval, $22 text, $23 text, $24 bigint, $25 text, $26 bigint, $27 bigint, $28 text, $29 bigint, $30 text
-WITH reports AS MATERIALIZED (SELECT q.*, s.accused_at, held.kind, held.claimed_at, t.dead_at, t.quarantined_at,
+WITH reports AS MATERIALIZED (SELECT q.*, now() AS received_at, s.accused_at, held.kind, held.claimed_at, t.dead_at, t.quarantined_at,
     coalesce((t.activity_id IS NOT NULL OR t.installation_hash IS NOT NULL OR t.start_observed_at IS NOT NULL), false) AS was_known,
     coalesce((g.tripped_at IS NOT NULL AND g.reported_at > now() - interval '10 minutes'), false) AS is_guarded,
     CASE WHEN held.claimed_at > coalesce(t.dead_at, '-infinity') AND held.claimed_at <= s.accused_at THEN
@@ -87,7 +93,7 @@ CROSS JOIN LATERAL (SELECT least(coalesce(q.reported_at, now()), now()) AS accus
     dead_at = CASE WHEN r.verdict = 'dead' THEN greatest(t.dead_at, r.accused_at) ELSE t.dead_at END,
     quarantined_at = CASE WHEN r.verdict = 'suspect' AND (t.quarantined_at IS NULL OR r.effect = 'quarantined') THEN r.accused_at ELSE t.quarantined_at END, quarantined_kind = CASE WHEN r.verdict = 'suspect' AND (t.quarantined_at IS NULL OR r.effect = 'quarantined') THEN r.kind ELSE t.quarantined_kind END, quarantine_reason = CASE WHEN r.verdict = 'suspect' AND (t.quarantined_at IS NULL OR r.effect = 'quarantined') THEN r.reason ELSE t.quarantine_reason END,
     effect = r.effect,
-    touched_at = CASE WHEN t.activity_id IS NULL THEN clock_timestamp() ELSE t.touched_at END
+    touched_at = CASE WHEN t.activity_id IS NULL THEN r.received_at ELSE t.touched_at END
 FROM reports r
 WHERE (r.verdict = 'dead' OR (r.verdict = 'suspect' AND r.claimed_at <= r.accused_at AND NOT r.is_guarded)) AND t.ctid = r.value_place AND t.app_number = $16 AND t.environment = $17::apns_environment
 RETURNING t.token_digest, t.activity_id, t.installation_hash, t.start_observed_at, t.effect, r.activity_place), revised AS (UPDATE activities a SET token_is_doubted = true,
@@ -95,8 +101,12 @@ RETURNING t.token_digest, t.activity_id, t.installation_hash, t.start_observed_a
 FROM accused t
 WHERE a.ctid = t.activity_place AND a.app_number = $18 AND a.environment = $19::apns_environment AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
 AND t.installation_hash IS NULL AND a.ended_at IS NULL AND a.expires_at > now()
-RETURNING t.effect, a.activity_id, a.installation_hash, a.subject, a.aliases, a.token_digest), recorded AS (INSERT INTO events (app_number, drop_on, environment, type, who, activity_id, installation_hash, subject,
-    aliases, token_fingerprint)
+RETURNING t.effect, a.activity_id, a.installation_hash, a.subject, a.aliases, a.token_digest), recorded AS (INSERT INTO events (
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+)
+WITH given (
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+) AS MATERIALIZED (
 SELECT $20, (now() + $21)::date + 1, $22::apns_environment,
     e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4)
 FROM (SELECT given.*, $23::text AS who FROM (SELECT a.effect::text AS type, a.activity_id, a.installation_hash, a.subject, a.aliases, a.token_digest FROM revised a
@@ -108,7 +118,9 @@ FROM accused t CROSS JOIN LATERAL (
     WHERE current.app_number = $24 AND current.environment = $25::apns_environment AND current.token_digest = t.token_digest
     LIMIT $26
 ) AS h
-WHERE t.effect <> 'none' AND h.kind <> 'update' AND (t.activity_id IS NULL OR t.installation_hash IS NOT NULL OR t.start_observed_at IS NOT NULL)) AS given) AS e), delivered AS (
+WHERE t.effect <> 'none' AND h.kind <> 'update' AND (t.activity_id IS NULL OR t.installation_hash IS NOT NULL OR t.start_observed_at IS NOT NULL)) AS given) AS e
+)
+SELECT * FROM given), delivered AS (
     UPDATE token_values t SET delivered_at = now() FROM reports r
     WHERE r.verdict = 'delivered' AND t.ctid = r.value_place AND t.app_number = $27 AND t.environment = $28::apns_environment
 )
@@ -132,7 +144,7 @@ LEFT JOIN LATERAL (
 ORDER BY r.position;
 
 -- feedback, 9 of 9: $1 bytea[], $2 text[], $3 timestamp with time zone[], $4 text[], $5 text[], $6 text[], $7 bigint, $8 text, $9 bigint, $10 text, $11 bigint, $12 text, $13 bigint, $14 bigint, $15 text, $16 bigint, $17 text, $18 bigint, $19 text
-WITH reports AS MATERIALIZED (SELECT q.*, s.accused_at, held.kind, held.claimed_at, t.dead_at, t.quarantined_at,
+WITH reports AS MATERIALIZED (SELECT q.*, now() AS received_at, s.accused_at, held.kind, held.claimed_at, t.dead_at, t.quarantined_at,
     coalesce((t.activity_id IS NOT NULL OR t.installation_hash IS NOT NULL OR t.start_observed_at IS NOT NULL), false) AS was_known,
     coalesce((g.tripped_at IS NOT NULL AND g.reported_at > now() - interval '10 minutes'), false) AS is_guarded,
     CASE WHEN held.claimed_at > coalesce(t.dead_at, '-infinity') AND held.claimed_at <= s.accused_at THEN

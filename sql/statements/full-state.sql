@@ -22,28 +22,34 @@ WHERE a.app_number = $4 AND a.environment = $5::apns_environment
     ))
 ORDER BY a.activity_id FOR UPDATE;
 
--- full state, 4 of 5: $1 bigint, $2 text, $3 bytea, $4 timestamp with time zone, $5 text[]
-UPDATE activities a SET outcome = 'dismissed', revision = a.revision + 1, touched_at = clock_timestamp()
+-- full state, 4 of 5: $1 bigint, $2 text, $3 bytea, $4 timestamp with time zone, $5 bigint, $6 text, $7 text[]
+UPDATE activities a SET outcome = 'dismissed', revision = a.revision + 1, touched_at = statement_timestamp()
 FROM installations i
 WHERE i.app_number = $1 AND i.environment = $2::apns_environment
     AND i.installation_hash = $3 AND i.full_state_at = $4
-    AND a.app_number = i.app_number AND a.environment = i.environment
+    AND a.app_number = $5 AND a.environment = $6::apns_environment
     AND a.installation_hash = i.installation_hash AND a.ended_at IS NULL AND a.expires_at > now()
-    AND a.activity_id <> ALL($5)
+    AND a.activity_id <> ALL($7)
     AND a.last_observed_at < i.full_state_at
     AND (i.previous_full_state_at IS NULL OR a.last_observed_at >= i.previous_full_state_at)
 RETURNING a.activity_id;
 
--- full state, 5 of 5: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bytea, $8 text[], $9 timestamp with time zone
-INSERT INTO events (app_number, drop_on, environment, type, who, activity_id, installation_hash, subject,
-    aliases, token_fingerprint)
+-- full state, 5 of 5: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bigint, $8 text, $9 bytea, $10 text[], $11 timestamp with time zone
+INSERT INTO events (
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+)
+WITH given (
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+) AS MATERIALIZED (
 SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
     e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4)
 FROM (SELECT given.*, $4::text AS who FROM (SELECT 'dismissed' AS type, a.activity_id, a.installation_hash, a.subject, a.aliases, a.token_digest
-FROM activities a JOIN installations i ON i.app_number = a.app_number AND i.environment = a.environment
+FROM activities a JOIN installations i ON i.app_number = $5 AND i.environment = $6::apns_environment
     AND i.installation_hash = a.installation_hash
-WHERE a.app_number = $5 AND a.environment = $6::apns_environment
-    AND a.installation_hash = $7 AND a.ended_at IS NULL AND a.outcome = 'dismissed'
-    AND a.activity_id <> ALL($8) AND i.full_state_at = $9
+WHERE a.app_number = $7 AND a.environment = $8::apns_environment
+    AND a.installation_hash = $9 AND a.ended_at IS NULL AND a.outcome = 'dismissed'
+    AND a.activity_id <> ALL($10) AND i.full_state_at = $11
     AND a.last_observed_at < i.full_state_at
-    AND (i.previous_full_state_at IS NULL OR a.last_observed_at >= i.previous_full_state_at)) AS given) AS e;
+    AND (i.previous_full_state_at IS NULL OR a.last_observed_at >= i.previous_full_state_at)) AS given) AS e
+)
+SELECT * FROM given;

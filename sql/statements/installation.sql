@@ -1,37 +1,24 @@
--- installation, 1 of 9: $1 text, $2 bytea, $3 bigint, $4 text, $5 boolean, $6 timestamp with time zone, $7 bigint, $8 timestamp with time zone, $9 bigint, $10 text, $11 interval, $12 bigint, $13 text, $14 text[], $15 timestamp with time zone, $16 timestamp with time zone, $17 text
-INSERT INTO installations AS stored (app_number, environment, installation_hash, request_number, subject, subject_observed_at)
-SELECT app.app_number, $1::apns_environment, $2, $3, $4,
-    CASE WHEN $5 THEN coalesce($6, clock_timestamp()) END
-FROM apps app
-WHERE app.app_number = $7 AND coalesce($8 <= now() + interval '5 minutes', true)
-    AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $9 AND recent.environment = $10::apns_environment AND recent.erased_at > '-infinity'
-    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $11, false) AND EXISTS (
-    SELECT FROM erasures erased
-    WHERE erased.app_number = $12 AND erased.environment = $13::apns_environment
-        AND erased.erased_digest = ANY(ARRAY(SELECT sha256(uuid_send(app.erasure_salt) || convert_to(named.name, 'UTF8')) FROM unnest($14) AS named (name)))
-        AND (erased.erased_digest = NULL OR erased.erased_at >= coalesce($15, now()))
-)) IS TRUE
-ON CONFLICT (app_number, environment, installation_hash) DO UPDATE SET
-    touched_at = excluded.touched_at, request_number = excluded.request_number,
-    subject = coalesce(stored.subject,
-    CASE WHEN coalesce($16 > stored.removed_at, true) THEN excluded.subject END) WHERE coalesce(stored.subject = $17, true)
-RETURNING stored.xmax = 0;
+-- installation, 1 of 9: the same as device token, 1 of 10
 
--- installation, 2 of 9: $1 text, $2 bytea, $3 bigint, $4 text, $5 boolean, $6 timestamp with time zone, $7 bigint, $8 timestamp with time zone, $9 bigint, $10 text, $11 interval, $12 bigint, $13 text, $14 text[], $15 timestamp with time zone
-INSERT INTO installations AS stored (app_number, environment, installation_hash, request_number, subject, subject_observed_at)
+-- installation, 2 of 9: $1 text, $2 bytea, $3 bigint, $4 timestamp with time zone, $5 text, $6 boolean, $7 timestamp with time zone, $8 bigint, $9 timestamp with time zone, $10 bigint, $11 text, $12 interval, $13 bigint, $14 text, $15 text[], $16 timestamp with time zone
+INSERT INTO installations AS stored (
+    app_number, environment, installation_hash, request_number, request_observed_at, subject, subject_observed_at
+)
 SELECT app.app_number, $1::apns_environment, $2, $3, $4,
-    CASE WHEN $5 THEN coalesce($6, clock_timestamp()) END
+    $5,
+    CASE WHEN $6 THEN coalesce($7, clock_timestamp()) END
 FROM apps app
-WHERE app.app_number = $7 AND coalesce($8 <= now() + interval '5 minutes', true)
-    AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $9 AND recent.environment = $10::apns_environment AND recent.erased_at > '-infinity'
-    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $11, false) AND EXISTS (
+WHERE app.app_number = $8 AND coalesce($9 <= now() + interval '5 minutes', true)
+    AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $10 AND recent.environment = $11::apns_environment AND recent.erased_at > '-infinity'
+    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $12, false) AND EXISTS (
     SELECT FROM erasures erased
-    WHERE erased.app_number = $12 AND erased.environment = $13::apns_environment
-        AND erased.erased_digest = ANY(ARRAY(SELECT sha256(uuid_send(app.erasure_salt) || convert_to(named.name, 'UTF8')) FROM unnest($14) AS named (name)))
-        AND (erased.erased_digest = NULL OR erased.erased_at >= coalesce($15, now()))
+    WHERE erased.app_number = $13 AND erased.environment = $14::apns_environment
+        AND erased.erased_digest = ANY(ARRAY(SELECT sha256(uuid_send(app.erasure_salt) || convert_to(named.name, 'UTF8')) FROM unnest($15) AS named (name)))
+        AND (erased.erased_digest = NULL OR erased.erased_at >= coalesce($16, now()))
 )) IS TRUE
 ON CONFLICT (app_number, environment, installation_hash) DO UPDATE SET
     touched_at = excluded.touched_at, request_number = excluded.request_number,
+    request_observed_at = excluded.request_observed_at,
     subject = CASE WHEN excluded.subject IS NOT NULL AND NOT coalesce(excluded.subject_observed_at <= stored.removed_at, false) AND (stored.subject IS NULL OR (excluded.subject_observed_at, excluded.subject COLLATE "C")
 > (coalesce(stored.subject_observed_at, '-infinity'), stored.subject COLLATE "C"))
 THEN excluded.subject ELSE stored.subject END,
@@ -72,13 +59,13 @@ UPDATE installations i SET
     AND coalesce(i.subject = r.subject, true) AND (i.metadata IS NULL
     OR (r.given_at, r.metadata) > (i.metadata_observed_at, i.metadata))) AND i.metadata IS DISTINCT FROM r.metadata), false)
 FROM (
-    SELECT coalesce($1, clock_timestamp()) AS given_at, $2::jsonb AS aliases,
-        $3::jsonb AS metadata, $4::text AS subject
+    SELECT coalesce($1, statement_timestamp()) AS given_at, now() AS received_at,
+        $2::jsonb AS aliases, $3::jsonb AS metadata, $4::text AS subject
 ) AS r
 WHERE i.app_number = $5 AND i.environment = $6::apns_environment
 AND i.installation_hash = $7 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $8 AND held.environment = $9::apns_environment
 AND held.installation_hash = $10 AND held.request_number = $11)
-RETURNING r.given_at, i.aliases_observed_at, i.metadata_observed_at, i.removed_at, coalesce(i.subject <> r.subject, false), now();
+RETURNING r.given_at, i.aliases_observed_at, i.metadata_observed_at, i.removed_at, coalesce(i.subject <> r.subject, false), r.received_at;
 
 -- installation, 4 of 9: $1 interval, $2 bigint, $3 text, $4 bytea
 SELECT i.installation_hash, i.flaps, i.touched_at, i.subject, i.aliases, i.aliases_observed_at, i.metadata, i.metadata_observed_at, i.full_state_at, i.removed_at
@@ -114,7 +101,7 @@ ON CONFLICT DO NOTHING;
 SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_number = $1),
     ARRAY(SELECT 'installation' FROM installations i
 WHERE i.app_number = $2 AND i.environment = $3::apns_environment
-AND i.installation_hash = $4 AND NOT coalesce(i.subject = $5, true)), ARRAY(SELECT 'installation' FROM apps app
+AND i.installation_hash = $4 AND NOT coalesce(i.subject = $5::text, true)), ARRAY(SELECT 'installation' FROM apps app
     WHERE app.app_number = $6 AND (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $7 AND recent.environment = $8::apns_environment AND recent.erased_at > '-infinity'
     ORDER BY recent.erased_at DESC LIMIT 1) > now() - $9, false) AND EXISTS (
     SELECT FROM erasures erased
@@ -124,12 +111,18 @@ AND i.installation_hash = $4 AND NOT coalesce(i.subject = $5, true)), ARRAY(SELE
 )) IS TRUE), false;
 
 -- installation, 9 of 9: $1 bigint, $2 interval, $3 text, $4 text, $5 text, $6 bigint, $7 text, $8 bytea, $9 bigint, $10 text, $11 bytea, $12 bigint
-INSERT INTO events (app_number, drop_on, environment, type, who, activity_id, installation_hash, subject,
-    aliases, token_fingerprint)
+INSERT INTO events (
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+)
+WITH given (
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+) AS MATERIALIZED (
 SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
     e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4)
 FROM (SELECT given.*, $4::text AS who FROM (SELECT $5 AS type, NULL::text AS activity_id, i.installation_hash, i.subject,
 i.aliases, NULL::bytea AS token_digest
 FROM installations i WHERE i.app_number = $6 AND i.environment = $7::apns_environment
 AND i.installation_hash = $8 AND i.changed AND EXISTS (SELECT FROM installations held WHERE held.app_number = $9 AND held.environment = $10::apns_environment
-AND held.installation_hash = $11 AND held.request_number = $12)) AS given) AS e;
+AND held.installation_hash = $11 AND held.request_number = $12)) AS given) AS e
+)
+SELECT * FROM given;

@@ -1,4 +1,4 @@
--- life, 1 of 2: $1 bigint, $2 text, $3 text, $4 bigint, $5 text
+-- life, 1 of 2: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint, $6 text, $7 bigint, $8 text
 SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
     WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
     WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
@@ -7,14 +7,14 @@ SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict,
 FROM (SELECT s.app_number, s.activity_number, (s.ended_at IS NOT NULL OR s.expiry_recorded_at IS NOT NULL) AS ended FROM activities s
 WHERE s.app_number = $1 AND s.environment = $2::apns_environment AND s.activity_id = $3 LIMIT 1) al
 CROSS JOIN LATERAL (SELECT * FROM activity_verdicts bearer
-    WHERE bearer.app_number = al.app_number AND bearer.activity_number = al.activity_number
-            AND bearer.activity_number > 0 LIMIT 1) AS a
-LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = a.app_number
-    AND its.environment = a.environment AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
-LEFT JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = $4 AND its.environment = $5::apns_environment
+    WHERE bearer.app_number = $4 AND bearer.activity_number = al.activity_number
+        AND bearer.activity_number > 0 LIMIT 1) AS a
+LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = $5 AND its.environment = $6::apns_environment
+    AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
+LEFT JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = $7 AND its.environment = $8::apns_environment
     AND its.installation_hash = a.installation_hash LIMIT 1) AS i ON true;
 
--- life, 2 of 2: $1 text, $2 bigint, $3 text, $4 text, $5 bigint, $6 text, $7 text, $8 bigint, $9 text, $10 text, $11 bigint, $12 text, $13 bigint
+-- life, 2 of 2: $1 text, $2 bigint, $3 text, $4 text, $5 bigint, $6 text, $7 bigint, $8 text, $9 text, $10 bigint, $11 text, $12 text, $13 bigint, $14 text, $15 bigint
 SELECT substr(r.token_digest, 1, 4), r.observed_at, r.reason::text, r.retired_at
 FROM activities a
 JOIN retired_tokens r ON r.activity_id = $1 AND r.app_number = $2
@@ -25,12 +25,12 @@ AND a.environment = $6::apns_environment
 UNION ALL
 SELECT substr(a.token_digest, 1, 4), a.token_observed_at, 'unregistered', t.dead_at
 FROM activities a
-JOIN token_values t ON t.app_number = a.app_number AND t.environment = a.environment
+JOIN token_values t ON t.app_number = $7 AND t.environment = $8::apns_environment
     AND t.token_digest = a.token_digest AND t.activity_id = a.activity_id AND t.dead_at >= a.token_claimed_at
-WHERE a.activity_id = $7 AND a.app_number = $8
-AND a.environment = $9::apns_environment AND NOT EXISTS (
+WHERE a.activity_id = $9 AND a.app_number = $10
+AND a.environment = $11::apns_environment AND NOT EXISTS (
     SELECT FROM retired_tokens r
-    WHERE r.activity_id = $10 AND r.app_number = $11
-AND r.environment = $12::apns_environment AND r.token_digest = a.token_digest AND r.observed_at >= a.token_observed_at
+    WHERE r.activity_id = $12 AND r.app_number = $13
+AND r.environment = $14::apns_environment AND r.token_digest = a.token_digest AND r.observed_at >= a.token_observed_at
 )
-ORDER BY 2 DESC LIMIT $13;
+ORDER BY 2 DESC LIMIT $15;

@@ -1,4 +1,4 @@
--- log-out, 1 of 8: the same as installation, 1 of 9
+-- log-out, 1 of 8: the same as device token, 1 of 10
 
 -- log-out, 2 of 8: $1 timestamp with time zone, $2 bigint, $3 text, $4 bytea, $5 bigint, $6 text, $7 bytea
 SELECT coalesce($1, greatest(clock_timestamp(), i.aliases_observed_at, i.metadata_observed_at,
@@ -19,9 +19,13 @@ AND own.installation_hash = $5 AND own.ended_at IS NULL AND own.activity_number 
 ))
 ORDER BY a.activity_id FOR UPDATE;
 
--- log-out, 4 of 8: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bytea, $8 timestamp with time zone, $9 bigint, $10 text, $11 bytea, $12 timestamp with time zone
-INSERT INTO events (app_number, drop_on, environment, type, who, activity_id, installation_hash, subject,
-    aliases, token_fingerprint)
+-- log-out, 4 of 8: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bytea, $8 timestamp with time zone, $9 bigint, $10 text, $11 bigint, $12 text, $13 bytea, $14 timestamp with time zone
+INSERT INTO events (
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+)
+WITH given (
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+) AS MATERIALIZED (
 SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
     e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4)
 FROM (SELECT given.*, $4::text AS who FROM (SELECT 'logged-out' AS type, NULL::text AS activity_id, i.installation_hash, i.subject,
@@ -32,10 +36,12 @@ AND i.installation_hash = $7 AND coalesce(i.removed_at, '-infinity') < $8
 UNION ALL
 SELECT 'deleted', NULL::text AS activity_id, i.installation_hash, i.subject,
 i.aliases, r.token_digest AS token_digest
-FROM installation_tokens r CROSS JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = r.app_number
-AND its.environment = r.environment AND its.installation_hash = r.installation_hash LIMIT 1) AS i
-WHERE r.app_number = $9 AND r.environment = $10::apns_environment
-AND r.installation_hash = $11 AND r.token IS NOT NULL AND r.observed_at <= $12) AS given) AS e;
+FROM installation_tokens r CROSS JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = $9 AND its.environment = $10::apns_environment
+AND its.installation_hash = r.installation_hash LIMIT 1) AS i
+WHERE r.app_number = $11 AND r.environment = $12::apns_environment
+AND r.installation_hash = $13 AND r.token IS NOT NULL AND r.observed_at <= $14) AS given) AS e
+)
+SELECT * FROM given;
 
 -- log-out, 5 of 8: $1 timestamp with time zone, $2 timestamp with time zone, $3 timestamp with time zone, $4 timestamp with time zone, $5 timestamp with time zone, $6 timestamp with time zone, $7 timestamp with time zone, $8 timestamp with time zone, $9 bigint, $10 text, $11 bytea
 UPDATE installations i SET
@@ -52,7 +58,7 @@ WHERE i.app_number = $9 AND i.environment = $10::apns_environment
 AND i.installation_hash = $11;
 
 -- log-out, 6 of 8: $1 bigint, $2 text, $3 bytea, $4 timestamp with time zone
-UPDATE installation_tokens r SET token = NULL, outcome = 'ended', touched_at = clock_timestamp()
+UPDATE installation_tokens r SET token = NULL, outcome = 'ended', touched_at = statement_timestamp()
 WHERE r.app_number = $1 AND r.environment = $2::apns_environment
 AND r.installation_hash = $3 AND r.token IS NOT NULL AND r.observed_at <= $4;
 

@@ -1,4 +1,4 @@
--- newest, 1 of 2: $1 bigint, $2 text, $3 bigint
+-- newest, 1 of 2: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 bigint, $6 text
 SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
     WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
     WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
@@ -8,13 +8,13 @@ FROM (SELECT s.app_number, s.activity_number, (s.ended_at IS NOT NULL OR s.expir
 WHERE s.app_number = $1 AND s.environment = $2::apns_environment AND s.ended_at IS NULL AND s.expiry_recorded_at IS NULL AND s.expires_at > now()
 ORDER BY s.expires_at DESC LIMIT $3) al
 CROSS JOIN LATERAL (SELECT * FROM activity_verdicts bearer
-    WHERE bearer.app_number = al.app_number AND bearer.activity_number = al.activity_number
-            AND bearer.activity_number > 0 LIMIT 1) AS a
-LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = a.app_number
-    AND its.environment = a.environment AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
+    WHERE bearer.app_number = $4 AND bearer.activity_number = al.activity_number
+        AND bearer.activity_number > 0 LIMIT 1) AS a
+LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = $5 AND its.environment = $6::apns_environment
+    AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
 ORDER BY al.ended, al.activity_number DESC;
 
--- newest, 2 of 2: $1 bigint, $2 text, $3 bigint
+-- newest, 2 of 2: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 bigint, $6 text
 SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
     WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
     WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
@@ -23,8 +23,8 @@ SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict,
 FROM (SELECT s.app_number, s.activity_number, (s.ended_at IS NOT NULL OR s.expiry_recorded_at IS NOT NULL) AS ended FROM activities s
 WHERE s.app_number = $1 AND s.environment = $2::apns_environment AND (s.ended_at IS NOT NULL OR s.expiry_recorded_at IS NOT NULL) ORDER BY s.expires_at DESC LIMIT $3) al
 CROSS JOIN LATERAL (SELECT * FROM activity_verdicts bearer
-    WHERE bearer.app_number = al.app_number AND bearer.activity_number = al.activity_number
-            AND bearer.activity_number > 0 LIMIT 1) AS a
-LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = a.app_number
-    AND its.environment = a.environment AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
+    WHERE bearer.app_number = $4 AND bearer.activity_number = al.activity_number
+        AND bearer.activity_number > 0 LIMIT 1) AS a
+LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = $5 AND its.environment = $6::apns_environment
+    AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
 ORDER BY al.ended, al.activity_number DESC;

@@ -29,29 +29,35 @@ WHERE r.app_number = $6 AND r.environment = $7::apns_environment AND true AND (g
     > greatest(r.removed_at, now() - $14), false))
 AND (r.verdict = 'quarantined') IS NOT FALSE ORDER BY 1;
 
--- purge of device tokens, 3 of 4: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 bigint[], $7 bigint, $8 text, $9 text, $10 text
-INSERT INTO events (app_number, drop_on, environment, type, who, activity_id, installation_hash, subject,
-    aliases, token_fingerprint)
+-- purge of device tokens, 3 of 4: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bigint, $8 bigint[], $9 bigint, $10 text, $11 text, $12 text
+INSERT INTO events (
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+)
+WITH given (
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+) AS MATERIALIZED (
 SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
     e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4)
 FROM (SELECT given.*, $4::text AS who FROM (SELECT 'purged' AS type,
     NULL::text AS activity_id, i.installation_hash, i.subject,
 i.aliases, r.token_digest AS token_digest
-FROM installation_tokens r CROSS JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = r.app_number
-AND its.environment = r.environment AND its.installation_hash = r.installation_hash LIMIT 1) AS i
-WHERE (r.app_number = $5) IS TRUE AND r.ctid = ANY(ARRAY(
-    SELECT found.it FROM unnest($6) AS named (number) CROSS JOIN LATERAL (
+FROM installation_tokens r CROSS JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = $5 AND its.environment = $6::apns_environment
+AND its.installation_hash = r.installation_hash LIMIT 1) AS i
+WHERE r.app_number = $7::numeric AND r.ctid = ANY(ARRAY(
+    SELECT found.it FROM unnest($8) AS named (number) CROSS JOIN LATERAL (
     SELECT its.ctid AS it FROM installation_tokens its
-    WHERE its.app_number = $7 AND its.token_number > 0
-AND its.environment = $8::apns_environment AND its.kind = $9 AND its.token_number = named.number
-        AND its.environment = $10::apns_environment LIMIT 1
+    WHERE its.app_number = $9 AND its.token_number > 0
+AND its.environment = $10::apns_environment AND its.kind = $11 AND its.token_number = named.number
+        AND its.environment = $12::apns_environment LIMIT 1
 ) AS found
-))) AS given) AS e;
+))) AS given) AS e
+)
+SELECT * FROM given;
 
 -- purge of device tokens, 4 of 4: $1 bigint, $2 bigint[], $3 bigint, $4 text, $5 text, $6 text
 UPDATE installation_tokens r SET token = NULL, deleted_at = greatest(r.deleted_at, r.observed_at),
-    purged_at = greatest(r.deleted_at, r.observed_at), outcome = 'ended', touched_at = clock_timestamp()
-WHERE (r.app_number = $1) IS TRUE AND r.ctid = ANY(ARRAY(
+    purged_at = greatest(r.deleted_at, r.observed_at), outcome = 'ended', touched_at = statement_timestamp()
+WHERE r.app_number = $1::numeric AND r.ctid = ANY(ARRAY(
     SELECT found.it FROM unnest($2) AS named (number) CROSS JOIN LATERAL (
     SELECT its.ctid AS it FROM installation_tokens its
     WHERE its.app_number = $3 AND its.token_number > 0

@@ -35,27 +35,32 @@ WHERE r.app_number = $3 AND r.environment = $4::apns_environment AND true AND (g
     WHERE q.app_number = $6 AND q.environment = $7::apns_environment AND q.quarantined_kind = $8 AND q.quarantined_at IS NOT NULL)) AND (greatest(r.confirmed_at, r.starts_at) <= now() - $9 OR r.expires_at <= now() OR r.verdict = 'quarantined')
 AND (r.verdict = 'quarantined') IS NOT FALSE ORDER BY 1;
 
--- purge of update tokens, 4 of 7: $1 bigint, $2 text, $3 bigint[], $4 bigint, $5 text, $6 bigint
+-- purge of update tokens, 4 of 7: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint[], $6 bigint, $7 text, $8 bigint
 UPDATE token_values t SET dead_at = greatest(t.dead_at, its.token_claimed_at),
     purged_at = greatest(t.dead_at, its.token_claimed_at), effect = 'none'
 FROM (
     SELECT v.ctid AS place, a.token_claimed_at FROM activities a CROSS JOIN LATERAL (
-        SELECT held.ctid, held.activity_id FROM token_values held WHERE held.app_number = a.app_number
-            AND held.environment = a.environment AND held.token_digest = a.token_digest LIMIT 1
+        SELECT held.ctid, held.activity_id FROM token_values held
+        WHERE held.app_number = $1 AND held.environment = $2::apns_environment AND held.token_digest = a.token_digest LIMIT 1
     ) AS v
-    WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY(ARRAY(
-    SELECT found.it FROM unnest($3) AS named (number) CROSS JOIN LATERAL (
+    WHERE a.app_number = $3 AND a.environment = $4::apns_environment AND a.activity_id = ANY(ARRAY(
+    SELECT found.it FROM unnest($5) AS named (number) CROSS JOIN LATERAL (
     SELECT its.activity_id AS it FROM activities its
-    WHERE its.app_number = $4 AND its.activity_number > 0
+    WHERE its.app_number = $6 AND its.activity_number > 0
  AND its.activity_number = named.number
-        AND its.environment = $5::apns_environment LIMIT 1
+        AND its.environment = $7::apns_environment LIMIT 1
 ) AS found
 )) AND v.activity_id = a.activity_id OFFSET 0
 ) AS its
-WHERE t.ctid = its.place AND (t.app_number = $6) IS TRUE;
+WHERE t.ctid = its.place AND t.app_number = $8::numeric;
 
 -- purge of update tokens, 5 of 7: $1 bigint, $2 text, $3 bigint[], $4 bigint, $5 text
-INSERT INTO retired_tokens AS stored (app_number, environment, activity_id, token_digest, observed_at, reason)
+INSERT INTO retired_tokens AS stored (
+    app_number, environment, activity_id, token_digest, observed_at, reason
+)
+WITH given (
+    app_number, environment, activity_id, token_digest, observed_at, reason
+) AS MATERIALIZED (
 SELECT a.app_number, a.environment, a.activity_id, a.token_digest, a.token_observed_at,
     'purged'::retirement_reason
 FROM activities a WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY(ARRAY(
@@ -65,14 +70,19 @@ FROM activities a WHERE a.app_number = $1 AND a.environment = $2::apns_environme
  AND its.activity_number = named.number
         AND its.environment = $5::apns_environment LIMIT 1
 ) AS found
-))
-ORDER BY 3, 4
+)) ORDER BY 3, 4
+)
+SELECT * FROM given
 ON CONFLICT (app_number, environment, activity_id, token_digest) DO UPDATE SET
     observed_at = greatest(stored.observed_at, excluded.observed_at), reason = excluded.reason;
 
 -- purge of update tokens, 6 of 7: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bigint[], $8 bigint, $9 text
-INSERT INTO events (app_number, drop_on, environment, type, who, activity_id, installation_hash, subject,
-    aliases, token_fingerprint)
+INSERT INTO events (
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+)
+WITH given (
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+) AS MATERIALIZED (
 SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
     e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4)
 FROM (SELECT given.*, $4::text AS who FROM (SELECT 'purged' AS type, a.activity_id, a.installation_hash, a.subject, a.aliases, a.token_digest FROM activities a
@@ -83,10 +93,12 @@ WHERE a.app_number = $5 AND a.environment = $6::apns_environment AND a.activity_
  AND its.activity_number = named.number
         AND its.environment = $9::apns_environment LIMIT 1
 ) AS found
-))) AS given) AS e;
+))) AS given) AS e
+)
+SELECT * FROM given;
 
 -- purge of update tokens, 7 of 7: $1 bigint, $2 text, $3 bigint[], $4 bigint, $5 text
-UPDATE activities a SET token_is_doubted = true, revision = a.revision + 1, touched_at = clock_timestamp()
+UPDATE activities a SET token_is_doubted = true, revision = a.revision + 1, touched_at = statement_timestamp()
 WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY(ARRAY(
     SELECT found.it FROM unnest($3) AS named (number) CROSS JOIN LATERAL (
     SELECT its.activity_id AS it FROM activities its

@@ -1,7 +1,12 @@
 -- registration, 1 of 10: $1 text, $2 text[], $3 bytea[], $4 timestamp with time zone[], $5 text[], $6 bigint, $7 bigint, $8 text, $9 interval, $10 bigint, $11 text
-INSERT INTO activities (app_number, environment, activity_id, started_at, lifetime, expires_at, outcome, created_at)
+INSERT INTO activities (
+    app_number, environment, activity_id, started_at, lifetime, expires_at, outcome, created_at
+)
+WITH given (
+    app_number, environment, activity_id, started_at, lifetime, expires_at, outcome, created_at
+) AS MATERIALIZED (
 SELECT app.app_number, $1::apns_environment, q.activity_id, now(), app.activity_lifetime,
-    now() + app.activity_lifetime, 'observed', now()
+    now() + app.activity_lifetime, 'observed'::activity_outcome, now()
 FROM apps app CROSS JOIN unnest($2, $3, $4, $5) AS q (activity_id, token, observed_at, who)
 WHERE app.app_number = $6 AND q.observed_at IS NULL AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $7 AND recent.environment = $8::apns_environment AND recent.erased_at > '-infinity'
     ORDER BY recent.erased_at DESC LIMIT 1) > now() - $9, false) AND EXISTS (
@@ -11,6 +16,8 @@ WHERE app.app_number = $6 AND q.observed_at IS NULL AND NOT (coalesce((SELECT re
         AND (erased.erased_digest = sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || q.activity_id, 'UTF8')) OR erased.erased_at >= 'infinity')
 )) IS TRUE
 ORDER BY q.activity_id
+)
+SELECT * FROM given
 ON CONFLICT (app_number, environment, activity_id) DO NOTHING;
 
 -- registration, 2 of 10: $1 bigint, $2 text, $3 text[], $4 text[], $5 bytea[], $6 timestamp with time zone[], $7 text[], $8 bigint, $9 text, $10 text[]
@@ -26,15 +33,23 @@ FROM unnest($4, $5, $6, $7) AS q (activity_id, token, observed_at, who) CROSS JO
 HAVING count(*) > 0)::text[], $10))
 ORDER BY a.activity_id FOR UPDATE;
 
--- registration, 3 of 10: $1 text, $2 bigint, $3 text[], $4 bytea[], $5 timestamp with time zone[], $6 timestamp with time zone[], $7 bytea[], $8 text[], $9 jsonb[], $10 timestamp with time zone[], $11 jsonb[], $12 text[], $13 boolean[], $14 bigint, $15 text, $16 bigint, $17 text, $18 bigint, $19 bigint, $20 text, $21 interval, $22 bigint, $23 text
+-- registration, 3 of 10: $1 text, $2 bigint, $3 bigint, $4 text, $5 text[], $6 bytea[], $7 timestamp with time zone[], $8 timestamp with time zone[], $9 bytea[], $10 text[], $11 jsonb[], $12 timestamp with time zone[], $13 jsonb[], $14 text[], $15 boolean[], $16 bigint, $17 text, $18 bigint, $19 text, $20 bigint, $21 text, $22 bigint, $23 text, $24 bigint, $25 bigint, $26 text, $27 interval, $28 bigint, $29 text
 INSERT INTO activities AS stored (
     app_number, environment, activity_id, token, token_digest, token_observed_at, token_claimed_at,
-    last_observed_at, started_at, starts_at, starts_at_observed_at, lifetime, expires_at, confirmed_at,
-    installation_hash, installation_observed_at, subject, subject_observed_at,
-    attributes_type, attributes_type_observed_at, frequent_pushes_enabled, frequent_pushes_enabled_observed_at,
-    aliases, aliases_observed_at, aliases_changed, metadata, metadata_observed_at, outcome, created_at, touched_at,
-    batch_number
+last_observed_at, started_at, starts_at, starts_at_observed_at, lifetime, expires_at, confirmed_at,
+installation_hash, installation_observed_at, subject, subject_observed_at,
+attributes_type, attributes_type_observed_at, frequent_pushes_enabled, frequent_pushes_enabled_observed_at,
+aliases, aliases_observed_at, aliases_changed, metadata, metadata_observed_at, outcome, created_at, touched_at,
+batch_number, installation_full_state_at, installation_removed_at
 )
+WITH given (
+    app_number, environment, activity_id, token, token_digest, token_observed_at, token_claimed_at,
+last_observed_at, started_at, starts_at, starts_at_observed_at, lifetime, expires_at, confirmed_at,
+installation_hash, installation_observed_at, subject, subject_observed_at,
+attributes_type, attributes_type_observed_at, frequent_pushes_enabled, frequent_pushes_enabled_observed_at,
+aliases, aliases_observed_at, aliases_changed, metadata, metadata_observed_at, outcome, created_at, touched_at,
+batch_number, installation_full_state_at, installation_removed_at
+) AS MATERIALIZED (
 SELECT app.app_number, $1::apns_environment, r.activity_id, r.token, r.token_digest,
     CASE WHEN r.token IS NOT NULL THEN r.claimed_at END,
     CASE WHEN r.ends_quarantine THEN r.received_at
@@ -50,38 +65,50 @@ SELECT app.app_number, $1::apns_environment, r.activity_id, r.token, r.token_dig
     r.metadata, CASE WHEN r.metadata IS NOT NULL THEN r.given_at END,
     CASE WHEN greatest(r.said_started_at, r.scheduled_at) + app.activity_lifetime <= now()
         THEN 'expired'::activity_outcome ELSE 'registered' END,
-    r.received_at, now(), $2
+    r.received_at, now(), $2, r.installation_full_state_at, r.installation_removed_at
 FROM apps app CROSS JOIN LATERAL (SELECT q.*, sha256(q.token) AS token_digest, clock.received_at, CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
 WHEN known.token_digest = sha256(q.token) THEN known.token_observed_at
 ELSE coalesce(retired.observed_at, clock.received_at) END AS claimed_at,
 q.observed_at IS NULL AND known.token_digest = sha256(q.token)
-AND EXISTS (SELECT FROM token_values held WHERE held.app_number = known.app_number
-AND held.environment = known.environment AND held.token_digest = known.token_digest
+AND EXISTS (SELECT FROM token_values held WHERE held.app_number = $3 AND held.environment = $4::apns_environment
+AND held.token_digest = known.token_digest
 AND held.quarantined_at >= known.token_claimed_at AND coalesce(held.dead_at < known.token_claimed_at, true))
 AS ends_quarantine,
 CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
 WHEN known.token_digest <> sha256(q.token) THEN coalesce(retired.observed_at, clock.received_at)
 ELSE clock.received_at END AS given_at,
+    its.full_state_at AS installation_full_state_at, its.removed_at AS installation_removed_at,
     NULL::timestamptz AS scheduled_at,
     least(coalesce(q.started_at, q.observed_at, clock.received_at), clock.received_at) AS said_started_at
-FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) AS q (activity_id, token, observed_at, started_at, installation_hash, subject, aliases, aliases_given_at, metadata, attributes_type, frequent_pushes_enabled)
+FROM unnest($5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) AS q (activity_id, token, observed_at, started_at, installation_hash, subject, aliases, aliases_given_at, metadata, attributes_type, frequent_pushes_enabled)
 CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE q.activity_id IS NOT NULL) AS clock
 LEFT JOIN LATERAL (
+    SELECT own.installation_hash FROM activities own
+    WHERE own.app_number = $16 AND own.environment = $17::apns_environment AND own.activity_id = q.activity_id
+    LIMIT 1
+) AS named ON true
+LEFT JOIN LATERAL (
+    SELECT i.full_state_at, i.removed_at FROM installations i
+    WHERE i.app_number = $18 AND i.environment = $19::apns_environment
+        AND i.installation_hash = coalesce(named.installation_hash, q.installation_hash)
+    LIMIT 1
+) AS its ON true
+LEFT JOIN LATERAL (
     SELECT k.* FROM activities k
-    WHERE q.observed_at IS NULL AND k.app_number = $14 AND k.environment = $15::apns_environment AND k.activity_id = q.activity_id
+    WHERE q.observed_at IS NULL AND k.app_number = $20 AND k.environment = $21::apns_environment AND k.activity_id = q.activity_id
     LIMIT 1
 ) AS known ON true
 LEFT JOIN LATERAL (
     SELECT r.observed_at FROM retired_tokens r
-    WHERE q.observed_at IS NULL AND r.app_number = $16 AND r.environment = $17::apns_environment AND r.activity_id = q.activity_id
+    WHERE q.observed_at IS NULL AND r.app_number = $22 AND r.environment = $23::apns_environment AND r.activity_id = q.activity_id
         AND r.token_digest = sha256(q.token)
     LIMIT 1
 ) AS retired ON true) AS r
-WHERE app.app_number = $18 AND (r.observed_at IS NULL OR r.observed_at <= now() + interval '5 minutes')
-    AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $19 AND recent.environment = $20::apns_environment AND recent.erased_at > '-infinity'
-    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $21, false) AND EXISTS (
+WHERE app.app_number = $24 AND (r.observed_at IS NULL OR r.observed_at <= now() + interval '5 minutes')
+    AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $25 AND recent.environment = $26::apns_environment AND recent.erased_at > '-infinity'
+    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $27, false) AND EXISTS (
     SELECT FROM erasures erased
-    WHERE erased.app_number = $22 AND erased.environment = $23::apns_environment
+    WHERE erased.app_number = $28 AND erased.environment = $29::apns_environment
         AND erased.erased_digest = ANY((ARRAY[sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || r.activity_id, 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('installation:' || encode(r.installation_hash, 'hex'), 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('subject:' || r.subject, 'UTF8'))] || ARRAY(
@@ -90,9 +117,12 @@ FROM jsonb_each(r.aliases) AS kinds CROSS JOIN LATERAL jsonb_array_elements_text
         AND (erased.erased_digest = sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || r.activity_id, 'UTF8')) OR erased.erased_at >= r.claimed_at)
 )) IS TRUE
 ORDER BY r.activity_id
+)
+SELECT * FROM given
 ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET token = CASE WHEN stored.ended_at IS NOT NULL THEN NULL
-WHEN stored.expiry_recorded_at IS NOT NULL AND (greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) + stored.lifetime) <= excluded.touched_at THEN NULL
+WHEN stored.expiry_recorded_at IS NOT NULL AND ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE 'UTC' + stored.lifetime)
+AT TIME ZONE 'UTC') <= excluded.touched_at THEN NULL
 WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
 OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) OR (stored.token IS NULL AND NOT (excluded.token_digest <> stored.token_digest)) THEN excluded.token ELSE stored.token END,
 token_digest = CASE WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
@@ -104,8 +134,9 @@ THEN greatest(stored.token_claimed_at, excluded.token_claimed_at)
 WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
 OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) THEN excluded.token_claimed_at ELSE stored.token_claimed_at END,
 previous_claimed_at = CASE WHEN excluded.token_digest = stored.token_digest THEN stored.token_claimed_at END,
-token_is_doubted = (stored.token_is_doubted OR (stored.expires_at <= excluded.touched_at AND (greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) + stored.lifetime) > excluded.touched_at)) AND NOT coalesce((excluded.token_digest <> stored.token_digest) AND (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
+token_is_doubted = (stored.token_is_doubted OR (stored.expires_at <= excluded.touched_at AND ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE 'UTC' + stored.lifetime)
+AT TIME ZONE 'UTC') > excluded.touched_at)) AND NOT coalesce((excluded.token_digest <> stored.token_digest) AND (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
 OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))), false),
 last_observed_at = greatest(stored.last_observed_at, excluded.last_observed_at),
 started_at = least(stored.started_at, excluded.started_at),
@@ -113,10 +144,12 @@ starts_at = CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NU
 OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END,
 starts_at_observed_at = CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
 OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at_observed_at ELSE stored.starts_at_observed_at END,
-expires_at = (greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) + stored.lifetime),
-expiry_recorded_at = CASE WHEN (greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) + stored.lifetime) <= excluded.touched_at THEN stored.expiry_recorded_at END,
+expires_at = ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE 'UTC' + stored.lifetime)
+AT TIME ZONE 'UTC'),
+expiry_recorded_at = CASE WHEN ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE 'UTC' + stored.lifetime)
+AT TIME ZONE 'UTC') <= excluded.touched_at THEN stored.expiry_recorded_at END,
 confirmed_at = CASE WHEN stored.ended_at IS NULL
 AND ((excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
 OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) OR excluded.token_digest = stored.token_digest)
@@ -149,23 +182,24 @@ revision = stored.revision + CASE WHEN ((excluded.token_digest IS NOT NULL AND (
 OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) AND stored.token_digest IS DISTINCT FROM excluded.token_digest)
 OR excluded.started_at < stored.started_at
 OR (excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) AND excluded.starts_at IS DISTINCT FROM stored.starts_at) OR (stored.expires_at <= excluded.touched_at AND (greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) + stored.lifetime) > excluded.touched_at)
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) AND excluded.starts_at IS DISTINCT FROM stored.starts_at) OR (stored.expires_at <= excluded.touched_at AND ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE 'UTC' + stored.lifetime)
+AT TIME ZONE 'UTC') > excluded.touched_at)
 OR (stored.attributes_type IS NULL AND excluded.attributes_type IS NOT NULL)
 OR (stored.frequent_pushes_enabled IS NULL AND excluded.frequent_pushes_enabled IS NOT NULL)
-OR EXISTS (SELECT FROM installations i WHERE i.app_number = stored.app_number
-AND i.environment = stored.environment AND i.installation_hash = stored.installation_hash
-AND i.full_state_at > stored.last_observed_at AND i.full_state_at <= excluded.last_observed_at) THEN 1 ELSE 0 END,
+OR coalesce(stored.installation_hash IS NOT NULL AND excluded.installation_full_state_at > stored.last_observed_at
+AND excluded.installation_full_state_at <= excluded.last_observed_at, false) THEN 1 ELSE 0 END,
 outcome = CASE WHEN stored.ended_at IS NOT NULL THEN 'refused'::activity_outcome
-WHEN (greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) + stored.lifetime) <= excluded.touched_at THEN 'expired'
+WHEN ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE 'UTC' + stored.lifetime)
+AT TIME ZONE 'UTC') <= excluded.touched_at THEN 'expired'
 WHEN excluded.token_digest IS NOT NULL AND stored.token_digest IS NULL THEN 'registered'
 WHEN (excluded.token_digest <> stored.token_digest) THEN CASE WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
 OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) THEN 'rotated'::activity_outcome ELSE 'superseded' END
-WHEN EXISTS (SELECT FROM installations i WHERE i.app_number = stored.app_number
-AND i.environment = stored.environment AND i.installation_hash = stored.installation_hash
-AND i.full_state_at > stored.last_observed_at AND i.full_state_at <= excluded.last_observed_at) OR (stored.expires_at <= excluded.touched_at AND (greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) + stored.lifetime) > excluded.touched_at) THEN 'reactivated'
+WHEN coalesce(stored.installation_hash IS NOT NULL AND excluded.installation_full_state_at > stored.last_observed_at
+AND excluded.installation_full_state_at <= excluded.last_observed_at, false) OR (stored.expires_at <= excluded.touched_at AND ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE 'UTC' + stored.lifetime)
+AT TIME ZONE 'UTC') > excluded.touched_at) THEN 'reactivated'
 WHEN excluded.token_digest IS NULL THEN 'observed' ELSE 'refreshed' END,
 displaced_digest = CASE WHEN (excluded.token_digest <> stored.token_digest)
 THEN CASE WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
@@ -177,13 +211,12 @@ aliases_changed = (excluded.aliases IS NOT NULL AND excluded.aliases IS DISTINCT
 OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases))),
 displaced_aliases = CASE WHEN (excluded.aliases IS NOT NULL AND excluded.aliases IS DISTINCT FROM stored.aliases AND (stored.aliases IS NULL
 OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases))) THEN stored.aliases END,
-touched_at = excluded.touched_at, batch_number = excluded.batch_number
+touched_at = excluded.touched_at, batch_number = excluded.batch_number,
+installation_full_state_at = excluded.installation_full_state_at,
+installation_removed_at = excluded.installation_removed_at
 
-RETURNING stored.outcome::text, stored.token_digest, stored.activity_id, stored.end_reason::text, coalesce(stored.ended_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment
-AND i.installation_hash = stored.installation_hash AND i.removed_at >= stored.started_at)), coalesce(stored.token_observed_at, stored.last_observed_at), stored.confirmed_at, stored.expires_at, stored.revision, (SELECT activity_state(stored.ended_at, stored.started_at, stored.expires_at, stored.last_observed_at,
-i.removed_at, i.full_state_at) FROM (SELECT) AS one LEFT JOIN LATERAL (SELECT * FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment
-AND i.installation_hash = stored.installation_hash LIMIT 1) AS i
-ON true), now(), stored.expires_at > now(), stored.token_claimed_at, stored.previous_claimed_at;
+RETURNING stored.outcome::text, stored.token_digest, stored.activity_id, stored.end_reason::text, coalesce(stored.ended_at, CASE WHEN stored.installation_removed_at >= stored.started_at THEN stored.installation_removed_at END), coalesce(stored.token_observed_at, stored.last_observed_at), stored.confirmed_at, stored.expires_at, stored.revision, activity_state(stored.ended_at, stored.started_at, stored.expires_at, stored.last_observed_at,
+stored.installation_removed_at, stored.installation_full_state_at), now(), stored.expires_at > now(), stored.token_claimed_at, stored.previous_claimed_at;
 
 -- registration, 4 of 10: $1 text[], $2 bytea[], $3 timestamp with time zone[], $4 text[], $5 bigint, $6 text, $7 bigint
 INSERT INTO token_values AS stored (app_number, environment, token_digest, activity_id, observed_at)
@@ -240,18 +273,17 @@ AND a.token_claimed_at > greatest(t.dead_at, t.quarantined_at), false))
     OR (NOT a.token_is_doubted AND a.ended_at IS NULL AND (t.activity_id IS DISTINCT FROM a.activity_id OR t.installation_hash IS NOT NULL
 OR coalesce(a.token_claimed_at <= greatest(t.dead_at, t.quarantined_at), false)))));
 
--- registration, 6 of 10: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bigint
-DELETE FROM activity_aliases al WHERE (al.app_number = $1) IS TRUE AND al.ctid = ANY(ARRAY(
+-- registration, 6 of 10: $1 bigint, $2 bigint, $3 text, $4 bigint, $5 text, $6 text[], $7 bigint
+DELETE FROM activity_aliases al WHERE al.app_number = $1::numeric AND al.ctid = ANY(ARRAY(
     SELECT found.row FROM activities a CROSS JOIN LATERAL jsonb_each(a.displaced_aliases) AS kinds
 CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS JOIN LATERAL (
         SELECT r.ctid AS row FROM activity_aliases r
-        WHERE r.app_number = a.app_number AND r.environment = a.environment AND r.kind = kinds.key
-            AND r.value = alias_values.value AND r.ended = (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)
+        WHERE r.app_number = $2 AND r.environment = $3::apns_environment AND r.kind = kinds.key AND r.value = alias_values.value AND r.ended = (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)
             AND r.activity_number = a.activity_number
         LIMIT 1
     ) AS found
-    WHERE a.app_number = $2 AND a.environment = $3::apns_environment
-AND a.activity_id = ANY($4) AND NOT coalesce(a.aliases -> kinds.key ? alias_values.value, false) AND a.batch_number = $5
+    WHERE a.app_number = $4 AND a.environment = $5::apns_environment
+AND a.activity_id = ANY($6) AND NOT coalesce(a.aliases -> kinds.key ? alias_values.value, false) AND a.batch_number = $7
 ));
 
 -- registration, 7 of 10: $1 bigint, $2 text, $3 text[], $4 bigint
@@ -263,8 +295,13 @@ WHERE a.app_number = $1 AND a.environment = $2::apns_environment
 AND a.activity_id = ANY($3) AND a.aliases_changed AND a.batch_number = $4
 ON CONFLICT DO NOTHING;
 
--- registration, 8 of 10: $1 text[], $2 bytea[], $3 timestamp with time zone[], $4 text[], $5 bigint, $6 text, $7 bigint, $8 bigint, $9 text
-INSERT INTO retired_tokens AS stored (app_number, environment, activity_id, token_digest, observed_at, reason)
+-- registration, 8 of 10: $1 text[], $2 bytea[], $3 timestamp with time zone[], $4 text[], $5 bigint, $6 text, $7 bigint, $8 bigint, $9 text, $10 bigint, $11 text
+INSERT INTO retired_tokens AS stored (
+    app_number, environment, activity_id, token_digest, observed_at, reason
+)
+WITH given (
+    app_number, environment, activity_id, token_digest, observed_at, reason
+) AS MATERIALIZED (
 SELECT r.* FROM unnest($1, $2, $3, $4) AS q (activity_id, token, observed_at, who)
 CROSS JOIN LATERAL (
     SELECT m.* FROM activities m
@@ -290,18 +327,23 @@ WHERE d.token_digest IS NOT NULL
     FROM (SELECT * FROM activities other
 WHERE (t.displaced_activity_id IS NOT NULL OR t.activity_id <> q.activity_id)
     AND (q.observed_at IS NOT NULL OR a.token_digest = t.token_digest)
-    AND other.app_number = t.app_number AND other.environment = t.environment
+    AND other.app_number = $10 AND other.environment = $11::apns_environment
     AND other.activity_id = ANY(ARRAY[t.displaced_activity_id, q.activity_id])
     AND other.activity_id <> t.activity_id AND other.token_digest = t.token_digest AND other.ended_at IS NULL
 ) AS loser
-) AS r
-ORDER BY 3, 4
+) AS r ORDER BY 3, 4
+)
+SELECT * FROM given
 ON CONFLICT (app_number, environment, activity_id, token_digest) DO UPDATE SET
     observed_at = greatest(stored.observed_at, excluded.observed_at), reason = excluded.reason;
 
--- registration, 9 of 10: $1 bigint, $2 interval, $3 text, $4 text[], $5 bytea[], $6 timestamp with time zone[], $7 text[], $8 bigint, $9 text, $10 bigint, $11 bigint, $12 text
-INSERT INTO events (app_number, drop_on, environment, type, who, activity_id, installation_hash, subject,
-    aliases, token_fingerprint)
+-- registration, 9 of 10: $1 bigint, $2 interval, $3 text, $4 text[], $5 bytea[], $6 timestamp with time zone[], $7 text[], $8 bigint, $9 text, $10 bigint, $11 bigint, $12 text, $13 bigint, $14 text
+INSERT INTO events (
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+)
+WITH given (
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+) AS MATERIALIZED (
 SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
     e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4)
 FROM (SELECT e.*, q.who FROM unnest($4, $5, $6, $7) AS q (activity_id, token, observed_at, who)
@@ -324,7 +366,7 @@ LEFT JOIN LATERAL (
     FROM (SELECT * FROM activities other
 WHERE (t.displaced_activity_id IS NOT NULL OR t.activity_id <> q.activity_id)
     AND (q.observed_at IS NOT NULL OR a.token_digest = t.token_digest)
-    AND other.app_number = t.app_number AND other.environment = t.environment
+    AND other.app_number = $13 AND other.environment = $14::apns_environment
     AND other.activity_id = ANY(ARRAY[t.displaced_activity_id, q.activity_id])
     AND other.activity_id <> t.activity_id AND other.token_digest = t.token_digest AND other.ended_at IS NULL
 ) AS loser
@@ -334,40 +376,54 @@ WHERE (t.displaced_activity_id IS NOT NULL OR t.activity_id <> q.activity_id)
     SELECT 'dropped', a.activity_id, a.installation_hash, a.subject, a.aliases, a.token_digest
     WHERE a.outcome IN ('registered', 'rotated') AND t.activity_id = a.activity_id
         AND a.token_claimed_at <= t.dead_at
-) AS e) AS e;
+) AS e) AS e
+)
+SELECT * FROM given;
 
--- registration, 10 of 10: $1 bigint, $2 text[], $3 bytea[], $4 timestamp with time zone[], $5 timestamp with time zone[], $6 bytea[], $7 text[], $8 jsonb[], $9 timestamp with time zone[], $10 jsonb[], $11 text[], $12 boolean[], $13 bigint, $14 text, $15 bigint, $16 text, $17 bigint, $18 bigint, $19 text, $20 interval, $21 bigint, $22 text
+-- registration, 10 of 10: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bytea[], $6 timestamp with time zone[], $7 timestamp with time zone[], $8 bytea[], $9 text[], $10 jsonb[], $11 timestamp with time zone[], $12 jsonb[], $13 text[], $14 boolean[], $15 bigint, $16 text, $17 bigint, $18 text, $19 bigint, $20 text, $21 bigint, $22 text, $23 bigint, $24 bigint, $25 text, $26 interval, $27 bigint, $28 text
 SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_number = $1),
     '{}'::text[], ARRAY(SELECT r.activity_id FROM apps app CROSS JOIN LATERAL (SELECT q.*, sha256(q.token) AS token_digest, clock.received_at, CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
 WHEN known.token_digest = sha256(q.token) THEN known.token_observed_at
 ELSE coalesce(retired.observed_at, clock.received_at) END AS claimed_at,
 q.observed_at IS NULL AND known.token_digest = sha256(q.token)
-AND EXISTS (SELECT FROM token_values held WHERE held.app_number = known.app_number
-AND held.environment = known.environment AND held.token_digest = known.token_digest
+AND EXISTS (SELECT FROM token_values held WHERE held.app_number = $2 AND held.environment = $3::apns_environment
+AND held.token_digest = known.token_digest
 AND held.quarantined_at >= known.token_claimed_at AND coalesce(held.dead_at < known.token_claimed_at, true))
 AS ends_quarantine,
 CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
 WHEN known.token_digest <> sha256(q.token) THEN coalesce(retired.observed_at, clock.received_at)
 ELSE clock.received_at END AS given_at,
+    its.full_state_at AS installation_full_state_at, its.removed_at AS installation_removed_at,
     NULL::timestamptz AS scheduled_at,
     least(coalesce(q.started_at, q.observed_at, clock.received_at), clock.received_at) AS said_started_at
-FROM unnest($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) AS q (activity_id, token, observed_at, started_at, installation_hash, subject, aliases, aliases_given_at, metadata, attributes_type, frequent_pushes_enabled)
+FROM unnest($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) AS q (activity_id, token, observed_at, started_at, installation_hash, subject, aliases, aliases_given_at, metadata, attributes_type, frequent_pushes_enabled)
 CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE q.activity_id IS NOT NULL) AS clock
 LEFT JOIN LATERAL (
+    SELECT own.installation_hash FROM activities own
+    WHERE own.app_number = $15 AND own.environment = $16::apns_environment AND own.activity_id = q.activity_id
+    LIMIT 1
+) AS named ON true
+LEFT JOIN LATERAL (
+    SELECT i.full_state_at, i.removed_at FROM installations i
+    WHERE i.app_number = $17 AND i.environment = $18::apns_environment
+        AND i.installation_hash = coalesce(named.installation_hash, q.installation_hash)
+    LIMIT 1
+) AS its ON true
+LEFT JOIN LATERAL (
     SELECT k.* FROM activities k
-    WHERE q.observed_at IS NULL AND k.app_number = $13 AND k.environment = $14::apns_environment AND k.activity_id = q.activity_id
+    WHERE q.observed_at IS NULL AND k.app_number = $19 AND k.environment = $20::apns_environment AND k.activity_id = q.activity_id
     LIMIT 1
 ) AS known ON true
 LEFT JOIN LATERAL (
     SELECT r.observed_at FROM retired_tokens r
-    WHERE q.observed_at IS NULL AND r.app_number = $15 AND r.environment = $16::apns_environment AND r.activity_id = q.activity_id
+    WHERE q.observed_at IS NULL AND r.app_number = $21 AND r.environment = $22::apns_environment AND r.activity_id = q.activity_id
         AND r.token_digest = sha256(q.token)
     LIMIT 1
 ) AS retired ON true) AS r
-    WHERE app.app_number = $17 AND (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $18 AND recent.environment = $19::apns_environment AND recent.erased_at > '-infinity'
-    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $20, false) AND EXISTS (
+    WHERE app.app_number = $23 AND (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $24 AND recent.environment = $25::apns_environment AND recent.erased_at > '-infinity'
+    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $26, false) AND EXISTS (
     SELECT FROM erasures erased
-    WHERE erased.app_number = $21 AND erased.environment = $22::apns_environment
+    WHERE erased.app_number = $27 AND erased.environment = $28::apns_environment
         AND erased.erased_digest = ANY((ARRAY[sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || r.activity_id, 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('installation:' || encode(r.installation_hash, 'hex'), 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('subject:' || r.subject, 'UTF8'))] || ARRAY(

@@ -40,18 +40,18 @@ FROM (
     WHERE its.app_number = $1 AND its.environment = $2::apns_environment AND its.activity_id = $3 LIMIT 1
 ) AS a;
 
--- resolve, 6 of 7: $1 text, $2 bigint, $3 text, $4 text, $5 text, $6 bytea, $7 bytea, $8 text, $9 bigint
+-- resolve, 6 of 7: $1 bigint, $2 text, $3 text, $4 bigint, $5 text, $6 text, $7 text, $8 bytea, $9 bytea, $10 text, $11 bigint
 SELECT c.* FROM installation_aliases al CROSS JOIN LATERAL (
     SELECT cur.token, cur.installation_hash, cur.attributes_type, cur.observed_at, cur.confirmed_at
     FROM current_installation_tokens cur
-    WHERE cur.app_number = al.app_number AND cur.environment = al.environment
-        AND cur.installation_hash = al.installation_hash AND cur.kind = $1 AND true
+    WHERE cur.app_number = $1 AND cur.environment = $2::apns_environment
+        AND cur.installation_hash = al.installation_hash AND cur.kind = $3 AND true
     OFFSET 0
 ) AS c
-WHERE al.app_number = $2 AND al.environment = $3::apns_environment
-    AND al.kind = $4 AND al.value = $5
-    AND al.installation_hash >= $6
-    AND (al.installation_hash, c.attributes_type) > ($7, $8)
-ORDER BY al.installation_hash, c.attributes_type LIMIT $9;
+WHERE al.app_number = $4 AND al.environment = $5::apns_environment
+    AND al.kind = $6 AND al.value = $7
+    AND al.installation_hash >= $8
+    AND (al.installation_hash, c.attributes_type) > ($9, $10)
+ORDER BY al.installation_hash, c.attributes_type LIMIT $11;
 
 -- resolve, 7 of 7: the same as resolve, 6 of 7

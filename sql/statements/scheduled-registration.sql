@@ -2,15 +2,23 @@
 
 -- scheduled registration, 2 of 12: the same as registration, 2 of 10
 
--- scheduled registration, 3 of 12: $1 text, $2 bigint, $3 text[], $4 bytea[], $5 timestamp with time zone[], $6 timestamp with time zone[], $7 bytea[], $8 text[], $9 jsonb[], $10 timestamp with time zone[], $11 jsonb[], $12 timestamp with time zone[], $13 boolean[], $14 text[], $15 boolean[], $16 bigint, $17 text, $18 bigint, $19 text, $20 bigint, $21 bigint, $22 text, $23 interval, $24 bigint, $25 text
+-- scheduled registration, 3 of 12: $1 text, $2 bigint, $3 bigint, $4 text, $5 text[], $6 bytea[], $7 timestamp with time zone[], $8 timestamp with time zone[], $9 bytea[], $10 text[], $11 jsonb[], $12 timestamp with time zone[], $13 jsonb[], $14 timestamp with time zone[], $15 boolean[], $16 text[], $17 boolean[], $18 bigint, $19 text, $20 bigint, $21 text, $22 bigint, $23 text, $24 bigint, $25 text, $26 bigint, $27 bigint, $28 text, $29 interval, $30 bigint, $31 text
 INSERT INTO activities AS stored (
     app_number, environment, activity_id, token, token_digest, token_observed_at, token_claimed_at,
-    last_observed_at, started_at, starts_at, starts_at_observed_at, lifetime, expires_at, confirmed_at,
-    installation_hash, installation_observed_at, subject, subject_observed_at,
-    attributes_type, attributes_type_observed_at, frequent_pushes_enabled, frequent_pushes_enabled_observed_at,
-    aliases, aliases_observed_at, aliases_changed, metadata, metadata_observed_at, outcome, created_at, touched_at,
-    batch_number
+last_observed_at, started_at, starts_at, starts_at_observed_at, lifetime, expires_at, confirmed_at,
+installation_hash, installation_observed_at, subject, subject_observed_at,
+attributes_type, attributes_type_observed_at, frequent_pushes_enabled, frequent_pushes_enabled_observed_at,
+aliases, aliases_observed_at, aliases_changed, metadata, metadata_observed_at, outcome, created_at, touched_at,
+batch_number, installation_full_state_at, installation_removed_at
 )
+WITH given (
+    app_number, environment, activity_id, token, token_digest, token_observed_at, token_claimed_at,
+last_observed_at, started_at, starts_at, starts_at_observed_at, lifetime, expires_at, confirmed_at,
+installation_hash, installation_observed_at, subject, subject_observed_at,
+attributes_type, attributes_type_observed_at, frequent_pushes_enabled, frequent_pushes_enabled_observed_at,
+aliases, aliases_observed_at, aliases_changed, metadata, metadata_observed_at, outcome, created_at, touched_at,
+batch_number, installation_full_state_at, installation_removed_at
+) AS MATERIALIZED (
 SELECT app.app_number, $1::apns_environment, r.activity_id, r.token, r.token_digest,
     CASE WHEN r.token IS NOT NULL THEN r.claimed_at END,
     CASE WHEN r.ends_quarantine THEN r.received_at
@@ -26,39 +34,51 @@ SELECT app.app_number, $1::apns_environment, r.activity_id, r.token, r.token_dig
     r.metadata, CASE WHEN r.metadata IS NOT NULL THEN r.given_at END,
     CASE WHEN greatest(r.said_started_at, r.scheduled_at) + app.activity_lifetime <= now()
         THEN 'expired'::activity_outcome ELSE 'registered' END,
-    r.received_at, now(), $2
+    r.received_at, now(), $2, r.installation_full_state_at, r.installation_removed_at
 FROM apps app CROSS JOIN LATERAL (SELECT q.*, sha256(q.token) AS token_digest, clock.received_at, CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
 WHEN known.token_digest = sha256(q.token) THEN known.token_observed_at
 ELSE coalesce(retired.observed_at, clock.received_at) END AS claimed_at,
 q.observed_at IS NULL AND known.token_digest = sha256(q.token)
-AND EXISTS (SELECT FROM token_values held WHERE held.app_number = known.app_number
-AND held.environment = known.environment AND held.token_digest = known.token_digest
+AND EXISTS (SELECT FROM token_values held WHERE held.app_number = $3 AND held.environment = $4::apns_environment
+AND held.token_digest = known.token_digest
 AND held.quarantined_at >= known.token_claimed_at AND coalesce(held.dead_at < known.token_claimed_at, true))
 AS ends_quarantine,
 CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
 WHEN known.token_digest <> sha256(q.token) THEN coalesce(retired.observed_at, clock.received_at)
 ELSE clock.received_at END AS given_at,
+    its.full_state_at AS installation_full_state_at, its.removed_at AS installation_removed_at,
     CASE WHEN q.starts_at > coalesce(q.observed_at, clock.received_at) AND (q.was_accepted
     OR coalesce(q.observed_at > clock.received_at - app.activity_lifetime, true)) THEN q.starts_at END AS scheduled_at,
     least(coalesce(q.started_at, q.observed_at, clock.received_at), clock.received_at) AS said_started_at
-FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) AS q (activity_id, token, observed_at, started_at, installation_hash, subject, aliases, aliases_given_at, metadata, starts_at, was_accepted, attributes_type, frequent_pushes_enabled)
+FROM unnest($5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) AS q (activity_id, token, observed_at, started_at, installation_hash, subject, aliases, aliases_given_at, metadata, starts_at, was_accepted, attributes_type, frequent_pushes_enabled)
 CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE q.activity_id IS NOT NULL) AS clock
 LEFT JOIN LATERAL (
+    SELECT own.installation_hash FROM activities own
+    WHERE own.app_number = $18 AND own.environment = $19::apns_environment AND own.activity_id = q.activity_id
+    LIMIT 1
+) AS named ON true
+LEFT JOIN LATERAL (
+    SELECT i.full_state_at, i.removed_at FROM installations i
+    WHERE i.app_number = $20 AND i.environment = $21::apns_environment
+        AND i.installation_hash = coalesce(named.installation_hash, q.installation_hash)
+    LIMIT 1
+) AS its ON true
+LEFT JOIN LATERAL (
     SELECT k.* FROM activities k
-    WHERE q.observed_at IS NULL AND k.app_number = $16 AND k.environment = $17::apns_environment AND k.activity_id = q.activity_id
+    WHERE q.observed_at IS NULL AND k.app_number = $22 AND k.environment = $23::apns_environment AND k.activity_id = q.activity_id
     LIMIT 1
 ) AS known ON true
 LEFT JOIN LATERAL (
     SELECT r.observed_at FROM retired_tokens r
-    WHERE q.observed_at IS NULL AND r.app_number = $18 AND r.environment = $19::apns_environment AND r.activity_id = q.activity_id
+    WHERE q.observed_at IS NULL AND r.app_number = $24 AND r.environment = $25::apns_environment AND r.activity_id = q.activity_id
         AND r.token_digest = sha256(q.token)
     LIMIT 1
 ) AS retired ON true) AS r
-WHERE app.app_number = $20 AND (r.observed_at IS NULL OR r.observed_at <= now() + interval '5 minutes')
-    AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $21 AND recent.environment = $22::apns_environment AND recent.erased_at > '-infinity'
-    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $23, false) AND EXISTS (
+WHERE app.app_number = $26 AND (r.observed_at IS NULL OR r.observed_at <= now() + interval '5 minutes')
+    AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $27 AND recent.environment = $28::apns_environment AND recent.erased_at > '-infinity'
+    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $29, false) AND EXISTS (
     SELECT FROM erasures erased
-    WHERE erased.app_number = $24 AND erased.environment = $25::apns_environment
+    WHERE erased.app_number = $30 AND erased.environment = $31::apns_environment
         AND erased.erased_digest = ANY((ARRAY[sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || r.activity_id, 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('installation:' || encode(r.installation_hash, 'hex'), 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('subject:' || r.subject, 'UTF8'))] || ARRAY(
@@ -67,9 +87,12 @@ FROM jsonb_each(r.aliases) AS kinds CROSS JOIN LATERAL jsonb_array_elements_text
         AND (erased.erased_digest = sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || r.activity_id, 'UTF8')) OR erased.erased_at >= r.claimed_at)
 )) IS TRUE
 ORDER BY r.activity_id
+)
+SELECT * FROM given
 ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET token = CASE WHEN stored.ended_at IS NOT NULL THEN NULL
-WHEN stored.expiry_recorded_at IS NOT NULL AND (greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) + stored.lifetime) <= excluded.touched_at THEN NULL
+WHEN stored.expiry_recorded_at IS NOT NULL AND ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE 'UTC' + stored.lifetime)
+AT TIME ZONE 'UTC') <= excluded.touched_at THEN NULL
 WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
 OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) OR (stored.token IS NULL AND NOT (excluded.token_digest <> stored.token_digest)) THEN excluded.token ELSE stored.token END,
 token_digest = CASE WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
@@ -81,8 +104,9 @@ THEN greatest(stored.token_claimed_at, excluded.token_claimed_at)
 WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
 OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) THEN excluded.token_claimed_at ELSE stored.token_claimed_at END,
 previous_claimed_at = CASE WHEN excluded.token_digest = stored.token_digest THEN stored.token_claimed_at END,
-token_is_doubted = (stored.token_is_doubted OR (stored.expires_at <= excluded.touched_at AND (greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) + stored.lifetime) > excluded.touched_at)) AND NOT coalesce((excluded.token_digest <> stored.token_digest) AND (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
+token_is_doubted = (stored.token_is_doubted OR (stored.expires_at <= excluded.touched_at AND ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE 'UTC' + stored.lifetime)
+AT TIME ZONE 'UTC') > excluded.touched_at)) AND NOT coalesce((excluded.token_digest <> stored.token_digest) AND (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
 OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))), false),
 last_observed_at = greatest(stored.last_observed_at, excluded.last_observed_at),
 started_at = least(stored.started_at, excluded.started_at),
@@ -90,10 +114,12 @@ starts_at = CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NU
 OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END,
 starts_at_observed_at = CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
 OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at_observed_at ELSE stored.starts_at_observed_at END,
-expires_at = (greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) + stored.lifetime),
-expiry_recorded_at = CASE WHEN (greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) + stored.lifetime) <= excluded.touched_at THEN stored.expiry_recorded_at END,
+expires_at = ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE 'UTC' + stored.lifetime)
+AT TIME ZONE 'UTC'),
+expiry_recorded_at = CASE WHEN ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE 'UTC' + stored.lifetime)
+AT TIME ZONE 'UTC') <= excluded.touched_at THEN stored.expiry_recorded_at END,
 confirmed_at = CASE WHEN stored.ended_at IS NULL
 AND ((excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
 OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) OR excluded.token_digest = stored.token_digest)
@@ -126,23 +152,24 @@ revision = stored.revision + CASE WHEN ((excluded.token_digest IS NOT NULL AND (
 OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) AND stored.token_digest IS DISTINCT FROM excluded.token_digest)
 OR excluded.started_at < stored.started_at
 OR (excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) AND excluded.starts_at IS DISTINCT FROM stored.starts_at) OR (stored.expires_at <= excluded.touched_at AND (greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) + stored.lifetime) > excluded.touched_at)
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) AND excluded.starts_at IS DISTINCT FROM stored.starts_at) OR (stored.expires_at <= excluded.touched_at AND ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE 'UTC' + stored.lifetime)
+AT TIME ZONE 'UTC') > excluded.touched_at)
 OR (stored.attributes_type IS NULL AND excluded.attributes_type IS NOT NULL)
 OR (stored.frequent_pushes_enabled IS NULL AND excluded.frequent_pushes_enabled IS NOT NULL)
-OR EXISTS (SELECT FROM installations i WHERE i.app_number = stored.app_number
-AND i.environment = stored.environment AND i.installation_hash = stored.installation_hash
-AND i.full_state_at > stored.last_observed_at AND i.full_state_at <= excluded.last_observed_at) THEN 1 ELSE 0 END,
+OR coalesce(stored.installation_hash IS NOT NULL AND excluded.installation_full_state_at > stored.last_observed_at
+AND excluded.installation_full_state_at <= excluded.last_observed_at, false) THEN 1 ELSE 0 END,
 outcome = CASE WHEN stored.ended_at IS NOT NULL THEN 'refused'::activity_outcome
-WHEN (greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) + stored.lifetime) <= excluded.touched_at THEN 'expired'
+WHEN ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE 'UTC' + stored.lifetime)
+AT TIME ZONE 'UTC') <= excluded.touched_at THEN 'expired'
 WHEN excluded.token_digest IS NOT NULL AND stored.token_digest IS NULL THEN 'registered'
 WHEN (excluded.token_digest <> stored.token_digest) THEN CASE WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
 OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) THEN 'rotated'::activity_outcome ELSE 'superseded' END
-WHEN EXISTS (SELECT FROM installations i WHERE i.app_number = stored.app_number
-AND i.environment = stored.environment AND i.installation_hash = stored.installation_hash
-AND i.full_state_at > stored.last_observed_at AND i.full_state_at <= excluded.last_observed_at) OR (stored.expires_at <= excluded.touched_at AND (greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) + stored.lifetime) > excluded.touched_at) THEN 'reactivated'
+WHEN coalesce(stored.installation_hash IS NOT NULL AND excluded.installation_full_state_at > stored.last_observed_at
+AND excluded.installation_full_state_at <= excluded.last_observed_at, false) OR (stored.expires_at <= excluded.touched_at AND ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE 'UTC' + stored.lifetime)
+AT TIME ZONE 'UTC') > excluded.touched_at) THEN 'reactivated'
 WHEN excluded.token_digest IS NULL THEN 'observed' ELSE 'refreshed' END,
 displaced_digest = CASE WHEN (excluded.token_digest <> stored.token_digest)
 THEN CASE WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
@@ -154,13 +181,12 @@ aliases_changed = (excluded.aliases IS NOT NULL AND excluded.aliases IS DISTINCT
 OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases))),
 displaced_aliases = CASE WHEN (excluded.aliases IS NOT NULL AND excluded.aliases IS DISTINCT FROM stored.aliases AND (stored.aliases IS NULL
 OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases))) THEN stored.aliases END,
-touched_at = excluded.touched_at, batch_number = excluded.batch_number
+touched_at = excluded.touched_at, batch_number = excluded.batch_number,
+installation_full_state_at = excluded.installation_full_state_at,
+installation_removed_at = excluded.installation_removed_at
 
-RETURNING stored.outcome::text, stored.token_digest, stored.activity_id, stored.end_reason::text, coalesce(stored.ended_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment
-AND i.installation_hash = stored.installation_hash AND i.removed_at >= stored.started_at)), coalesce(stored.token_observed_at, stored.last_observed_at), stored.confirmed_at, stored.expires_at, stored.revision, (SELECT activity_state(stored.ended_at, stored.started_at, stored.expires_at, stored.last_observed_at,
-i.removed_at, i.full_state_at) FROM (SELECT) AS one LEFT JOIN LATERAL (SELECT * FROM installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment
-AND i.installation_hash = stored.installation_hash LIMIT 1) AS i
-ON true), now(), stored.expires_at > now(), stored.token_claimed_at, stored.previous_claimed_at;
+RETURNING stored.outcome::text, stored.token_digest, stored.activity_id, stored.end_reason::text, coalesce(stored.ended_at, CASE WHEN stored.installation_removed_at >= stored.started_at THEN stored.installation_removed_at END), coalesce(stored.token_observed_at, stored.last_observed_at), stored.confirmed_at, stored.expires_at, stored.revision, activity_state(stored.ended_at, stored.started_at, stored.expires_at, stored.last_observed_at,
+stored.installation_removed_at, stored.installation_full_state_at), now(), stored.expires_at > now(), stored.token_claimed_at, stored.previous_claimed_at;
 
 -- scheduled registration, 4 of 12: the same as registration, 4 of 10
 
@@ -170,22 +196,21 @@ ON true), now(), stored.expires_at > now(), stored.token_claimed_at, stored.prev
 
 -- scheduled registration, 7 of 12: the same as registration, 7 of 10
 
--- scheduled registration, 8 of 12: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bigint
-UPDATE activity_aliases al SET ended = false WHERE (al.app_number = $1) IS TRUE AND al.ctid = ANY(ARRAY(
+-- scheduled registration, 8 of 12: $1 bigint, $2 bigint, $3 text, $4 bigint, $5 text, $6 text[], $7 bigint
+UPDATE activity_aliases al SET ended = false WHERE al.app_number = $1::numeric AND al.ctid = ANY(ARRAY(
     SELECT found.row FROM activities a CROSS JOIN LATERAL jsonb_each(a.aliases) AS kinds
 CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS JOIN LATERAL (
         SELECT r.ctid AS row FROM activity_aliases r
-        WHERE r.app_number = a.app_number AND r.environment = a.environment AND r.kind = kinds.key
-            AND r.value = alias_values.value AND r.ended = (true)
+        WHERE r.app_number = $2 AND r.environment = $3::apns_environment AND r.kind = kinds.key AND r.value = alias_values.value AND r.ended = (true)
             AND r.activity_number = a.activity_number
         LIMIT 1
     ) AS found
-    WHERE a.app_number = $2 AND a.environment = $3::apns_environment
-AND a.activity_id = ANY($4) AND (NOT (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)) IS TRUE AND a.batch_number = $5
+    WHERE a.app_number = $4 AND a.environment = $5::apns_environment
+AND a.activity_id = ANY($6) AND (NOT (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)) IS TRUE AND a.batch_number = $7
 ));
 
--- scheduled registration, 9 of 12: $1 bigint, $2 text[], $3 bigint, $4 text, $5 bigint
-DELETE FROM retired_tokens r WHERE (r.app_number = $1) IS TRUE AND r.ctid = ANY(ARRAY(
+-- scheduled registration, 9 of 12: $1 bigint, $2 text[], $3 bigint, $4 text, $5 bigint, $6 text
+DELETE FROM retired_tokens r WHERE r.app_number = $1::numeric AND r.ctid = ANY(ARRAY(
     SELECT found.row FROM unnest($2) AS named (activity_id)
     CROSS JOIN LATERAL (
         SELECT its.* FROM activities its WHERE its.app_number = $3 AND its.environment = $4::apns_environment
@@ -193,9 +218,8 @@ DELETE FROM retired_tokens r WHERE (r.app_number = $1) IS TRUE AND r.ctid = ANY(
         LIMIT 1
     ) AS a
     CROSS JOIN LATERAL (
-        SELECT t.ctid AS row, t.reason FROM retired_tokens t WHERE t.app_number = $5
-            AND t.environment = a.environment AND t.activity_id = a.activity_id
-            AND t.token_digest = a.token_digest
+        SELECT t.ctid AS row, t.reason FROM retired_tokens t WHERE t.app_number = $5 AND t.environment = $6::apns_environment
+            AND t.activity_id = a.activity_id AND t.token_digest = a.token_digest
         LIMIT 1
     ) AS found
     WHERE a.ended_at IS NULL AND a.expiry_recorded_at IS NULL AND found.reason = 'expired'
@@ -205,39 +229,51 @@ DELETE FROM retired_tokens r WHERE (r.app_number = $1) IS TRUE AND r.ctid = ANY(
 
 -- scheduled registration, 11 of 12: the same as registration, 9 of 10
 
--- scheduled registration, 12 of 12: $1 bigint, $2 text[], $3 bytea[], $4 timestamp with time zone[], $5 timestamp with time zone[], $6 bytea[], $7 text[], $8 jsonb[], $9 timestamp with time zone[], $10 jsonb[], $11 timestamp with time zone[], $12 boolean[], $13 text[], $14 boolean[], $15 bigint, $16 text, $17 bigint, $18 text, $19 bigint, $20 bigint, $21 text, $22 interval, $23 bigint, $24 text
+-- scheduled registration, 12 of 12: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bytea[], $6 timestamp with time zone[], $7 timestamp with time zone[], $8 bytea[], $9 text[], $10 jsonb[], $11 timestamp with time zone[], $12 jsonb[], $13 timestamp with time zone[], $14 boolean[], $15 text[], $16 boolean[], $17 bigint, $18 text, $19 bigint, $20 text, $21 bigint, $22 text, $23 bigint, $24 text, $25 bigint, $26 bigint, $27 text, $28 interval, $29 bigint, $30 text
 SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_number = $1),
     '{}'::text[], ARRAY(SELECT r.activity_id FROM apps app CROSS JOIN LATERAL (SELECT q.*, sha256(q.token) AS token_digest, clock.received_at, CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
 WHEN known.token_digest = sha256(q.token) THEN known.token_observed_at
 ELSE coalesce(retired.observed_at, clock.received_at) END AS claimed_at,
 q.observed_at IS NULL AND known.token_digest = sha256(q.token)
-AND EXISTS (SELECT FROM token_values held WHERE held.app_number = known.app_number
-AND held.environment = known.environment AND held.token_digest = known.token_digest
+AND EXISTS (SELECT FROM token_values held WHERE held.app_number = $2 AND held.environment = $3::apns_environment
+AND held.token_digest = known.token_digest
 AND held.quarantined_at >= known.token_claimed_at AND coalesce(held.dead_at < known.token_claimed_at, true))
 AS ends_quarantine,
 CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
 WHEN known.token_digest <> sha256(q.token) THEN coalesce(retired.observed_at, clock.received_at)
 ELSE clock.received_at END AS given_at,
+    its.full_state_at AS installation_full_state_at, its.removed_at AS installation_removed_at,
     CASE WHEN q.starts_at > coalesce(q.observed_at, clock.received_at) AND (q.was_accepted
     OR coalesce(q.observed_at > clock.received_at - app.activity_lifetime, true)) THEN q.starts_at END AS scheduled_at,
     least(coalesce(q.started_at, q.observed_at, clock.received_at), clock.received_at) AS said_started_at
-FROM unnest($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) AS q (activity_id, token, observed_at, started_at, installation_hash, subject, aliases, aliases_given_at, metadata, starts_at, was_accepted, attributes_type, frequent_pushes_enabled)
+FROM unnest($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) AS q (activity_id, token, observed_at, started_at, installation_hash, subject, aliases, aliases_given_at, metadata, starts_at, was_accepted, attributes_type, frequent_pushes_enabled)
 CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE q.activity_id IS NOT NULL) AS clock
 LEFT JOIN LATERAL (
+    SELECT own.installation_hash FROM activities own
+    WHERE own.app_number = $17 AND own.environment = $18::apns_environment AND own.activity_id = q.activity_id
+    LIMIT 1
+) AS named ON true
+LEFT JOIN LATERAL (
+    SELECT i.full_state_at, i.removed_at FROM installations i
+    WHERE i.app_number = $19 AND i.environment = $20::apns_environment
+        AND i.installation_hash = coalesce(named.installation_hash, q.installation_hash)
+    LIMIT 1
+) AS its ON true
+LEFT JOIN LATERAL (
     SELECT k.* FROM activities k
-    WHERE q.observed_at IS NULL AND k.app_number = $15 AND k.environment = $16::apns_environment AND k.activity_id = q.activity_id
+    WHERE q.observed_at IS NULL AND k.app_number = $21 AND k.environment = $22::apns_environment AND k.activity_id = q.activity_id
     LIMIT 1
 ) AS known ON true
 LEFT JOIN LATERAL (
     SELECT r.observed_at FROM retired_tokens r
-    WHERE q.observed_at IS NULL AND r.app_number = $17 AND r.environment = $18::apns_environment AND r.activity_id = q.activity_id
+    WHERE q.observed_at IS NULL AND r.app_number = $23 AND r.environment = $24::apns_environment AND r.activity_id = q.activity_id
         AND r.token_digest = sha256(q.token)
     LIMIT 1
 ) AS retired ON true) AS r
-    WHERE app.app_number = $19 AND (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $20 AND recent.environment = $21::apns_environment AND recent.erased_at > '-infinity'
-    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $22, false) AND EXISTS (
+    WHERE app.app_number = $25 AND (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $26 AND recent.environment = $27::apns_environment AND recent.erased_at > '-infinity'
+    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $28, false) AND EXISTS (
     SELECT FROM erasures erased
-    WHERE erased.app_number = $23 AND erased.environment = $24::apns_environment
+    WHERE erased.app_number = $29 AND erased.environment = $30::apns_environment
         AND erased.erased_digest = ANY((ARRAY[sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || r.activity_id, 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('installation:' || encode(r.installation_hash, 'hex'), 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('subject:' || r.subject, 'UTF8'))] || ARRAY(

@@ -1,4 +1,4 @@
--- search, 1 of 7: $1 bigint, $2 text, $3 text, $4 bigint
+-- search, 1 of 7: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint, $6 bigint, $7 text
 SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
     WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
     WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
@@ -7,13 +7,13 @@ SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict,
 FROM (SELECT s.app_number, s.activity_number, (s.ended_at IS NOT NULL OR s.expiry_recorded_at IS NOT NULL) AS ended FROM activities s
 WHERE s.app_number = $1 AND s.environment = $2::apns_environment AND s.activity_id = $3 LIMIT $4) al
 CROSS JOIN LATERAL (SELECT * FROM activity_verdicts bearer
-    WHERE bearer.app_number = al.app_number AND bearer.activity_number = al.activity_number
-            AND bearer.activity_number > 0 LIMIT 1) AS a
-LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = a.app_number
-    AND its.environment = a.environment AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
+    WHERE bearer.app_number = $5 AND bearer.activity_number = al.activity_number
+        AND bearer.activity_number > 0 LIMIT 1) AS a
+LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = $6 AND its.environment = $7::apns_environment
+    AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
 ORDER BY al.ended, al.activity_number DESC;
 
--- search, 2 of 7: $1 bigint, $2 text, $3 text, $4 text, $5 bigint
+-- search, 2 of 7: $1 bigint, $2 text, $3 text, $4 text, $5 bigint, $6 bigint, $7 bigint, $8 text
 SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
     WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
     WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
@@ -21,13 +21,13 @@ SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict,
     WHEN 'quarantined' THEN t.quarantined_at ELSE a.token_observed_at END, a.end_reason::text, t.quarantine_reason, substr(a.token_digest, 1, 4), a.installation_hash, a.attributes_type, a.started_at, a.starts_at, coalesce(a.token_observed_at, a.last_observed_at), a.confirmed_at, a.expires_at, t.delivered_at
 FROM (SELECT s.app_number, s.activity_number, s.ended FROM activity_aliases s WHERE s.app_number = $1 AND s.environment = $2::apns_environment AND s.value = $3 AND s.kind = $4 LIMIT $5) al
 CROSS JOIN LATERAL (SELECT * FROM activity_verdicts bearer
-    WHERE bearer.app_number = al.app_number AND bearer.activity_number = al.activity_number
-            AND bearer.activity_number > 0 LIMIT 1) AS a
-LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = a.app_number
-    AND its.environment = a.environment AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
+    WHERE bearer.app_number = $6 AND bearer.activity_number = al.activity_number
+        AND bearer.activity_number > 0 LIMIT 1) AS a
+LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = $7 AND its.environment = $8::apns_environment
+    AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
 ORDER BY al.ended, al.activity_number DESC;
 
--- search, 3 of 7: $1 bigint, $2 text, $3 text, $4 bigint
+-- search, 3 of 7: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint, $6 bigint, $7 text
 SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
     WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
     WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
@@ -35,13 +35,13 @@ SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict,
     WHEN 'quarantined' THEN t.quarantined_at ELSE a.token_observed_at END, a.end_reason::text, t.quarantine_reason, substr(a.token_digest, 1, 4), a.installation_hash, a.attributes_type, a.started_at, a.starts_at, coalesce(a.token_observed_at, a.last_observed_at), a.confirmed_at, a.expires_at, t.delivered_at
 FROM (SELECT s.app_number, s.activity_number, s.ended FROM activity_aliases s WHERE s.app_number = $1 AND s.environment = $2::apns_environment AND s.value = $3 LIMIT $4) al
 CROSS JOIN LATERAL (SELECT * FROM activity_verdicts bearer
-    WHERE bearer.app_number = al.app_number AND bearer.activity_number = al.activity_number
-            AND bearer.activity_number > 0 LIMIT 1) AS a
-LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = a.app_number
-    AND its.environment = a.environment AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
+    WHERE bearer.app_number = $5 AND bearer.activity_number = al.activity_number
+        AND bearer.activity_number > 0 LIMIT 1) AS a
+LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = $6 AND its.environment = $7::apns_environment
+    AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
 ORDER BY al.ended, al.activity_number DESC;
 
--- search, 4 of 7: $1 bigint, $2 text, $3 bytea, $4 bytea, $5 bigint
+-- search, 4 of 7: $1 bigint, $2 text, $3 bigint, $4 text, $5 bytea, $6 bytea, $7 bigint, $8 bigint, $9 bigint, $10 text
 SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
     WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
     WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
@@ -49,18 +49,18 @@ SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict,
     WHEN 'quarantined' THEN t.quarantined_at ELSE a.token_observed_at END, a.end_reason::text, t.quarantine_reason, substr(a.token_digest, 1, 4), a.installation_hash, a.attributes_type, a.started_at, a.starts_at, coalesce(a.token_observed_at, a.last_observed_at), a.confirmed_at, a.expires_at, t.delivered_at
 FROM (SELECT s.app_number, s.activity_number, (s.ended_at IS NOT NULL OR s.expiry_recorded_at IS NOT NULL) AS ended FROM token_values v
 CROSS JOIN LATERAL (
-    SELECT * FROM activities own WHERE own.app_number = v.app_number AND own.environment = v.environment
+    SELECT * FROM activities own WHERE own.app_number = $1 AND own.environment = $2::apns_environment
         AND own.activity_id = v.activity_id LIMIT 1
 ) AS s
-WHERE v.app_number = $1 AND v.environment = $2::apns_environment AND v.token_digest >= $3 AND v.token_digest <= $4 LIMIT $5) al
+WHERE v.app_number = $3 AND v.environment = $4::apns_environment AND v.token_digest >= $5 AND v.token_digest <= $6 LIMIT $7) al
 CROSS JOIN LATERAL (SELECT * FROM activity_verdicts bearer
-    WHERE bearer.app_number = al.app_number AND bearer.activity_number = al.activity_number
-            AND bearer.activity_number > 0 LIMIT 1) AS a
-LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = a.app_number
-    AND its.environment = a.environment AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
+    WHERE bearer.app_number = $8 AND bearer.activity_number = al.activity_number
+        AND bearer.activity_number > 0 LIMIT 1) AS a
+LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = $9 AND its.environment = $10::apns_environment
+    AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
 ORDER BY al.ended, al.activity_number DESC;
 
--- search, 5 of 7: $1 bigint, $2 text, $3 bytea, $4 bytea, $5 bigint
+-- search, 5 of 7: $1 bigint, $2 text, $3 bytea, $4 bytea, $5 bigint, $6 bigint, $7 bigint, $8 text
 SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
     WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
     WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
@@ -70,10 +70,10 @@ FROM (SELECT s.app_number, s.activity_number, (s.ended_at IS NOT NULL OR s.expir
 WHERE s.app_number = $1 AND s.environment = $2::apns_environment AND s.ended_at IS NULL AND s.installation_hash IS NOT NULL
     AND s.installation_hash >= $3 AND s.installation_hash <= $4 LIMIT $5) al
 CROSS JOIN LATERAL (SELECT * FROM activity_verdicts bearer
-    WHERE bearer.app_number = al.app_number AND bearer.activity_number = al.activity_number
-            AND bearer.activity_number > 0 LIMIT 1) AS a
-LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = a.app_number
-    AND its.environment = a.environment AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
+    WHERE bearer.app_number = $6 AND bearer.activity_number = al.activity_number
+        AND bearer.activity_number > 0 LIMIT 1) AS a
+LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = $7 AND its.environment = $8::apns_environment
+    AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
 ORDER BY al.ended, al.activity_number DESC;
 
 -- search, 6 of 7: $1 bigint, $2 text, $3 bytea, $4 bytea, $5 bigint, $6 bigint, $7 text, $8 bytea, $9 bytea, $10 bigint, $11 bigint, $12 text, $13 bytea, $14 bytea, $15 bigint, $16 bigint

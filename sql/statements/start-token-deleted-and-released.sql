@@ -4,8 +4,12 @@
 INSERT INTO installation_tokens AS stored (
     app_number, environment, installation_hash, kind, attributes_type, has_one_owner, deleted_at, outcome
 )
+WITH given (
+    app_number, environment, installation_hash, kind, attributes_type, has_one_owner, deleted_at, outcome
+) AS MATERIALIZED (
 SELECT app.app_number, $1::apns_environment, $2,
-    $3, $4, $5, coalesce($6, clock_timestamp()), 'refused'
+    $3, $4, $5, coalesce($6, clock_timestamp()),
+    'refused'::activity_outcome
 FROM apps app WHERE app.app_number = $7 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $8 AND held.environment = $9::apns_environment
 AND held.installation_hash = $10 AND held.request_number = $11) AND (EXISTS (SELECT FROM installation_tokens known WHERE known.app_number = $12 AND known.environment = $13::apns_environment
 AND known.installation_hash = $14 AND known.kind = $15
@@ -14,6 +18,8 @@ AND known.attributes_type = $16) OR (SELECT count(*) FROM (
 AND other.installation_hash = $19
         AND other.kind = $20 LIMIT $21
 ) AS others) < $22)
+)
+SELECT * FROM given
 ON CONFLICT (app_number, environment, installation_hash, kind, attributes_type) DO UPDATE SET
     deleted_at = greatest(stored.deleted_at, greatest(excluded.deleted_at, stored.observed_at)),
     token = CASE WHEN stored.observed_at > greatest(excluded.deleted_at, stored.observed_at) THEN stored.token END,

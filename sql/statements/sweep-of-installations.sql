@@ -1,12 +1,12 @@
 -- sweep of installations, 1 of 6: $1 bigint, $2 bigint, $3 text, $4 interval, $5 bigint
-DELETE FROM installation_tokens r WHERE (r.app_number = $1) IS TRUE AND r.ctid = ANY(ARRAY(
+DELETE FROM installation_tokens r WHERE r.app_number = $1::numeric AND r.ctid = ANY(ARRAY(
     SELECT s.ctid FROM installation_tokens s
     WHERE s.app_number = $2 AND s.environment = $3::apns_environment AND s.token IS NULL AND s.touched_at <= now() - $4
     ORDER BY s.touched_at LIMIT $5 FOR UPDATE SKIP LOCKED
 ));
 
 -- sweep of installations, 2 of 6: $1 bigint, $2 bigint, $3 text, $4 interval, $5 bigint
-DELETE FROM installation_token_claims c WHERE (c.app_number = $1) IS TRUE AND c.ctid = ANY(ARRAY(
+DELETE FROM installation_token_claims c WHERE c.app_number = $1::numeric AND c.ctid = ANY(ARRAY(
     SELECT o.ctid FROM installation_token_claims o
     WHERE o.app_number = $2 AND o.environment = $3::apns_environment AND o.last_observed_at > '-infinity'
         AND o.last_observed_at <= now() - $4
@@ -27,10 +27,10 @@ WITH old AS MATERIALIZED (
         AND v.touched_at <= now() - greatest($8, $9)
     ORDER BY v.touched_at LIMIT $10 FOR UPDATE SKIP LOCKED
 ), held AS (
-    UPDATE token_values t SET touched_at = now() WHERE (t.app_number = $11) IS TRUE
+    UPDATE token_values t SET touched_at = now() WHERE t.app_number = $11::numeric
         AND t.ctid = ANY(ARRAY(SELECT old.place FROM old WHERE old.is_held))
 ), unheld AS (
-    DELETE FROM token_values t WHERE (t.app_number = $12) IS TRUE
+    DELETE FROM token_values t WHERE t.app_number = $12::numeric
         AND t.ctid = ANY(ARRAY(SELECT old.place FROM old WHERE NOT old.is_held))
 )
 SELECT count(*) FROM old;

@@ -25,7 +25,7 @@ WHERE i.app_number = $1 AND i.environment = $2::apns_environment AND i.touched_a
 ORDER BY i.touched_at LIMIT $5 FOR UPDATE SKIP LOCKED;
 
 -- sweep, 5 of 15: $1 bigint, $2 text[], $3 text[], $4 bigint, $5 text
-DELETE FROM alias_registrations d WHERE (d.app_number = $1) IS TRUE AND d.ctid = ANY(ARRAY(
+DELETE FROM alias_registrations d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.row FROM unnest($2, $3) AS gone (alias, owner)
     CROSS JOIN LATERAL (
         SELECT r.ctid AS row FROM alias_registrations r
@@ -34,7 +34,7 @@ DELETE FROM alias_registrations d WHERE (d.app_number = $1) IS TRUE AND d.ctid =
 ));
 
 -- sweep, 6 of 15: $1 bigint, $2 text[], $3 text[], $4 bigint, $5 text
-DELETE FROM alias_identities d WHERE (d.app_number = $1) IS TRUE AND d.ctid = ANY(ARRAY(
+DELETE FROM alias_identities d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.row FROM unnest($2, $3) AS gone (alias, owner)
     CROSS JOIN LATERAL (
         SELECT r.ctid AS row FROM alias_identities r
@@ -49,27 +49,38 @@ WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_
 -- sweep, 8 of 15: the same as end, 3 of 6
 
 -- sweep, 9 of 15: $1 bigint, $2 text, $3 text[]
-INSERT INTO retired_tokens AS stored (app_number, environment, activity_id, token_digest, observed_at, reason)
+INSERT INTO retired_tokens AS stored (
+    app_number, environment, activity_id, token_digest, observed_at, reason
+)
+WITH given (
+    app_number, environment, activity_id, token_digest, observed_at, reason
+) AS MATERIALIZED (
 SELECT a.app_number, a.environment, a.activity_id, a.token_digest, a.token_observed_at,
     'expired'::retirement_reason
-FROM activities a WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY($3) AND a.token_digest IS NOT NULL
-ORDER BY 3, 4
+FROM activities a WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY($3) AND a.token_digest IS NOT NULL ORDER BY 3, 4
+)
+SELECT * FROM given
 ON CONFLICT (app_number, environment, activity_id, token_digest) DO UPDATE SET
     observed_at = greatest(stored.observed_at, excluded.observed_at), reason = excluded.reason;
 
 -- sweep, 10 of 15: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 text[]
-INSERT INTO events (app_number, drop_on, environment, type, who, activity_id, installation_hash, subject,
-    aliases, token_fingerprint)
+INSERT INTO events (
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+)
+WITH given (
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+) AS MATERIALIZED (
 SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
     e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4)
 FROM (SELECT given.*, $4::text AS who FROM (SELECT 'expired' AS type, a.activity_id, a.installation_hash, a.subject, a.aliases, a.token_digest
-FROM activities a WHERE a.app_number = $5 AND a.environment = $6::apns_environment AND a.activity_id = ANY($7)) AS given) AS e;
+FROM activities a WHERE a.app_number = $5 AND a.environment = $6::apns_environment AND a.activity_id = ANY($7)) AS given) AS e
+)
+SELECT * FROM given;
 
--- sweep, 11 of 15: $1 bigint, $2 text, $3 bigint, $4 text, $5 text[], $6 bigint
-DELETE FROM retired_tokens r WHERE (r.app_number = $1) IS TRUE
-    AND (r.environment = $2::apns_environment) IS TRUE AND r.ctid = ANY(ARRAY(
-    SELECT t.ctid FROM retired_tokens t WHERE t.app_number = $3 AND t.environment = $4::apns_environment AND t.activity_id = ANY($5)
-    LIMIT $6
+-- sweep, 11 of 15: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bigint
+DELETE FROM retired_tokens r WHERE r.app_number = $1::numeric AND r.ctid = ANY(ARRAY(
+    SELECT t.ctid FROM retired_tokens t WHERE t.app_number = $2 AND t.environment = $3::apns_environment AND t.activity_id = ANY($4)
+    LIMIT $5
 ))
 RETURNING r.token_digest;
 
@@ -87,18 +98,17 @@ WITH theirs AS MATERIALIZED (
 DELETE FROM token_values t WHERE t.app_number = $7 AND t.environment = $8::apns_environment
     AND t.token_digest = ANY(ARRAY(SELECT theirs.token_digest FROM theirs WHERE NOT theirs.is_installations));
 
--- sweep, 13 of 15: $1 bigint, $2 bigint, $3 text, $4 text[]
-DELETE FROM activity_aliases al WHERE (al.app_number = $1) IS TRUE AND al.ctid = ANY(ARRAY(
+-- sweep, 13 of 15: $1 bigint, $2 bigint, $3 text, $4 bigint, $5 text, $6 text[]
+DELETE FROM activity_aliases al WHERE al.app_number = $1::numeric AND al.ctid = ANY(ARRAY(
     SELECT found.row FROM activities a CROSS JOIN LATERAL jsonb_each(a.aliases) AS kinds
 CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS JOIN LATERAL (
         SELECT r.ctid AS row FROM activity_aliases r
-        WHERE r.app_number = a.app_number AND r.environment = a.environment AND r.kind = kinds.key
-            AND r.value = alias_values.value AND r.ended = (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)
+        WHERE r.app_number = $2 AND r.environment = $3::apns_environment AND r.kind = kinds.key AND r.value = alias_values.value AND r.ended = (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)
             AND r.activity_number = a.activity_number
         LIMIT 1
     ) AS found
-    WHERE a.app_number = $2 AND a.environment = $3::apns_environment
-AND a.activity_id = ANY($4) AND true
+    WHERE a.app_number = $4 AND a.environment = $5::apns_environment
+AND a.activity_id = ANY($6) AND true
 ));
 
 -- sweep, 14 of 15: $1 bigint, $2 text, $3 bigint, $4 text, $5 text[], $6 text[], $7 bigint, $8 text, $9 bigint, $10 text

@@ -118,7 +118,7 @@ struct AliasDivision {
 
     /// Gives the transaction up when an activity that it would have ended was not. What was erased is over as it is.
     private func check(_ all: [ActivityID], ended: PostgresResult, _ observedAt: Date?, _ facts: PostgresRow) throws {
-        let ended = try Set(ended.decode(MergedActivity.columns).map(\.activityID))
+        let ended = try Set(ended.decode(EndedActivity.columns).map(\.activityID))
         for id in all where !ended.contains(id) {
             let refusal = try Refusal(of: observedAt, as: id, facts)
             if case .erased = refusal { continue }

@@ -37,8 +37,11 @@ struct AliasIdentity {
     var closedActivityID: ActivityID? { row.closedActivityID }
     var endedAt: Date? { row.endedAt }
 
-    /// The activity's row `stored`, and when it was last observed.
-    static let activityColumns = Columns(MergedActivity.columns, .one("stored.last_observed_at")) {
+    /// The activity's row `stored`, with its installation's row `its`, and when it was last observed.
+    static let activityColumns = Columns(
+        MergedActivity.columns(removedAt: "its.removed_at", fullStateAt: "its.full_state_at"),
+        .one("stored.last_observed_at")
+    ) {
         (activity: MergedActivity, lastObservedAt: Date?) in (activity: activity, lastObservedAt: lastObservedAt)
     }
 

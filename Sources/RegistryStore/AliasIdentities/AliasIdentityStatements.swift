@@ -66,9 +66,12 @@ struct AliasIdentityStatements {
         """
         SELECT \(AliasIdentity.activityColumns)
         FROM alias_identities i CROSS JOIN LATERAL (
-            SELECT * FROM activities its WHERE its.app_number = i.app_number AND its.environment = i.environment
+            SELECT * FROM activities its WHERE \(sql: scope.contains("its"))
                 AND its.activity_id = i.activity_id LIMIT 1
-        ) AS stored
+        ) AS stored LEFT JOIN LATERAL (
+            SELECT * FROM installations own WHERE \(sql: scope.contains("own"))
+                AND own.installation_hash = stored.installation_hash LIMIT 1
+        ) AS its ON true
         WHERE \(sql: identity("i"))
         """
     }
@@ -77,8 +80,7 @@ struct AliasIdentityStatements {
     var openRegistrations: SQL {
         """
         SELECT \(AliasIdentity.registrationColumns)
-        FROM alias_registrations r JOIN alias_identities i ON i.app_number = r.app_number
-            AND i.environment = r.environment AND i.alias = r.alias AND i.owner = r.owner
+        FROM alias_registrations r JOIN alias_identities i ON \(sql: identity("i"))
         WHERE \(sql: identity("r")) AND (i.ended_at IS NULL OR r.observed_at > i.ended_at) AND r.token IS NOT NULL
         ORDER BY r.observed_at DESC, r.token_digest DESC LIMIT \(AliasTimeline.mostRegistrations)
         """
@@ -113,8 +115,8 @@ struct AliasIdentityStatements {
         DELETE FROM alias_registrations r
         WHERE \(sql: identity("r"))
             AND r.observed_at <= now() - \(scope.app.settings.activityLifetime) - \(scope.app.settings.tombstoneRetention)
-            AND (SELECT a.activity_id FROM activities a WHERE a.app_number = r.app_number
-                AND a.environment = r.environment AND a.activity_id = r.activity_id LIMIT 1) IS NULL
+            AND (SELECT a.activity_id FROM activities a WHERE \(sql: scope.contains("a"))
+                AND a.activity_id = r.activity_id LIMIT 1) IS NULL
         """
     }
 

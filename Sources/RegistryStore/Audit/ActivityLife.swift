@@ -125,7 +125,7 @@ struct ActivityLifeStatements {
     var life: SQL {
         let candidates = SearchStatements(scope: scope, limit: 1).candidates(.id(id.rawValue))
         return """
-            \(sql: ExplainStatements.activities(ActivityLife.columns, among: "(\(sql: candidates) LIMIT 1)"))
+            \(sql: ExplainStatements.activities(ActivityLife.columns, among: "(\(sql: candidates) LIMIT 1)", in: scope))
             LEFT JOIN LATERAL (SELECT * FROM installations its WHERE \(sql: scope.contains("its"))
                 AND its.installation_hash = a.installation_hash LIMIT 1) AS i ON true
             """
@@ -143,7 +143,7 @@ struct ActivityLifeStatements {
         UNION ALL
         SELECT substr(a.token_digest, 1, 4), a.token_observed_at, 'unregistered', t.dead_at
         FROM activities a
-        JOIN token_values t ON t.app_number = a.app_number AND t.environment = a.environment
+        JOIN token_values t ON \(sql: scope.contains("t"))
             AND t.token_digest = a.token_digest AND t.activity_id = a.activity_id AND t.dead_at >= a.token_claimed_at
         WHERE \(sql: matches("a")) AND NOT EXISTS (
             SELECT FROM retired_tokens r

@@ -28,13 +28,17 @@ enum EventStatements {
 
     /// Writes an event for each row; the rows have a column `who`, too.
     static func insertion(_ rows: SQL, in scope: Scope) -> SQL {
-        """
-        INSERT INTO events (app_number, drop_on, environment, type, who, activity_id, installation_hash, subject,
-            aliases, token_fingerprint)
-        SELECT \(scope.app.number), \(sql: dropDay(of: scope.app)), \(scope.environment.rawValue)::apns_environment,
-            e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4)
-        FROM (\(sql: rows)) AS e
-        """
+        .insertion(
+            into: "events",
+            """
+            app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+            """,
+            """
+            SELECT \(scope.app.number), \(sql: dropDay(of: scope.app)), \(scope.environment.rawValue)::apns_environment,
+                e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4)
+            FROM (\(sql: rows)) AS e
+            """
+        )
     }
 
     /// The first day at whose start an event of now is past the app's retention.

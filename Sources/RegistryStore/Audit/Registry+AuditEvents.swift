@@ -117,7 +117,7 @@ struct AuditEventStatements {
         return """
             WITH found AS MATERIALIZED (
                 SELECT \(AuditEvent.columns) FROM events e
-                WHERE \(sql: isAsked(RowPlaces.isOf(scope, "e"))) AND (e.event_number < \(number)) IS TRUE
+                WHERE \(sql: isAsked(scope.containsUnindexed("e"))) AND (e.event_number < \(number)) IS TRUE
             )
             SELECT * FROM found e ORDER BY e.event_number DESC LIMIT \(limit)
             """

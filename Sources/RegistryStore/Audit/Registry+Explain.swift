@@ -88,7 +88,7 @@ struct ExplainStatements {
     /// A page of those that bear the alias, in the order of the alias's index: those that are not over first.
     func activities(after position: ExplainPosition, limit: Int) -> SQL {
         """
-        \(sql: Self.activities(among: "activity_aliases"))
+        \(sql: Self.activities(among: "activity_aliases", in: scope))
         WHERE \(sql: names("al", in: environment))
             AND (al.ended, al.activity_number) > (\(position.isClosed), \(position.number))
         ORDER BY al.ended, al.activity_number LIMIT \(limit)
@@ -101,16 +101,17 @@ struct ExplainStatements {
     /// - Parameter columns: of the rows `al`, of the rows `a` of the activities' verdicts, and of their tokens' values `t`.
     static func activities<Value>(
         _ columns: Columns<Value> = AliasExplanation.Activity.columns,
-        among source: SQL
+        among source: SQL,
+        in scope: Scope
     ) -> SQL {
         """
         SELECT \(columns)
         FROM \(sql: source) al
         CROSS JOIN LATERAL (SELECT * FROM activity_verdicts bearer
-            WHERE bearer.app_number = al.app_number AND bearer.activity_number = al.activity_number
-                    AND bearer.activity_number > 0 LIMIT 1) AS a
-        LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = a.app_number
-            AND its.environment = a.environment AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
+            WHERE bearer.app_number = \(scope.app.number) AND bearer.activity_number = al.activity_number
+                AND bearer.activity_number > 0 LIMIT 1) AS a
+        LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE \(sql: scope.contains("its"))
+            AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
         """
     }
 
@@ -119,30 +120,23 @@ struct ExplainStatements {
     /// The tokens of the first installations that bear the alias.
     func tokens(installations limit: Int) -> SQL {
         let named: SQL = """
-            (SELECT al.app_number, al.environment, al.installation_hash FROM installation_aliases al
+            (SELECT al.installation_hash FROM installation_aliases al
             WHERE \(sql: names("al", in: environment)) ORDER BY al.installation_hash LIMIT \(limit)) AS named
             """
-        return Self.tokens(among: named)
+        return Self.tokens(among: named, in: scope)
     }
 
     /// The tokens of one installation.
     static func tokens(of installation: InstallationHash, in scope: Scope) -> SQL {
-        tokens(
-            among: """
-                (SELECT \(scope.app.number)::bigint AS app_number,
-                    \(scope.environment.rawValue)::apns_environment AS environment,
-                    \(installation.bytes)::bytea AS installation_hash) AS named
-                """
-        )
+        tokens(among: "(SELECT \(installation.bytes)::bytea AS installation_hash) AS named", in: scope)
     }
 
     /// The tokens of some installations `named`.
-    private static func tokens(among named: SQL) -> SQL {
+    private static func tokens(among named: SQL, in scope: Scope) -> SQL {
         """
         SELECT \(AliasExplanation.Token.columns)
         FROM \(sql: named) CROSS JOIN LATERAL (SELECT * FROM installation_token_verdicts its
-            WHERE its.app_number = named.app_number AND its.environment = named.environment
-                AND its.installation_hash = named.installation_hash OFFSET 0) AS r
+            WHERE \(sql: scope.contains("its")) AND its.installation_hash = named.installation_hash OFFSET 0) AS r
         ORDER BY r.installation_hash, r.kind, r.attributes_type
         """
     }

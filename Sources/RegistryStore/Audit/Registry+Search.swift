@@ -69,12 +69,12 @@ struct SearchStatements {
     /// newest of them first.
     func activities(_ search: ActivitySearch) -> SQL {
         """
-        \(sql: ExplainStatements.activities(among: "(\(sql: candidates(search)) LIMIT \(limit))"))
+        \(sql: ExplainStatements.activities(among: "(\(sql: candidates(search)) LIMIT \(limit))", in: scope))
         ORDER BY al.ended, al.activity_number DESC
         """
     }
 
-    /// Activities as ``ExplainStatements/activities(_:among:)`` takes them.
+    /// Activities as ``ExplainStatements/activities(_:among:in:)`` takes them.
     func candidates(_ search: ActivitySearch) -> SQL {
         switch search {
         case .id(let id): "\(sql: activities) AND s.activity_id = \(id)"
@@ -113,7 +113,7 @@ struct SearchStatements {
         """
         SELECT s.app_number, s.activity_number, \(unescaped: Self.isOver) AS ended FROM token_values v
         CROSS JOIN LATERAL (
-            SELECT * FROM activities own WHERE own.app_number = v.app_number AND own.environment = v.environment
+            SELECT * FROM activities own WHERE \(sql: scope.contains("own"))
                 AND own.activity_id = v.activity_id LIMIT 1
         ) AS s
         WHERE \(sql: scope.contains("v"))

@@ -38,8 +38,8 @@ struct StaleStatements {
             SELECT r.*, \(sql: reasonList) AS reasons FROM \(sql: searched)
             WHERE \(sql: isStale) AND \(sql: isBetween(position, last)) ORDER BY r.number LIMIT \(limit)
         ) AS s
-        LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = s.app_number
-            AND its.environment = s.environment AND its.token_digest = s.token_digest LIMIT 1) AS t ON true
+        LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE \(sql: scope.contains("its"))
+            AND its.token_digest = s.token_digest LIMIT 1) AS t ON true
         ORDER BY s.number
         """
     }
@@ -80,7 +80,7 @@ struct StaleStatements {
             (SELECT * FROM token_values q
                 WHERE \(sql: scope.contains("q")) AND q.quarantined_kind = \(kind.name) AND q.quarantined_at IS NOT NULL) AS t
             CROSS JOIN LATERAL (
-                \(sql: rows) AND s.app_number = t.app_number AND s.environment = t.environment AND \(sql: holder)
+                \(sql: rows) AND \(sql: scope.contains("s")) AND \(sql: holder)
                     AND s.token_digest = t.token_digest LIMIT \(QuarantineStatements.mostHolders)
             ) AS r
             """

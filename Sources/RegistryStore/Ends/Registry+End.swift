@@ -54,12 +54,29 @@ extension Registry {
         return try session.transaction { transaction in
             let last = try transaction.execute(end).rows.first?.decode(Int64.self)
             let page = statements.end(under: alias, after: number, through: last ?? .max)
-            let ended = try transaction.execute(page).decode(MergedActivity.columns)
+            let ended = try transaction.execute(page).decode(EndedActivity.columns)
             _ = try transaction.pipeline(statements.consequences(ended.map(\.activityID)), finishing: true)
             let running = ended.filter { $0.outcome == "ended" && $0.isWithinLifetime }
             return (running.count, last)
         }
     }
+}
+
+/// An activity's row right after an end was merged into it, as the statement returned it.
+struct EndedActivity {
+    let activityID: ActivityID
+    /// `activity_outcome` of the schema.
+    let outcome: String
+    /// It had not expired when the request came.
+    let isWithinLifetime: Bool
+
+    /// The columns of the row called `stored`.
+    static let columns = Columns(
+        .one("stored.activity_id"),
+        .one("stored.outcome::text"),
+        .one("stored.expires_at > now()"),
+        as: EndedActivity.init
+    )
 }
 
 /// The statements that end activities, sent in one round trip and committed as one transaction.
@@ -74,7 +91,7 @@ struct EndStatements {
     private var app: Int64 { scope.app.number }
     private var environment: String { scope.environment.rawValue }
 
-    /// Ends the activities named, known or not; one result, of `MergedActivity.columns`, for each that was not refused.
+    /// Ends the activities named, known or not; one result, of ``EndedActivity/columns``, for each that was not refused.
     func end(_ ids: [ActivityID], reason: EndReason, observedAt: Date?) -> [SQL] {
         let source: SQL = """
             SELECT q.activity_id, coalesce(\(observedAt), clock_timestamp()) AS ended_at FROM unnest(\(ids)) AS q (activity_id)
@@ -91,7 +108,7 @@ struct EndStatements {
             FROM activity_aliases al
             CROSS JOIN LATERAL (
                 SELECT bearer.activity_id FROM activities bearer
-                WHERE bearer.app_number = al.app_number AND bearer.activity_number = al.activity_number
+                WHERE bearer.app_number = \(app) AND bearer.activity_number = al.activity_number
                     AND bearer.activity_number > 0 LIMIT 1
             ) AS a
             WHERE \(sql: scope.contains("al"))
@@ -115,32 +132,45 @@ struct EndStatements {
 
     /// The tombstone is the activity's own row and its state absorbs all others (R4); always writes (R1).
     private func merge(_ ends: SQL, reason: EndReason) -> SQL {
-        """
-        INSERT INTO activities AS stored (
+        let insertion = SQL.insertion(
+            into: "activities",
+            as: "stored",
+            """
             app_number, environment, activity_id, started_at, lifetime, expires_at, ended_at, end_reason, outcome, created_at,
             batch_number, installation_hash, installation_observed_at, subject, subject_observed_at
+            """,
+            """
+            SELECT app.app_number, \(environment)::apns_environment, e.activity_id, now(), app.activity_lifetime,
+                now() + app.activity_lifetime, e.ended_at, \(reason.rawValue)::end_reason, 'ended'::activity_outcome, now(),
+                \(batchNumber), \(sql: owner)
+            FROM apps app CROSS JOIN (\(sql: ends)) AS e
+            WHERE app.app_number = \(app) AND NOT \(sql: isErased)
+            ORDER BY e.activity_id
+            """
         )
-        SELECT app.app_number, \(environment)::apns_environment, e.activity_id, now(), app.activity_lifetime,
-            now() + app.activity_lifetime, e.ended_at, \(reason.rawValue)::end_reason, 'ended', now(),
-            \(batchNumber), \(sql: owner)
-        FROM apps app CROSS JOIN (\(sql: ends)) AS e
-        WHERE app.app_number = \(app) AND NOT \(sql: isErased)
-        ORDER BY e.activity_id
-        ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET
-            token = NULL,
-            ended_at = least(stored.ended_at, excluded.ended_at),
-            end_reason = CASE WHEN stored.ended_at IS NULL
-                OR (excluded.ended_at, excluded.end_reason) < (stored.ended_at, stored.end_reason)
-                THEN excluded.end_reason ELSE stored.end_reason END,
-            outcome = CASE WHEN stored.ended_at IS NULL THEN 'ended'::activity_outcome ELSE 'refused' END,
-            displaced_digest = NULL, displaced_observed_at = NULL,
-            revision = stored.revision + CASE WHEN stored.ended_at IS NULL THEN 1 ELSE 0 END,
-            \(unescaped: ActivityMerge.firstGiven("installation_hash", "installation_observed_at")),
-            \(unescaped: ActivityMerge.firstGiven("subject", "subject_observed_at")),
-            touched_at = excluded.touched_at, batch_number = excluded.batch_number
-        WHERE \(sql: Ownership.permits("stored", to: claimant))
-        RETURNING \(MergedActivity.columns)
-        """
+        return """
+            \(sql: insertion)
+            ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET
+                token = NULL,
+                ended_at = least(stored.ended_at, excluded.ended_at),
+                end_reason = CASE WHEN stored.ended_at IS NULL
+                    OR (excluded.ended_at, excluded.end_reason) < (stored.ended_at, stored.end_reason)
+                    THEN excluded.end_reason ELSE stored.end_reason END,
+                outcome = CASE WHEN stored.ended_at IS NULL THEN 'ended'::activity_outcome ELSE 'refused' END,
+                displaced_digest = NULL, displaced_observed_at = NULL,
+                revision = stored.revision + CASE WHEN stored.ended_at IS NULL THEN 1 ELSE 0 END,
+                \(unescaped: ActivityMerge.firstGiven("installation_hash", "installation_observed_at")),
+                \(unescaped: ActivityMerge.firstGiven("subject", "subject_observed_at")),
+                touched_at = excluded.touched_at, batch_number = excluded.batch_number
+            WHERE \(sql: permits)
+            RETURNING \(EndedActivity.columns)
+            """
+    }
+
+    /// The condition that the claimant may end the activity, which asks for what ``owner`` gives.
+    private var permits: SQL {
+        guard claimant != .any else { return "true" }
+        return Ownership.permits("stored", subject: "excluded.subject", installation: "excluded.installation_hash")
     }
 
     /// The tombstone of an activity never seen keeps who made it, with the times, like a registration.
@@ -148,8 +178,8 @@ struct EndStatements {
         guard claimant != .any else { return "NULL::bytea, NULL::timestamptz, NULL::text, NULL::timestamptz" }
         let (subject, installation) = (claimant.subject, claimant.installation?.bytes)
         return """
-            \(installation), CASE WHEN \(installation) IS NOT NULL THEN e.ended_at END,
-            \(subject), CASE WHEN \(subject) IS NOT NULL THEN e.ended_at END
+            \(installation)::bytea, CASE WHEN \(installation) IS NOT NULL THEN e.ended_at END,
+            \(subject)::text, CASE WHEN \(subject) IS NOT NULL THEN e.ended_at END
             """
     }
 

@@ -28,7 +28,7 @@ extension ErasureStatements {
             """
             e.event_number = ANY(ARRAY(
                 SELECT o.event_number FROM events o
-                WHERE \(sql: RowPlaces.isOf(scope, "o")) AND \(sql: condition) LIMIT \(limit)
+                WHERE \(sql: scope.containsUnindexed("o")) AND \(sql: condition) LIMIT \(limit)
             ))
             """
         )

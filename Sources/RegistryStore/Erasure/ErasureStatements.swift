@@ -82,7 +82,7 @@ struct ErasureStatements {
             """
             SELECT bearer.activity_id FROM activity_aliases al CROSS JOIN LATERAL (
                 SELECT b.activity_id FROM activities b
-                WHERE b.app_number = al.app_number AND b.activity_number = al.activity_number
+                WHERE b.app_number = \(app) AND b.activity_number = al.activity_number
                     AND b.activity_number > 0 LIMIT 1
             ) AS bearer
             WHERE \(sql: scope.contains("al")) AND al.kind = \(alias.kind) AND al.value = \(alias.value)
@@ -225,7 +225,7 @@ struct ErasureStatements {
     private func events(of hashes: [[UInt8]]) -> SQL {
         """
         SELECT o.event_number FROM events o
-        WHERE \(sql: RowPlaces.isOf(scope, "o")) AND o.installation_hash = ANY(\(hashes))
+        WHERE \(sql: scope.containsUnindexed("o")) AND o.installation_hash = ANY(\(hashes))
         """
     }
 

@@ -126,22 +126,24 @@ struct ExportStatements {
             """
         let selection: SQL =
             kind == .update
-            ? "\(ExportedActivity.columns) FROM \(sql: page) \(sql: Self.identity)"
+            ? "\(ExportedActivity.columns) FROM \(sql: page) \(sql: identity)"
             : "\(TransferRecord.columns(of: kind)) FROM \(sql: page) WHERE r.verdict IS NULL"
         return "SELECT \(sql: selection) ORDER BY r.\(unescaped: rows.number)"
     }
 
     /// The identity `n` that activity `r` was made for.
-    private static let identity: SQL = """
+    private var identity: SQL {
+        """
         LEFT JOIN LATERAL (
             SELECT i.alias, i.ended_at FROM jsonb_array_elements_text(r.aliases -> '\(unescaped: Alias.liveActivityKind.string)') AS name
-            JOIN alias_identities i ON i.app_number = r.app_number AND i.environment = r.environment
+            JOIN alias_identities i ON \(sql: scope.contains("i"))
                 AND i.alias = name AND i.owner = CASE
                     WHEN r.installation_hash IS NOT NULL THEN 'installation:' || encode(r.installation_hash, 'hex')
                     WHEN r.subject IS NOT NULL THEN 'subject:' || r.subject ELSE 'app' END
             WHERE i.activity_id = r.activity_id LIMIT 1
         ) AS n ON true
         """
+    }
 
     /// A page of installations, by their hashes.
     func installations(after hash: [UInt8]) -> SQL {

@@ -135,7 +135,7 @@ struct FeedbackStatements {
     /// and what the report does to it.
     private func reports(at places: FeedbackPlaces) -> SQL {
         """
-        SELECT q.*, s.accused_at, held.kind, held.claimed_at, t.dead_at, t.quarantined_at,
+        SELECT q.*, now() AS received_at, s.accused_at, held.kind, held.claimed_at, t.dead_at, t.quarantined_at,
             coalesce(\(unescaped: Self.wasKnown("t")), false) AS was_known,
             coalesce(\(unescaped: QuarantineStatements.isOn), false) AS is_guarded,
             CASE WHEN held.claimed_at > coalesce(t.dead_at, '-infinity') AND held.claimed_at <= s.accused_at THEN
@@ -170,7 +170,7 @@ struct FeedbackStatements {
                 dead_at = CASE WHEN r.verdict = 'dead' THEN greatest(t.dead_at, r.accused_at) ELSE t.dead_at END,
                 \(unescaped: quarantine.joined(separator: ", ")),
                 effect = r.effect,
-                touched_at = CASE WHEN t.activity_id IS NULL THEN clock_timestamp() ELSE t.touched_at END
+                touched_at = CASE WHEN t.activity_id IS NULL THEN r.received_at ELSE t.touched_at END
             FROM reports r
             WHERE \(unescaped: Self.isAccused) AND t.ctid = r.value_place AND \(sql: scope.contains("t"))
             RETURNING t.token_digest, t.activity_id, t.installation_hash, t.start_observed_at, t.effect, r.activity_place

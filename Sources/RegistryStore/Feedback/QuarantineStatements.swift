@@ -55,39 +55,45 @@ struct QuarantineStatements {
     /// - Parameter reports: each report `q`, its value `t`, and what is `held` with that.
     func guarding(_ reports: SQL) -> SQL {
         """
-        UPDATE quarantine_guards g SET reported_at = now(),
-            tripped_at = CASE WHEN \(unescaped: Self.isOn) THEN g.tripped_at
-                WHEN reports.fresh + \(sql: recent) > 3 AND reports.fresh + \(sql: recent) > \(sql: limit) THEN now() END
+        UPDATE quarantine_guards g SET reported_at = judged.at, tripped_at = CASE
+            WHEN g.tripped_at IS NOT NULL AND g.reported_at > judged.since THEN g.tripped_at
+            WHEN judged.is_burst THEN judged.at END
         FROM (
-            SELECT held.kind, count(*) FILTER (WHERE held.claimed_at > greatest(t.quarantined_at, t.dead_at, '-infinity')
-                AND held.claimed_at <= \(unescaped: FeedbackStatements.reportedAt)) AS fresh
-            FROM \(sql: reports)
-            WHERE q.verdict = 'suspect'
-            GROUP BY held.kind
-        ) AS reports
-        WHERE \(sql: scope.contains("g")) AND g.kind = reports.kind AND reports.fresh > 0
-        RETURNING g.kind, g.tripped_at = now()
+            -- Judged before the assignment, which a distributed Postgres lets ask neither clock nor table.
+            SELECT reports.kind, now() AS at, now() - \(unescaped: Self.window) AS since,
+                reports.fresh + recent.count > 3 AND reports.fresh + recent.count > \(sql: limit) AS is_burst
+            FROM (
+                SELECT held.kind, count(*) FILTER (WHERE held.claimed_at > greatest(t.quarantined_at, t.dead_at, '-infinity')
+                    AND held.claimed_at <= \(unescaped: FeedbackStatements.reportedAt)) AS fresh
+                FROM \(sql: reports)
+                WHERE q.verdict = 'suspect'
+                GROUP BY held.kind
+            ) AS reports CROSS JOIN LATERAL (\(sql: recent)) AS recent
+            WHERE reports.fresh > 0 OFFSET 0
+        ) AS judged
+        WHERE \(sql: scope.contains("g")) AND g.kind = judged.kind
+        RETURNING g.kind, g.tripped_at = g.reported_at
         """
     }
 
-    /// The window's quarantines of the guard's kind.
+    /// The window's quarantines of the kind of some reports.
     private var recent: SQL {
         """
-        (SELECT count(*) FROM token_values v WHERE \(sql: scope.contains("v")) AND v.quarantined_kind = g.kind
-            AND v.quarantined_at > now() - \(unescaped: Self.window))
+        SELECT count(*) AS count FROM token_values v WHERE \(sql: scope.contains("v"))
+            AND v.quarantined_kind = reports.kind AND v.quarantined_at > now() - \(unescaped: Self.window)
         """
     }
 
-    /// 20 % of the current tokens of the guard's kind, at most 1000; so no more than 5000 are counted.
+    /// 20 % of the current tokens of their kind, at most 1000; so no more than 5000 are counted.
     private var limit: SQL {
         """
-        (CASE g.kind WHEN 'update' THEN (SELECT count(*) FROM (
+        (CASE WHEN reports.kind = 'update' THEN (SELECT count(*) FROM (
                 SELECT FROM activities a WHERE \(sql: scope.contains("a")) AND a.ended_at IS NULL
                     AND a.expiry_recorded_at IS NULL AND a.expires_at > now() AND a.token IS NOT NULL LIMIT 5000
             ) AS current)
             ELSE (SELECT count(*) FROM (
                 SELECT FROM installation_tokens r
-                WHERE \(sql: scope.contains("r")) AND r.kind = g.kind AND r.token_number > 0 AND r.token IS NOT NULL LIMIT 5000
+                WHERE \(sql: scope.contains("r")) AND r.kind = reports.kind AND r.token_number > 0 AND r.token IS NOT NULL LIMIT 5000
             ) AS current) END / 5)
         """
     }
@@ -111,12 +117,13 @@ struct QuarantineStatements {
     /// way since before APNs knew.
     ///
     /// - Parameter claimedAt: the column that says as of when it was claimed.
-    static func isEndedByReceipt(claimedAt: String) -> String {
-        """
-        EXISTS (SELECT FROM token_values held WHERE held.app_number = known.app_number
-        AND held.environment = known.environment AND held.token_digest = known.token_digest
-        AND held.quarantined_at >= known.\(claimedAt) AND coalesce(held.dead_at < known.\(claimedAt), true))
-        """
+    static func isEndedByReceipt(claimedAt: String, in scope: Scope) -> SQL {
+        let claimedAt: SQL = "known.\(unescaped: claimedAt)"
+        return """
+            EXISTS (SELECT FROM token_values held WHERE \(sql: scope.contains("held"))
+            AND held.token_digest = known.token_digest
+            AND held.quarantined_at >= \(sql: claimedAt) AND coalesce(held.dead_at < \(sql: claimedAt), true))
+            """
     }
 
     /// The value that an activity's token has.

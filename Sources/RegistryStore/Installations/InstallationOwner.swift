@@ -11,26 +11,29 @@ import RegistryCore
 /// registration that comes late takes nothing over, but clears what is older than itself.
 enum InstallationOwner {
     /// The condition that the claimant may change what is of an installation.
-    static func permits(_ row: String, to claimant: Claimant) -> SQL {
-        guard let subject = claimant.subject else { return "true" }
-        return "coalesce(\(unescaped: row).subject = \(subject), true)"
+    ///
+    /// - Parameter subject: the claimant's.
+    private static func permits(_ row: String, subject: SQL) -> SQL {
+        "coalesce(\(unescaped: row).subject = \(sql: subject), true)"
     }
+
+    /// The condition that a signed-in user may change what is of the row `stored`, by a request `excluded`. A request that is
+    /// nobody's has no subject.
+    static let permitsRequest = permits("stored", subject: "excluded.subject")
 
     /// Whether an installation is another's, as an array of its own: empty when it is not.
     static func foreign(_ rows: InstallationStatements) -> SQL {
         """
         ARRAY(SELECT 'installation' FROM installations i
-        WHERE \(sql: rows.isOf("i")) AND NOT \(sql: permits("i", to: rows.claimant)))
+        WHERE \(sql: rows.isOf("i")) AND NOT \(sql: permits("i", subject: "\(rows.claimant.subject)::text")))
         """
     }
 
     /// The assignments of a request that does not register the installation: one that is nobody's takes the subject on.
-    static func adopting(at observedAt: Date?) -> SQL {
-        """
+    static let adopting: SQL = """
         subject = coalesce(stored.subject,
-            CASE WHEN coalesce(\(observedAt) > stored.removed_at, true) THEN excluded.subject END)
+            CASE WHEN coalesce(excluded.request_observed_at > stored.removed_at, true) THEN excluded.subject END)
         """
-    }
 
     private static let isGone = "coalesce(excluded.subject_observed_at <= stored.removed_at, false)"
 

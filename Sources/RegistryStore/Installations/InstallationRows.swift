@@ -49,7 +49,7 @@ struct MergedProfile {
         .one("i.metadata_observed_at"),
         .one("i.removed_at"),
         .one("coalesce(i.subject <> r.subject, false)"),
-        .one("now()"),
+        .one("r.received_at"),
         as: MergedProfile.init
     )
 }

@@ -17,16 +17,16 @@ struct MergedToken {
     let ownerKind: String?
     let serverTime: Date
 
-    /// The columns of a token `r` and its row `v` of the view of verdicts.
+    /// The columns of a token `r` and its row `v` of the view of verdicts, with the time of the request.
     static let columns = Columns(
-        .one("r.outcome::text"),
+        .one("r.outcome"),
         .one("r.observed_at"),
         .one("r.confirmed_at"),
         .one("r.deleted_at"),
         .one("v.removed_at"),
         Columns(.one("v.verdict"), as: { (word: String?) in try word.map(TokenVerdict.init(stored:)) }),
         .one("v.owner_kind"),
-        .one("now()"),
+        .one("v.received_at"),
         as: MergedToken.init
     )
 }

@@ -191,11 +191,11 @@ struct FullStateStatements {
     /// Notes those that fall out: that they are dismissed follows from the times alone; this counts and tells it.
     func dismissal(listed ids: [ActivityID]) -> SQL {
         """
-        UPDATE activities a SET outcome = 'dismissed', revision = a.revision + 1, touched_at = clock_timestamp()
+        UPDATE activities a SET outcome = 'dismissed', revision = a.revision + 1, touched_at = statement_timestamp()
         FROM installations i
         WHERE \(sql: scope.contains("i"))
             AND i.installation_hash = \(installation.bytes) AND i.full_state_at = \(observedAt)
-            AND a.app_number = i.app_number AND a.environment = i.environment
+            AND \(sql: scope.contains("a"))
             AND a.installation_hash = i.installation_hash AND a.ended_at IS NULL AND a.expires_at > now()
             AND a.activity_id <> ALL(\(ids))
             AND a.last_observed_at < i.full_state_at
@@ -208,7 +208,7 @@ struct FullStateStatements {
         EventStatements.insertion(
             """
             SELECT 'dismissed' AS type, \(unescaped: EventStatements.columns(of: "a"))
-            FROM activities a JOIN installations i ON i.app_number = a.app_number AND i.environment = a.environment
+            FROM activities a JOIN installations i ON \(sql: scope.contains("i"))
                 AND i.installation_hash = a.installation_hash
             WHERE \(sql: scope.contains("a"))
                 AND a.installation_hash = \(installation.bytes) AND a.ended_at IS NULL AND a.outcome = 'dismissed'

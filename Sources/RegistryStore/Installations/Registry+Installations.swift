@@ -83,22 +83,25 @@ struct InstallationStatements {
     ///   - registers: whether a signed-in user takes the installation over, where it is another's; else they are refused.
     func lock(observedAt: Date?, aliases: [Alias] = [], registers: Bool = false) -> SQL {
         """
-        INSERT INTO installations AS stored (app_number, environment, installation_hash, request_number, subject, subject_observed_at)
-        SELECT app.app_number, \(environment)::apns_environment, \(installation.bytes), \(requestNumber), \(claimant.subject),
+        INSERT INTO installations AS stored (
+            app_number, environment, installation_hash, request_number, request_observed_at, subject, subject_observed_at
+        )
+        SELECT app.app_number, \(environment)::apns_environment, \(installation.bytes), \(requestNumber), \(observedAt),
+            \(claimant.subject),
             CASE WHEN \(registers && claimant.subject != nil) THEN coalesce(\(observedAt), clock_timestamp()) END
         FROM apps app
         WHERE app.app_number = \(app) AND coalesce(\(observedAt) <= now() + interval '5 minutes', true)
             AND NOT \(sql: isErased(observedAt, aliases))
         ON CONFLICT (app_number, environment, installation_hash) DO UPDATE SET
             touched_at = excluded.touched_at, request_number = excluded.request_number,
-            \(sql: registers ? InstallationOwner.registering : owner(observedAt))
+            request_observed_at = excluded.request_observed_at,
+            \(sql: registers ? InstallationOwner.registering : Self.owner)
         RETURNING stored.xmax = 0
         """
     }
 
-    private func owner(_ observedAt: Date?) -> SQL {
-        "\(sql: InstallationOwner.adopting(at: observedAt)) WHERE \(sql: InstallationOwner.permits("stored", to: claimant))"
-    }
+    private static let owner: SQL =
+        "\(sql: InstallationOwner.adopting) WHERE \(sql: InstallationOwner.permitsRequest)"
 
     /// The row is locked by this request. Statements of a pipeline all say so: where the lock was refused, what
     /// they would read is what an earlier request did.
@@ -157,8 +160,8 @@ struct InstallationStatements {
                 changed = i.changed OR coalesce((\(sql: wins("aliases")) AND i.aliases IS DISTINCT FROM r.aliases)
                     OR (\(sql: wins("metadata")) AND i.metadata IS DISTINCT FROM r.metadata), false)
             FROM (
-                SELECT coalesce(\(profile.observedAt), clock_timestamp()) AS given_at, \(aliases)::jsonb AS aliases,
-                    \(metadata)::jsonb AS metadata, \(claimant.subject)::text AS subject
+                SELECT coalesce(\(profile.observedAt), statement_timestamp()) AS given_at, now() AS received_at,
+                    \(aliases)::jsonb AS aliases, \(metadata)::jsonb AS metadata, \(claimant.subject)::text AS subject
             ) AS r
             WHERE \(sql: isOf("i")) AND \(sql: isLocked)
             RETURNING \(MergedProfile.columns)

@@ -137,7 +137,7 @@ struct LogOutStatements {
 
     private func tokenRemoval(at time: Date) -> SQL {
         """
-        UPDATE installation_tokens r SET token = NULL, outcome = 'ended', touched_at = clock_timestamp()
+        UPDATE installation_tokens r SET token = NULL, outcome = 'ended', touched_at = statement_timestamp()
         WHERE \(sql: rows.isOf("r")) AND r.token IS NOT NULL AND r.observed_at <= \(time)
         """
     }
@@ -151,7 +151,7 @@ struct LogOutStatements {
             WHERE \(sql: rows.isOf("i")) AND coalesce(i.removed_at, '-infinity') < \(time)
             UNION ALL
             SELECT 'deleted', \(unescaped: EventStatements.columns(ofInstallation: "i", digest: "r.token_digest"))
-            FROM installation_tokens r \(unescaped: TokenSlotRows.joinInstallation(of: "r"))
+            FROM installation_tokens r \(sql: TokenSlotRows.joinInstallation(of: "r", in: scope))
             WHERE \(sql: rows.isOf("r")) AND r.token IS NOT NULL AND r.observed_at <= \(time)
             """,
             by: who,

@@ -72,7 +72,7 @@ enum TokenResolveStatements {
             SELECT c.* FROM installation_aliases al CROSS JOIN LATERAL (
                 SELECT \(ResolvedToken.columns(of: kind))
                 FROM current_installation_tokens cur
-                WHERE cur.app_number = al.app_number AND cur.environment = al.environment
+                WHERE \(sql: scope.contains("cur"))
                     AND cur.installation_hash = al.installation_hash AND cur.kind = \(kind.name) AND \(sql: filter)
                 OFFSET 0
             ) AS c

@@ -62,13 +62,19 @@ struct TokenRemovalStatements {
 
     private func merge(_ observedAt: Date?) -> SQL {
         let time = observedAt == nil ? "greatest(excluded.deleted_at, stored.observed_at)" : "excluded.deleted_at"
-        return """
-            INSERT INTO installation_tokens AS stored (
-                app_number, environment, installation_hash, kind, attributes_type, has_one_owner, deleted_at, outcome
-            )
+        let insertion = SQL.insertion(
+            into: "installation_tokens",
+            as: "stored",
+            "app_number, environment, installation_hash, kind, attributes_type, has_one_owner, deleted_at, outcome",
+            """
             SELECT app.app_number, \(scope.environment.rawValue)::apns_environment, \(rows.installation.bytes),
-                \(slot.kind.name), \(slot.typeName), \(slot.kind.hasOneOwner), coalesce(\(observedAt), clock_timestamp()), 'refused'
+                \(slot.kind.name), \(slot.typeName), \(slot.kind.hasOneOwner), coalesce(\(observedAt), clock_timestamp()),
+                'refused'::activity_outcome
             FROM apps app WHERE app.app_number = \(scope.app.number) AND \(sql: rows.isLocked) AND \(sql: rows.hasRoom)
+            """
+        )
+        return """
+            \(sql: insertion)
             ON CONFLICT (app_number, environment, installation_hash, kind, attributes_type) DO UPDATE SET
                 deleted_at = greatest(stored.deleted_at, \(unescaped: time)),
                 token = CASE WHEN stored.observed_at > \(unescaped: time) THEN stored.token END,
@@ -86,7 +92,7 @@ struct TokenRemovalStatements {
             """
             SELECT \(type) AS type,
                 \(unescaped: EventStatements.columns(ofInstallation: "i", digest: "r.token_digest"))
-            FROM installation_tokens r \(unescaped: TokenSlotRows.joinInstallation(of: "r"))
+            FROM installation_tokens r \(sql: TokenSlotRows.joinInstallation(of: "r", in: scope))
             WHERE \(sql: rows.matches("r")) AND \(sql: condition)
             """,
             by: who,
@@ -101,7 +107,7 @@ struct TokenRemovalStatements {
         [
             QuarantineStatements(scope: scope, who: who).lockGuards,
             """
-            UPDATE installation_tokens r SET touched_at = clock_timestamp()
+            UPDATE installation_tokens r SET touched_at = statement_timestamp()
             WHERE \(sql: rows.matches("r")) AND r.token IS NOT NULL RETURNING 1
             """,
             // Before the release, for afterwards nobody could tell that there was one.
@@ -111,7 +117,7 @@ struct TokenRemovalStatements {
             ),
             """
             UPDATE token_values t SET quarantined_at = NULL, quarantined_kind = NULL, quarantine_reason = NULL,
-                effect = 'none', touched_at = clock_timestamp()
+                effect = 'none', touched_at = statement_timestamp()
             WHERE \(sql: isItsValue)
             """,
         ]

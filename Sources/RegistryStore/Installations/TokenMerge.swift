@@ -13,16 +13,10 @@ enum TokenMerge {
 
     private static let same = "excluded.token_digest = stored.token_digest"
 
-    /// Until when everything is gone, of the row called `row`; null when nothing was ever removed.
-    static func removal(of row: String) -> String {
-        """
-        greatest(\(row).deleted_at, (SELECT i.removed_at FROM installations i WHERE i.app_number = \(row).app_number
-        AND i.environment = \(row).environment AND i.installation_hash = \(row).installation_hash))
-        """
-    }
-
+    /// Until when everything is gone, which is null when nothing was ever removed, is no earlier than a time. The installation
+    /// was locked before the request was made of its row.
     private static func isGone(_ time: String) -> String {
-        "coalesce(\(time) <= \(removal(of: "stored")), false)"
+        "coalesce(\(time) <= greatest(stored.deleted_at, excluded.installation_removed_at), false)"
     }
 
     private static let outcome = """
@@ -46,6 +40,6 @@ enum TokenMerge {
         confirmed_at = CASE WHEN \(wins) OR \(same) THEN greatest(stored.confirmed_at, excluded.confirmed_at)
         ELSE stored.confirmed_at END,
         outcome = \(outcome),
-        touched_at = excluded.touched_at
+        touched_at = excluded.touched_at, installation_removed_at = excluded.installation_removed_at
         """
 }

@@ -11,6 +11,7 @@ struct TokenRegistrationStatements {
     let who: UTF8Text
 
     private var slot: TokenSlot { rows.slot }
+    private var scope: Scope { rows.scope }
     private var app: Int64 { rows.scope.app.number }
     private var environment: String { rows.scope.environment.rawValue }
     private var token: [UInt8] { registration.token.bytes }
@@ -36,7 +37,7 @@ struct TokenRegistrationStatements {
             WHEN known.token_digest = sha256(\(token)) AND known.token IS NOT NULL THEN known.observed_at
             ELSE clock.received_at END AS observed_at,
             \(registration.observedAt) IS NULL
-                AND \(unescaped: QuarantineStatements.isEndedByReceipt(claimedAt: "claimed_at")) AS ends_quarantine
+                AND \(sql: QuarantineStatements.isEndedByReceipt(claimedAt: "claimed_at", in: scope)) AS ends_quarantine
         FROM installations i
         CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE i.app_number IS NOT NULL) AS clock
         LEFT JOIN installation_tokens known ON \(sql: rows.matches("known"))
@@ -46,22 +47,29 @@ struct TokenRegistrationStatements {
 
     /// One upsert; always writes, so that a repeated request is as durable as the first (R1).
     private var merge: SQL {
-        """
-        INSERT INTO installation_tokens AS stored (
+        let insertion = SQL.insertion(
+            into: "installation_tokens",
+            as: "stored",
+            """
             app_number, environment, installation_hash, kind, attributes_type, has_one_owner, token, token_digest,
-            observed_at, claimed_at, confirmed_at, outcome
+            observed_at, claimed_at, confirmed_at, outcome, installation_removed_at
+            """,
+            """
+            SELECT app.app_number, \(environment)::apns_environment, \(rows.installation.bytes), \(slot.kind.name),
+                \(slot.typeName), \(slot.kind.hasOneOwner),
+                CASE WHEN r.observed_at > coalesce(r.removed_at, '-infinity') THEN \(token) END, sha256(\(token)),
+                r.observed_at, CASE WHEN r.ends_quarantine THEN r.received_at ELSE least(r.observed_at, r.received_at) END,
+                r.received_at,
+                CASE WHEN r.observed_at <= r.removed_at THEN 'refused'::activity_outcome ELSE 'registered' END, r.removed_at
+            FROM apps app CROSS JOIN (\(sql: timedRequest)) AS r
+            WHERE app.app_number = \(app) AND \(sql: rows.isLocked) AND \(sql: rows.hasRoom)
+            """
         )
-        SELECT app.app_number, \(environment)::apns_environment, \(rows.installation.bytes), \(slot.kind.name),
-            \(slot.typeName), \(slot.kind.hasOneOwner),
-            CASE WHEN r.observed_at > coalesce(r.removed_at, '-infinity') THEN \(token) END, sha256(\(token)),
-            r.observed_at, CASE WHEN r.ends_quarantine THEN r.received_at ELSE least(r.observed_at, r.received_at) END,
-            r.received_at,
-            CASE WHEN r.observed_at <= r.removed_at THEN 'refused'::activity_outcome ELSE 'registered' END
-        FROM apps app CROSS JOIN (\(sql: timedRequest)) AS r
-        WHERE app.app_number = \(app) AND \(sql: rows.isLocked) AND \(sql: rows.hasRoom)
-        ON CONFLICT (app_number, environment, installation_hash, kind, attributes_type)
-        DO UPDATE SET \(unescaped: TokenMerge.assignments)
-        """
+        return """
+            \(sql: insertion)
+            ON CONFLICT (app_number, environment, installation_hash, kind, attributes_type)
+            DO UPDATE SET \(unescaped: TokenMerge.assignments)
+            """
     }
 
     /// Since when and until when the value was claimed here: what A, B, A is seen by.
@@ -173,7 +181,7 @@ struct TokenRegistrationStatements {
                     AND r.claimed_at > greatest(v.dead_at, v.quarantined_at))
                 OR (r.has_one_owner AND v.displaced_installation_hash IS NOT NULL)
             ) THEN 'reactivated' ELSE r.outcome END
-        FROM (SELECT * FROM installation_token_verdicts its WHERE \(sql: rows.matches("its")) LIMIT 1) AS v
+        FROM (SELECT *, now() AS received_at FROM installation_token_verdicts its WHERE \(sql: rows.matches("its")) LIMIT 1) AS v
         WHERE \(sql: rows.matches("r")) AND \(sql: rows.isLocked)
         RETURNING \(MergedToken.columns)
         """
@@ -182,23 +190,25 @@ struct TokenRegistrationStatements {
     /// The value's row, right after the request claimed it.
     private var claimed: SQL {
         """
-        (SELECT * FROM installation_tokens r WHERE \(sql: claims)) AS r \(sql: Self.joinValue("sha256(\(token))"))
+        (SELECT * FROM installation_tokens r WHERE \(sql: claims)) AS r \(sql: joinValue("sha256(\(token))"))
         """
     }
 
-    /// Joins the value with a digest as `t` to row `r`, looked up by itself as ``TokenSlotRows/joinInstallation(of:)`` does.
-    private static func joinValue(_ digest: SQL) -> SQL {
+    /// Joins the value with a digest as `t` to row `r`, looked up by itself as ``TokenSlotRows/joinInstallation(of:in:)`` does.
+    private func joinValue(_ digest: SQL) -> SQL {
         """
-        CROSS JOIN LATERAL (SELECT * FROM token_values v WHERE v.app_number = r.app_number
-            AND v.environment = r.environment AND v.token_digest = \(sql: digest) LIMIT 1) AS t
+        CROSS JOIN LATERAL (SELECT * FROM token_values v WHERE \(sql: scope.contains("v"))
+            AND v.token_digest = \(sql: digest) LIMIT 1) AS t
         """
     }
 
     /// Joins the activity that was the last to claim value `t` as `a`.
-    private static let joinClaimant = """
-        CROSS JOIN LATERAL (SELECT * FROM activities claimant WHERE claimant.app_number = t.app_number
-        AND claimant.environment = t.environment AND claimant.activity_id = t.activity_id LIMIT 1) AS a
+    private var joinClaimant: SQL {
         """
+        CROSS JOIN LATERAL (SELECT * FROM activities claimant WHERE \(sql: scope.contains("claimant"))
+        AND claimant.activity_id = t.activity_id LIMIT 1) AS a
+        """
+    }
 
     /// The activity that has the value loses it, for it was no activity's token ever.
     private var retirement: SQL {
@@ -206,7 +216,7 @@ struct TokenRegistrationStatements {
             """
             SELECT a.app_number, a.environment, a.activity_id, a.token_digest, a.token_observed_at,
                 'taken-over'::retirement_reason
-            FROM \(sql: claimed) \(unescaped: Self.joinClaimant)
+            FROM \(sql: claimed) \(sql: joinClaimant)
             WHERE \(unescaped: Self.losesItsToken) AND t.became_installations
             """
         )
@@ -247,7 +257,7 @@ struct TokenRegistrationStatements {
             FROM \(sql: changed)
             UNION ALL
             SELECT 'dropped', \(unescaped: Self.columns)
-            FROM \(sql: changed) \(sql: Self.joinValue("r.token_digest"))
+            FROM \(sql: changed) \(sql: joinValue("r.token_digest"))
             WHERE r.claimed_at <= t.dead_at
             """
         let all: SQL = slot.kind.hasOneOwner ? "\(sql: rows) UNION ALL \(sql: formerHolders)" : rows
@@ -260,7 +270,7 @@ struct TokenRegistrationStatements {
         """
         (SELECT * FROM installation_tokens r WHERE \(sql: rows.matches("r")) AND \(sql: rows.isLocked)
             AND r.outcome IN ('registered', 'rotated', 'reactivated')) AS r
-        \(unescaped: TokenSlotRows.joinInstallation(of: "r"))
+        \(sql: TokenSlotRows.joinInstallation(of: "r", in: scope))
         """
     }
 
@@ -270,28 +280,27 @@ struct TokenRegistrationStatements {
         """
         SELECT 'taken-over', \(unescaped: EventStatements.columns(ofInstallation: "i", digest: "loser.token_digest"))
         FROM \(sql: claimed) CROSS JOIN LATERAL (
-            SELECT * FROM installation_tokens holder WHERE holder.app_number = t.app_number
-                AND holder.environment = t.environment AND holder.installation_hash = t.displaced_installation_hash
-                AND holder.kind = t.displaced_installation_kind LIMIT 1
+            SELECT * FROM installation_tokens holder WHERE \(sql: scope.contains("holder"))
+                AND holder.installation_hash = t.displaced_installation_hash AND holder.kind = t.displaced_installation_kind LIMIT 1
         ) AS loser
-        \(unescaped: TokenSlotRows.joinInstallation(of: "loser"))
+        \(sql: TokenSlotRows.joinInstallation(of: "loser", in: scope))
         WHERE loser.token_digest = t.token_digest AND loser.token IS NOT NULL
         UNION ALL
         SELECT 'taken-over', \(unescaped: Self.columns)
-        FROM \(sql: changed) \(sql: Self.joinValue("r.token_digest"))
+        FROM \(sql: changed) \(sql: joinValue("r.token_digest"))
         WHERE (t.installation_hash, t.installation_kind) <> (r.installation_hash, r.kind)
         UNION ALL
         SELECT 'taken-over', \(unescaped: EventStatements.columns(of: "a"))
-        FROM \(sql: claimed) \(unescaped: Self.joinClaimant)
+        FROM \(sql: claimed) \(sql: joinClaimant)
         WHERE \(unescaped: Self.losesItsToken) AND a.expires_at > now() AND t.became_installations
         UNION ALL
         SELECT 'taken-over', \(unescaped: EventStatements.columns(ofInstallation: "i", digest: "loser.token_digest"))
         FROM \(sql: claimed) CROSS JOIN LATERAL (
             SELECT * FROM installation_tokens holder
-            WHERE holder.app_number = t.app_number AND holder.environment = t.environment AND NOT holder.has_one_owner
+            WHERE \(sql: scope.contains("holder")) AND NOT holder.has_one_owner
                 AND holder.token_digest = t.token_digest LIMIT \(QuarantineStatements.mostHolders)
         ) AS loser
-        \(unescaped: TokenSlotRows.joinInstallation(of: "loser"))
+        \(sql: TokenSlotRows.joinInstallation(of: "loser", in: scope))
         WHERE t.became_installations AND loser.token IS NOT NULL
         """
     }

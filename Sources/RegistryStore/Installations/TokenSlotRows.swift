@@ -72,10 +72,10 @@ struct TokenSlotRows {
 
     /// Joins the installation as `i` to the row called `row`, looked up for each row by itself: joined whole, by a plan that
     /// was made while there were few, all installations of the app would be read.
-    static func joinInstallation(of row: String) -> String {
+    static func joinInstallation(of row: String, in scope: Scope) -> SQL {
         """
-        CROSS JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = \(row).app_number
-        AND its.environment = \(row).environment AND its.installation_hash = \(row).installation_hash LIMIT 1) AS i
+        CROSS JOIN LATERAL (SELECT * FROM installations its WHERE \(sql: scope.contains("its"))
+        AND its.installation_hash = \(unescaped: row).installation_hash LIMIT 1) AS i
         """
     }
 }

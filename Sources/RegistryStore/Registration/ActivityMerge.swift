@@ -2,8 +2,9 @@ import PostgresDriver
 
 /// The expressions that merge a request (`excluded`) into an activity's locked row (`stored`).
 ///
-/// Each is a greatest or a least, so the order in which requests come does not matter (R0). They ask no clock: the time of the
-/// request's transaction comes with it, as `excluded.touched_at`.
+/// Each is a greatest or a least, so the order in which requests come does not matter (R0). They ask no clock, no table and no
+/// parameter, for a distributed Postgres sends them to where the row is, where nothing of that is known: the time of the
+/// request's transaction comes with it, as `excluded.touched_at`, and so does what its installation said.
 enum ActivityMerge {
     /// The request's token has the greatest (time, digest) so far (R2).
     static let wins = """
@@ -14,10 +15,14 @@ enum ActivityMerge {
     static let differs = "(excluded.token_digest <> stored.token_digest)"
 
     /// It was missing from its installation's full state, and the request observed it later (R9).
+    ///
+    /// The installation was looked up before the row was locked. It is that of the row, unless another session inserted the row in
+    /// between: then it is the one that the request names, which is the same or none. So of two requests that met at the row's
+    /// first moment the later may be told that it refreshed what it brought back, as it would have been had it come first. What
+    /// is dismissed follows from the times alone, which hold in either case.
     static let reactivates = """
-        EXISTS (SELECT FROM installations i WHERE i.app_number = stored.app_number
-        AND i.environment = stored.environment AND i.installation_hash = stored.installation_hash
-        AND i.full_state_at > stored.last_observed_at AND i.full_state_at <= excluded.last_observed_at)
+        coalesce(stored.installation_hash IS NOT NULL AND excluded.installation_full_state_at > stored.last_observed_at
+        AND excluded.installation_full_state_at <= excluded.last_observed_at, false)
         """
 
     /// The request says earlier than all others when the activity starts (R5).
@@ -26,8 +31,13 @@ enum ActivityMerge {
     private static let startsAt = "CASE WHEN \(schedules) THEN excluded.starts_at ELSE stored.starts_at END"
 
     /// Its lifetime runs from its start, or from the one that it was scheduled for, whichever is later (R5).
-    private static let expiresAt =
-        "(greatest(least(stored.started_at, excluded.started_at), \(startsAt)) + stored.lifetime)"
+    ///
+    /// A distributed Postgres takes a sum for a matter of the time zone unless it is made without one. Sessions have UTC, so it is
+    /// the same sum.
+    private static let expiresAt = """
+        ((greatest(least(stored.started_at, excluded.started_at), \(startsAt)) AT TIME ZONE 'UTC' + stored.lifetime)
+        AT TIME ZONE 'UTC')
+        """
 
     /// It had expired by all that was said, and is now known to be scheduled for later. What was said against its token
     /// meanwhile was not noted with it, so the token's value decides.
@@ -118,6 +128,8 @@ enum ActivityMerge {
         THEN CASE WHEN \(wins) THEN stored.token_observed_at ELSE excluded.token_observed_at END END,
         aliases_changed = \(changesAliases),
         displaced_aliases = CASE WHEN \(changesAliases) THEN stored.aliases END,
-        touched_at = excluded.touched_at, batch_number = excluded.batch_number
+        touched_at = excluded.touched_at, batch_number = excluded.batch_number,
+        installation_full_state_at = excluded.installation_full_state_at,
+        installation_removed_at = excluded.installation_removed_at
         """
 }

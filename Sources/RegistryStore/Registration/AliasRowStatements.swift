@@ -81,8 +81,7 @@ enum AliasRowStatements {
         WHERE \(sql: RowPlaces.isOf(scope.app.number, "al")) AND al.ctid = ANY(ARRAY(
             SELECT found.row FROM \(sql: activities(column)) CROSS JOIN LATERAL (
                 SELECT r.ctid AS row FROM activity_aliases r
-                WHERE r.app_number = a.app_number AND r.environment = a.environment AND r.kind = kinds.key
-                    AND r.value = alias_values.value AND r.ended = (\(unescaped: ended))
+                WHERE \(sql: scope.contains("r")) AND r.kind = kinds.key AND r.value = alias_values.value AND r.ended = (\(unescaped: ended))
                     AND r.activity_number = a.activity_number
                 LIMIT 1
             ) AS found

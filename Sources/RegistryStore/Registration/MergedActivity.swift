@@ -17,35 +17,39 @@ struct MergedActivity {
 
     var activityID: ActivityID { answer.activityID }
 
+    /// The columns of the row called `stored` that a statement returns, which stands in no view yet: its state follows from what
+    /// the statement had from its installation.
+    static let columns = columns(
+        removedAt: "stored.installation_removed_at",
+        fullStateAt: "stored.installation_full_state_at"
+    )
+
     /// The columns of the row called `stored`.
-    static let columns = Columns(
-        .one("stored.outcome::text"),
-        .one("stored.token_digest"),
-        answer,
-        .one("now()"),
-        .one("stored.expires_at > now()"),
-        .one("stored.token_claimed_at"),
-        .one("stored.previous_claimed_at"),
-        as: MergedActivity.init
-    )
-
-    /// The row that a statement returns stands in no view yet, so its installation is asked for what the view would say.
-    private static let answer = ActivityAnswer.columns(
-        "stored",
-        endedAt: """
-            coalesce(stored.ended_at, (SELECT i.removed_at FROM \(installation) AND i.removed_at >= stored.started_at))
-            """,
-        state: """
-            (SELECT activity_state(stored.ended_at, stored.started_at, stored.expires_at, stored.last_observed_at,
-            i.removed_at, i.full_state_at) FROM (SELECT) AS one LEFT JOIN LATERAL (SELECT * FROM \(installation) LIMIT 1) AS i
-            ON true)
-            """
-    )
-
-    private static let installation = """
-        installations i WHERE i.app_number = stored.app_number AND i.environment = stored.environment
-        AND i.installation_hash = stored.installation_hash
-        """
+    ///
+    /// - Parameters:
+    ///   - removedAt: when its installation logged out.
+    ///   - fullStateAt: its installation's last full state.
+    static func columns(removedAt: String, fullStateAt: String) -> Columns<MergedActivity> {
+        Columns(
+            .one("stored.outcome::text"),
+            .one("stored.token_digest"),
+            ActivityAnswer.columns(
+                "stored",
+                endedAt: """
+                    coalesce(stored.ended_at, CASE WHEN \(removedAt) >= stored.started_at THEN \(removedAt) END)
+                    """,
+                state: """
+                    activity_state(stored.ended_at, stored.started_at, stored.expires_at, stored.last_observed_at,
+                    \(removedAt), \(fullStateAt))
+                    """
+            ),
+            .one("now()"),
+            .one("stored.expires_at > now()"),
+            .one("stored.token_claimed_at"),
+            .one("stored.previous_claimed_at"),
+            as: MergedActivity.init
+        )
+    }
 }
 
 extension ActivityAnswer {

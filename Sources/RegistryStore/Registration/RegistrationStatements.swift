@@ -41,15 +41,18 @@ struct RegistrationStatements {
 
     /// Makes the rows that are still missing, so that there is something to lock.
     private var creation: SQL {
-        """
-        INSERT INTO activities (app_number, environment, activity_id, started_at, lifetime, expires_at, outcome, created_at)
-        SELECT app.app_number, \(environment)::apns_environment, q.activity_id, now(), app.activity_lifetime,
-            now() + app.activity_lifetime, 'observed', now()
-        FROM apps app CROSS JOIN \(sql: batch.claims)
-        WHERE app.app_number = \(app) AND q.observed_at IS NULL AND NOT \(sql: isErasedActivity)
-        ORDER BY q.activity_id
-        ON CONFLICT (app_number, environment, activity_id) DO NOTHING
-        """
+        let insertion = SQL.insertion(
+            into: "activities",
+            "app_number, environment, activity_id, started_at, lifetime, expires_at, outcome, created_at",
+            """
+            SELECT app.app_number, \(environment)::apns_environment, q.activity_id, now(), app.activity_lifetime,
+                now() + app.activity_lifetime, 'observed'::activity_outcome, now()
+            FROM apps app CROSS JOIN \(sql: batch.claims)
+            WHERE app.app_number = \(app) AND q.observed_at IS NULL AND NOT \(sql: isErasedActivity)
+            ORDER BY q.activity_id
+            """
+        )
+        return "\(sql: insertion)\nON CONFLICT (app_number, environment, activity_id) DO NOTHING"
     }
 
     /// Without `observedAt` the order is that of receipt, which is the order in which this lock is got: only then
@@ -88,16 +91,36 @@ struct RegistrationStatements {
     private var timedRequests: SQL {
         let times: SQL =
             batch.shape.needsReceiptOrder
-            ? Self.receiptTimes
+            ? receiptTimes
             : "q.observed_at AS claimed_at, false AS ends_quarantine, q.observed_at AS given_at"
         return """
             SELECT q.*, sha256(q.token) AS token_digest, clock.received_at, \(sql: times),
+                its.full_state_at AS installation_full_state_at, its.removed_at AS installation_removed_at,
                 \(sql: batch.shape.hasStarts ? Self.schedule : "NULL::timestamptz") AS scheduled_at,
                 least(coalesce(q.started_at, q.observed_at, clock.received_at), clock.received_at) AS said_started_at
             FROM \(sql: batch.rows)
             CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE q.activity_id IS NOT NULL) AS clock
+            \(sql: knownInstallations)
             \(sql: batch.shape.needsReceiptOrder ? knownTokens : "")
             """
+    }
+
+    /// The installations of the activities, or those that the requests name where the activities have none yet: what they
+    /// said last is merged with the requests, for the merge itself may look into no table where tables are distributed.
+    private var knownInstallations: SQL {
+        """
+        LEFT JOIN LATERAL (
+            SELECT own.installation_hash FROM activities own
+            WHERE \(sql: scope.contains("own")) AND own.activity_id = q.activity_id
+            LIMIT 1
+        ) AS named ON true
+        LEFT JOIN LATERAL (
+            SELECT i.full_state_at, i.removed_at FROM installations i
+            WHERE \(sql: scope.contains("i"))
+                AND i.installation_hash = coalesce(named.installation_hash, q.installation_hash)
+            LIMIT 1
+        ) AS its ON true
+        """
     }
 
     /// R5: a start is scheduled where it lies after the request was observed. What was observed longer ago than an activity lives
@@ -109,17 +132,19 @@ struct RegistrationStatements {
 
     /// R3: the current token again claims nothing new; a retired one claims what it did, and so loses; another
     /// counts as observed now.
-    private static let receiptTimes: SQL = """
+    private var receiptTimes: SQL {
+        """
         CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
         WHEN known.token_digest = sha256(q.token) THEN known.token_observed_at
         ELSE coalesce(retired.observed_at, clock.received_at) END AS claimed_at,
         q.observed_at IS NULL AND known.token_digest = sha256(q.token)
-        AND \(unescaped: QuarantineStatements.isEndedByReceipt(claimedAt: "token_claimed_at"))
+        AND \(sql: QuarantineStatements.isEndedByReceipt(claimedAt: "token_claimed_at", in: scope))
         AS ends_quarantine,
         CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
         WHEN known.token_digest <> sha256(q.token) THEN coalesce(retired.observed_at, clock.received_at)
         ELSE clock.received_at END AS given_at
         """
+    }
 
     private var knownTokens: SQL {
         """
@@ -139,39 +164,46 @@ struct RegistrationStatements {
 
     /// One upsert an activity; always writes, so that a repeated request is as durable as the first (R1).
     private var merge: SQL {
-        """
-        INSERT INTO activities AS stored (
+        let insertion = SQL.insertion(
+            into: "activities",
+            as: "stored",
+            """
             app_number, environment, activity_id, token, token_digest, token_observed_at, token_claimed_at,
             last_observed_at, started_at, starts_at, starts_at_observed_at, lifetime, expires_at, confirmed_at,
             installation_hash, installation_observed_at, subject, subject_observed_at,
-            \(unescaped: StoredFact.all.map { "\($0.name), \($0.time)" }.joined(separator: ", ")),
+            \(StoredFact.all.map { "\($0.name), \($0.time)" }.joined(separator: ", ")),
             aliases, aliases_observed_at, aliases_changed, metadata, metadata_observed_at, outcome, created_at, touched_at,
-            batch_number
+            batch_number, installation_full_state_at, installation_removed_at
+            """,
+            """
+            SELECT app.app_number, \(environment)::apns_environment, r.activity_id, r.token, r.token_digest,
+                CASE WHEN r.token IS NOT NULL THEN r.claimed_at END,
+                CASE WHEN r.ends_quarantine THEN r.received_at
+                    WHEN r.token IS NOT NULL THEN least(r.claimed_at, r.received_at) END, r.claimed_at,
+                r.said_started_at, r.scheduled_at, CASE WHEN r.scheduled_at IS NOT NULL THEN r.given_at END,
+                app.activity_lifetime, greatest(r.said_started_at, r.scheduled_at) + app.activity_lifetime,
+                CASE WHEN r.token IS NOT NULL THEN r.received_at END,
+                r.installation_hash, CASE WHEN r.installation_hash IS NOT NULL THEN r.given_at END,
+                r.subject, CASE WHEN r.subject IS NOT NULL THEN r.given_at END,
+                \(unescaped: StoredFact.all.map(Self.given).joined(separator: ", ")),
+                r.aliases, CASE WHEN r.aliases IS NOT NULL THEN coalesce(r.aliases_given_at, r.given_at) END,
+                r.aliases IS NOT NULL,
+                r.metadata, CASE WHEN r.metadata IS NOT NULL THEN r.given_at END,
+                CASE WHEN greatest(r.said_started_at, r.scheduled_at) + app.activity_lifetime <= now()
+                    THEN 'expired'::activity_outcome ELSE 'registered' END,
+                r.received_at, now(), \(sql: batch.number), r.installation_full_state_at, r.installation_removed_at
+            FROM apps app CROSS JOIN LATERAL (\(sql: timedRequests)) AS r
+            WHERE app.app_number = \(app) AND (r.observed_at IS NULL OR r.observed_at <= now() + interval '5 minutes')
+                AND NOT \(sql: isErased)
+            ORDER BY r.activity_id
+            """
         )
-        SELECT app.app_number, \(environment)::apns_environment, r.activity_id, r.token, r.token_digest,
-            CASE WHEN r.token IS NOT NULL THEN r.claimed_at END,
-            CASE WHEN r.ends_quarantine THEN r.received_at
-                WHEN r.token IS NOT NULL THEN least(r.claimed_at, r.received_at) END, r.claimed_at,
-            r.said_started_at, r.scheduled_at, CASE WHEN r.scheduled_at IS NOT NULL THEN r.given_at END,
-            app.activity_lifetime, greatest(r.said_started_at, r.scheduled_at) + app.activity_lifetime,
-            CASE WHEN r.token IS NOT NULL THEN r.received_at END,
-            r.installation_hash, CASE WHEN r.installation_hash IS NOT NULL THEN r.given_at END,
-            r.subject, CASE WHEN r.subject IS NOT NULL THEN r.given_at END,
-            \(unescaped: StoredFact.all.map(Self.given).joined(separator: ", ")),
-            r.aliases, CASE WHEN r.aliases IS NOT NULL THEN coalesce(r.aliases_given_at, r.given_at) END,
-            r.aliases IS NOT NULL,
-            r.metadata, CASE WHEN r.metadata IS NOT NULL THEN r.given_at END,
-            CASE WHEN greatest(r.said_started_at, r.scheduled_at) + app.activity_lifetime <= now()
-                THEN 'expired'::activity_outcome ELSE 'registered' END,
-            r.received_at, now(), \(sql: batch.number)
-        FROM apps app CROSS JOIN LATERAL (\(sql: timedRequests)) AS r
-        WHERE app.app_number = \(app) AND (r.observed_at IS NULL OR r.observed_at <= now() + interval '5 minutes')
-            AND NOT \(sql: isErased)
-        ORDER BY r.activity_id
-        ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET \(unescaped: ActivityMerge.assignments)
-        \(sql: batch.shape.isGuarded ? Self.permitted : "")
-        RETURNING \(MergedActivity.columns)
-        """
+        return """
+            \(sql: insertion)
+            ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET \(unescaped: ActivityMerge.assignments)
+            \(sql: batch.shape.isGuarded ? Self.permitted : "")
+            RETURNING \(MergedActivity.columns)
+            """
     }
 
     private static func given(_ fact: StoredFact) -> String {
@@ -307,7 +339,7 @@ struct RegistrationStatements {
                 WHERE a.outcome IN ('registered', 'rotated', 'reactivated')
                 UNION ALL
                 SELECT 'taken-over', \(unescaped: EventStatements.columns(of: "loser"))
-                FROM \(sql: RetirementStatements.formerHolders)
+                FROM \(sql: RetirementStatements.formerHolders(in: scope))
                 WHERE loser.activity_id = t.displaced_activity_id
                     OR loser.outcome IN ('registered', 'rotated', 'reactivated')
                 UNION ALL

@@ -12,7 +12,7 @@ enum RetirementStatements {
                 UNION ALL
                 SELECT loser.app_number, loser.environment, loser.activity_id, loser.token_digest,
                     loser.token_observed_at, 'taken-over'::retirement_reason
-                FROM \(sql: formerHolders)
+                FROM \(sql: formerHolders(in: scope))
             ) AS r
             """
         )
@@ -31,9 +31,8 @@ enum RetirementStatements {
                 LIMIT 1
             ) AS a
             CROSS JOIN LATERAL (
-                SELECT t.ctid AS row, t.reason FROM retired_tokens t WHERE t.app_number = \(scope.app.number)
-                    AND t.environment = a.environment AND t.activity_id = a.activity_id
-                    AND t.token_digest = a.token_digest
+                SELECT t.ctid AS row, t.reason FROM retired_tokens t WHERE \(sql: scope.contains("t"))
+                    AND t.activity_id = a.activity_id AND t.token_digest = a.token_digest
                 LIMIT 1
             ) AS found
             WHERE a.ended_at IS NULL AND a.expiry_recorded_at IS NULL AND found.reason = 'expired'
@@ -58,15 +57,17 @@ enum RetirementStatements {
 
     /// Activities whose token `t` belongs to another one since request `q`, or did before it. A request without
     /// `observedAt` whose token is retired claimed nothing, so it displaced nobody.
-    static let formerHolders: SQL = """
+    static func formerHolders(in scope: Scope) -> SQL {
+        """
         (SELECT * FROM activities other
         WHERE (t.displaced_activity_id IS NOT NULL OR t.activity_id <> q.activity_id)
             AND (q.observed_at IS NOT NULL OR a.token_digest = t.token_digest)
-            AND other.app_number = t.app_number AND other.environment = t.environment
+            AND \(sql: scope.contains("other"))
             AND other.activity_id = ANY(ARRAY[t.displaced_activity_id, q.activity_id])
             AND other.activity_id <> t.activity_id AND other.token_digest = t.token_digest AND other.ended_at IS NULL
         ) AS loser
         """
+    }
 
     /// A displaced token was rotated away; the token that an ended activity had last is retired by its end. Which of
     /// the two holds depends on the merged row `a` alone, not on what came first.
@@ -83,12 +84,16 @@ enum RetirementStatements {
     ///
     /// - Parameter rows: a query of app, environment, activity, digest, time and reason.
     static func insertion(_ rows: SQL) -> SQL {
-        """
-        INSERT INTO retired_tokens AS stored (app_number, environment, activity_id, token_digest, observed_at, reason)
-        \(sql: rows)
-        ORDER BY 3, 4
-        ON CONFLICT (app_number, environment, activity_id, token_digest) DO UPDATE SET
-            observed_at = greatest(stored.observed_at, excluded.observed_at), reason = excluded.reason
-        """
+        let insertion = SQL.insertion(
+            into: "retired_tokens",
+            as: "stored",
+            "app_number, environment, activity_id, token_digest, observed_at, reason",
+            "\(sql: rows) ORDER BY 3, 4"
+        )
+        return """
+            \(sql: insertion)
+            ON CONFLICT (app_number, environment, activity_id, token_digest) DO UPDATE SET
+                observed_at = greatest(stored.observed_at, excluded.observed_at), reason = excluded.reason
+            """
     }
 }

@@ -62,8 +62,8 @@ struct PurgeStatements {
                 purged_at = greatest(t.dead_at, its.token_claimed_at), effect = 'none'
             FROM (
                 SELECT v.ctid AS place, a.token_claimed_at FROM activities a CROSS JOIN LATERAL (
-                    SELECT held.ctid, held.activity_id FROM token_values held WHERE held.app_number = a.app_number
-                        AND held.environment = a.environment AND held.token_digest = a.token_digest LIMIT 1
+                    SELECT held.ctid, held.activity_id FROM token_values held
+                    WHERE \(sql: scope.contains("held")) AND held.token_digest = a.token_digest LIMIT 1
                 ) AS v
                 WHERE \(sql: isIt) AND v.activity_id = a.activity_id OFFSET 0
             ) AS its
@@ -85,7 +85,7 @@ struct PurgeStatements {
                 in: scope
             ),
             """
-            UPDATE activities a SET token_is_doubted = true, revision = a.revision + 1, touched_at = clock_timestamp()
+            UPDATE activities a SET token_is_doubted = true, revision = a.revision + 1, touched_at = statement_timestamp()
             WHERE \(sql: isIt)
             """,
         ]
@@ -102,7 +102,7 @@ struct PurgeStatements {
                 """
                 SELECT 'purged' AS type,
                     \(unescaped: EventStatements.columns(ofInstallation: "i", digest: "r.token_digest"))
-                FROM installation_tokens r \(unescaped: TokenSlotRows.joinInstallation(of: "r"))
+                FROM installation_tokens r \(sql: TokenSlotRows.joinInstallation(of: "r", in: scope))
                 WHERE \(sql: isIt)
                 """,
                 by: who,
@@ -110,7 +110,7 @@ struct PurgeStatements {
             ),
             """
             UPDATE installation_tokens r SET token = NULL, deleted_at = greatest(r.deleted_at, r.observed_at),
-                purged_at = greatest(r.deleted_at, r.observed_at), outcome = 'ended', touched_at = clock_timestamp()
+                purged_at = greatest(r.deleted_at, r.observed_at), outcome = 'ended', touched_at = statement_timestamp()
             WHERE \(sql: isIt)
             """,
         ]

@@ -79,7 +79,7 @@ struct SweepStatements {
     /// Deletes a page of what activities had before their last token, and gives the digests.
     func deleteRetired(of ids: [ActivityID]) -> SQL {
         """
-        DELETE FROM retired_tokens r WHERE \(sql: RowPlaces.isOf(scope, "r")) AND r.ctid = ANY(ARRAY(
+        DELETE FROM retired_tokens r WHERE \(sql: RowPlaces.isOf(scope.app.number, "r")) AND r.ctid = ANY(ARRAY(
             SELECT t.ctid FROM retired_tokens t WHERE \(sql: scope.contains("t")) AND t.activity_id = ANY(\(ids))
             LIMIT \(Self.retiredPageSize)
         ))
