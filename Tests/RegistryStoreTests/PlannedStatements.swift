@@ -94,7 +94,8 @@ struct PlannedStatements {
                 name: "feedback",
                 statements: [quarantine.lockGuards] + quarantine.releaseBurst
                     + [feedback.lockActivities, feedback.lock([.sample("activity-6")]), feedback.lockValues]
-                    + [feedback.outcome(at: FeedbackPlaces()), unaccused.outcome(at: FeedbackPlaces())]
+                    + [feedback.outcome(at: FeedbackPlaces()), feedback.event]
+                    + [unaccused.outcome(at: FeedbackPlaces())]
             ),
             Self(name: "release", statements: quarantine.release(.sample("activity-6")) + quarantine.releaseAll),
             // Counts up to 5000 of the current tokens, wherever it finds them.

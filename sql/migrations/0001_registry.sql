@@ -251,6 +251,8 @@ CREATE TABLE token_values (
     delivered_at timestamptz,
     -- The effect of the last report, for the statements that follow it in its transaction.
     effect token_effect NOT NULL DEFAULT 'none',
+    -- The random number of the batch of reports that accused last: by it the event of exactly that batch is written.
+    report_number bigint,
     -- The last receipt of anything about it, for the sweep, while no activity has claimed it. It stands still from then
     -- on: it is indexed, and registrations and feedback then change no index.
     touched_at timestamptz NOT NULL DEFAULT clock_timestamp(),

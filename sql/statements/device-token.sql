@@ -155,14 +155,14 @@ UPDATE installation_tokens r SET outcome = CASE WHEN r.outcome = 'refreshed' AND
             AND r.claimed_at > greatest(v.dead_at, v.quarantined_at))
         OR (r.has_one_owner AND v.displaced_installation_hash IS NOT NULL)
     ) THEN 'reactivated' ELSE r.outcome END
-FROM (SELECT *, now() AS received_at FROM installation_token_verdicts its WHERE its.app_number = $1 AND its.environment = $2::apns_environment
+FROM (SELECT * FROM installation_token_verdicts its WHERE its.app_number = $1 AND its.environment = $2::apns_environment
 AND its.installation_hash = $3 AND its.kind = $4
 AND its.attributes_type = $5 LIMIT 1) AS v
 WHERE r.app_number = $6 AND r.environment = $7::apns_environment
 AND r.installation_hash = $8 AND r.kind = $9
 AND r.attributes_type = $10 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $11 AND held.environment = $12::apns_environment
 AND held.installation_hash = $13 AND held.request_number = $14)
-RETURNING r.outcome, r.observed_at, r.confirmed_at, r.deleted_at, v.removed_at, v.verdict, v.owner_kind, v.received_at;
+RETURNING r.outcome, r.observed_at, r.confirmed_at, r.deleted_at, v.removed_at, v.verdict, v.owner_kind, r.touched_at;
 
 -- device token, 8 of 10: $1 bigint, $2 text, $3 bytea, $4 text, $5 text, $6 bigint, $7 text, $8 bytea, $9 bigint, $10 timestamp with time zone, $11 bytea, $12 bigint, $13 text, $14 bytea, $15 bigint, $16 text
 INSERT INTO retired_tokens AS stored (

@@ -1,6 +1,6 @@
--- feedback, 1 of 9: the same as device token, deleted and released, 4 of 7
+-- feedback, 1 of 10: the same as device token, deleted and released, 4 of 7
 
--- feedback, 2 of 9: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bigint, $8 bigint, $9 text, $10 bigint, $11 text, $12 bigint, $13 text
+-- feedback, 2 of 10: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bigint, $8 bigint, $9 text, $10 bigint, $11 text, $12 bigint, $13 text
 INSERT INTO events (
     app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
 )
@@ -21,7 +21,7 @@ WHERE v.app_number = $12 AND v.environment = $13::apns_environment AND v.quarant
 )
 SELECT * FROM given;
 
--- feedback, 3 of 9: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 bigint, $7 text, $8 bigint, $9 text, $10 bigint, $11 text
+-- feedback, 3 of 10: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 bigint, $7 text, $8 bigint, $9 text, $10 bigint, $11 text
 UPDATE activities a SET revision = a.revision + 1
 WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY(ARRAY(SELECT h.activity_id FROM token_values t CROSS JOIN LATERAL (
     SELECT * FROM token_holders current
@@ -33,7 +33,7 @@ JOIN quarantine_guards g ON g.app_number = $8 AND g.environment = $9::apns_envir
 WHERE v.app_number = $10 AND v.environment = $11::apns_environment AND v.quarantined_at > now() - interval '10 minutes'))
     AND h.claimed_at <= t.quarantined_at AND h.claimed_at > coalesce(t.dead_at, '-infinity')));
 
--- feedback, 4 of 9: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text, $7 bigint, $8 text
+-- feedback, 4 of 10: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text, $7 bigint, $8 text
 UPDATE token_values v SET quarantined_at = NULL, quarantined_kind = NULL, quarantine_reason = NULL,
     effect = 'none'
 WHERE v.app_number = $1 AND v.environment = $2::apns_environment AND v.token_digest = ANY(ARRAY(
@@ -45,7 +45,7 @@ WHERE v.app_number = $7 AND v.environment = $8::apns_environment AND v.quarantin
 ))
 RETURNING v.token_digest;
 
--- feedback, 5 of 9: $1 bigint, $2 text, $3 bigint, $4 text, $5 bytea[]
+-- feedback, 5 of 10: $1 bigint, $2 text, $3 bigint, $4 text, $5 bytea[]
 SELECT a.activity_id, a.ctid::text FROM activities a
 WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY(ARRAY(
     SELECT t.activity_id FROM token_values t
@@ -53,17 +53,17 @@ WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_
 ))
 ORDER BY a.activity_id FOR UPDATE;
 
--- feedback, 6 of 9: $1 bigint, $2 text, $3 text[]
+-- feedback, 6 of 10: $1 bigint, $2 text, $3 text[]
 SELECT a.activity_id, a.ctid::text FROM activities a
 WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY($3)
 ORDER BY a.activity_id FOR UPDATE;
 
--- feedback, 7 of 9: $1 bigint, $2 text, $3 bytea[]
+-- feedback, 7 of 10: $1 bigint, $2 text, $3 bytea[]
 SELECT t.token_digest, t.activity_id, t.ctid::text FROM token_values t
 WHERE t.app_number = $1 AND t.environment = $2::apns_environment AND t.token_digest = ANY($3)
 ORDER BY t.token_digest FOR UPDATE;
 
--- feedback, 8 of 9: $1 bytea[], $2 text[], $3 timestamp with time zone[], $4 text[], $5 text[], $6 text[], $7 bigint, $8 text, $9 bigint, $10 text, $11 bigint, $12 text, $13 bigint, $14 bigint, $15 text, $16 bigint, $17 text, $18 bigint, $19 text, $20 bigint, $21 interval, $22 text, $23 text, $24 bigint, $25 text, $26 bigint, $27 bigint, $28 text, $29 bigint, $30 text
+-- feedback, 8 of 10: $1 bytea[], $2 text[], $3 timestamp with time zone[], $4 text[], $5 text[], $6 text[], $7 bigint, $8 text, $9 bigint, $10 text, $11 bigint, $12 text, $13 bigint, $14 bigint, $15 text, $16 bigint, $17 bigint, $18 text, $19 bigint, $20 text, $21 bigint, $22 text, $23 bigint, $24 text
 WITH reports AS MATERIALIZED (SELECT q.*, now() AS received_at, s.accused_at, held.kind, held.claimed_at, t.dead_at, t.quarantined_at,
     coalesce((t.activity_id IS NOT NULL OR t.installation_hash IS NOT NULL OR t.start_observed_at IS NOT NULL), false) AS was_known,
     coalesce((g.tripped_at IS NOT NULL AND g.reported_at > now() - interval '10 minutes'), false) AS is_guarded,
@@ -92,37 +92,17 @@ LEFT JOIN quarantine_guards g ON g.app_number = $14 AND g.environment = $15::apn
 CROSS JOIN LATERAL (SELECT least(coalesce(q.reported_at, now()), now()) AS accused_at) AS s), accused AS (UPDATE token_values t SET
     dead_at = CASE WHEN r.verdict = 'dead' THEN greatest(t.dead_at, r.accused_at) ELSE t.dead_at END,
     quarantined_at = CASE WHEN r.verdict = 'suspect' AND (t.quarantined_at IS NULL OR r.effect = 'quarantined') THEN r.accused_at ELSE t.quarantined_at END, quarantined_kind = CASE WHEN r.verdict = 'suspect' AND (t.quarantined_at IS NULL OR r.effect = 'quarantined') THEN r.kind ELSE t.quarantined_kind END, quarantine_reason = CASE WHEN r.verdict = 'suspect' AND (t.quarantined_at IS NULL OR r.effect = 'quarantined') THEN r.reason ELSE t.quarantine_reason END,
-    effect = r.effect,
+    effect = r.effect, report_number = $16,
     touched_at = CASE WHEN t.activity_id IS NULL THEN r.received_at ELSE t.touched_at END
 FROM reports r
-WHERE (r.verdict = 'dead' OR (r.verdict = 'suspect' AND r.claimed_at <= r.accused_at AND NOT r.is_guarded)) AND t.ctid = r.value_place AND t.app_number = $16 AND t.environment = $17::apns_environment
-RETURNING t.token_digest, t.activity_id, t.installation_hash, t.start_observed_at, t.effect, r.activity_place), revised AS (UPDATE activities a SET token_is_doubted = true,
+WHERE (r.verdict = 'dead' OR (r.verdict = 'suspect' AND r.claimed_at <= r.accused_at AND NOT r.is_guarded)) AND t.ctid = r.value_place AND t.app_number = $17 AND t.environment = $18::apns_environment
+RETURNING t.token_digest, t.activity_id, t.installation_hash, t.effect, r.activity_place), revised AS (UPDATE activities a SET token_is_doubted = true,
     revision = a.revision + CASE WHEN t.effect <> 'none' THEN 1 ELSE 0 END
 FROM accused t
-WHERE a.ctid = t.activity_place AND a.app_number = $18 AND a.environment = $19::apns_environment AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
-AND t.installation_hash IS NULL AND a.ended_at IS NULL AND a.expires_at > now()
-RETURNING t.effect, a.activity_id, a.installation_hash, a.subject, a.aliases, a.token_digest), recorded AS (INSERT INTO events (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
-)
-WITH given (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
-) AS MATERIALIZED (
-SELECT $20, (now() + $21)::date + 1, $22::apns_environment,
-    e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4)
-FROM (SELECT given.*, $23::text AS who FROM (SELECT a.effect::text AS type, a.activity_id, a.installation_hash, a.subject, a.aliases, a.token_digest FROM revised a
-WHERE a.effect <> 'none'
-UNION ALL
-SELECT t.effect::text, h.activity_id, h.installation_hash, h.subject, h.aliases, h.token_digest
-FROM accused t CROSS JOIN LATERAL (
-    SELECT * FROM token_holders current
-    WHERE current.app_number = $24 AND current.environment = $25::apns_environment AND current.token_digest = t.token_digest
-    LIMIT $26
-) AS h
-WHERE t.effect <> 'none' AND h.kind <> 'update' AND (t.activity_id IS NULL OR t.installation_hash IS NOT NULL OR t.start_observed_at IS NOT NULL)) AS given) AS e
-)
-SELECT * FROM given), delivered AS (
+WHERE a.ctid = t.activity_place AND a.app_number = $19 AND a.environment = $20::apns_environment AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
+AND t.installation_hash IS NULL AND a.ended_at IS NULL AND a.expires_at > now()), delivered AS (
     UPDATE token_values t SET delivered_at = now() FROM reports r
-    WHERE r.verdict = 'delivered' AND t.ctid = r.value_place AND t.app_number = $27 AND t.environment = $28::apns_environment
+    WHERE r.verdict = 'delivered' AND t.ctid = r.value_place AND t.app_number = $21 AND t.environment = $22::apns_environment
 )
 SELECT CASE WHEN r.kind IS NULL THEN CASE WHEN r.was_known THEN 'retired' ELSE 'unknown' END
     WHEN r.verdict = 'dead' THEN
@@ -137,13 +117,38 @@ SELECT CASE WHEN r.kind IS NULL THEN CASE WHEN r.was_known THEN 'retired' ELSE '
 FROM reports r
 LEFT JOIN LATERAL (
     SELECT v.environment FROM token_values v
-    WHERE (r.kind IS NULL OR r.verdict = 'suspect') AND v.app_number = $29
-        AND v.environment = $30::apns_environment
+    WHERE (r.kind IS NULL OR r.verdict = 'suspect') AND v.app_number = $23
+        AND v.environment = $24::apns_environment
         AND v.token_digest = r.token_digest AND (v.activity_id IS NOT NULL OR v.installation_hash IS NOT NULL OR v.start_observed_at IS NOT NULL) LIMIT 1
 ) AS elsewhere ON true
 ORDER BY r.position;
 
--- feedback, 9 of 9: $1 bytea[], $2 text[], $3 timestamp with time zone[], $4 text[], $5 text[], $6 text[], $7 bigint, $8 text, $9 bigint, $10 text, $11 bigint, $12 text, $13 bigint, $14 bigint, $15 text, $16 bigint, $17 text, $18 bigint, $19 text
+-- feedback, 9 of 10: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bytea[], $8 bigint, $9 bigint, $10 text, $11 bigint, $12 text, $13 bytea[], $14 bigint, $15 bigint, $16 text, $17 bigint
+INSERT INTO events (
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+)
+WITH given (
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+) AS MATERIALIZED (
+SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
+    e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4)
+FROM (SELECT given.*, $4::text AS who FROM (SELECT t.effect::text AS type, a.activity_id, a.installation_hash, a.subject, a.aliases, a.token_digest
+FROM (SELECT * FROM token_values v WHERE v.app_number = $5 AND v.environment = $6::apns_environment AND v.token_digest = ANY($7)
+    AND v.report_number = $8 AND v.effect <> 'none') AS t CROSS JOIN LATERAL (SELECT * FROM activities a WHERE a.app_number = $9 AND a.environment = $10::apns_environment AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
+AND t.installation_hash IS NULL AND a.ended_at IS NULL AND a.expires_at > now() LIMIT 1) AS a
+UNION ALL
+SELECT t.effect::text, h.activity_id, h.installation_hash, h.subject, h.aliases, h.token_digest
+FROM (SELECT * FROM token_values v WHERE v.app_number = $11 AND v.environment = $12::apns_environment AND v.token_digest = ANY($13)
+    AND v.report_number = $14 AND v.effect <> 'none') AS t CROSS JOIN LATERAL (
+    SELECT * FROM token_holders current
+    WHERE current.app_number = $15 AND current.environment = $16::apns_environment AND current.token_digest = t.token_digest
+    LIMIT $17
+) AS h
+WHERE h.kind <> 'update' AND (t.activity_id IS NULL OR t.installation_hash IS NOT NULL OR t.start_observed_at IS NOT NULL)) AS given) AS e
+)
+SELECT * FROM given;
+
+-- feedback, 10 of 10: $1 bytea[], $2 text[], $3 timestamp with time zone[], $4 text[], $5 text[], $6 text[], $7 bigint, $8 text, $9 bigint, $10 text, $11 bigint, $12 text, $13 bigint, $14 bigint, $15 text, $16 bigint, $17 text, $18 bigint, $19 text
 WITH reports AS MATERIALIZED (SELECT q.*, now() AS received_at, s.accused_at, held.kind, held.claimed_at, t.dead_at, t.quarantined_at,
     coalesce((t.activity_id IS NOT NULL OR t.installation_hash IS NOT NULL OR t.start_observed_at IS NOT NULL), false) AS was_known,
     coalesce((g.tripped_at IS NOT NULL AND g.reported_at > now() - interval '10 minutes'), false) AS is_guarded,

@@ -59,13 +59,13 @@ UPDATE installations i SET
     AND coalesce(i.subject = r.subject, true) AND (i.metadata IS NULL
     OR (r.given_at, r.metadata) > (i.metadata_observed_at, i.metadata))) AND i.metadata IS DISTINCT FROM r.metadata), false)
 FROM (
-    SELECT coalesce($1, statement_timestamp()) AS given_at, now() AS received_at,
-        $2::jsonb AS aliases, $3::jsonb AS metadata, $4::text AS subject
+    SELECT coalesce($1, statement_timestamp()) AS given_at, $2::jsonb AS aliases,
+        $3::jsonb AS metadata, $4::text AS subject
 ) AS r
 WHERE i.app_number = $5 AND i.environment = $6::apns_environment
 AND i.installation_hash = $7 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $8 AND held.environment = $9::apns_environment
 AND held.installation_hash = $10 AND held.request_number = $11)
-RETURNING r.given_at, i.aliases_observed_at, i.metadata_observed_at, i.removed_at, coalesce(i.subject <> r.subject, false), r.received_at;
+RETURNING r.given_at, i.aliases_observed_at, i.metadata_observed_at, i.removed_at, coalesce(i.subject <> r.subject, false), i.touched_at;
 
 -- installation, 4 of 9: $1 interval, $2 bigint, $3 text, $4 bytea
 SELECT i.installation_hash, i.flaps, i.touched_at, i.subject, i.aliases, i.aliases_observed_at, i.metadata, i.metadata_observed_at, i.full_state_at, i.removed_at

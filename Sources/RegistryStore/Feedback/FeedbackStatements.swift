@@ -11,6 +11,8 @@ struct FeedbackStatements {
     let batch: FeedbackBatch
     let scope: Scope
     let who: UTF8Text
+    /// The number that the rows of values bear which these reports accuse. Random, so that no other batch has it.
+    let reportNumber = Int64.random(in: .min ... .max)
 
     private var app: Int64 { scope.app.number }
     private var environment: String { scope.environment.rawValue }
@@ -121,8 +123,9 @@ struct FeedbackStatements {
     /// Trips the burst guards that the batch is too much for; the result tells the kinds, and whether they tripped.
     func guarding(at places: FeedbackPlaces) -> SQL { quarantine.guarding(held(at: places)) }
 
-    /// All effects and the answer, in one statement, for each lookup of a value or an activity would otherwise be made
-    /// anew by each part. The parts see the same moment, that of the locks, and tell each other what they wrote.
+    /// All effects but the audit trail's, and the answer, in one statement, for each lookup of a value or an activity would
+    /// otherwise be made anew by each part. The parts see the same moment, that of the locks, and tell each other what they
+    /// wrote.
     func outcome(at places: FeedbackPlaces) -> SQL {
         """
         WITH reports AS MATERIALIZED (\(sql: reports(at: places)))\(sql: batch.accuses ? effects : "")\
@@ -150,7 +153,7 @@ struct FeedbackStatements {
 
     private var effects: SQL {
         """
-        , accused AS (\(sql: accusation)), revised AS (\(sql: revision)), recorded AS (\(sql: event))
+        , accused AS (\(sql: accusation)), revised AS (\(sql: revision))
         """
     }
 
@@ -169,11 +172,11 @@ struct FeedbackStatements {
             UPDATE token_values t SET
                 dead_at = CASE WHEN r.verdict = 'dead' THEN greatest(t.dead_at, r.accused_at) ELSE t.dead_at END,
                 \(unescaped: quarantine.joined(separator: ", ")),
-                effect = r.effect,
+                effect = r.effect, report_number = \(reportNumber),
                 touched_at = CASE WHEN t.activity_id IS NULL THEN r.received_at ELSE t.touched_at END
             FROM reports r
             WHERE \(unescaped: Self.isAccused) AND t.ctid = r.value_place AND \(sql: scope.contains("t"))
-            RETURNING t.token_digest, t.activity_id, t.installation_hash, t.start_observed_at, t.effect, r.activity_place
+            RETURNING t.token_digest, t.activity_id, t.installation_hash, t.effect, r.activity_place
             """
     }
 
@@ -185,24 +188,32 @@ struct FeedbackStatements {
             revision = a.revision + CASE WHEN t.effect <> 'none' THEN 1 ELSE 0 END
         FROM accused t
         WHERE a.ctid = t.activity_place AND \(sql: holds)
-        RETURNING t.effect, \(unescaped: EventStatements.columns(of: "a"))
         """
     }
 
-    /// One for each activity, and for each installation, that lost the value.
-    private var event: SQL {
+    /// An event for each activity, and for each installation, that lost a value by ``outcome(at:)``. A statement of its own, by
+    /// the values' rows: a distributed Postgres takes no insertion as a part of another.
+    var event: SQL {
         EventStatements.insertion(
             """
-            SELECT a.effect::text AS type, \(unescaped: EventStatements.columns(of: "a")) FROM revised a
-            WHERE a.effect <> 'none'
+            SELECT t.effect::text AS type, \(unescaped: EventStatements.columns(of: "a"))
+            FROM \(sql: droppedValues) CROSS JOIN LATERAL (SELECT * FROM activities a WHERE \(sql: holds) LIMIT 1) AS a
             UNION ALL
             SELECT t.effect::text, \(unescaped: EventStatements.columns(of: "h"))
-            FROM accused t \(sql: quarantine.holders)
-            WHERE t.effect <> 'none' AND h.kind <> 'update' AND \(unescaped: Self.mayBeOfInstallation)
+            FROM \(sql: droppedValues) \(sql: quarantine.holders)
+            WHERE h.kind <> 'update' AND \(unescaped: Self.mayBeOfInstallation)
             """,
             by: who,
             in: scope
         )
+    }
+
+    /// The values that the batch has taken from senders.
+    private var droppedValues: SQL {
+        """
+        (SELECT * FROM token_values v WHERE \(sql: scope.contains("v")) AND v.token_digest = ANY(\(batch.digests))
+            AND v.report_number = \(reportNumber) AND v.effect <> 'none') AS t
+        """
     }
 
     private var delivery: SQL {

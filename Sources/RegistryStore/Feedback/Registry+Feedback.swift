@@ -89,7 +89,8 @@ extension FeedbackStatements {
                 // Rows that are released are written anew, and stand elsewhere afterwards.
                 places = try takeLocks(in: transaction, after: quarantine.releaseBurst)
             }
-            return (try transaction.execute(outcome(at: places), finishing: true), kinds)
+            let effects = [outcome(at: places)] + (batch.accuses ? [event] : [])
+            return (try transaction.pipeline(effects, finishing: true)[0], kinds)
         }
     }
 

@@ -33,7 +33,7 @@ extension InstallationRecord.Token {
     )
 }
 
-/// An installation's row `i` right after a profile `r` was merged into it.
+/// An installation's row `i` right after the request locked it, which is the time of the request, and merged a profile `r`.
 struct MergedProfile {
     let givenAt: Date
     let aliasesObservedAt: Date?
@@ -49,7 +49,7 @@ struct MergedProfile {
         .one("i.metadata_observed_at"),
         .one("i.removed_at"),
         .one("coalesce(i.subject <> r.subject, false)"),
-        .one("r.received_at"),
+        .one("i.touched_at"),
         as: MergedProfile.init
     )
 }

@@ -17,7 +17,7 @@ struct MergedToken {
     let ownerKind: String?
     let serverTime: Date
 
-    /// The columns of a token `r` and its row `v` of the view of verdicts, with the time of the request.
+    /// The columns of a token `r`, which the request has touched at its time, and of its row `v` of the view of verdicts.
     static let columns = Columns(
         .one("r.outcome"),
         .one("r.observed_at"),
@@ -26,7 +26,7 @@ struct MergedToken {
         .one("v.removed_at"),
         Columns(.one("v.verdict"), as: { (word: String?) in try word.map(TokenVerdict.init(stored:)) }),
         .one("v.owner_kind"),
-        .one("v.received_at"),
+        .one("r.touched_at"),
         as: MergedToken.init
     )
 }

@@ -160,8 +160,8 @@ struct InstallationStatements {
                 changed = i.changed OR coalesce((\(sql: wins("aliases")) AND i.aliases IS DISTINCT FROM r.aliases)
                     OR (\(sql: wins("metadata")) AND i.metadata IS DISTINCT FROM r.metadata), false)
             FROM (
-                SELECT coalesce(\(profile.observedAt), statement_timestamp()) AS given_at, now() AS received_at,
-                    \(aliases)::jsonb AS aliases, \(metadata)::jsonb AS metadata, \(claimant.subject)::text AS subject
+                SELECT coalesce(\(profile.observedAt), statement_timestamp()) AS given_at, \(aliases)::jsonb AS aliases,
+                    \(metadata)::jsonb AS metadata, \(claimant.subject)::text AS subject
             ) AS r
             WHERE \(sql: isOf("i")) AND \(sql: isLocked)
             RETURNING \(MergedProfile.columns)
