@@ -6,7 +6,7 @@ import Testing
 
 /// A private Postgres in a directory, on the real programs.
 @Suite(.timeLimit(.minutes(15))) struct EmbeddedPostgresTests {
-    @Test func dataIsFoundAgain() async throws {
+    @Test("Data is found again") func dataIsFoundAgain() async throws {
         try await TemporaryDirectory.use { directory in
             let first = try await open(directory)
             try run("CREATE TABLE kept AS SELECT 42 AS answer", on: first)
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func lastUserStopsTheServer() async throws {
+    @Test("Last user stops the server") func lastUserStopsTheServer() async throws {
         try await TemporaryDirectory.use { directory in
             let first = try await open(directory)
             let second = try await open(directory)
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func openedAtOnceThereIsOneServer() async throws {
+    @Test("Opened at once there is one server") func openedAtOnceThereIsOneServer() async throws {
         try await TemporaryDirectory.use { directory in
             async let a = open(directory)
             async let b = open(directory)
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func killedServerIsReplaced() async throws {
+    @Test("Killed server is replaced") func killedServerIsReplaced() async throws {
         try await TemporaryDirectory.use { directory in
             let first = try await open(directory)
             kill(first.serverPID, SIGKILL)
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func serverLeftOverByACrashIsAdopted() async throws {
+    @Test("Server left over by a crash is adopted") func serverLeftOverByACrashIsAdopted() async throws {
         try await TemporaryDirectory.use { directory in
             let place = try DatabaseDirectory(preparing: directory)
             // A program that starts a server and dies leaves its locks to the kernel and its server running.
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func longPathsMoveTheSocket() async throws {
+    @Test("Long paths move the socket") func longPathsMoveTheSocket() async throws {
         try await TemporaryDirectory.use { directory in
             let long = directory + "/" + String(repeating: "long", count: 40)
             let postgres = try await open(long)
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func listensOnNoPortAndLogsNoParameters() async throws {
+    @Test("Listens on no port and logs no parameters") func listensOnNoPortAndLogsNoParameters() async throws {
         try await TemporaryDirectory.use { directory in
             let postgres = try await open(directory)
             #expect(try run("SHOW listen_addresses", on: postgres) == "")
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func isDurableUnlessATestSaysOtherwise() async throws {
+    @Test("Is durable unless a test says otherwise") func isDurableUnlessATestSaysOtherwise() async throws {
         try await TemporaryDirectory.use { directory in
             let postgres = try await EmbeddedPostgres.open(directory, logger: .silent)
             #expect(try run("SHOW fsync", on: postgres) == "on")
@@ -97,7 +97,8 @@ import Testing
         }
     }
 
-    @Test func otherDirectoriesAndMissingProgramsAreRefusedWithASentence() async throws {
+    @Test("Other directories and missing programs are refused with a sentence")
+    func otherDirectoriesAndMissingProgramsAreRefusedWithASentence() async throws {
         try await TemporaryDirectory.use { directory in
             try Data("mine".utf8).write(to: URL(fileURLWithPath: directory + "/letter.txt"))
             let strange = await failure { try await open(directory) }
@@ -114,7 +115,8 @@ import Testing
         }
     }
 
-    @Test func fileInTheWayIsToldAsWhatItIs() async throws {
+    @Test("A file where the directory should be is told as what it is") func fileInTheWayIsToldAsWhatItIs() async throws
+    {
         try await TemporaryDirectory.use { directory in
             try Data("mine".utf8).write(to: URL(fileURLWithPath: directory + "/letter.txt"))
             for path in ["/letter.txt", "/letter.txt/data", "/letter.txt/deep/data"] {
@@ -127,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func dataOfAnotherVersionIsRefused() async throws {
+    @Test("Data of another version is refused") func dataOfAnotherVersionIsRefused() async throws {
         try await TemporaryDirectory.use { directory in
             let postgres = try await open(directory)
             await postgres.close()

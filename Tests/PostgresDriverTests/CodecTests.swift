@@ -104,7 +104,10 @@ struct CodecCase: Sendable, CustomTestStringConvertible {
         CodecCase([JSONB("1"), nil], "{1,NULL}", as: "jsonb[]"),
     ]
 
-    @Test(arguments: scalars + times + nulls + arrays)
+    @Test(
+        "A value comes back as it was, and Postgres reads it as its text says",
+        arguments: scalars + times + nulls + arrays
+    )
     func roundTrip(_ example: CodecCase) async throws {
         let configuration = try await ownSchema(1) { $0.settings["timezone"] = "UTC" }
         try await withPool(configuration: configuration) { pool in
@@ -112,7 +115,7 @@ struct CodecCase: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func decodesSmallerIntegersAndReals() async throws {
+    @Test("Smaller integers and reals are read as larger ones") func decodesSmallerIntegersAndReals() async throws {
         try await withPool(1) { pool in
             try await pool.withSession { session in
                 let row = try session.execute("SELECT 7::int2, 8::int4, 9::int8, 9::int8, 0.5::float4")[0]
@@ -126,7 +129,9 @@ struct CodecCase: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func decodesTextLikeTypesAndEnums() async throws {
+    @Test("Names, enums and all else that is like text is read as text") func decodesTextLikeTypesAndEnums()
+        async throws
+    {
         try await withPool(1) { pool in
             try await pool.withSession { session in
                 try session.simple("CREATE TYPE mood AS ENUM ('calm'); CREATE DOMAIN word AS varchar(9)")
@@ -153,7 +158,7 @@ struct CodecCase: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func roundsDatesToTheNearestMicrosecond() async throws {
+    @Test("Dates are rounded to the nearest microsecond") func roundsDatesToTheNearestMicrosecond() async throws {
         let reference = 700_000_000.0
         try await withPool(1) { pool in
             try await pool.withSession { session in
@@ -167,7 +172,7 @@ struct CodecCase: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func datesThatTheServerMadeAreExact() async throws {
+    @Test("Dates that the server made are exact") func datesThatTheServerMadeAreExact() async throws {
         try await withPool(1) { pool in
             try await pool.withSession { session in
                 let rows = try session.execute(
@@ -187,7 +192,7 @@ struct CodecCase: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func extremeDatesAndDurationsDoNotTrap() async throws {
+    @Test("Extreme dates and durations do not trap") func extremeDatesAndDurationsDoNotTrap() async throws {
         try await withPool(1) { pool in
             try await pool.withSession { session in
                 let dates = [Double.nan, .infinity, -.infinity, 1e300].map(Date.init(timeIntervalSinceReferenceDate:))
@@ -199,7 +204,7 @@ struct CodecCase: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func daysAreTwentyFourHours() async throws {
+    @Test("Days are twenty four hours") func daysAreTwentyFourHours() async throws {
         try await withPool(1) { pool in
             let length = try await pool.value(Duration.self, "SELECT interval '2 days 1 us'")
             #expect(length == .microseconds(172_800_000_001))
@@ -211,7 +216,7 @@ struct CodecCase: Sendable, CustomTestStringConvertible {
         "SELECT '{1}'::int8[]",
     ]
 
-    @Test(arguments: misfits.indices)
+    @Test("A value that does not fit its type is refused", arguments: misfits.indices)
     func refusesWhatDoesNotFit(_ index: Int) async throws {
         try await withPool(1) { pool in
             let error = try await postgresError { _ = try await pool.value(Int16.self, Self.misfits[index]) }
@@ -221,7 +226,7 @@ struct CodecCase: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func refusesOtherMisfits() async throws {
+    @Test("Arrays and nulls that do not fit are refused") func refusesOtherMisfits() async throws {
         try await withPool(1) { pool in
             try await pool.withSession { session in
                 let months = try session.execute(

@@ -13,7 +13,7 @@ import Testing
         ("SELECT count(*) FROM nowhere", "42P01", "relation \"nowhere\" does not exist"),
     ]
 
-    @Test(arguments: leaks.indices)
+    @Test("Server errors name objects but no values", arguments: leaks.indices)
     func serverErrorsNameObjectsButNoValues(_ index: Int) async throws {
         let (statement, sqlState, mention) = Self.leaks[index]
         try await withPool(1) { pool in
@@ -39,7 +39,7 @@ import Testing
         "password=hunter2 host=127.0.0.1 port=1",
     ]
 
-    @Test(arguments: secretStrings)
+    @Test("Connect errors keep the password", arguments: secretStrings)
     func connectErrorsKeepThePassword(_ string: String) async throws {
         let port = try await ThrowawayCluster.shared.port
         let connectionString = string.replacing("PORT", with: "\(port)")
@@ -59,7 +59,7 @@ import Testing
         return text
     }
 
-    @Test func failedConnectsCarryTheSQLState() async throws {
+    @Test("Failed connects carry the SQLSTATE") func failedConnectsCarryTheSQLState() async throws {
         let connectionString = try await ThrowawayCluster.shared.tcpString.replacing(
             "dbname=postgres",
             with: "dbname=nothere"
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func tooManyClientsIsAFailedConnectAndSafe() async throws {
+    @Test("Too many clients is a failed connect and safe") func tooManyClientsIsAFailedConnectAndSafe() async throws {
         let cluster = try await ThrowawayCluster.start(settings: [
             "max_connections": "4", "superuser_reserved_connections": "0",
         ])
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func theCallersLineIsNamed() async throws {
+    @Test("An error names the line of the caller") func theCallersLineIsNamed() async throws {
         try await withPool(1) { pool in
             let line = #line + 1
             let error = try await postgresError { try await pool.withSession { _ = try $0.execute("SELECT 1/0") } }

@@ -24,7 +24,9 @@ import Testing
         #expect(isDone)
     }
 
-    @Test func aFrozenBackendCostsNoMoreThanTheDeadline() async throws {
+    @Test("A frozen backend costs no more than the deadline") func aFrozenBackendCostsNoMoreThanTheDeadline()
+        async throws
+    {
         try await withPool(1) { pool in
             let backend = try await pool.value(Int.self, "SELECT pg_backend_pid()")
             kill(pid_t(backend), SIGSTOP)
@@ -43,7 +45,8 @@ import Testing
         }
     }
 
-    @Test func aFrozenBackendInsideOfATransactionIsCertainlyRolledBack() async throws {
+    @Test("A frozen backend inside of a transaction is certainly rolled back")
+    func aFrozenBackendInsideOfATransactionIsCertainlyRolledBack() async throws {
         try await withPool(1) { pool in
             let error = try await postgresError {
                 try await pool.withSession(timeout: .seconds(2)) { session in
@@ -62,7 +65,8 @@ import Testing
         }
     }
 
-    @Test func aConnectionThatDiedIdleIsReplacedUnseen() async throws {
+    @Test("A connection that died idle is replaced unseen") func aConnectionThatDiedIdleIsReplacedUnseen() async throws
+    {
         try await withPool(2) { pool in
             let backends = Journal()
             for _ in 0..<2 {
@@ -120,7 +124,8 @@ import Testing
         return try await victim.value
     }
 
-    @Test func aWriteWhoseConnectionBreaksIsNotRetried() async throws {
+    @Test("A write whose connection breaks is not retried") func aWriteWhoseConnectionBreaksIsNotRetried() async throws
+    {
         try await withPool(3) { pool in
             try await pool.run("CREATE TABLE t (id int)")
             let tries = Counter()
@@ -134,7 +139,8 @@ import Testing
         }
     }
 
-    @Test func anIdempotentReadWhoseConnectionBreaksIsRetriedOnce() async throws {
+    @Test("An idempotent read whose connection breaks is retried once")
+    func anIdempotentReadWhoseConnectionBreaksIsRetriedOnce() async throws {
         try await withPool(3) { pool in
             try await pool.run("CREATE TABLE t (id int)")
             let tries = Counter()
@@ -144,7 +150,7 @@ import Testing
         }
     }
 
-    @Test func anIdempotentReadIsNotRetriedForEver() async throws {
+    @Test("An idempotent read is not retried for ever") func anIdempotentReadIsNotRetriedForEver() async throws {
         try await withPool(1) { pool in
             let tries = Counter()
             let error = try await postgresError {
@@ -158,7 +164,8 @@ import Testing
         }
     }
 
-    @Test func aTransactionWhoseConnectionBreaksBeforeCommitIsRunAgain() async throws {
+    @Test("A transaction whose connection breaks before commit is run again")
+    func aTransactionWhoseConnectionBreaksBeforeCommitIsRunAgain() async throws {
         try await withPool(1) { pool in
             try await pool.run("CREATE TABLE t (id int)")
             let tries = Counter()
@@ -174,7 +181,9 @@ import Testing
         }
     }
 
-    @Test func aCommitThatTheStandbyDoesNotHaveIsNoSuccess() async throws {
+    @Test("A commit that the standby does not have is no success") func aCommitThatTheStandbyDoesNotHaveIsNoSuccess()
+        async throws
+    {
         let cluster = try await ThrowawayCluster.start(settings: ["synchronous_standby_names": "absent"])
         let configuration = try await ownSchema(1, on: cluster.socketString) {
             $0.settings["synchronous_commit"] = "local"
@@ -210,7 +219,7 @@ import Testing
         }
     }
 
-    @Test func aRestartOfTheServerIsSurvived() async throws {
+    @Test("A restart of the server is survived") func aRestartOfTheServerIsSurvived() async throws {
         let cluster = try await ThrowawayCluster.start()
         try await withPool(4, on: cluster.tcpString) { pool in
             try await pool.run("SELECT 1")
@@ -222,7 +231,8 @@ import Testing
         }
     }
 
-    @Test func whileTheServerIsDownCallersFailFastAndAfterwardsAllRecovers() async throws {
+    @Test("While the server is down callers fail fast and afterwards all recovers")
+    func whileTheServerIsDownCallersFailFastAndAfterwardsAllRecovers() async throws {
         let cluster = try await ThrowawayCluster.start()
         try await withPool(4, on: cluster.tcpString) { pool in
             try await pool.run("SELECT 1")
@@ -240,7 +250,8 @@ import Testing
         }
     }
 
-    @Test func withoutPauseNobodyQueuesBehindAServerThatDoesNotAnswer() async throws {
+    @Test("Without pause nobody queues behind a server that does not answer")
+    func withoutPauseNobodyQueuesBehindAServerThatDoesNotAnswer() async throws {
         let listener = try SilentListener()
         var configuration = PostgresConfiguration(
             connectionString: "host=127.0.0.1 port=\(listener.port) user=nobody sslmode=disable"

@@ -12,7 +12,7 @@ import Testing
         try await pool.value(Int.self, "SELECT inet_server_port()")
     }
 
-    @Test func aHostThatRefusesIsSkipped() async throws {
+    @Test("A host that refuses is skipped") func aHostThatRefusesIsSkipped() async throws {
         let alive = try await ThrowawayCluster.shared.port
         try await withPool(1, on: string([try ThrowawayCluster.freePort(), alive])) { pool in
             let port = try await answeringPort(pool)
@@ -21,7 +21,9 @@ import Testing
         }
     }
 
-    @Test func aHostThatIsFrozenCostsOnlyItsShareOfTheTime() async throws {
+    @Test("A host that is frozen costs only its share of the time") func aHostThatIsFrozenCostsOnlyItsShareOfTheTime()
+        async throws
+    {
         let alive = try await ThrowawayCluster.shared.port
         let frozen = [try SilentListener(), try SilentListener()]
         let ports = [frozen[0].port, alive, frozen[1].port]
@@ -35,7 +37,7 @@ import Testing
         withExtendedLifetime(frozen) {}
     }
 
-    @Test func uriWithSeveralHosts() async throws {
+    @Test("A URI may name several hosts") func uriWithSeveralHosts() async throws {
         let alive = try await ThrowawayCluster.shared.port
         let dead = try ThrowawayCluster.freePort()
         let uri = "postgresql://postgres@127.0.0.1:\(dead),127.0.0.1:\(alive)/postgres?sslmode=disable"
@@ -45,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func aReadOnlyServerIsNoTargetForWrites() async throws {
+    @Test("A read-only server is no target for writes") func aReadOnlyServerIsNoTargetForWrites() async throws {
         let readOnly = try await ThrowawayCluster.start(settings: ["default_transaction_read_only": "on"])
         let primary = try await ThrowawayCluster.shared.port
         let both = string([readOnly.port, primary], "target_session_attrs=read-write")
@@ -61,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func afterADemotionTheOtherHostIsUsedUnseen() async throws {
+    @Test("After a demotion the other host is used unseen") func afterADemotionTheOtherHostIsUsedUnseen() async throws {
         let old = try await ThrowawayCluster.start()
         let new = try await ThrowawayCluster.shared
         try await withPool(2, on: string([old.port, new.port], "target_session_attrs=read-write")) { pool in

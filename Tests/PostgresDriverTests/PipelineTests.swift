@@ -2,7 +2,9 @@ import PostgresDriver
 import Testing
 
 @Suite struct PipelineTests {
-    @Test func allStatementsOfAPipelineAreOneTransaction() async throws {
+    @Test("All statements of a pipeline are one transaction") func allStatementsOfAPipelineAreOneTransaction()
+        async throws
+    {
         try await withPool(1) { pool in
             try await pool.run("CREATE TABLE t (id int CONSTRAINT t_positive CHECK (id > 0))")
             let error = try await postgresError {
@@ -24,7 +26,9 @@ import Testing
         }
     }
 
-    @Test func aPipelineIsOneTransactionAlsoWhenItSucceeds() async throws {
+    @Test("A pipeline is one transaction also when it succeeds") func aPipelineIsOneTransactionAlsoWhenItSucceeds()
+        async throws
+    {
         try await withPool(1) { pool in
             let same = try await pool.withSession { session in
                 let results = try session.pipeline(["SELECT txid_current()", "SELECT txid_current()"])
@@ -34,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func resultsKeepTheOrderOfTheStatements() async throws {
+    @Test("Results keep the order of the statements") func resultsKeepTheOrderOfTheStatements() async throws {
         try await withPool(1) { pool in
             try await pool.withSession { session in
                 let results = try session.pipeline([
@@ -51,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func aCommitThatFailsIsAnError() async throws {
+    @Test("A commit that fails is an error") func aCommitThatFailsIsAnError() async throws {
         try await withPool(1) { pool in
             try await pool.run(
                 "CREATE TABLE t (id int CONSTRAINT t_unique UNIQUE DEFERRABLE INITIALLY DEFERRED)"
@@ -66,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func largePipelinesDoNotDeadlock() async throws {
+    @Test("Large pipelines do not deadlock") func largePipelinesDoNotDeadlock() async throws {
         try await withPool(1) { pool in
             try await pool.withSession { session in
                 let large = [UInt8](repeating: 7, count: 1 << 20)
@@ -81,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func manySmallStatementsInOnePipeline() async throws {
+    @Test("Many small statements in one pipeline") func manySmallStatementsInOnePipeline() async throws {
         try await withPool(1) { pool in
             let sum = try await pool.withSession { session in
                 let results = try session.pipeline((0..<20_000).map { "SELECT \($0)" })
@@ -91,7 +95,8 @@ import Testing
         }
     }
 
-    @Test func tooManyParametersAreRefusedAndTheConnectionGoesOn() async throws {
+    @Test("Too many parameters are refused and the connection goes on")
+    func tooManyParametersAreRefusedAndTheConnectionGoesOn() async throws {
         try await withPool(1) { pool in
             let values = [SQL](repeating: ", \(1)", count: 256).reduce("" as SQL) { "\(sql: $0)\(sql: $1)" }
             let statement = [SQL](repeating: values, count: 257).reduce("SELECT 0" as SQL) { "\(sql: $0)\(sql: $1)" }
@@ -102,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func copyIsRefused() async throws {
+    @Test("COPY is refused, and the connection goes on") func copyIsRefused() async throws {
         try await withPool(1) { pool in
             try await pool.run("CREATE TABLE t (id int)")
             for script in ["COPY t FROM STDIN", "COPY t TO STDOUT"] {
@@ -115,7 +120,8 @@ import Testing
         }
     }
 
-    @Test func aScriptIsOneTransactionAndLeavesPipelinesWorking() async throws {
+    @Test("A script is one transaction and leaves pipelines working")
+    func aScriptIsOneTransactionAndLeavesPipelinesWorking() async throws {
         try await withPool(1) { pool in
             try await pool.withSession { session in
                 let error = #expect(throws: PostgresError.self) {
@@ -129,7 +135,9 @@ import Testing
         }
     }
 
-    @Test func beginAsTextIsRefusedAndTheConnectionDropped() async throws {
+    @Test("Begin as text is refused and the connection dropped") func beginAsTextIsRefusedAndTheConnectionDropped()
+        async throws
+    {
         try await withPool(1) { pool in
             let error = try await postgresError { try await pool.run("BEGIN") }
             #expect(error.code == .misuse)

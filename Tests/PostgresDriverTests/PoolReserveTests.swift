@@ -22,7 +22,7 @@ import Testing
         return state
     }
 
-    @Test func theReserveIsForHotWorkAlone() {
+    @Test("The reserve is for hot work alone") func theReserveIsForHotWorkAlone() {
         var state = crowded()
         #expect(state.enqueue("late", id: 10, now: start).summary == [])
         #expect(state.enqueue("hot", id: 11, .hot, now: start).summary == ["connect 0"])
@@ -35,7 +35,7 @@ import Testing
         #expect(state.release(lease(0, .usual), isReusable: true, now: start).summary == ["lend 0 to late"])
     }
 
-    @Test func whoComesFirstIsServedFirstOfThoseWhoMay() {
+    @Test("Who comes first is served first of those who may") func whoComesFirstIsServedFirstOfThoseWhoMay() {
         var state = crowded()
         _ = state.enqueue("hot 1", id: 10, .hot, now: start)
         _ = state.connected(lease(3, .usual), now: start)
@@ -48,7 +48,7 @@ import Testing
         #expect(state.release(lease(1, .usual), isReusable: true, now: start).summary == ["lend 1 to hot 3"])
     }
 
-    @Test func eachKindHasItsOwnQueue() {
+    @Test("Each kind has its own queue") func eachKindHasItsOwnQueue() {
         var state = State(maximumConnections: 2, reserve: 1, maximumWaiting: 1)
         #expect(state.enqueue("a", id: 1, now: start).summary == ["connect 0"])
         #expect(state.enqueue("b", id: 2, now: start).summary == [])
@@ -60,7 +60,7 @@ import Testing
         #expect(state.shutDown().summary == ["fail a poolClosed", "fail hot 1 poolClosed"])
     }
 
-    @Test func somethingIsLeftForUsualWorkAlways() {
+    @Test("Something is left for usual work always") func somethingIsLeftForUsualWorkAlways() {
         var state = State(maximumConnections: 1, reserve: 1, maximumWaiting: 1)
         #expect(state.enqueue("a", id: 1, now: start).summary == ["connect 0"])
         #expect(state.connected(lease(7, .usual), now: start).summary == ["lend 7 to a"])
@@ -68,7 +68,7 @@ import Testing
 
     /// Any number of any kind, in any order: usual work never has more than its part, nobody is lent a connection twice, and
     /// nobody waits while there is one that they may have.
-    @Test func whateverComes() {
+    @Test("The reserve holds through any series of requests") func whateverComes() {
         var random = SystemRandomNumberGenerator()
         var state = State(maximumConnections: 8, reserve: 2, maximumWaiting: 1000)
         var (lent, waiting): ([Int: PoolPriority], [String: PoolPriority]) = ([:], [:])

@@ -17,7 +17,7 @@ import Testing
         PoolLease(connection: connection, generation: generation)
     }
 
-    @Test func connectionsAreOpenedForCallersUpToTheLimit() {
+    @Test("Connections are opened for callers up to the limit") func connectionsAreOpenedForCallersUpToTheLimit() {
         var state = state()
         #expect(state.enqueue("a", id: 1, now: start).summary == ["connect 0"])
         #expect(state.enqueue("b", id: 2, now: start).summary == ["connect 0"])
@@ -26,7 +26,7 @@ import Testing
         #expect(state.waitingCount == 2)
     }
 
-    @Test func theQueueIsFirstInFirstOut() {
+    @Test("The queue is first in first out") func theQueueIsFirstInFirstOut() {
         var state = state(connections: 1)
         for (id, name) in ["a", "b", "c"].enumerated() { _ = state.enqueue(name, id: UInt64(id), now: start) }
         #expect(state.connected(lease(7), now: start).summary == ["lend 7 to a"])
@@ -37,7 +37,7 @@ import Testing
         #expect(state.takeIdle()?.connection == 7)
     }
 
-    @Test func aBrokenConnectionIsReplacedForThoseWhoWait() {
+    @Test("A broken connection is replaced for those who wait") func aBrokenConnectionIsReplacedForThoseWhoWait() {
         var state = state(connections: 1)
         _ = state.enqueue("a", id: 1, now: start)
         _ = state.enqueue("b", id: 2, now: start)
@@ -46,7 +46,7 @@ import Testing
         #expect(state.connected(lease(8), now: start).summary == ["lend 8 to b"])
     }
 
-    @Test func theQueueIsBounded() {
+    @Test("The queue is bounded") func theQueueIsBounded() {
         var state = state(connections: 1, waiting: 1)
         #expect(state.enqueue("a", id: 1, now: start).summary == ["connect 0"])
         #expect(state.enqueue("b", id: 2, now: start).summary == [])
@@ -56,13 +56,14 @@ import Testing
         #expect(state.enqueue("d", id: 4, now: start).summary == [])
     }
 
-    @Test func aPoolWithoutQueueStillConnects() {
+    @Test("A pool without queue still connects") func aPoolWithoutQueueStillConnects() {
         var state = state(connections: 1, waiting: 0)
         #expect(state.enqueue("a", id: 1, now: start).summary == ["connect 0"])
         #expect(state.enqueue("b", id: 2, now: start).summary == ["fail b poolExhausted"])
     }
 
-    @Test func aFailedConnectTellsAllWhoWaitAndThoseWhoComeSoon() {
+    @Test("A failed connect tells all who wait and those who come soon")
+    func aFailedConnectTellsAllWhoWaitAndThoseWhoComeSoon() {
         var state = state(connections: 1)
         _ = state.enqueue("a", id: 1, now: start)
         _ = state.enqueue("b", id: 2, now: start)
@@ -72,7 +73,8 @@ import Testing
         #expect(state.enqueue("c", id: 3, now: soon).summary == ["fail c connectionFailed"])
     }
 
-    @Test func afterThePauseOneCallerTriesAndTheOthersFailFast() {
+    @Test("After the pause one caller tries and the others fail fast")
+    func afterThePauseOneCallerTriesAndTheOthersFailFast() {
         var state = state()
         _ = state.enqueue("a", id: 1, now: start)
         _ = state.connectFailed(failure, now: start, jitter: 1)
@@ -83,7 +85,7 @@ import Testing
         #expect(state.enqueue("d", id: 4, now: later).summary == ["connect 0"])
     }
 
-    @Test func pausesDoubleUpToASecond() {
+    @Test("Pauses double up to a second") func pausesDoubleUpToASecond() {
         var state = state()
         var now = start
         for milliseconds in [50, 100, 200, 400, 800, 1000, 1000] {
@@ -97,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func attemptsThatFailTogetherCountOnce() {
+    @Test("Attempts that fail together count once") func attemptsThatFailTogetherCountOnce() {
         var state = state()
         _ = state.enqueue("a", id: 1, now: start)
         _ = state.enqueue("b", id: 2, now: start)
@@ -108,7 +110,7 @@ import Testing
         #expect(state.failures == 2)
     }
 
-    @Test func withALiveConnectionCallersWaitForItInstead() {
+    @Test("With a live connection callers wait for it instead") func withALiveConnectionCallersWaitForItInstead() {
         var state = state()
         _ = state.enqueue("a", id: 1, now: start)
         _ = state.connected(lease(7), now: start)
@@ -121,7 +123,7 @@ import Testing
         )
     }
 
-    @Test func aNewGenerationDropsTheOldOnes() {
+    @Test("A new generation drops the old ones") func aNewGenerationDropsTheOldOnes() {
         var state = state(connections: 3)
         for id in 0..<3 { _ = state.enqueue("\(id)", id: UInt64(id), now: start) }
         for connection in 0..<3 { _ = state.connected(lease(connection), now: start) }
@@ -133,14 +135,15 @@ import Testing
         #expect(state.connected(lease(9, generation: 1), now: start).summary == ["lend 9 to d"])
     }
 
-    @Test func aConnectionThatWasOnItsWayDuringTheDemotionIsReplaced() {
+    @Test("A connection that was on its way during the demotion is replaced")
+    func aConnectionThatWasOnItsWayDuringTheDemotionIsReplaced() {
         var state = state(connections: 1)
         _ = state.enqueue("a", id: 1, now: start)
         _ = state.startGeneration(after: 0)
         #expect(state.connected(lease(7), now: start).summary == ["close 7", "connect 1"])
     }
 
-    @Test func shutDownRefusesAndCloses() {
+    @Test("A pool that is shut down refuses callers and closes connections") func shutDownRefusesAndCloses() {
         var state = state(connections: 2)
         _ = state.enqueue("a", id: 1, now: start)
         _ = state.enqueue("b", id: 2, now: start)

@@ -11,7 +11,9 @@ import Testing
         return (end, task)
     }
 
-    @Test func opensNoMoreThanItsLimitAndReusesConnections() async throws {
+    @Test("Opens no more than its limit and reuses connections") func opensNoMoreThanItsLimitAndReusesConnections()
+        async throws
+    {
         try await withPool(3) { pool in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<50 {
@@ -25,7 +27,8 @@ import Testing
         }
     }
 
-    @Test func callersAreServedInTheOrderOfTheirAsking() async throws {
+    @Test("Callers are served in the order of their asking") func callersAreServedInTheOrderOfTheirAsking() async throws
+    {
         try await withPool(1) { pool in
             let (end, holder) = try await occupy(pool)
             let order = Journal()
@@ -41,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func aFullQueueRefusesAtOnce() async throws {
+    @Test("A full queue refuses at once") func aFullQueueRefusesAtOnce() async throws {
         let configuration = try await ownSchema(1) { $0.maximumWaiting = 1 }
         try await withPool(configuration: configuration) { pool in
             let (end, holder) = try await occupy(pool)
@@ -56,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func aWaiterGivesUpAtItsDeadline() async throws {
+    @Test("A waiter gives up at its deadline") func aWaiterGivesUpAtItsDeadline() async throws {
         try await withPool(1) { pool in
             let (end, holder) = try await occupy(pool)
             let start = ContinuousClock.now
@@ -73,7 +76,9 @@ import Testing
         }
     }
 
-    @Test func aDeadlineThatHasPassedBeforeTheQueueCounts() async throws {
+    @Test("A deadline that has passed before the queue counts") func aDeadlineThatHasPassedBeforeTheQueueCounts()
+        async throws
+    {
         try await withPool(1) { pool in
             let (end, holder) = try await occupy(pool)
             for _ in 0..<100 {
@@ -87,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func aCancelledWaiterLeavesTheQueue() async throws {
+    @Test("A cancelled waiter leaves the queue") func aCancelledWaiterLeavesTheQueue() async throws {
         try await withPool(1) { pool in
             let (end, holder) = try await occupy(pool)
             let waiter = Task { try await pool.withSession { _ in _ = Issue.record("it ran") } }
@@ -100,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func aRunningStatementIsNotCancelled() async throws {
+    @Test("A running statement is not cancelled") func aRunningStatementIsNotCancelled() async throws {
         try await withPool(1) { pool in
             let (inside, end) = (Counter(), Gate())
             let running = Task {
@@ -118,7 +123,9 @@ import Testing
         }
     }
 
-    @Test func shutdownWaitsForLentSessionsAndRefusesOthers() async throws {
+    @Test("Shutdown waits for lent sessions and refuses others") func shutdownWaitsForLentSessionsAndRefusesOthers()
+        async throws
+    {
         let watched = try await withPool(1) { pool in
             let (end, holder) = try await occupy(pool)
             let waiter = Task { try await pool.run("SELECT 1") }
@@ -141,7 +148,7 @@ import Testing
         #expect(watched.statistics.open == 0)
     }
 
-    @Test func settingsReachTheServer() async throws {
+    @Test("Settings reach the server") func settingsReachTheServer() async throws {
         let configuration = try await ownSchema(1) {
             $0.statementTimeout = .milliseconds(1500)
             $0.lockTimeout = .zero
@@ -164,7 +171,7 @@ import Testing
 
     struct Unfit: Error, Equatable {}
 
-    @Test func theCheckOfNewConnectionsCanRefuse() async throws {
+    @Test("The check of new connections can refuse") func theCheckOfNewConnectionsCanRefuse() async throws {
         let configuration = try await ownSchema(1) { $0.onConnect = { _ in throw Unfit() } }
         try await withPool(configuration: configuration) { pool in
             await #expect(throws: Unfit.self) { try await pool.run("SELECT 1") }
@@ -173,7 +180,8 @@ import Testing
         }
     }
 
-    @Test func aFailureWhileAConnectionIsMadeReadyIsAFailedConnect() async throws {
+    @Test("A failure while a connection is made ready is a failed connect")
+    func aFailureWhileAConnectionIsMadeReadyIsAFailedConnect() async throws {
         let configuration = try await ownSchema(1) { $0.onConnect = { _ = try $0.execute("SELECT 1/0") } }
         try await withPool(configuration: configuration) { pool in
             let error = try await postgresError { try await pool.run("SELECT 1") }
@@ -182,7 +190,7 @@ import Testing
         }
     }
 
-    @Test func threadsEndWithTheirConnections() async throws {
+    @Test("Threads end with their connections") func threadsEndWithTheirConnections() async throws {
         func threads() throws -> Int {
             try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count {
                 (try? String(contentsOfFile: "/proc/self/task/\($0)/comm", encoding: .utf8)) == "ended-soon\n"
@@ -201,7 +209,7 @@ import Testing
         try await until { try threads() == 0 }
     }
 
-    @Test func manyTasksOnFewConnections() async throws {
+    @Test("Many tasks on few connections") func manyTasksOnFewConnections() async throws {
         try await withPool(4) { pool in
             try await pool.run(
                 "CREATE TABLE counters (id int PRIMARY KEY, count int)",

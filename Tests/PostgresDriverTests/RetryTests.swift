@@ -2,7 +2,7 @@ import PostgresDriver
 import Testing
 
 @Suite struct RetryTests {
-    @Test func deadlocksAreInvisible() async throws {
+    @Test("Deadlocks are invisible") func deadlocksAreInvisible() async throws {
         try await withPool(2) { pool in
             try await pool.run("CREATE TABLE t (id int PRIMARY KEY, hits int)", "INSERT INTO t VALUES (1, 0), (2, 0)")
             let (meeting, tries) = (Rendezvous(2), Counter())
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func serializationFailuresAreInvisible() async throws {
+    @Test("Serialization failures are invisible") func serializationFailuresAreInvisible() async throws {
         try await withPool(2) { pool in
             try await pool.run("CREATE TABLE t (n int8)", "INSERT INTO t VALUES (0)")
             let (meeting, tries) = (Rendezvous(2), Counter())
@@ -49,7 +49,9 @@ import Testing
     }
 
     /// Work that was committed before a session was renewed has no part in whether the rest may be tried again.
-    @Test(arguments: [true, false]) func aRenewedSessionStartsAnew(isRenewed: Bool) async throws {
+    @Test("A renewed session starts anew", arguments: [true, false]) func aRenewedSessionStartsAnew(isRenewed: Bool)
+        async throws
+    {
         try await withPool(1) { pool in
             try await pool.run("CREATE TABLE t (n int8)")
             let tries = Counter()
@@ -77,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func aSerializationFailureIsTriedManyTimes() async throws {
+    @Test("A serialization failure is tried many times") func aSerializationFailureIsTriedManyTimes() async throws {
         try await withPool(1) { pool in
             let tries = Counter()
             try await pool.withSession { session in
@@ -89,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func neverMeansNever() async throws {
+    @Test("The policy \"never\" runs a closure once") func neverMeansNever() async throws {
         try await withPool(1) { pool in
             let tries = Counter()
             let error = try await postgresError {
@@ -103,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func constraintViolationsAreNotRetried() async throws {
+    @Test("Constraint violations are not retried") func constraintViolationsAreNotRetried() async throws {
         try await withPool(1) { pool in
             try await pool.run("CREATE TABLE t (id int CONSTRAINT t_key PRIMARY KEY)")
             let tries = Counter()
@@ -119,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func aClosureThatHasCommittedIsNotRunAgain() async throws {
+    @Test("A closure that has committed is not run again") func aClosureThatHasCommittedIsNotRunAgain() async throws {
         try await withPool(1) { pool in
             try await pool.run("CREATE TABLE t (id int)")
             let error = try await postgresError {
@@ -134,7 +136,7 @@ import Testing
         }
     }
 
-    @Test func aCommitBeforeASwallowedErrorCountsToo() async throws {
+    @Test("A commit before a swallowed error counts too") func aCommitBeforeASwallowedErrorCountsToo() async throws {
         try await withPool(1) { pool in
             try await pool.run("CREATE TABLE t (id int)")
             let unlucky: SQL = "DO $$ BEGIN RAISE 'no luck' USING ERRCODE = '40001'; END $$"
@@ -153,7 +155,8 @@ import Testing
         }
     }
 
-    @Test func aSwallowedLossOfTheConnectionIsNotTakenForSafe() async throws {
+    @Test("A swallowed loss of the connection is not taken for safe")
+    func aSwallowedLossOfTheConnectionIsNotTakenForSafe() async throws {
         try await withPool(1) { pool in
             let tries = Counter()
             let error = try await postgresError {
@@ -168,7 +171,7 @@ import Testing
         }
     }
 
-    @Test func statementAndLockTimeoutsAreSafe() async throws {
+    @Test("Statement and lock timeouts are safe") func statementAndLockTimeoutsAreSafe() async throws {
         let patient = try await ownSchema(1)
         try await withPool(configuration: patient) { try await $0.run("CREATE TABLE t (id int)") }
         var hasty = patient
@@ -200,7 +203,7 @@ import Testing
         }
     }
 
-    @Test func otherUnsupportedFeaturesAreNotRetried() async throws {
+    @Test("Other unsupported features are not retried") func otherUnsupportedFeaturesAreNotRetried() async throws {
         try await withPool(1) { pool in
             let error = try await postgresError {
                 try await pool.run("SELECT now() FROM pg_class FOR UPDATE OF nothing")

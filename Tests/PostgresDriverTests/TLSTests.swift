@@ -81,7 +81,8 @@ import Testing
         }
     }
 
-    @Test func verifyFullChecksAuthorityAndName() async throws {
+    @Test("sslmode=verify-full checks the authority and the name") func verifyFullChecksAuthorityAndName() async throws
+    {
         let server = try await Server()
         try await withPool(1, on: server.string(host: "localhost", authority: "right")) { pool in
             let isEncrypted = try await pool.value(

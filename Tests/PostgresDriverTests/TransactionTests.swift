@@ -15,7 +15,7 @@ import Testing
         try await pool.value(Int.self, "SELECT count(*) FROM t")
     }
 
-    @Test func commitsWhenTheBodyReturns() async throws {
+    @Test("Commits when the body returns") func commitsWhenTheBodyReturns() async throws {
         try await withTable { pool in
             let seen = try await pool.withSession { session in
                 try session.transaction { transaction in
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func rollsBackWhenTheBodyThrows() async throws {
+    @Test("Rolls back when the body throws") func rollsBackWhenTheBodyThrows() async throws {
         try await withTable { pool in
             await #expect(throws: Refusal.self) {
                 try await pool.withSession { session in
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func commitTravelsWithTheLastStatements() async throws {
+    @Test("Commit travels with the last statements") func commitTravelsWithTheLastStatements() async throws {
         try await withTable { pool in
             try await pool.withSession { session in
                 try session.transaction { transaction in
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func aTransactionInOneRoundTrip() async throws {
+    @Test("A transaction may take one round trip") func aTransactionInOneRoundTrip() async throws {
         try await withTable { pool in
             let count = try await pool.withSession { session in
                 try session.transaction { transaction in
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [false, true])
+    @Test("A swallowed failure does not commit", arguments: [false, true])
     func aSwallowedFailureDoesNotCommit(_ isFirst: Bool) async throws {
         try await withTable { pool in
             try await pool.run("INSERT INTO t VALUES (0)")
@@ -89,7 +89,9 @@ import Testing
         }
     }
 
-    @Test func aFailureInTheFinishingRoundTripRollsBack() async throws {
+    @Test("A failure in the finishing round trip rolls back") func aFailureInTheFinishingRoundTripRollsBack()
+        async throws
+    {
         try await withTable { pool in
             let error = try await postgresError {
                 try await pool.withSession { session in
@@ -107,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func scriptsRunInsideOfATransaction() async throws {
+    @Test("Scripts run inside of a transaction") func scriptsRunInsideOfATransaction() async throws {
         try await withTable { pool in
             await #expect(throws: Refusal.self) {
                 try await pool.withSession { session in
@@ -125,7 +127,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["COMMIT", "ROLLBACK", "COMMIT; BEGIN; COMMIT"])
+    @Test("Transaction commands as text are refused", arguments: ["COMMIT", "ROLLBACK", "COMMIT; BEGIN; COMMIT"])
     func transactionCommandsAsTextAreRefused(_ command: String) async throws {
         try await withTable { pool in
             let error = try await postgresError {
@@ -141,7 +143,8 @@ import Testing
         }
     }
 
-    @Test func theSessionIsRefusedInsideOfATransaction() async throws {
+    @Test("The session is refused inside of a transaction") func theSessionIsRefusedInsideOfATransaction() async throws
+    {
         try await withTable { pool in
             let error = try await postgresError {
                 try await pool.withSession { session in
@@ -154,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func aBodyWithoutStatementsSendsNothing() async throws {
+    @Test("A body without statements sends nothing") func aBodyWithoutStatementsSendsNothing() async throws {
         try await withTable { pool in
             let value = try await pool.withSession { session in try session.transaction { _ in 7 } }
             #expect(value == 7)

@@ -7,60 +7,69 @@ import Testing
 
 /// The commands, as a shell sees them: what they print where, and how they exit.
 @Suite(.timeLimit(.minutes(15))) struct CommandTests {
-    @Test(arguments: [
-        [], ["serve"], ["migrate"], ["migrate", "status"], ["apps"], ["apps", "create"], ["apps", "list"],
-        ["apps", "show"], ["apps", "delete"], ["keys", "create"], ["keys", "list"], ["keys", "revoke"], ["resolve"],
-        ["config", "print"], ["demo"], ["audit"], ["audit", "stale"], ["audit", "events"], ["audit", "explain"],
-        ["purge"], ["erase"], ["export"], ["import"], ["doctor"],
-    ])
+    @Test(
+        "Every command has help",
+        arguments: [
+            [], ["serve"], ["migrate"], ["migrate", "status"], ["apps"], ["apps", "create"], ["apps", "list"],
+            ["apps", "show"], ["apps", "delete"], ["keys", "create"], ["keys", "list"], ["keys", "revoke"], ["resolve"],
+            ["config", "print"], ["demo"], ["audit"], ["audit", "stale"], ["audit", "events"], ["audit", "explain"],
+            ["purge"], ["erase"], ["export"], ["import"], ["doctor"],
+        ]
+    )
     func everyCommandHasHelp(_ command: [String]) async throws {
         let help = try await Program.run(command + ["--help"])
         #expect(help.status == 0)
         #expect(help.results.contains("USAGE"))
     }
 
-    @Test(arguments: [
-        (["serve"], 64, "No database is named"),
-        (["serve", "--port", "http"], 64, "port"),
-        (["serve", "--database-url", "host=/nowhere", "--host", "0.0.0.0", "--insecure-no-auth"], 64, "loopback"),
-        (["serve", "--database-url", "host=/nowhere"], 69, "not available"),
-        (
-            ["apps", "list", "--database-url", "host=/nowhere", "--plan-cache-mode", "generic"], 64,
-            "--plan-cache-mode must be one of force_generic_plan, auto."
-        ),
-        (["apps", "list", "--database-url", "host=/nowhere password=hunter2"], 69, "not available"),
-        (["apps", "list", "--database-url", "host=/nowhere bogus=hunter2"], 64, "connection string"),
-        (["demo", "--url", "nonsense"], 64, "--url"),
-        (["apps", "create", "no/bundle", "--database-url", "host=/nowhere"], 64, "bundle id"),
-        (["apps", "delete", "com.example.food", "--database-url", "host=/nowhere"], 64, "--yes"),
-        (["resolve", "com.example.food", "mars", "a", "b", "--database-url", "host=/nowhere"], 64, "sandbox"),
-        (
-            ["resolve", "com.example.food", "sandbox", "4", "b", "--database-url", "host=/nowhere"], 64,
-            "KIND must begin"
-        ),
-        (["resolve", "com.example.food", "sandbox", "a", "", "--database-url", "host=/nowhere"], 64, "VALUE must not"),
-        (["serve", "--embedded", ""], 64, "--embedded must not be empty"),
-        (["serve", "--database-url", "host=/nowhere", "--host", ""], 64, "--host must not be empty"),
-        (["config", "print", "--embedded", "/a", "--database-url", "host=/nowhere"], 64, "not both"),
-        (["demo", "--url", "http://"], 64, "--url"),
-        (["demo", "--url", "http://127.0.0.1:70000"], 64, "--url"),
-        (["keys", "create", "--role", "king", "--app", "a"], 64, "--role must be one of"),
-        (["keys", "create", "--role", "sender"], 64, "--app"),
-        (["keys", "create", "--role", "root", "--app", "com.example.food"], 64, "belongs to none"),
-        (["keys", "create", "--role", "sender", "--app", "a", "--expires-in", "soon"], 64, "--expires-in"),
-        (["keys", "revoke", "prc_x"], 64, "the id of an API key"),
-        (["purge", "com.example.food", "sandbox"], 64, "--dry-run"),
-        (["purge", "com.example.food", "sandbox", "--dry-run", "--reason", "x"], 64, "--reason must be one of"),
-        (["erase", "com.example.food", "sandbox", "--yes"], 64, "Name one of"),
-        (["erase", "com.example.food", "sandbox", "--alias", "a:b"], 64, "--yes"),
-        (["audit", "stale", "com.example.food", "sandbox", "--unconfirmed-for", "long"], 64, "--unconfirmed-for"),
-        (["audit", "explain", "com.example.food", "mars", "a", "b"], 64, "sandbox or production"),
-        (["export", "com.example.food", "sandbox", "--resume"], 64, "--output"),
-        (["import", "com.example.food", "mars", "-"], 64, "sandbox or production"),
-        (["doctor"], 64, "No database is named"),
-        (["doctor", "--database-url", "host=/nowhere bogus=hunter2"], 64, "connection string"),
-        (["no-such-command"], 64, "no-such-command"),
-    ])
+    @Test(
+        "Mistakes get a sentence and an exit code",
+        arguments: [
+            (["serve"], 64, "No database is named"),
+            (["serve", "--port", "http"], 64, "port"),
+            (["serve", "--database-url", "host=/nowhere", "--host", "0.0.0.0", "--insecure-no-auth"], 64, "loopback"),
+            (["serve", "--database-url", "host=/nowhere"], 69, "not available"),
+            (
+                ["apps", "list", "--database-url", "host=/nowhere", "--plan-cache-mode", "generic"], 64,
+                "--plan-cache-mode must be one of force_generic_plan, auto."
+            ),
+            (["apps", "list", "--database-url", "host=/nowhere password=hunter2"], 69, "not available"),
+            (["apps", "list", "--database-url", "host=/nowhere bogus=hunter2"], 64, "connection string"),
+            (["demo", "--url", "nonsense"], 64, "--url"),
+            (["apps", "create", "no/bundle", "--database-url", "host=/nowhere"], 64, "bundle id"),
+            (["apps", "delete", "com.example.food", "--database-url", "host=/nowhere"], 64, "--yes"),
+            (["resolve", "com.example.food", "mars", "a", "b", "--database-url", "host=/nowhere"], 64, "sandbox"),
+            (
+                ["resolve", "com.example.food", "sandbox", "4", "b", "--database-url", "host=/nowhere"], 64,
+                "KIND must begin"
+            ),
+            (
+                ["resolve", "com.example.food", "sandbox", "a", "", "--database-url", "host=/nowhere"], 64,
+                "VALUE must not"
+            ),
+            (["serve", "--embedded", ""], 64, "--embedded must not be empty"),
+            (["serve", "--database-url", "host=/nowhere", "--host", ""], 64, "--host must not be empty"),
+            (["config", "print", "--embedded", "/a", "--database-url", "host=/nowhere"], 64, "not both"),
+            (["demo", "--url", "http://"], 64, "--url"),
+            (["demo", "--url", "http://127.0.0.1:70000"], 64, "--url"),
+            (["keys", "create", "--role", "king", "--app", "a"], 64, "--role must be one of"),
+            (["keys", "create", "--role", "sender"], 64, "--app"),
+            (["keys", "create", "--role", "root", "--app", "com.example.food"], 64, "belongs to none"),
+            (["keys", "create", "--role", "sender", "--app", "a", "--expires-in", "soon"], 64, "--expires-in"),
+            (["keys", "revoke", "prc_x"], 64, "the id of an API key"),
+            (["purge", "com.example.food", "sandbox"], 64, "--dry-run"),
+            (["purge", "com.example.food", "sandbox", "--dry-run", "--reason", "x"], 64, "--reason must be one of"),
+            (["erase", "com.example.food", "sandbox", "--yes"], 64, "Name one of"),
+            (["erase", "com.example.food", "sandbox", "--alias", "a:b"], 64, "--yes"),
+            (["audit", "stale", "com.example.food", "sandbox", "--unconfirmed-for", "long"], 64, "--unconfirmed-for"),
+            (["audit", "explain", "com.example.food", "mars", "a", "b"], 64, "sandbox or production"),
+            (["export", "com.example.food", "sandbox", "--resume"], 64, "--output"),
+            (["import", "com.example.food", "mars", "-"], 64, "sandbox or production"),
+            (["doctor"], 64, "No database is named"),
+            (["doctor", "--database-url", "host=/nowhere bogus=hunter2"], 64, "connection string"),
+            (["no-such-command"], 64, "no-such-command"),
+        ]
+    )
     func mistakesGetASentenceAndAnExitCode(_ arguments: [String], _ status: Int, _ sentence: String) async throws {
         let outcome = try await Program.run(arguments)
         #expect(Int(outcome.status) == status, "\(outcome.words)")
@@ -69,7 +78,7 @@ import Testing
         #expect(!outcome.words.contains("hunter2"))
     }
 
-    @Test func flagBeatsVariableBeatsFileBeatsDefault() async throws {
+    @Test("Flag beats variable beats file beats default") func flagBeatsVariableBeatsFileBeatsDefault() async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("pushreg-\(UUID()).json")
         try Data(#"{"port": 1, "host": "127.0.0.2", "logLevel": "debug"}"#.utf8).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
@@ -91,14 +100,17 @@ import Testing
         #expect(outcome.results.contains("postgresql://user:***@db/registry"))
     }
 
-    @Test(arguments: [
-        ([], #""value":"postgresql://user:***@db/registry","from":"environment","as":"databaseUrl""#, ""),
-        (
-            ["--embedded", "/var/lib/a"], #""value":"/var/lib/a","from":"flag","as":"embedded""#,
-            #""beatenBy":"embedded""#
-        ),
-        (["--database-url", "host=b"], #""value":"host=b","from":"flag","as":"databaseUrl""#, ""),
-    ])
+    @Test(
+        "Config says which database wins",
+        arguments: [
+            ([], #""value":"postgresql://user:***@db/registry","from":"environment","as":"databaseUrl""#, ""),
+            (
+                ["--embedded", "/var/lib/a"], #""value":"/var/lib/a","from":"flag","as":"embedded""#,
+                #""beatenBy":"embedded""#
+            ),
+            (["--database-url", "host=b"], #""value":"host=b","from":"flag","as":"databaseUrl""#, ""),
+        ]
+    )
     func configSaysWhichDatabaseWins(_ flags: [String], _ winner: String, _ loser: String) async throws {
         let environment = ["DATABASE_URL": "postgresql://user:hunter2@db/registry"]
         let outcome = try await Program.run(["config", "print", "--json"] + flags, environment: environment)
@@ -112,7 +124,7 @@ import Testing
         #expect(!table.results.contains("hunter2"))
     }
 
-    @Test func migrateAppsAndResolve() async throws {
+    @Test("Migrating, making an app and resolving work one after the other") func migrateAppsAndResolve() async throws {
         let database = try await TestDatabase.make()
         let flags = ["--database-url", database.connectionString, "--unsafe-durability", "--json"]
         let status = try await Program.run(["migrate", "status"] + flags)
@@ -137,7 +149,7 @@ import Testing
         #expect(try await Program.run(["apps", "show", "com.example.food"] + flags).status == 1)
     }
 
-    @Test func keysAreMadeListedAndRevoked() async throws {
+    @Test("Keys are made, listed and revoked") func keysAreMadeListedAndRevoked() async throws {
         let database = try await TestDatabase.make()
         _ = try await database.scope()
         let flags = ["--database-url", database.connectionString, "--unsafe-durability"]
@@ -163,7 +175,7 @@ import Testing
         #expect(try await Program.run(["keys", "list", "--app", "com.example.none"] + flags).status == 1)
     }
 
-    @Test func auditPurgeAndErase() async throws {
+    @Test("Audit, purge and erase say what they found and did") func auditPurgeAndErase() async throws {
         let database = try await TestDatabase.make()
         let scope = try await database.scope()
         let registration = ActivityRegistration.sample(token: .sample(7), aliases: [.sample("orderId", "42")])
@@ -194,10 +206,13 @@ import Testing
         #expect(try await run(["audit", "stale"], ["--limit", "5"]).words.contains("0 stale tokens"))
     }
 
-    @Test(arguments: [
-        ([], [:], "force_generic_plan"), ([], ["PUSHREG_PLAN_CACHE_MODE": "auto"], "auto"),
-        (["--plan-cache-mode", "auto"], ["PUSHREG_PLAN_CACHE_MODE": "force_generic_plan"], "auto"),
-    ])
+    @Test(
+        "The plan cache mode reaches Postgres",
+        arguments: [
+            ([], [:], "force_generic_plan"), ([], ["PUSHREG_PLAN_CACHE_MODE": "auto"], "auto"),
+            (["--plan-cache-mode", "auto"], ["PUSHREG_PLAN_CACHE_MODE": "force_generic_plan"], "auto"),
+        ]
+    )
     func planCacheModeReachesPostgres(_ flags: [String], _ environment: [String: String], _ mode: String) async throws {
         let database = try await TestDatabase.make()
         try await database.pool.withSession { session in
@@ -220,7 +235,7 @@ import Testing
         #expect(name == mode)
     }
 
-    @Test func schemaThatIsBehindIsRefused() async throws {
+    @Test("Schema that is behind is refused") func schemaThatIsBehindIsRefused() async throws {
         let database = try await TestDatabase.make()
         _ = try await database.pool.withSession { try $0.execute("DELETE FROM schema_migrations").count }
         let outcome = try await Program.run(
@@ -229,7 +244,9 @@ import Testing
         #expect(outcome.words.contains("pushreg migrate"))
     }
 
-    @Test func embeddedDatabaseIsSharedWithTheRunningService() async throws {
+    @Test("Embedded database is shared with the running service") func embeddedDatabaseIsSharedWithTheRunningService()
+        async throws
+    {
         let directory = "/tmp/pushreg-command-\(UUID())"
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let service = try await ServiceProcess.start(database: ["--embedded", directory])
@@ -242,7 +259,7 @@ import Testing
         #expect(listed.results.contains("com.example.food"))
     }
 
-    @Test func takenPortGetsASentence() async throws {
+    @Test("Taken port gets a sentence") func takenPortGetsASentence() async throws {
         let database = try await TestDatabase.make()
         let service = try await ServiceProcess.start(
             databaseURL: database.connectionString,

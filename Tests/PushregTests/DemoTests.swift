@@ -6,14 +6,14 @@ import Testing
 
 /// The demo, on a service of its own and on others.
 @Suite(.timeLimit(.minutes(15))) struct DemoTests {
-    @Test func demoPlaysToItsEnd() async throws {
+    @Test("Demo plays to its end") func demoPlaysToItsEnd() async throws {
         let outcome = try await Program.run(["demo", "--quick"])
         #expect(outcome.status == 0, "\(outcome.results) \(outcome.words)")
         #expect(outcome.results.hasSuffix("All as it should be.\n"))
         #expect(outcome.results.contains(#/registrations in [0-9]+\.[0-9]{2} s\n/#), "\(outcome.results)")
     }
 
-    @Test func demoPlaysOnAServiceThatRuns() async throws {
+    @Test("Demo plays on a service that runs") func demoPlaysOnAServiceThatRuns() async throws {
         let database = try await TestDatabase.make()
         let service = try await ServiceProcess.start(
             databaseURL: database.connectionString,
@@ -25,10 +25,13 @@ import Testing
         #expect(await service.stop() == 0)
     }
 
-    @Test(arguments: [
-        ("http://127.0.0.1:9", "pushreg: No service answers at http://127.0.0.1:9: Connection refused.\n"),
-        ("http://nowhere.invalid", "pushreg: No service answers at http://nowhere.invalid.\n"),
-    ])
+    @Test(
+        "Nobody there gets a sentence",
+        arguments: [
+            ("http://127.0.0.1:9", "pushreg: No service answers at http://127.0.0.1:9: Connection refused.\n"),
+            ("http://nowhere.invalid", "pushreg: No service answers at http://nowhere.invalid.\n"),
+        ]
+    )
     func nobodyThereGetsASentence(_ url: String, _ sentence: String) async throws {
         let outcome = try await Program.run(["demo", "--url", url])
         #expect(outcome.status == 69)
@@ -36,7 +39,10 @@ import Testing
     }
 
     /// How a service that answers so many 503 and then 404 is asked, and what the demo says.
-    @Test(arguments: [(1, 2, 1, "is there"), (.max, 6, 69, "503 again and again")])
+    @Test(
+        "Unavailable services are asked again and not for ever",
+        arguments: [(1, 2, 1, "is there"), (.max, 6, 69, "503 again and again")]
+    )
     func unavailableServicesAreAskedAgainAndNotForEver(
         _ faults: Int,
         _ calls: Int,

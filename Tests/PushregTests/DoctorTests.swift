@@ -39,7 +39,7 @@ import Testing
         #expect(found.all[code]?.contains(detail) == true, "\(found.all)")
     }
 
-    @Test func nothingIsWrong() async throws {
+    @Test("A sound installation has no finding") func nothingIsWrong() async throws {
         let cluster = FaultCluster()
         let connectionString = try await cluster.start()
         let flags = ["--database-url", connectionString]
@@ -57,14 +57,14 @@ import Testing
         await cluster.remove()
     }
 
-    @Test func refusedUserIsToldSo() async throws {
+    @Test("A user whom Postgres refuses is told so") func refusedUserIsToldSo() async throws {
         let database = try await TestDatabase.make()
         let found = try await Self.findings(database.connectionString + " user=nobody_of_ours password=hunter2")
         #expect(found.status == 77)
         #expect(found.all["postgres-unavailable"]?.hasPrefix("Postgres refuses: ") == true, "\(found.all)")
     }
 
-    @Test func unsafeSettings() async throws {
+    @Test("Settings by which Postgres may lose writes are found") func unsafeSettings() async throws {
         let cluster = FaultCluster(settings: [
             "fsync": "off", "full_page_writes": "off", "synchronous_commit": "local",
         ])
@@ -75,7 +75,7 @@ import Testing
         await cluster.remove()
     }
 
-    @Test func autovacuumThatIsOffOrBehind() async throws {
+    @Test("Autovacuum that is off or behind is found") func autovacuumThatIsOffOrBehind() async throws {
         let cluster = FaultCluster(settings: ["autovacuum": "off"])
         let connectionString = try await cluster.start()
         try await Self.expect("autovacuum-behind", "installations (11000)", on: connectionString) {
@@ -93,7 +93,7 @@ import Testing
         await cluster.remove()
     }
 
-    @Test func connectionsNearTheirLimit() async throws {
+    @Test("Connections near their limit are found") func connectionsNearTheirLimit() async throws {
         let cluster = FaultCluster(settings: ["max_connections": "13", "autovacuum": "off"])
         let connectionString = try await cluster.start()
         for (held, detail) in [(6, nil), (7, "8 of the 10 connections")] {
@@ -106,7 +106,7 @@ import Testing
         await cluster.remove()
     }
 
-    @Test func schemaBehindAheadOrChanged() async throws {
+    @Test("A schema that is behind, ahead or changed is found") func schemaBehindAheadOrChanged() async throws {
         let database = try await TestDatabase.make()
         let current = SchemaMigrator.currentVersion
         try await Self.expect("schema-changed", "another text", on: database.connectionString) {
@@ -121,20 +121,23 @@ import Testing
     }
 
     /// Functions that stand before Postgres's own say what another server would.
-    @Test(arguments: [
-        (
-            "clock-skew", "40 seconds ahead",
-            "clock_timestamp() RETURNS timestamptz", "SELECT pg_catalog.clock_timestamp() + interval '40 seconds'"
-        ),
-        (
-            "clock-skew", "3 seconds behind",
-            "clock_timestamp() RETURNS timestamptz", "SELECT pg_catalog.clock_timestamp() - interval '3 seconds'"
-        ),
-        (
-            "postgres-version", "needs 15 or later", "current_setting(name text) RETURNS text",
-            "SELECT CASE name WHEN 'server_version_num' THEN '140017' ELSE pg_catalog.current_setting(name) END"
-        ),
-    ])
+    @Test(
+        "A server of another version is found",
+        arguments: [
+            (
+                "clock-skew", "40 seconds ahead",
+                "clock_timestamp() RETURNS timestamptz", "SELECT pg_catalog.clock_timestamp() + interval '40 seconds'"
+            ),
+            (
+                "clock-skew", "3 seconds behind",
+                "clock_timestamp() RETURNS timestamptz", "SELECT pg_catalog.clock_timestamp() - interval '3 seconds'"
+            ),
+            (
+                "postgres-version", "needs 15 or later", "current_setting(name text) RETURNS text",
+                "SELECT CASE name WHEN 'server_version_num' THEN '140017' ELSE pg_catalog.current_setting(name) END"
+            ),
+        ]
+    )
     func anotherServer(_ code: String, _ detail: String, _ signature: String, _ body: String) async throws {
         let database = try await TestDatabase.make()
         let schema = try await database.pool.withSession {
@@ -146,7 +149,7 @@ import Testing
         }
     }
 
-    @Test func standbyTakesNoWrites() async throws {
+    @Test("Standby takes no writes") func standbyTakesNoWrites() async throws {
         let database = try await TestDatabase.make()
         #expect(try await Self.findings(database.connectionString).all["postgres-read-only"] == nil)
         let schema = try await database.pool.withSession {
@@ -156,7 +159,7 @@ import Testing
         #expect(try await Self.findings(database.connectionString + options).all["postgres-read-only"] != nil)
     }
 
-    @Test func sweepThatIsBehind() async throws {
+    @Test("A sweep that is behind is found") func sweepThatIsBehind() async throws {
         let database = try await TestDatabase.make()
         let scope = try await database.scope()
         let detail = "1 activity of com.example.food in sandbox expired up to PT"
@@ -182,7 +185,7 @@ import Testing
         #expect(try await Self.findings(database.connectionString).all["sweep-behind"] == nil)
     }
 
-    @Test func burstGuardThatIsOn() async throws {
+    @Test("A burst guard that is on is found") func burstGuardThatIsOn() async throws {
         let database = try await TestDatabase.make()
         let scope = try await database.scope()
         for number in 1...5 {
@@ -196,7 +199,7 @@ import Testing
         }
     }
 
-    @Test func keysThatSoonExpire() async throws {
+    @Test("Keys that soon expire are found") func keysThatSoonExpire() async throws {
         let database = try await TestDatabase.make()
         _ = try await database.scope()
         let flags = ["--database-url", database.connectionString, "--unsafe-durability"]
@@ -214,11 +217,14 @@ import Testing
         #expect(found.contains(soon) && !found.contains(later) && !found.contains(revoked), "\(found)")
     }
 
-    @Test(arguments: [
-        (["--host", "0.0.0.0"], true), (["--host", "192.0.2.1"], true), (["--host", "127.0.0.1"], false),
-        (["--host", "0.0.0.0", "--tls-cert", "/c.pem", "--tls-key", "/k.pem"], false),
-        (["--host", "0.0.0.0", "--trusted-proxies", "10.0.0.0/8"], false),
-    ])
+    @Test(
+        "A public address without TLS is found",
+        arguments: [
+            (["--host", "0.0.0.0"], true), (["--host", "192.0.2.1"], true), (["--host", "127.0.0.1"], false),
+            (["--host", "0.0.0.0", "--tls-cert", "/c.pem", "--tls-key", "/k.pem"], false),
+            (["--host", "0.0.0.0", "--trusted-proxies", "10.0.0.0/8"], false),
+        ]
+    )
     func publicAddressWithoutTLS(_ flags: [String], _ isFound: Bool) async throws {
         let found = try await Self.findings("host=/nowhere", flags)
         #expect((found.all["no-tls"] != nil) == isFound)

@@ -5,10 +5,13 @@ import Testing
 
 /// How `serve` says where it listens, or why it cannot.
 @Suite(.timeLimit(.minutes(15))) struct ListeningTests {
-    @Test(arguments: [
-        ("nowhere.invalid", "pushreg: The host nowhere.invalid is unknown. "),
-        ("192.0.2.1", "pushreg: Cannot listen on 192.0.2.1:0: this machine has no such address.\n"),
-    ])
+    @Test(
+        "Host that is not ours gets a sentence",
+        arguments: [
+            ("nowhere.invalid", "pushreg: The host nowhere.invalid is unknown. "),
+            ("192.0.2.1", "pushreg: Cannot listen on 192.0.2.1:0: this machine has no such address.\n"),
+        ]
+    )
     func hostThatIsNotOursGetsASentence(_ host: String, _ sentence: String) async throws {
         let database = try await TestDatabase.make()
         let outcome = try await Program.run([
@@ -23,7 +26,7 @@ import Testing
     }
 
     /// The admin port asks for no credentials, and says where it is; a second service cannot have it.
-    @Test func theAdminPortIsOpenAndSaysWhereItIs() async throws {
+    @Test("The admin port is open and says where it is") func theAdminPortIsOpenAndSaysWhereItIs() async throws {
         let database = try await TestDatabase.make()
         let flags = ["serve", "--database-url", database.connectionString, "--unsafe-durability", "--port", "0"]
         let service = try RunningProgram.start(flags + ["--admin-port", "0"])
@@ -43,7 +46,7 @@ import Testing
 
     private static let version = "0.1.0"
 
-    @Test(arguments: ["info", "critical"])
+    @Test("One line says where it listens", arguments: ["info", "critical"])
     func oneLineSaysWhereItListens(_ level: String) async throws {
         let database = try await TestDatabase.make()
         let service = try RunningProgram.start([

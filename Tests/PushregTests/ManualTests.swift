@@ -4,7 +4,7 @@ import Testing
 
 /// The completions of shells, and the manual page of `deploy/`.
 @Suite(.timeLimit(.minutes(15))) struct ManualTests {
-    @Test(arguments: ["bash", "zsh", "fish"])
+    @Test("Every shell has completions", arguments: ["bash", "zsh", "fish"])
     func everyShellHasCompletions(_ shell: String) async throws {
         let script = try await Program.run(["--generate-completion-script", shell])
         #expect(script.status == 0 && script.words == "")
@@ -14,10 +14,13 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        (["au"], "audit"), (["exp"], "export"), (["audit", "st"], "stale"), (["serve", "--tls-c"], "--tls-cert"),
-        (["import", "--rest"], "--restart"), (["doctor", "--j"], "--json"),
-    ])
+    @Test(
+        "Bash completes",
+        arguments: [
+            (["au"], "audit"), (["exp"], "export"), (["audit", "st"], "stale"), (["serve", "--tls-c"], "--tls-cert"),
+            (["import", "--rest"], "--restart"), (["doctor", "--j"], "--json"),
+        ]
+    )
     func bashCompletes(_ words: [String], _ completed: String) async throws {
         let script = """
             source <("$1" --generate-completion-script bash)
@@ -33,7 +36,7 @@ import Testing
     }
 
     /// It is made by `deploy/manual`, after each change of a command.
-    @Test func manualHasEveryCommandAndFlag() async throws {
+    @Test("Manual has every command and flag") func manualHasEveryCommandAndFlag() async throws {
         let page = try String(contentsOf: Self.root.appendingPathComponent("deploy/pushreg.1"), encoding: .utf8)
         let lines = Set(page.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) })
         for command in try await Self.commands() {

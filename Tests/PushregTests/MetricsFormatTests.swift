@@ -25,7 +25,7 @@ import Testing
         )
     }
 
-    @Test(.enabled(if: hasPromtool)) func promtoolFindsNoFault() async throws {
+    @Test("promtool finds no fault in /metrics", .enabled(if: hasPromtool)) func promtoolFindsNoFault() async throws {
         let database = try await TestDatabase.make()
         let service = try await ServiceProcess.start(
             databaseURL: database.connectionString,

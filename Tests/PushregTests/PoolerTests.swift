@@ -4,7 +4,8 @@ import Testing
 
 /// The program's message where a pooler mixes up the prepared statements of its callers.
 @Suite struct PoolerTests {
-    @Test(arguments: ["42P05", "26000"]) func mixedUpStatementsAreToldAsThePoolersDoing(_ state: String) async throws {
+    @Test("Statements that a pooler mixed up are told as the pooler's doing", arguments: ["42P05", "26000"])
+    func mixedUpStatementsAreToldAsThePoolersDoing(_ state: String) async throws {
         let database = try await TestDatabase.make()
         try await database.pool.withSession { session in
             try session.simple(

@@ -5,14 +5,14 @@ import Testing
 
 /// A Postgres that is there and will not let the command in.
 @Suite(.timeLimit(.minutes(15))) struct RefusalTests {
-    @Test func unknownUserIsNotPermitted() async throws {
+    @Test("Unknown user is not permitted") func unknownUserIsNotPermitted() async throws {
         let database = try await TestDatabase.make()
         let outcome = try await Program.run(["apps", "list"] + Self.flags(database, user: "nobody_of_ours"))
         #expect(outcome.status == 77)
         #expect(outcome.words == "pushreg: Postgres refuses: role \"…\" does not exist.\n")
     }
 
-    @Test func unknownDatabaseIsUnavailable() async throws {
+    @Test("Unknown database is unavailable") func unknownDatabaseIsUnavailable() async throws {
         let database = try await TestDatabase.make()
         let flags = ["--database-url", database.connectionString + " dbname=nowhere", "--unsafe-durability"]
         let outcome = try await Program.run(["apps", "list"] + flags)
@@ -20,7 +20,7 @@ import Testing
         #expect(outcome.words == "pushreg: Postgres is not available: database \"…\" does not exist.\n")
     }
 
-    @Test func missingPrivilegeIsNotPermitted() async throws {
+    @Test("Missing privilege is not permitted") func missingPrivilegeIsNotPermitted() async throws {
         let database = try await TestDatabase.make()
         let role = "role_" + UUID().uuidString.replacingOccurrences(of: "-", with: "").lowercased()
         try await database.pool.withSession { session in

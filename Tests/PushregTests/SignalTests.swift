@@ -7,9 +7,12 @@ import Testing
 
 /// Signals to `serve` and `demo`, at every stage: what they started is stopped.
 @Suite(.timeLimit(.minutes(15))) struct SignalTests {
-    @Test(arguments: [
-        ("initialising", SIGTERM), ("initialising", SIGINT), ("accepting", SIGTERM), ("accepting", SIGINT),
-    ])
+    @Test(
+        "Serve stops its Postgres and exits with zero",
+        arguments: [
+            ("initialising", SIGTERM), ("initialising", SIGINT), ("accepting", SIGTERM), ("accepting", SIGINT),
+        ]
+    )
     func serveStopsItsPostgresAndExitsWithZero(_ stage: String, _ signal: Int32) async throws {
         let directory = "/tmp/pushreg-signal-\(UUID())"
         defer { try? FileManager.default.removeItem(atPath: directory) }
@@ -26,7 +29,7 @@ import Testing
         #expect(RunningProgram.idsRunning(in: directory) == [])
     }
 
-    @Test func serveStopsWhilePostgresDoesNotAnswer() async throws {
+    @Test("Serve stops while Postgres does not answer") func serveStopsWhilePostgresDoesNotAnswer() async throws {
         let server = try SilentServer()
         let service = try RunningProgram.start([
             "serve", "--database-url", "host=127.0.0.1 port=\(server.port)", "--request-timeout", "PT1H",
@@ -38,7 +41,7 @@ import Testing
     }
 
     /// While the last request is waited for, the admin port is open, and says that no more should come.
-    @Test func serviceThatStopsIsNotReady() async throws {
+    @Test("Service that stops is not ready") func serviceThatStopsIsNotReady() async throws {
         let database = try await TestDatabase.make()
         _ = try await database.scope()
         let service = try RunningProgram.start([
@@ -77,7 +80,10 @@ import Testing
         return try await Program.run(URL(fileURLWithPath: "/usr/bin/env"), flags, [:]).results
     }
 
-    @Test(arguments: [("Starting a service", SIGTERM), ("Starting a service", SIGINT), ("1.", SIGTERM), ("5.", SIGINT)])
+    @Test(
+        "Demo stops and removes what it made",
+        arguments: [("Starting a service", SIGTERM), ("Starting a service", SIGINT), ("1.", SIGTERM), ("5.", SIGINT)]
+    )
     func demoStopsAndRemovesWhatItMade(_ stage: String, _ signal: Int32) async throws {
         let demo = try RunningProgram.start(["demo"])
         let first = try #require(await demo.line(with: "Postgres of its own"))
@@ -91,7 +97,10 @@ import Testing
     }
 
     /// As in `pushreg … | head`, in a command and in the demo.
-    @Test(arguments: [["apps", "list", "--embedded", "/tmp/pushreg-signal-\(UUID())"], ["demo"]])
+    @Test(
+        "Reader that leaves leaves no Postgres behind",
+        arguments: [["apps", "list", "--embedded", "/tmp/pushreg-signal-\(UUID())"], ["demo"]]
+    )
     func readerThatLeavesLeavesNoPostgresBehind(_ command: [String]) async throws {
         let line = "'\(Program.executable.path)' \(command.joined(separator: " ")) | true; echo ${PIPESTATUS[0]}"
         let outcome = try await Program.run(URL(fileURLWithPath: "/bin/bash"), ["-c", line], [:])

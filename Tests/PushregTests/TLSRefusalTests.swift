@@ -7,7 +7,9 @@ import Testing
         try await Program.run(["serve", "--database-url", "host=127.0.0.1 port=1", "--port", "0"] + flags)
     }
 
-    @Test func oneWithoutTheOther() async throws {
+    @Test("A certificate without a key is refused, and a key without a certificate") func oneWithoutTheOther()
+        async throws
+    {
         for flag in ["--tls-cert", "--tls-key"] {
             let outcome = try await Self.serve([flag, "/nonexistent.pem"])
             #expect(outcome.status == 64)
@@ -15,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func filesThatAreNotThere() async throws {
+    @Test("Files of TLS that are not there are refused with a sentence") func filesThatAreNotThere() async throws {
         let outcome = try await Self.serve(["--tls-cert", "/nonexistent.pem", "--tls-key", "/nonexistent.key"])
         #expect(outcome.status == 64)
         #expect(outcome.words == "pushreg: /nonexistent.pem cannot be read as certificates in PEM.\n")

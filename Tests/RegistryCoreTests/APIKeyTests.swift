@@ -2,7 +2,7 @@ import RegistryCore
 import Testing
 
 @Suite struct APIKeyTests {
-    @Test(arguments: Role.allCases)
+    @Test("A key is read as it was written", arguments: Role.allCases)
     func readsWhatItWrites(_ role: Role) throws {
         let key = APIKey(random: role)
         #expect(key.text.revealed.wholeMatch(of: /pr[csuar]_[0-9A-Za-z]{12}_[0-9A-Za-z]{30}/) != nil)
@@ -13,18 +13,18 @@ import Testing
     }
 
     /// The format is a promise: keys that were made stay valid. The checksum was computed elsewhere.
-    @Test func checksumIsTheDocumentedOne() {
+    @Test("Checksum is the documented one") func checksumIsTheDocumentedOne() {
         let body = "prc_0aB1cD2eF3gH_0123456789abcdefghijklmn"
         #expect(APIKey(Secret(body + "1AiRPQ"))?.id.rawValue == "prc_0aB1cD2eF3gH")
     }
 
-    @Test func noTwoAreTheSame() {
+    @Test("No two keys are the same") func noTwoAreTheSame() {
         let keys = (0..<1000).map { _ in APIKey(random: .client).text.revealed }
         #expect(Set(keys).count == 1000)
     }
 
     /// Every digit that is mistyped, every two neighbours that are swapped, every digit that is missing.
-    @Test func typingErrorsAreFound() {
+    @Test("Typing errors in a key are found") func typingErrorsAreFound() {
         let text = Array(APIKey(random: .sender).text.revealed)
         for index in text.indices {
             for digit in ["0", "A", "z", "_", "é", " "] as [Character] where digit != text[index] {
@@ -43,17 +43,21 @@ import Testing
         #expect(APIKey(Secret(String(text) + "0")) == nil)
     }
 
-    @Test(arguments: [
-        "", "prc_", "prx_0aB1cD2eF3gH", "prc_0aB1cD2eF3g", "prc_0aB1cD2eF3gHi", "prc_0aB1cD2eF3g-", "PRC_0aB1cD2eF3gH",
-        "prc_0aB1cD2eF3gé", "prc-0aB1cD2eF3gH",
-    ])
+    @Test(
+        "Other texts are no ids of keys",
+        arguments: [
+            "", "prc_", "prx_0aB1cD2eF3gH", "prc_0aB1cD2eF3g", "prc_0aB1cD2eF3gHi", "prc_0aB1cD2eF3g-",
+            "PRC_0aB1cD2eF3gH",
+            "prc_0aB1cD2eF3gé", "prc-0aB1cD2eF3gH",
+        ]
+    )
     func noIDs(_ text: String) {
         #expect(throws: JSONFaultReason.self) { try APIKeyID(text) }
     }
 }
 
 @Suite struct SecretTests {
-    @Test func printsNothing() {
+    @Test("A key does not print its secret") func printsNothing() {
         let secret = Secret("hunter2")
         var dumped = ""
         dump([secret], to: &dumped)
@@ -66,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func comparesWhole() {
+    @Test("Secrets are compared whole") func comparesWhole() {
         #expect(Secret("abc") == Secret("abc"))
         #expect(Secret("abc") != Secret("abd") && Secret("abc") != Secret("xbc") && Secret("abc") != Secret("ab"))
         #expect(ConstantTime.areEqual([], []) && !ConstantTime.areEqual([1], [2]))

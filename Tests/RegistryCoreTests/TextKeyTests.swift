@@ -35,7 +35,7 @@ import Testing
             .filter { !$0.hasPrefix("//") && $0.contains(offence) }
     }
 
-    @Test func noTextOfCallersIsAKeyAsAString() throws {
+    @Test("No text of callers is a key as a string") func noTextOfCallersIsAKeyAsAString() throws {
         let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("Sources")
         let files = FileManager.default.enumerator(atPath: sources.path)?.compactMap { $0 as? String } ?? []
@@ -57,18 +57,24 @@ import Testing
     }
 
     /// The control: what was wrong once would be seen.
-    @Test(arguments: [
-        "    private var activities: [String: String] = [:]", "    private var known: Set<String> = []",
-        "    let earlier = ids.reduce(into: Set<String>()) { $0.insert($1) }",
-        "    var merged: Dictionary<String, Int>",
-        "    if owner.string != activity.activityID.rawValue.string { return nil }",
-        "    return left == right.rawValue.string", "    let names: [String?: Int]",
-    ])
+    @Test(
+        "The check sees text that is compared as a String",
+        arguments: [
+            "    private var activities: [String: String] = [:]", "    private var known: Set<String> = []",
+            "    let earlier = ids.reduce(into: Set<String>()) { $0.insert($1) }",
+            "    var merged: Dictionary<String, Int>",
+            "    if owner.string != activity.activityID.rawValue.string { return nil }",
+            "    return left == right.rawValue.string", "    let names: [String?: Int]",
+        ]
+    )
     func offencesAreSeen(_ line: String) { #expect(Self.offences(in: line).count == 1) }
 
-    @Test(arguments: [
-        "/// A dictionary `[String: Int]` would be wrong.", "    let texts: [String] = []",
-        "    json.member(\"a\", id.rawValue.string)", "    let kinds: [UTF8Text: AliasRule]",
-    ])
+    @Test(
+        "The check lets other comparisons be",
+        arguments: [
+            "/// A dictionary `[String: Int]` would be wrong.", "    let texts: [String] = []",
+            "    json.member(\"a\", id.rawValue.string)", "    let kinds: [UTF8Text: AliasRule]",
+        ]
+    )
     func othersAreNot(_ line: String) { #expect(Self.offences(in: line).isEmpty) }
 }

@@ -9,7 +9,7 @@ import Testing
         ("\u{1E9B}\u{323}", "\u{17F}\u{323}\u{307}"), ("\u{AC00}", "\u{1100}\u{1161}"),
     ]
 
-    @Test(arguments: pairs)
+    @Test("Texts that Swift takes for the same are not the same", arguments: pairs)
     func whatSwiftTakesForTheSameIsNot(_ one: String, _ other: String) throws {
         // The control.
         #expect(one == other && Set([one, other]).count == 1)
@@ -25,7 +25,7 @@ import Testing
         #expect(ActivityOwner.subject(left) != .subject(right))
     }
 
-    @Test func theSameBytesAreTheSameText() {
+    @Test("The same bytes are the same text") func theSameBytesAreTheSameText() {
         for text in ["", "a", "caf\u{E9}", String(repeating: "\u{1F355}", count: 40)] {
             // One that was made of bytes, so that no storage is shared.
             let copy = String(decoding: Array(text.utf8), as: UTF8.self)
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func orderIsThatOfBytes() {
+    @Test("Order is that of bytes") func orderIsThatOfBytes() {
         let texts = ["", "a", "a\u{301}", "aa", "b", "\u{E9}", "\u{212A}", "\u{FF}", "\u{1F355}", "\u{FFFF}", "K", "k"]
         let sorted = texts.map { UTF8Text($0) }.sorted().map(\.string)
         let expected = texts.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
@@ -43,17 +43,20 @@ import Testing
     }
 
     /// A mark that combines with the last character of a prefix takes nothing from it.
-    @Test func prefixesAreBytes() {
+    @Test("Prefixes are bytes") func prefixesAreBytes() {
         let text: UTF8Text = "subject:\u{301}x"
         #expect(!text.string.hasPrefix("subject:"))
         #expect(text.hasPrefix("subject:") && text.dropping(prefix: "subject:") == "\u{301}x")
         #expect(!text.hasPrefix("subject;") && !UTF8Text("sub").hasPrefix("subject:"))
     }
 
-    @Test(arguments: [".", "..", "u-1", "\u{301}x", String(repeating: "é", count: 64)])
+    @Test("Subjects may be any text", arguments: [".", "..", "u-1", "\u{301}x", String(repeating: "é", count: 64)])
     func subjectsMayBeAnyText(_ text: String) throws { #expect(try UTF8Text.subject(text) == UTF8Text(text)) }
 
-    @Test(arguments: ["", "a\0", "\u{7F}", "a\u{85}", String(repeating: "é", count: 64) + "x"])
+    @Test(
+        "Other texts are no subjects",
+        arguments: ["", "a\0", "\u{7F}", "a\u{85}", String(repeating: "é", count: 64) + "x"]
+    )
     func whatIsNoSubject(_ text: String) {
         #expect(throws: JSONFaultReason.self) { try UTF8Text.subject(text) }
     }

@@ -38,13 +38,16 @@ import Testing
         (["application/x-ndjson;a=" + String(repeating: "b", count: 1002)], false),
     ]
 
-    @Test(arguments: fields) func isWeighed(_ accept: [String], _ prefersLines: Bool) {
+    @Test("Accept is weighed as RFC 9110 says", arguments: fields) func isWeighed(
+        _ accept: [String],
+        _ prefersLines: Bool
+    ) {
         var fields = HTTPFields()
         for value in accept { fields.append(HTTPField(name: .accept, value: value)) }
         #expect(AcceptField.prefersLines(fields) == prefersLines)
     }
 
-    @Test func everyRouteThatHasBothKeepsToIt() async throws {
+    @Test("Every route that has two media types keeps to Accept") func everyRouteThatHasBothKeepsToIt() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             for (accept, prefersLines) in Self.fields {
                 var fields = HTTPFields()

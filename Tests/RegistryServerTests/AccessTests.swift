@@ -9,16 +9,19 @@ import Testing
 
 @Suite struct AccessTests {
     /// The roles that have each access, spelled out: a slip in the table of accesses must not go unseen.
-    @Test(arguments: [
-        (Access.clientCalls, [Role.client, .sender, .admin, .root]),
-        (.senderCalls, [.sender, .admin, .root]),
-        (.appReads, [.auditor, .admin, .root]),
-        (.appChanges, [.admin, .root]),
-        (.keyCalls, [.admin, .root]),
-        (.rootCalls, [.root]),
-        (.operatorReads, [.auditor, .admin, .root]),
-        (.everyone, Role.allCases),
-    ])
+    @Test(
+        "Each group of roles lets in its roles and nobody else",
+        arguments: [
+            (Access.clientCalls, [Role.client, .sender, .admin, .root]),
+            (.senderCalls, [.sender, .admin, .root]),
+            (.appReads, [.auditor, .admin, .root]),
+            (.appChanges, [.admin, .root]),
+            (.keyCalls, [.admin, .root]),
+            (.rootCalls, [.root]),
+            (.operatorReads, [.auditor, .admin, .root]),
+            (.everyone, Role.allCases),
+        ]
+    )
     func letsInThoseAndNobodyElse(_ access: Access, _ allowed: [Role]) {
         for role in Role.allCases {
             let principal = Principal(role: role, who: "test")
@@ -30,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func refusalsNameTheReason() {
+    @Test("A refusal of a role names the reason") func refusalsNameTheReason() {
         let missing = #expect(throws: Problem.self) { try Access.clientCalls.check(.anonymous) }
         #expect(missing?.code == .unauthenticated)
         let wrong = #expect(throws: Problem.self) {
@@ -42,13 +45,16 @@ import Testing
     }
 
     /// R: a client never reads tokens.
-    @Test func noRouteThatReadsIsForClients() {
+    @Test("No route that reads is for clients") func noRouteThatReadsIsForClients() {
         for route in Route.all where route.method == .get && route.access != .everyone {
             #expect(route.access.roles?.contains(.client) == false, "\(route.template)")
         }
     }
 
-    @Test(arguments: ["Bearer prr_x_y", "Basic dTpw", "Bearer", "", "Bearer  ", "Bearer a.b.c", "Bearer prc_é"])
+    @Test(
+        "Credentials are checked even without authentication",
+        arguments: ["Bearer prr_x_y", "Basic dTpw", "Bearer", "", "Bearer  ", "Bearer a.b.c", "Bearer prc_é"]
+    )
     func credentialsAreCheckedEvenWithoutAuthentication(_ credentials: String) async {
         for insecure in [true, false] {
             let problem = await #expect(throws: Problem.self) {
@@ -58,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func twoCredentialsAreNone() async {
+    @Test("Two credentials are none") func twoCredentialsAreNone() async {
         var fields: HTTPFields = [:]
         fields[values: .authorization] = ["Bearer x", "Bearer y"]
         let problem = await #expect(throws: Problem.self) {
@@ -67,7 +73,7 @@ import Testing
         #expect(problem?.code == .unauthenticated)
     }
 
-    @Test func withoutCredentials() async throws {
+    @Test("A request without credentials is refused") func withoutCredentials() async throws {
         #expect(try await Authenticator.inTheDark(false).principal(for: [:]) == .anonymous)
         #expect(try await Authenticator.inTheDark(true).principal(for: [:]) == .insecure)
     }
@@ -85,27 +91,39 @@ extension Authenticator {
 }
 
 @Suite struct LoopbackHostTests {
-    @Test(arguments: [
-        "localhost", "LocalHost", "localhost:8080", "127.0.0.1", "127.0.0.1:1", "127.255.1.2", "[::1]", "[::1]:65535",
-        "localhost:",
-    ])
+    @Test(
+        "A loopback name or address is this machine",
+        arguments: [
+            "localhost", "LocalHost", "localhost:8080", "127.0.0.1", "127.0.0.1:1", "127.255.1.2", "[::1]",
+            "[::1]:65535",
+            "localhost:",
+        ]
+    )
     func isThisMachine(_ host: String) { #expect(LoopbackHost.matches(host)) }
 
-    @Test(arguments: [
-        "", "example.com", "localhost.example.com", "localhost.", "127.0.0.1.example.com", "128.0.0.1", "127.0.0",
-        "127.0.0.256", "127.0.0.1.1", "127.0.0.x", "127..0.1", "::1", "[::2]", "[::1", "[::1]x", "[::1]:x",
-        "localhost:65536", "localhost:80:80", "user@localhost", "0.0.0.0", "localhost:-1", "localhost:8a", "2130706433",
-    ])
+    @Test(
+        "Other names and addresses are not this machine",
+        arguments: [
+            "", "example.com", "localhost.example.com", "localhost.", "127.0.0.1.example.com", "128.0.0.1", "127.0.0",
+            "127.0.0.256", "127.0.0.1.1", "127.0.0.x", "127..0.1", "::1", "[::2]", "[::1", "[::1]x", "[::1]:x",
+            "localhost:65536", "localhost:80:80", "user@localhost", "0.0.0.0", "localhost:-1", "localhost:8a",
+            "2130706433",
+        ]
+    )
     func isNot(_ host: String) { #expect(!LoopbackHost.matches(host)) }
 
-    @Test(arguments: [
-        ("127.0.0.1", true), ("::1", true), ("localhost", true), ("0.0.0.0", false), ("::", false), ("10.0.0.1", false),
-    ])
+    @Test(
+        "Whether the server listens on loopback alone is told by its address",
+        arguments: [
+            ("127.0.0.1", true), ("::1", true), ("localhost", true), ("0.0.0.0", false), ("::", false),
+            ("10.0.0.1", false),
+        ]
+    )
     func tellsWhetherTheServerListensThere(_ host: String, _ isLoopback: Bool) {
         #expect(ServerConfiguration(host: host).listensOnLoopback == isLoopback)
     }
 
-    @Test func aSecondHostIsNoGood() throws {
+    @Test("A request that names two hosts is refused") func aSecondHostIsNoGood() throws {
         let authenticator = Authenticator.inTheDark(true)
         var request = HTTPRequest(method: .get, scheme: "http", authority: "localhost", path: "/livez")
         #expect(throws: Never.self) { try authenticator.checkHost(of: request) }

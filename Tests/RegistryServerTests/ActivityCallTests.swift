@@ -8,7 +8,7 @@ import Testing
 @testable import RegistryServer
 
 @Suite(.timeLimit(.minutes(15))) struct ActivityCallTests {
-    @Test func registersRotatesAndRefreshes() async throws {
+    @Test("A token is registered, rotated and refreshed") func registersRotatesAndRefreshes() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let first = try await server.call(
                 .put,
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func tellsASenderAllInOneLookUp() async throws {
+    @Test("A sender is told all about an activity in one lookup") func tellsASenderAllInOneLookUp() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let body: JSONValue = [
                 "token": .token(1), "observedAt": "2026-01-01T00:00:00Z", "installationId": "i-1",
@@ -57,7 +57,7 @@ import Testing
     }
 
     /// R5: what is scheduled is told to whoever resolves it, and lives from then.
-    @Test func tellsWhenAnActivityStarts() async throws {
+    @Test("A sender is told when an activity starts") func tellsWhenAnActivityStarts() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let starts = JSONValue.minutesAgo(-600)
             let body: JSONValue = [
@@ -79,7 +79,7 @@ import Testing
     }
 
     /// A full state's item that says too much counts as present all the same.
-    @Test func startsAtMostThirtyDaysAhead() async throws {
+    @Test("An activity starts at most thirty days ahead") func startsAtMostThirtyDaysAhead() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let (near, far) = (JSONValue.minutesAgo(-30 * 1440 + 1), JSONValue.minutesAgo(-30 * 1440 - 1))
             let named: JSONValue = ["token": .token(1), "alias": "n", "startsAt": far]
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func endsForGood() async throws {
+    @Test("An activity ends for good") func endsForGood() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             try await server.register("a-1", token: 1)
             let path = "…/activities/a-1?reason=dismissed&observedAt=2026-11-01T00:00:00%2B00:00"
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func olderObservationsAreSuperseded() async throws {
+    @Test("Older observations are superseded") func olderObservationsAreSuperseded() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let new: JSONValue = ["token": .token(1), "observedAt": .minutesAgo(1)]
             let old: JSONValue = ["token": .token(2), "observedAt": .minutesAgo(2)]
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func knownOnlyByAnAlias() async throws {
+    @Test("An activity may be known only by an alias") func knownOnlyByAnAlias() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let phones = try await [1, 2].asyncMap { number in
                 let body: JSONValue = [
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func withoutAnInstallationTheAppOwnsIt() async throws {
+    @Test("Without an installation the app owns it") func withoutAnInstallationTheAppOwnsIt() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let one = try await server.call(.post, "…/activities", ["token": .token(1), "alias": "o-1"])
             let two = try await server.call(.post, "…/activities", ["token": .token(2), "alias": "o-1"])

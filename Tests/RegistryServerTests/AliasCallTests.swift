@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(15))) struct AliasCallTests {
     private static let path = "…/aliases/liveactivityId/order-42/activities"
 
-    @Test func pagesHoldEachActivityOnce() async throws {
+    @Test("Pages hold each activity once") func pagesHoldEachActivityOnce() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             for number in 1...7 { try await server.register("a-\(number)", token: number) }
             var (ids, sizes): ([JSONValue], [Int]) = ([], [])
@@ -30,7 +30,8 @@ import Testing
         }
     }
 
-    @Test func anAliasThatNamesNothing() async throws {
+    @Test("An alias that names nothing has no activities, and is no error") func anAliasThatNamesNothing() async throws
+    {
         try await LiveServer.run { (server: LiveServer) async throws in
             let reply = try await server.call(.get, "…/aliases/userId/nobody%2F%2B/activities")
             #expect(reply.status == 200 && reply["activities"] == [] && reply["channels"] == [])
@@ -40,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func aForeignCursorIsRefused() async throws {
+    @Test("A foreign cursor is refused") func aForeignCursorIsRefused() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             for number in 1...3 { try await server.register("a-\(number)", token: number) }
             guard case .string(let cursor) = try await server.call(.get, Self.path + "?limit=1")["nextCursor"] else {
@@ -56,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func streamsThemAll() async throws {
+    @Test("A stream holds all activities of an alias") func streamsThemAll() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             // More than one page.
             let (installations, size) = (3, ActivityStream.firstPageSize / 3 + 1)
@@ -77,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func endsAllUnderAnAlias() async throws {
+    @Test("One call ends all activities under an alias") func endsAllUnderAnAlias() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             for number in 1...3 { try await server.register("a-\(number)", token: number) }
             try await server.register("b-1", token: 9, alias: "order-43")
@@ -88,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func resolvesInTheOrderAsked() async throws {
+    @Test("Many aliases are resolved in the order asked") func resolvesInTheOrderAsked() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             for number in 1...3 { try await server.register("a-\(number)", token: number) }
             let body: JSONValue = [

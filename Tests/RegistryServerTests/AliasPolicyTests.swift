@@ -12,12 +12,15 @@ import Testing
     private static let backends = [Role.sender, .admin, .root].map { Principal(role: $0, who: "k") }
 
     /// The table of section 5: the kind, its value, whether a publishable key may set it, and whether the user u-1 may.
-    @Test(arguments: [
-        ("liveactivityId", "order-42", true, true), ("userId", "u-1", false, true), ("userId", "u-2", false, false),
-        ("userId", "U-1", false, false), ("orderId", "o", false, true), ("free", "x", true, true),
-        ("signed", "x", false, true), ("mine", "u-1", false, true), ("mine", "u-10", false, false),
-        ("ours", "u-1", false, false),
-    ])
+    @Test(
+        "Who may set an alias follows the rules",
+        arguments: [
+            ("liveactivityId", "order-42", true, true), ("userId", "u-1", false, true), ("userId", "u-2", false, false),
+            ("userId", "U-1", false, false), ("orderId", "o", false, true), ("free", "x", true, true),
+            ("signed", "x", false, true), ("mine", "u-1", false, true), ("mine", "u-10", false, false),
+            ("ours", "u-1", false, false),
+        ]
+    )
     func followsTheRules(_ kind: String, _ value: String, _ keyMay: Bool, _ userMay: Bool) throws {
         let rules: [UTF8Text: AliasRule] = ["free": .any, "signed": .signedIn, "mine": .subject, "ours": .backend]
         let settings = AppSettings(aliasRules: rules)
@@ -34,7 +37,7 @@ import Testing
     }
 
     /// "é" in one character and in two is the same text to Swift, and not the same user.
-    @Test func subjectsAreComparedByteByByte() throws {
+    @Test("Subjects are compared byte by byte") func subjectsAreComparedByteByByte() throws {
         let app = App(
             number: 1,
             bundleID: try BundleID("a"),
@@ -47,7 +50,7 @@ import Testing
         #expect(throws: Problem.self) { try AliasPolicy(app).check([.sample("userId", "e\u{301}")], by: user) }
     }
 
-    @Test func everyCallThatSetsAliasesAsks() async throws {
+    @Test("Every call that sets aliases asks the policy") func everyCallThatSetsAliasesAsks() async throws {
         try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
             let (client, sender) = (try await server.key(.client), try await server.key(.sender))
             var phone = client.fields
@@ -77,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func anAppsOwnRulesHold() async throws {
+    @Test("An app's own rules hold") func anAppsOwnRulesHold() async throws {
         try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
             let (client, admin) = (try await server.key(.client), try await server.key(.admin))
             var phone = client.fields
@@ -91,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func publishableKeysNameTheirInstallation() async throws {
+    @Test("Publishable keys name their installation") func publishableKeysNameTheirInstallation() async throws {
         try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
             let client = try await server.key(.client)
             var phone = client.fields

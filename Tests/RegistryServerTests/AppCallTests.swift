@@ -7,7 +7,7 @@ import Testing
 @testable import RegistryServer
 
 @Suite(.timeLimit(.minutes(15))) struct AppCallTests {
-    @Test func aLife() async throws {
+    @Test("An app is made, changed, listed and deleted") func aLife() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let path = "/v1/apps/com.example.taxi"
             #expect(try await server.call(.get, path).problem == "unknown-app")
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func jwtSettingsComeBack() async throws {
+    @Test("JWT settings come back") func jwtSettingsComeBack() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let jwt: JSONValue = ["issuer": "i", "audience": ["a", "b"], "jwks": TestIssuer.honest.keySet]
             let path = "/v1/apps/com.example.food"
@@ -49,7 +49,7 @@ import Testing
     }
 
     /// Of more keys of one kid than are tried, one would never be.
-    @Test func aFifthKeyOfOneKidIsRefused() async throws {
+    @Test("A fifth key of one kid is refused") func aFifthKeyOfOneKidIsRefused() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let path = "/v1/apps/com.example.keys"
             let keys = (0..<5).map { _ in JSONValue.object(TestIssuer().publicKey(.ec)) }
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func tombstonesOutliveActivities() async throws {
+    @Test("Tombstones outlive activities") func tombstonesOutliveActivities() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let path = "/v1/apps/com.example.food"
             let both: JSONValue = ["activityLifetime": "PT8H", "tombstoneRetention": "PT8H"]

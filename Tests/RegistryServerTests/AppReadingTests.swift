@@ -8,7 +8,7 @@ import Testing
         return (changes, json.faults)
     }
 
-    @Test func allSettings() {
+    @Test("All settings of an app are read") func allSettings() {
         let (changes, faults) = changes([
             "name": "Food", "activityLifetime": "PT8H", "tombstoneRetention": "P7D", "eventRetention": "P90D",
             "aliasRules": ["orderId": "backend", "userId": "subject", "liveactivityId": "any", "x": "signed-in"],
@@ -24,7 +24,7 @@ import Testing
         #expect(changes.jwt?["audience"] == ["a", "b"])
     }
 
-    @Test func absentAndNullChangeNothing() {
+    @Test("Absent and null change nothing") func absentAndNullChangeNothing() {
         #expect(changes([:]).0 == AppChanges())
         #expect(changes(["name": .null, "aliasRules": .null, "jwt": .null]).0 == AppChanges())
         // Among the rules null is the rule of a kind that none is given for.
@@ -38,6 +38,7 @@ import Testing
     }
 
     @Test(
+        "Every fault of an app's settings is named",
         arguments: [
             (["name": ""], "/name"), (["name": 5], "/name"), (["name": "a\u{0}b"], "/name"),
             (["activityLifetime": "PT0S"], "/activityLifetime"), (["activityLifetime": "P8D"], "/activityLifetime"),

@@ -11,7 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(15))) struct AuditCallTests {
     private static let alias = "kind=liveactivityId&value=order-42"
 
-    @Test func explainsPurgesAndTellsWhoDidWhat() async throws {
+    @Test("The audit explains, purges, and tells who did what") func explainsPurgesAndTellsWhoDidWhat() async throws {
         let database = try await TestDatabase.make()
         _ = try await database.scope()
         try await LiveServer.run(on: database.registry, insecureNoAuth: false) { server in
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func cursorsBelongToTheirFilters() async throws {
+    @Test("Cursors belong to their filters") func cursorsBelongToTheirFilters() async throws {
         try await LiveServer.run { server in
             for number in 0..<5 { try await server.register("a-\(number)", token: number) }
             for (path, items, filter) in [

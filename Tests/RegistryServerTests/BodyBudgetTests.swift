@@ -18,7 +18,7 @@ import Testing
             + (address.map { "X-Forwarded-For: \($0)\r\n" } ?? "") + "\r\n"
     }
 
-    @Test func aNetworkHasAnEighth() throws {
+    @Test("A network has an eighth") func aNetworkHasAnEighth() throws {
         let budget = BodyBudget(800)
         let (one, other) = (CallerNetwork.of("9.9.9.9"), CallerNetwork.of("2a00:1::1"))
         var held = [try budget.reserve(60, for: one)]
@@ -37,7 +37,7 @@ import Testing
         #expect(throws: Never.self) { try budget.reserve(100, for: one) }
     }
 
-    @Test func whatGrowsIsGivenBackWhole() throws {
+    @Test("What grows is given back whole") func whatGrowsIsGivenBackWhole() throws {
         let budget = BodyBudget(800)
         let one = CallerNetwork.of("9.9.9.9")
         do {
@@ -53,7 +53,7 @@ import Testing
 
     /// Where eight networks take all that they may, there is room for another's batch; where twenty do, for a body about one
     /// thing.
-    @Test(arguments: [(8, 2 << 20), (20, 64 << 10)])
+    @Test("No network empties the budget for others", arguments: [(8, 2 << 20), (20, 64 << 10)])
     func nobodyEmptiesItForOthers(_ networks: Int, _ body: Int) throws {
         let budget = BodyBudget(ServerConfiguration.Limits().bodiesUnderWay)
         var held: [BodyReservation] = []
@@ -68,7 +68,7 @@ import Testing
     }
 
     /// Both ways: a batch of 2 MiB, and a registration that the direct way would take.
-    @Test func withoutRoomNothingIsRead() async throws {
+    @Test("Without room nothing is read") func withoutRoomNothingIsRead() async throws {
         let database = try await TestDatabase.make()
         _ = try await database.scope()
         let service = TestResponder(database.registry, insecureNoAuth: true) { $0.limits.bodiesUnderWay = 100_000 }
@@ -102,7 +102,7 @@ import Testing
         while budget.used > 0 { await Task.yield() }
     }
 
-    @Test func chunksAreCountedAsTheyCome() async throws {
+    @Test("Chunks are counted as they come") func chunksAreCountedAsTheyCome() async throws {
         let database = try await TestDatabase.make()
         _ = try await database.scope()
         let service = TestResponder(database.registry, insecureNoAuth: true) { $0.limits.bodiesUnderWay = 80_000 }
@@ -121,7 +121,7 @@ import Testing
     }
 
     /// While Postgres is waited for, nothing is held of the body.
-    @Test func decodedBodiesAreLetGo() async throws {
+    @Test("Decoded bodies are let go") func decodedBodiesAreLetGo() async throws {
         let database = try await TestDatabase.make()
         _ = try await database.scope()
         let service = TestResponder(database.registry, insecureNoAuth: true)
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test func bodiesOfVeryManyValuesAreRefused() async throws {
+    @Test("Bodies of very many values are refused") func bodiesOfVeryManyValuesAreRefused() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             func body(_ objects: Int) -> [UInt8] {
                 Array("{\"aliases\":[],\"x\":[".utf8)
@@ -158,7 +158,7 @@ import Testing
     }
 
     /// The cost of the largest batch that is permitted, in time and memory.
-    @Test func worstPermittedBody() throws {
+    @Test("The worst permitted body stays within its cost") func worstPermittedBody() throws {
         let item = "{\"\":0},"
         let objects = 49_998
         let filling = (2 * 1024 * 1024 - 40 - objects * item.utf8.count) / objects

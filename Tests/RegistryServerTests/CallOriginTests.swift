@@ -13,7 +13,7 @@ import Testing
         [site: "same-site"], [site: "cross-site", .origin: "http://localhost"],
     ]
 
-    @Test(arguments: foreign)
+    @Test("Changes from elsewhere are refused", arguments: foreign)
     func changesFromElsewhereAreRefused(_ fields: HTTPFields) async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let changes: [(HTTPRequest.Method, String, JSONValue?)] = [
@@ -29,7 +29,10 @@ import Testing
         }
     }
 
-    @Test(arguments: [[:], [.origin: "http://localhost"], [site: "same-origin"], [site: "same-origin", .origin: "x"]])
+    @Test(
+        "Own pages and programs may make changes",
+        arguments: [[:], [.origin: "http://localhost"], [site: "same-origin"], [site: "same-origin", .origin: "x"]]
+    )
     func ownPagesAndProgramsMayMakeThem(_ fields: HTTPFields) async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             #expect(try await server.call(.post, "…/release", nil, fields).status == 200)
@@ -38,7 +41,7 @@ import Testing
     }
 
     /// With credentials, which no other site's page has, it is nobody's business where a program says that it is.
-    @Test func credentialsDecideWhereThereAreAny() async throws {
+    @Test("Credentials decide where there are any") func credentialsDecideWhereThereAreAny() async throws {
         try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
             var fields = try await server.key(.admin).fields
             fields[.origin] = "https://evil.example"

@@ -76,7 +76,7 @@ import Testing
     }
 
     /// The 1001st is closed, and so are 5000 more; nothing is left of them, and others are served all the while.
-    @Test func theOneThatIsTooManyIsClosed() async throws {
+    @Test("The one that is too many is closed") func theOneThatIsTooManyIsClosed() async throws {
         let log = RecordedLog()
         // However long that takes, nobody is idle for too long.
         try await Self.run(logger: log.logger) {
@@ -104,7 +104,7 @@ import Testing
     }
 
     /// One caller holds as many as there may be: others are let in, and that caller loses those that are idle the longest.
-    @Test func whoHoldsManyKeepsNobodyOut() async throws {
+    @Test("Who holds many keeps nobody out") func whoHoldsManyKeepsNobodyOut() async throws {
         let few = { (limits: inout RegistryServer.ServerConfiguration.Limits) in
             limits.connections = 8
             limits.addressConnections = 8
@@ -130,7 +130,7 @@ import Testing
     }
 
     /// Of this machine and of proxies no request is broken off, so that there may be no room for another connection.
-    @Test func theWorkOfTrustedAddressesIsNotGivenUp() async throws {
+    @Test("The work of trusted addresses is not given up") func theWorkOfTrustedAddressesIsNotGivenUp() async throws {
         try await Self.run(local: IPAddress.loopback) {
             $0.connections = 1
         } _: { (service: Service) async throws in
@@ -151,7 +151,7 @@ import Testing
     }
 
     /// A connection of HTTP/2 is at work as long as one of its streams is.
-    @Test func streamsKeepTheirConnectionBusy() async throws {
+    @Test("Streams keep their connection busy") func streamsKeepTheirConnectionBusy() async throws {
         let files = try TLSTests.Files()
         defer { files.remove() }
         var configuration = RegistryServer.ServerConfiguration(port: 0)
@@ -182,7 +182,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [false, true]) func whatCannotBeServedIsClosed(_ isLate: Bool) async throws {
+    @Test("A connection that cannot be served is closed", arguments: [false, true]) func whatCannotBeServedIsClosed(
+        _ isLate: Bool
+    ) async throws {
         let limits = RegistryServer.ServerConfiguration.Limits()
         let count = ConnectionCount(limits, trusted: [], logger: .silent)
         let responder = CallbackResponder<ConnectionContext> { _, _ in Response(status: .noContent) }
@@ -199,7 +201,7 @@ import Testing
     }
 
     /// Operators have few connections to the service's admin port; one address cannot take them all.
-    @Test func theAdminPortHasRoomForSeveral() async throws {
+    @Test("The admin port has room for several") func theAdminPortHasRoomForSeveral() async throws {
         var configuration = RegistryServer.ServerConfiguration(port: 1)
         configuration.adminPort = 0
         configuration.trustedProxies = [try #require(AddressRange("127.0.0.0/8"))]

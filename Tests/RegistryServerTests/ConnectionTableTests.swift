@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func aNetworkHasALimitByDefaultOf1000() throws {
+    @Test("A network has a limit of 1000 by default") func aNetworkHasALimitByDefaultOf1000() throws {
         let limits = ServerConfiguration.Limits()
         var table = Table(most: limits.connections, mostOfNetwork: limits.addressConnections)
         let slots = try (0..<1000).map { try #require(try Self.admit($0, from: "192.0.2.1", to: &table)).slot }
@@ -38,21 +38,29 @@ import Testing
         #expect(try Self.admit(1003, from: "192.0.2.1", to: &table) == nil)
     }
 
-    @Test(arguments: [
-        ("192.0.2.1", "192.0.2.1", true), ("192.0.2.1", "192.0.2.2", false), ("::ffff:192.0.2.1", "192.0.2.1", true),
-        ("2001:db8:1:2::1", "2001:db8:1:2:ffff::9", true), ("2001:db8:1:2::1", "2001:db8:1:3::1", false),
-    ])
+    @Test(
+        "Networks are 64 bits of IPv6",
+        arguments: [
+            ("192.0.2.1", "192.0.2.1", true), ("192.0.2.1", "192.0.2.2", false),
+            ("::ffff:192.0.2.1", "192.0.2.1", true),
+            ("2001:db8:1:2::1", "2001:db8:1:2:ffff::9", true), ("2001:db8:1:2::1", "2001:db8:1:3::1", false),
+        ]
+    )
     func networksAre64BitsOfIPv6(_ one: String, _ other: String, _ isSame: Bool) throws {
         #expect(try (Self.network(one) == Self.network(other)) == isSame)
     }
 
-    @Test(arguments: [("192.0.2.1", "192.0.2.1"), ("2001:db8:1:2::1", "2001:db8:1:2::/64")])
+    @Test(
+        "Networks are written as ranges are",
+        arguments: [("192.0.2.1", "192.0.2.1"), ("2001:db8:1:2::1", "2001:db8:1:2::/64")]
+    )
     func networksAreWrittenAsRangesAre(_ address: String, _ text: String) throws {
         #expect(try Self.network(address).description == text)
     }
 
     /// Of the three networks the second holds the most.
-    @Test func whoHoldsTheMostGivesUpTheOneThatIsIdleTheLongest() throws {
+    @Test("Who holds the most gives up the one that is idle the longest")
+    func whoHoldsTheMostGivesUpTheOneThatIsIdleTheLongest() throws {
         var table = Table(most: 6, mostOfNetwork: 5)
         _ = try Self.admit(0, from: "192.0.2.1", to: &table)
         let slots = try (1...4).map { try #require(try Self.admit($0, from: "192.0.2.2", to: &table)).slot }
@@ -73,7 +81,7 @@ import Testing
         #expect(table.count == 6)
     }
 
-    @Test func ifNoneIsIdleTheOldestGivesWay() throws {
+    @Test("If none is idle the oldest gives way") func ifNoneIsIdleTheOldestGivesWay() throws {
         var table = Table(most: 4, mostOfNetwork: 4)
         let slots = try (0..<4).map { try #require(try Self.admit($0, from: "192.0.2.\($0 / 3)", to: &table)).slot }
         for slot in [slots[1], slots[0], slots[2], slots[3]] { table.note(slot, isIdle: false) }
@@ -84,7 +92,8 @@ import Testing
     }
 
     /// Behind a proxy are many, and behind those who hold the most there may be one.
-    @Test func theTrustedMayHaveAnyNumberAndGiveUpIdleOnesOnly() throws {
+    @Test("The trusted may have any number and give up idle ones only")
+    func theTrustedMayHaveAnyNumberAndGiveUpIdleOnesOnly() throws {
         var table = Table(most: 4, mostOfNetwork: 1)
         let slots = try (0..<4).map {
             try #require(try Self.admit($0, from: "10.0.0.1", isTrusted: true, to: &table)).slot
@@ -103,7 +112,9 @@ import Testing
     }
 
     /// Any life of connections ends as it does in lists that are searched.
-    @Test(arguments: 0..<20) func anyLifeIsThatOfPlainLists(_ seed: UInt64) throws {
+    @Test("Any series of connections ends as with plain lists", arguments: 0..<20) func anyLifeIsThatOfPlainLists(
+        _ seed: UInt64
+    ) throws {
         var random = SeededGenerator(seed: seed)
         var table = Table(most: 12, mostOfNetwork: 5)
         var model = PlainConnections(most: 12, mostOfNetwork: 5)

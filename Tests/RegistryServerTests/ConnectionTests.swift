@@ -25,10 +25,13 @@ import Testing
     }
 
     /// Without authentication a page in a browser could otherwise call the service by a name of its own.
-    @Test(arguments: [
-        ("Host: evil.example", "421 "), ("Host: localhost.evil.example:8080", "421 "), ("Host: [::1]:8080", "200 "),
-        ("Host: 127.0.0.1", "200 "),
-    ])
+    @Test(
+        "Only a loopback host is answered",
+        arguments: [
+            ("Host: evil.example", "421 "), ("Host: localhost.evil.example:8080", "421 "), ("Host: [::1]:8080", "200 "),
+            ("Host: 127.0.0.1", "200 "),
+        ]
+    )
     func onlyALoopbackHostIsAnswered(_ fields: String, _ status: String) async throws {
         try await Self.run { _, connection in
             connection.send("GET /livez HTTP/1.1\r\n\(fields)\r\nConnection: close\r\n\r\n")
@@ -38,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func aBodyThatTricklesIsGivenUp() async throws {
+    @Test("A body that trickles is given up") func aBodyThatTricklesIsGivenUp() async throws {
         try await Self.run(deadline: .seconds(2)) {
             (server: LiveServer, connection: RawConnection) async throws in
             connection.send("PUT \(Self.path) HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
@@ -48,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func aBodyThatNobodyReadsIsGivenUpToo() async throws {
+    @Test("A body that nobody reads is given up too") func aBodyThatNobodyReadsIsGivenUpToo() async throws {
         try await Self.run(deadline: .seconds(2)) { _, connection in
             connection.send("PUT /none HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
             let answer = await connection.read()
@@ -57,7 +60,7 @@ import Testing
     }
 
     /// The answer does not wait for what was announced, and the connection does not wait for ever.
-    @Test func anAnnouncedBodyThatIsTooLarge() async throws {
+    @Test("An announced body that is too large is refused unread") func anAnnouncedBodyThatIsTooLarge() async throws {
         try await Self.run(deadline: .seconds(2)) { _, connection in
             let fields = "Host: localhost\r\nContent-Type: application/json\r\nContent-Length: 99999999999"
             connection.send("PUT \(Self.path) HTTP/1.1\r\n\(fields)\r\n\r\n")
@@ -67,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func aChunkedBodyThatIsTooLarge() async throws {
+    @Test("A chunked body that is too large is refused") func aChunkedBodyThatIsTooLarge() async throws {
         try await Self.run { _, connection in
             let chunk = "4000\r\n" + String(repeating: " ", count: 0x4000) + "\r\n"
             let chunks = String(repeating: chunk, count: 5) + "0\r\n\r\n"
@@ -79,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func whoExpectsToContinueMay() async throws {
+    @Test("A caller who expects 100-continue gets it") func whoExpectsToContinueMay() async throws {
         try await Self.run { _, connection in
             let fields = "Host: localhost\r\nContent-Type: application/json\r\nContent-Length: 14\r\nConnection: close"
             connection.send("PUT \(Self.path) HTTP/1.1\r\n\(fields)\r\nExpect: 100-continue\r\n\r\n")
@@ -89,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func requestsMayFollowEachOtherClosely() async throws {
+    @Test("Requests may follow each other closely") func requestsMayFollowEachOtherClosely() async throws {
         try await Self.run { _, connection in
             let request = "GET /livez HTTP/1.1\r\nHost: localhost\r\nRequest-Id:"
             connection.send("\(request) r-1\r\n\r\n\(request) r-2\r\n\r\n\(request) r-3\r\nConnection: close\r\n\r\n")
@@ -99,9 +102,13 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        "NONSENSE\r\n\r\n", "GET / HTTP/1.1\r\nHost: localhost\r\nX: \(String(repeating: "x", count: 99_999))\r\n\r\n",
-    ])
+    @Test(
+        "Input that is no HTTP ends the connection",
+        arguments: [
+            "NONSENSE\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: localhost\r\nX: \(String(repeating: "x", count: 99_999))\r\n\r\n",
+        ]
+    )
     func whatIsNoHTTPEndsTheConnection(_ text: String) async throws {
         try await Self.run { (server: LiveServer, connection: RawConnection) async throws in
             connection.send(text)
@@ -111,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func headOfAStreamHasNoBody() async throws {
+    @Test("The HEAD of a stream has no body") func headOfAStreamHasNoBody() async throws {
         try await Self.run { _, connection in
             let path = "/v1/apps/com.example.food/sandbox/aliases/userId/u/activities"
             connection.send("HEAD \(path) HTTP/1.1\r\nHost: localhost\r\nAccept: application/x-ndjson\r\n\r\n")

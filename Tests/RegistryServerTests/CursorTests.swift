@@ -26,14 +26,14 @@ import Testing
         return Scope(app: app, environment: environment)
     }
 
-    @Test(arguments: [0, 1, 42, 1 << 40, Int64.max])
+    @Test("A cursor comes back as it was", arguments: [0, 1, 42, 1 << 40, Int64.max])
     func comesBack(_ number: Int64) throws {
         let text = Cursor.encode(after: number, of: alias, in: scope)
         #expect(try Cursor.decode(text, of: alias, in: scope) == number)
         #expect(text.utf8.allSatisfy { $0.isUnreserved })
     }
 
-    @Test func everyAlteredCharacterShows() {
+    @Test("Every altered character of a cursor shows") func everyAlteredCharacterShows() {
         let text = Array(Cursor.encode(after: 1234, of: alias, in: scope).utf8)
         for position in text.indices {
             for replacement in "AZaz09-_=+/ ".utf8 where replacement != text[position] {
@@ -45,21 +45,24 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        "", "x", "MTAw", "====", "null", String(repeating: "A", count: 34), String(repeating: "A", count: 4096),
-    ])
+    @Test(
+        "A text that is no cursor shows",
+        arguments: [
+            "", "x", "MTAw", "====", "null", String(repeating: "A", count: 34), String(repeating: "A", count: 4096),
+        ]
+    )
     func whatIsNoneShows(_ text: String) {
         #expect(throws: JSONFaultReason.self) { try Cursor.decode(text, of: alias, in: scope) }
     }
 
-    @Test func lengthsShow() {
+    @Test("A cursor of another length shows") func lengthsShow() {
         let text = Cursor.encode(after: 7, of: alias, in: scope)
         for other in [text + "=", text + "A", String(text.dropLast()), " " + text] {
             #expect(throws: JSONFaultReason.self) { try Cursor.decode(other, of: alias, in: scope) }
         }
     }
 
-    @Test func belongsToItsAlias() throws {
+    @Test("A cursor belongs to its alias") func belongsToItsAlias() throws {
         let text = Cursor.encode(after: 7, of: alias, in: scope)
         let others = [
             (try Alias(kind: "userId", value: "u-8"), scope), (try Alias(kind: "userid", value: "u-7"), scope),

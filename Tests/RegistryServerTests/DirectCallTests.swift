@@ -138,7 +138,8 @@ import Testing
         #expect(try await server.call(.get, "…/aliases/orderId/nobody/activities").status == 200)
     }
 
-    @Test(arguments: [true, false]) func bothWaysAnswerTheSame(oneByOne: Bool) async throws {
+    @Test("Both ways answer the same", arguments: [true, false]) func bothWaysAnswerTheSame(oneByOne: Bool) async throws
+    {
         let usual = AnswerBox()
         let direct = AnswerBox()
         try await Self.run(directly: false) { usual.set(try await Self.answers(from: $0, oneByOne: oneByOne)) }
@@ -156,7 +157,7 @@ import Testing
     }
 
     /// The calls that the requests above are for do not take the usual way after all.
-    @Test func hotCallsAreTakenDirectly() async throws {
+    @Test("Hot calls are taken directly") func hotCallsAreTakenDirectly() async throws {
         let database = try await TestDatabase.make()
         _ = try await database.scope()
         let configuration = ServerConfiguration(port: 0, insecureNoAuth: true)
@@ -186,7 +187,7 @@ import Testing
     }
 
     /// A proxy's connection carries the requests of many: what one of them bears is not the next one's.
-    @Test func eachRequestIsItsOwnBearers() async throws {
+    @Test("Each request is its own bearer's") func eachRequestIsItsOwnBearers() async throws {
         let database = try await TestDatabase.make()
         _ = try await database.scope()
         try await LiveServer.run(on: database.registry, insecureNoAuth: false) { server in
@@ -216,7 +217,7 @@ import Testing
         }
     }
 
-    @Test func whoHasSaidAllIsAnswered() async throws {
+    @Test("A caller who closed their side is answered") func whoHasSaidAllIsAnswered() async throws {
         try await Self.run(directly: true) { server in
             try await Self.warm(server)
             let connection = try RawConnection(port: server.port)
@@ -226,7 +227,9 @@ import Testing
         }
     }
 
-    @Test func whatIsNoHTTPWaitsForTheAnswerBeforeIt() async throws {
+    @Test("Input that is no HTTP waits for the answer before it") func whatIsNoHTTPWaitsForTheAnswerBeforeIt()
+        async throws
+    {
         try await Self.run(directly: true) { server in
             try await Self.warm(server)
             let connection = try RawConnection(port: server.port)
@@ -251,7 +254,7 @@ import Testing
     }
 
     /// Answers pile up in the kernel's buffers, and nowhere else: requests are not read while they do.
-    @Test func aReaderThatStopsGetsNoFurtherAnswers() async throws {
+    @Test("A reader that stops gets no further answers") func aReaderThatStopsGetsNoFurtherAnswers() async throws {
         let adjust = { (limits: inout ServerConfiguration.Limits) in limits.stalledReader = .seconds(4) }
         try await Self.run(directly: true, adjust) { (server: LiveServer) async throws in
             for number in 0..<200 {
@@ -270,7 +273,9 @@ import Testing
         }
     }
 
-    @Test func nothingOfAnAnswerInChunksFollowsTheNextOne() async throws {
+    @Test("Nothing of an answer in chunks follows the next one") func nothingOfAnAnswerInChunksFollowsTheNextOne()
+        async throws
+    {
         try await Self.run(directly: true) { server in
             try await Self.warm(server)
             let connection = try RawConnection(port: server.port)
@@ -285,7 +290,9 @@ import Testing
     }
 
     /// The answers that are written past the guard of the connection count there, too.
-    @Test func afterADirectCallABodyThatNobodyReadsIsCutOff() async throws {
+    @Test("After a direct call a body that nobody reads is cut off") func afterADirectCallABodyThatNobodyReadsIsCutOff()
+        async throws
+    {
         try await Self.run(directly: true) { server in
             try await Self.warm(server)
             let connection = try RawConnection(port: server.port)
@@ -296,7 +303,7 @@ import Testing
         }
     }
 
-    @Test func datesAreThoseOfHTTP() {
+    @Test("Dates are those of HTTP") func datesAreThoseOfHTTP() {
         #expect(HTTPDate.format(784_111_777) == "Sun, 06 Nov 1994 08:49:37 GMT")
         #expect(HTTPDate.format(1_709_251_199) == "Thu, 29 Feb 2024 23:59:59 GMT")
     }

@@ -19,14 +19,17 @@ import Testing
     }
 
     /// At the limit, and one more.
-    @Test(arguments: [
-        // Host, Connection and as many more.
-        (String(repeating: "X: y\r\n", count: 98), "200 "), (String(repeating: "X: y\r\n", count: 99), "431 "),
-        ("X: \(String(repeating: "y", count: 16_384))\r\n", "200 "),
-        ("X: \(String(repeating: "y", count: 16_385))\r\n", "431 "),
-        (String(repeating: "X: \(String(repeating: "y", count: 15_000))\r\n", count: 2), "200 "),
-        (String(repeating: "X: \(String(repeating: "y", count: 15_000))\r\n", count: 3), "431 "),
-    ])
+    @Test(
+        "Header fields have limits",
+        arguments: [
+            // Host, Connection and as many more.
+            (String(repeating: "X: y\r\n", count: 98), "200 "), (String(repeating: "X: y\r\n", count: 99), "431 "),
+            ("X: \(String(repeating: "y", count: 16_384))\r\n", "200 "),
+            ("X: \(String(repeating: "y", count: 16_385))\r\n", "431 "),
+            (String(repeating: "X: \(String(repeating: "y", count: 15_000))\r\n", count: 2), "200 "),
+            (String(repeating: "X: \(String(repeating: "y", count: 15_000))\r\n", count: 3), "431 "),
+        ]
+    )
     func headersHaveLimits(_ fields: String, _ status: String) async throws {
         try await Self.run { _, connection in
             connection.send("GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\(fields)\r\n")
@@ -37,7 +40,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [(8192, "200 "), (8193, "400 "), (17_000, "431 ")])
+    @Test("Paths have a limit", arguments: [(8192, "200 "), (8193, "400 "), (17_000, "431 ")])
     func pathsHaveALimit(_ count: Int, _ status: String) async throws {
         try await Self.run { _, connection in
             let path = "/livez?" + String(repeating: "x", count: count - 7)
@@ -48,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNoHTTPIsToldSo() async throws {
+    @Test("Input that is no HTTP is told so") func whatIsNoHTTPIsToldSo() async throws {
         try await Self.run { _, connection in
             connection.send("NONSENSE\r\n\r\n")
             let answer = await connection.read()
@@ -58,7 +61,7 @@ import Testing
     }
 
     /// A fault in the second of two requests does not touch the answer to the first.
-    @Test func theAnswerBeforeIsWhole() async throws {
+    @Test("The answer before a fault is whole") func theAnswerBeforeIsWhole() async throws {
         try await Self.run { _, connection in
             connection.send("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\nNONSENSE\r\n\r\n")
             let answers = await connection.read().components(separatedBy: "HTTP/1.1 ")
@@ -67,7 +70,7 @@ import Testing
     }
 
     /// A byte at a time never comes to an end: time counts from the connection's begin, not from the last byte.
-    @Test func aHeaderThatTricklesIsGivenUp() async throws {
+    @Test("A header that trickles is given up") func aHeaderThatTricklesIsGivenUp() async throws {
         let impatient = { (limits: inout ServerConfiguration.Limits) in limits.idleTimeout = .milliseconds(500) }
         try await Self.run(impatient) { _, connection in
             connection.send("GET /livez HTTP/1.1\r\nHost: localhost\r\nX: ")
@@ -78,7 +81,10 @@ import Testing
     }
 
     /// 1 GB: answered at its head, and hung up on long before it came.
-    @Test(arguments: ["/v1/apps/com.example.food/sandbox/activities/a-1", "/livez", "/nowhere"])
+    @Test(
+        "A body that nobody reads is not taken",
+        arguments: ["/v1/apps/com.example.food/sandbox/activities/a-1", "/livez", "/nowhere"]
+    )
     func whatNobodyReadsIsNotTaken(_ path: String) async throws {
         try await Self.run { (server: LiveServer, connection: RawConnection) async throws in
             let length = 1 << 30
@@ -94,7 +100,7 @@ import Testing
     }
 
     /// No page of another site may call the service, nor show its answers as anything else.
-    @Test func browsersAreTold() async throws {
+    @Test("Browsers are told what they may do") func browsersAreTold() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let fields: HTTPFields = [
                 .origin: "https://evil.example", .accessControlRequestMethod: "PUT",

@@ -42,7 +42,11 @@ import Testing
 
     // MARK: Feedback
 
-    @Test(arguments: Pair.all, [(410, "Unregistered", "dropped"), (400, "BadDeviceToken", "quarantined")])
+    @Test(
+        "Both tokens of one batch are withdrawn",
+        arguments: Pair.all,
+        [(410, "Unregistered", "dropped"), (400, "BadDeviceToken", "quarantined")]
+    )
     func bothTokensOfOneBatchAreWithdrawn(_ pair: Pair, _ report: (Int, String, String)) async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             try await Self.register(pair, on: server)
@@ -61,7 +65,7 @@ import Testing
 
     // MARK: Registrations
 
-    @Test(arguments: Pair.all)
+    @Test("Each of many at once gets its own answer", arguments: Pair.all)
     func eachOfManyAtOnceGetsItsOwnAnswer(_ pair: Pair) async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let ids = (0..<20).flatMap { number in pair.both.map { "\($0)\(number)" } }
@@ -81,7 +85,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Pair.all)
+    @Test("A token is taken over by an activity of an alike ID", arguments: Pair.all)
     func aTokenIsTakenOverByAnActivityOfAnAlikeId(_ pair: Pair) async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let later: JSONValue = ["token": .token(1), "observedAt": .minutesAgo(1)]
@@ -94,7 +98,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Pair.all)
+    @Test("One full state lists two ids that look alike", arguments: Pair.all)
     func oneFullStateListsBoth(_ pair: Pair) async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let items = pair.both.enumerated().map { index, id -> JSONValue in
@@ -120,7 +124,7 @@ import Testing
     }
 
     /// Of two that are refused, one is another's, and of the other only that it was erased may be said.
-    @Test(arguments: Pair.all)
+    @Test("Each of two ids that look alike is refused for its own reason", arguments: Pair.all)
     func eachIsRefusedForItsOwnReason(_ pair: Pair) async throws {
         try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
             let (client, root) = (try await server.key(.client), try await server.key(.root))
@@ -150,7 +154,7 @@ import Testing
 
     // MARK: Names
 
-    @Test(arguments: Pair.all)
+    @Test("Aliases of one request are resolved apart", arguments: Pair.all)
     func aliasesOfOneRequestAreResolvedApart(_ pair: Pair) async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             for (index, value) in pair.both.enumerated() {
@@ -169,7 +173,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Pair.all)
+    @Test("Names that look alike are apart without ids", arguments: Pair.all)
     func namesWithoutIdsAreApart(_ pair: Pair) async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             var ids: [JSONValue] = []
@@ -187,7 +191,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Pair.all)
+    @Test("Users that look alike are apart", arguments: Pair.all)
     func usersAreApart(_ pair: Pair) async throws {
         let app = App(number: 1, bundleID: try BundleID("a"), settings: AppSettings(), createdAt: .now, updatedAt: .now)
         let (user, name) = (UTF8Text(pair.one), UTF8Text(pair.other))
@@ -221,7 +225,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Pair.all)
+    @Test("Installations and types that look alike are apart", arguments: Pair.all)
     func installationsAndTypesAreApart(_ pair: Pair) async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             func path(_ installation: String, _ type: String) -> String {
@@ -248,7 +252,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Pair.all)
+    @Test("Events are those of their own activity", arguments: Pair.all)
     func eventsAreThoseOfTheirActivity(_ pair: Pair) async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             try await Self.register(pair, on: server)

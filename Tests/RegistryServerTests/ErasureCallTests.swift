@@ -6,7 +6,7 @@ import Testing
 @testable import RegistryServer
 
 @Suite(.timeLimit(.minutes(15))) struct ErasureCallTests {
-    @Test func erasesWhatBearsAnAlias() async throws {
+    @Test("An erasure takes all that bears an alias") func erasesWhatBearsAnAlias() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             for number in 1...2 { try await server.register("a-\(number)", token: number) }
             try await server.register("b", token: 3, alias: "order-43")
@@ -24,6 +24,7 @@ import Testing
     }
 
     @Test(
+        "An erasure names exactly one thing",
         arguments: [
             [:], ["subject": .null], ["subject": "a", "installationId": "b"], ["alias": ["kind": "1", "value": "x"]],
             ["subject": ""], ["installationId": 7],

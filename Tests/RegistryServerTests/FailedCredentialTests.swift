@@ -29,7 +29,9 @@ import Testing
         try await service.run(database.registry, test)
     }
 
-    @Test func networksAreLimitedAndTheirValidKeysAreNot() async throws {
+    @Test("Networks are limited and their valid keys are not") func networksAreLimitedAndTheirValidKeysAreNot()
+        async throws
+    {
         let clock = ManualClock()
         try await Self.run(clock.clock) { server in
             let (known, new, admin) = (
@@ -67,7 +69,7 @@ import Testing
     }
 
     /// The console's sign-in, its cookies and the verbose probe are ways of trying keys, too.
-    @Test func everyWayIsLimited() async throws {
+    @Test("Failed credentials are limited on every way") func everyWayIsLimited() async throws {
         try await Self.run(ManualClock().clock) { server in
             let admin = try await ConsoleBrowser.signedIn(server, as: .admin)
             func cookie(_ key: APIKey) -> HTTPFields {
@@ -90,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func usersAreLimitedAsKeysAre() async throws {
+    @Test("Users are limited as keys are") func usersAreLimitedAsKeysAre() async throws {
         let clock = ManualClock()
         try await Self.run(clock.clock) { server in
             let admin = try await server.key(.admin)
@@ -122,7 +124,7 @@ import Testing
     }
 
     /// Known and unknown apps, those that take JWTs and those that do not: the same bytes.
-    @Test func noAppIsGivenAwayByWords() async throws {
+    @Test("No app is given away by words") func noAppIsGivenAwayByWords() async throws {
         let database = try await TestDatabase.make()
         _ = try await (database.scope(), database.scope("com.example.plain"))
         try await LiveServer.run(on: database.registry, insecureNoAuth: false) { server in
@@ -182,7 +184,7 @@ import Testing
     }
 
     /// The answer is not there before the time that is the same for all, and is not kept longer; others need not wait.
-    @Test func noAppIsGivenAwayByTime() async throws {
+    @Test("No app is given away by time") func noAppIsGivenAwayByTime() async throws {
         let database = try await TestDatabase.make()
         _ = try await database.scope()
         let waits = Waits()
@@ -204,7 +206,7 @@ import Testing
     }
 
     /// However many keys and apps are made up, each of these waits for one lane; true ones come along.
-    @Test func madeUpNamesKeepNobodyWaiting() async throws {
+    @Test("Made-up names keep nobody waiting") func madeUpNamesKeepNobodyWaiting() async throws {
         let database = try await TestDatabase.make()
         _ = try await database.scope()
         try await LiveServer.run(on: database.registry, insecureNoAuth: false) { server in

@@ -6,7 +6,7 @@ import Testing
 @testable import RegistryServer
 
 @Suite(.timeLimit(.minutes(15))) struct FeedbackCallTests {
-    @Test func answersInPlace() async throws {
+    @Test("Each report is answered in its place") func answersInPlace() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             for number in 1...3 { try await server.register("a-\(number)", token: number) }
             let body: JSONValue = [
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func reportsOfOneTokenAreBounded() async throws {
+    @Test("Reports of one token are bounded") func reportsOfOneTokenAreBounded() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             try await server.register("a-1", token: 1)
             let reports = (1...12).map { number -> JSONValue in
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func envelopeIsChecked() async throws {
+    @Test("The envelope of feedback is checked") func envelopeIsChecked() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let tooMany = JSONValue.array([JSONValue](repeating: ["token": "00", "status": 200], count: 1001))
             #expect(try await server.call(.post, "…/feedback", [:]).problem == "invalid-request /reports")
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func adminReleasesAll() async throws {
+    @Test("An admin releases all quarantined tokens") func adminReleasesAll() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             for number in 1...3 { try await server.register("a-\(number)", token: number) }
             let reports = (1...3).map { number -> JSONValue in

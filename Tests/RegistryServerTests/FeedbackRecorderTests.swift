@@ -20,7 +20,8 @@ import Testing
         return FeedbackRecorder(clock: clock.clock, logger: logger, metrics: metrics)
     }
 
-    @Test func reasonsThatNobodyKnowsAreCountedAsOther() async throws {
+    @Test("Reasons that nobody knows are counted as other") func reasonsThatNobodyKnowsAreCountedAsOther() async throws
+    {
         let database = try await TestDatabase.make()
         let scope = try await database.scope()
         let reports = [
@@ -37,7 +38,9 @@ import Testing
         #expect(notices.all == [])
     }
 
-    @Test func aGuardThatTripsIsCountedAndSaidOnceAMinute() async throws {
+    @Test("A guard that trips is counted and said once a minute") func aGuardThatTripsIsCountedAndSaidOnceAMinute()
+        async throws
+    {
         let database = try await TestDatabase.make()
         let scope = try await database.scope()
         for number in 1...10 {

@@ -27,7 +27,7 @@ import Testing
         try await server.send(.post, "…/feedback", Array(text.utf8), [.contentType: "application/x-ndjson"])
     }
 
-    @Test func largeReportsAreAnsweredWholeAndInOrder() async throws {
+    @Test("Large reports are answered whole and in order") func largeReportsAreAnsweredWholeAndInOrder() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             for number in 1...3 { try await server.register("a-\(number)", token: number) }
             // Tokens that are known stand at places that only the order tells.
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNoReportGetsAProblemInItsPlace() async throws {
+    @Test("What is no report gets a problem in its place") func whatIsNoReportGetsAProblemInItsPlace() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             try await server.register("a-1", token: 1)
             let long = String(repeating: " ", count: LineSplitter.maximumLine) + "{}\n"
@@ -61,13 +61,13 @@ import Testing
         }
     }
 
-    @Test func noReportsAreAnsweredWithTheEnd() async throws {
+    @Test("No reports are answered with the end") func noReportsAreAnsweredWithTheEnd() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             #expect(try await Self.send("", to: server).lines == [["end": true, "count": 0]])
         }
     }
 
-    @Test func reportsAreAnsweredWhileOthersStillCome() async throws {
+    @Test("Reports are answered while others still come") func reportsAreAnsweredWhileOthersStillCome() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let connection = try RawConnection(port: server.port)
             connection.send(Self.head + Self.chunk(Self.line(1, 200)))
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func aSenderThatStallsIsGivenUp() async throws {
+    @Test("A sender that stalls is given up") func aSenderThatStallsIsGivenUp() async throws {
         let adjust = { (limits: inout ServerConfiguration.Limits) in
             // Long enough for Postgres's answer to the first line.
             limits.requestDeadline = .seconds(3)
@@ -105,7 +105,7 @@ import Testing
     }
 
     /// Only where the call reads its body itself has it no deadline as a whole.
-    @Test func linesForAnotherCallAreRefused() async throws {
+    @Test("Lines for another call are refused") func linesForAnotherCallAreRefused() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let fields: HTTPFields = [.contentType: "application/x-ndjson"]
             let reply = try await server.send(.post, "…/resolve", Array("{}\n".utf8), fields)
@@ -115,7 +115,9 @@ import Testing
 }
 
 @Suite struct LineSplitterTests {
-    @Test(arguments: [1, 2, 3, 7, 100]) func partsOfAnySizeGiveTheSameLines(_ size: Int) {
+    @Test("Parts of any size give the same lines", arguments: [1, 2, 3, 7, 100]) func partsOfAnySizeGiveTheSameLines(
+        _ size: Int
+    ) {
         var splitter = LineSplitter()
         let bytes = Array("one\n\n  \r\ntwo\r\nthree".utf8)
         var lines: [BodyLine] = []
@@ -127,7 +129,7 @@ import Testing
         #expect(splitter.finish() == nil)
     }
 
-    @Test func aLineMayBeAsLongAsTheLimit() {
+    @Test("A line may be as long as the limit") func aLineMayBeAsLongAsTheLimit() {
         var splitter = LineSplitter()
         let line = [UInt8](repeating: 0x78, count: LineSplitter.maximumLine)
         #expect(splitter.add(ByteBuffer(bytes: line + [0x0A])) == [.text(line)])

@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(15))) struct FullStateCallTests {
     private static let path = "…/installations/i-1/activities"
 
-    @Test func answersInPlace() async throws {
+    @Test("Each item of a full state is answered in its place") func answersInPlace() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             _ = try await server.call(.delete, "…/activities/ended")
             let body: JSONValue = [
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNotListedFallsOut() async throws {
+    @Test("What is not listed falls out") func whatIsNotListedFallsOut() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let first: JSONValue = [
                 "observedAt": .minutesAgo(2),
@@ -50,7 +50,7 @@ import Testing
     }
 
     /// Each activity and each token counts where it is listed first; places are those of the body.
-    @Test func repetitionsAreRefusedInPlace() async throws {
+    @Test("Repetitions are refused in place") func repetitionsAreRefusedInPlace() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let body: JSONValue = [
                 "observedAt": .minutesAgo(1),
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func installationsMustAgree() async throws {
+    @Test("Installations must agree") func installationsMustAgree() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let body: JSONValue = ["observedAt": .minutesAgo(1), "activities": [], "installationId": "i-1"]
             #expect(try await server.call(.put, Self.path, body, [.installationID: "i-1"]).status == 200)

@@ -33,6 +33,7 @@ import Testing
     }
 
     @Test(
+        "A connection whose caller says close is closed",
         arguments: [
             "Connection: close", "Connection: Close", "connection: CLOSE", "Connection: keep-alive, cLose",
             "Connection: x-mine ,close , y", "Connection: keep-alive\r\nConnection: close",
@@ -45,14 +46,22 @@ import Testing
         #expect(Self.closes(answers.first))
     }
 
-    @Test(arguments: ["X: y", "Connection: keep-alive", "Connection: closed", "Connection: x-close"], [true, false])
+    @Test(
+        "Other connections stay",
+        arguments: ["X: y", "Connection: keep-alive", "Connection: closed", "Connection: x-close"],
+        [true, false]
+    )
     func whoDoesNotStays(_ field: String, _ isDirect: Bool) async throws {
         let head = "GET \(Self.path) HTTP/1.1\r\nHost: localhost\r\n\(field)"
         let answers = try await Self.answers(head, isDirect, last: true)
         #expect(answers.count == 2 && !answers.contains(where: Self.closes), "\(answers)")
     }
 
-    @Test(arguments: ["X: y", "Connection: keep-alive", "Connection: close"], [true, false])
+    @Test(
+        "HTTP/1.0 connections are closed",
+        arguments: ["X: y", "Connection: keep-alive", "Connection: close"],
+        [true, false]
+    )
     func oldOnesAreClosed(_ field: String, _ isDirect: Bool) async throws {
         let answers = try await Self.answers("GET \(Self.path) HTTP/1.0\r\nHost: localhost\r\n\(field)", isDirect)
         #expect(answers.count == 1 && answers.first?.hasPrefix("HTTP/1.0 200 ") == true, "\(answers)")
@@ -60,7 +69,7 @@ import Testing
     }
 
     /// Of the end of a stream the older version knows by its last line and the connection's end.
-    @Test func oldOnesGetNoChunks() async throws {
+    @Test("HTTP/1.0 callers get no chunks") func oldOnesGetNoChunks() async throws {
         let head =
             "GET \(Self.path) HTTP/1.0\r\nHost: localhost\r\nAccept: application/x-ndjson\r\nExpect: 100-continue"
         let answer = try await Self.answers(head, true).joined()
@@ -70,6 +79,7 @@ import Testing
 
     /// Before anything else is looked at, the host that only `--insecure-no-auth` is about among it.
     @Test(
+        "A request that does not name one host is refused",
         arguments: [
             "", "Host:", "Host: localhost\r\nHost: localhost", "Host: localhost\r\nhost: evil.example", "Host: a b",
             "Host: a/b", "Host: user@localhost", "Host: localhost:x", "Host: localhost:123456", "Host: [::1",
@@ -88,19 +98,24 @@ import Testing
     }
 
     /// The answer to what came before on the connection is whole, and comes first.
-    @Test(arguments: [true, false]) func theAnswerBeforeIsWhole(_ isDirect: Bool) async throws {
+    @Test("The answer before a fault of framing is whole", arguments: [true, false]) func theAnswerBeforeIsWhole(
+        _ isDirect: Bool
+    ) async throws {
         let good = "GET \(Self.path) HTTP/1.1\r\nHost: localhost\r\n\r\n"
         let answers = try await Self.answers("\(good)GET \(Self.path) HTTP/1.1\r\nX: y", isDirect)
         #expect(answers.map { $0.prefix(12) } == ["HTTP/1.1 200", "HTTP/1.1 400"])
     }
 
-    @Test(arguments: [
-        "localhost", "LOCALHOST:8080", "a_b.example", "[::1]:80", "[::ffff:10.0.0.1]", "x:", "a%20b", "x ",
-    ])
+    @Test(
+        "A host is a name or address, with a port or without",
+        arguments: [
+            "localhost", "LOCALHOST:8080", "a_b.example", "[::1]:80", "[::ffff:10.0.0.1]", "x:", "a%20b", "x ",
+        ]
+    )
     func hosts(_ host: String) { #expect(HostField.isValid(host)) }
 
     /// Without a host only the older version does.
-    @Test func oldOnesNeedNoHost() async throws {
+    @Test("HTTP/1.0 requests need no host") func oldOnesNeedNoHost() async throws {
         try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
             for (fields, status) in [("", "HTTP/1.0 200 "), ("Host: a\r\nHost: a\r\n", "HTTP/1.1 400 ")] {
                 let connection = try RawConnection(port: server.port)
@@ -112,7 +127,7 @@ import Testing
 
     // MARK: HTTP/2
 
-    @Test func streamsHaveAsManyFields() async throws {
+    @Test("A stream of HTTP/2 has as many fields as a request of HTTP/1") func streamsHaveAsManyFields() async throws {
         let files = try TLSTests.Files()
         defer { files.remove() }
         try await TLSTests.run(files) { (port: Int) async throws in
@@ -133,10 +148,13 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ("localhost", [], true), (nil, ["localhost"], true), ("localhost", ["localhost"], true), (nil, [], false),
-        ("localhost", ["evil.example"], false), (nil, ["a", "a"], false), ("a/b", [], false), ("", [], false),
-    ])
+    @Test(
+        "A stream of HTTP/2 names one host",
+        arguments: [
+            ("localhost", [], true), (nil, ["localhost"], true), ("localhost", ["localhost"], true), (nil, [], false),
+            ("localhost", ["evil.example"], false), (nil, ["a", "a"], false), ("a/b", [], false), ("", [], false),
+        ]
+    )
     func streamsNameOneHost(_ authority: String?, _ hosts: [String], _ isRight: Bool) throws {
         var head = HTTPRequest(method: .get, scheme: "https", authority: authority, path: "/livez")
         let name = try #require(HTTPField.Name("host"))

@@ -21,7 +21,7 @@ import Testing
     }
 
     /// How many of such calls may be under way, of which each comes from another place.
-    @Test(arguments: [(sender, 32), (user, 16)])
+    @Test("Heavy calls of a credential are limited", arguments: [(sender, 32), (user, 16)])
     func ofCredentials(_ principal: Principal, _ limit: Int) throws {
         let calls = HeavyCalls(ServerConfiguration.HeavyCallLimits())
         var held = try (0..<limit).map { try calls.begin(principal, Self.caller($0), in: "a") }
@@ -36,14 +36,14 @@ import Testing
     }
 
     /// A publishable key is in everybody's hands: whoever holds many of its calls open keeps nobody else from theirs.
-    @Test func noFewNetworksUseUpAPublishableKey() throws {
+    @Test("No few networks use up a publishable key") func noFewNetworksUseUpAPublishableKey() throws {
         let calls = HeavyCalls(ServerConfiguration.HeavyCallLimits())
         let held = try (0..<200).map { try calls.begin(Self.phone, Self.caller($0 / 4), in: "a") }
         #expect(throws: Never.self) { try calls.begin(Self.phone, Self.caller(1000, "phone 1"), in: "a") }
         withExtendedLifetime(held) {}
     }
 
-    @Test func ofNetworksAndInstallations() throws {
+    @Test("Heavy calls of networks and installations are limited") func ofNetworksAndInstallations() throws {
         let calls = HeavyCalls(ServerConfiguration.HeavyCallLimits())
         let held = try (0..<4).map { number in
             try calls.begin(Principal(role: .client, who: "\(number)"), Self.caller(1, "phone \(number)"), in: "a")
@@ -59,7 +59,7 @@ import Testing
     }
 
     /// Batches, streams, and whatever reads or changes many rows; no other hot call.
-    @Test func routesThatAreHeavy() {
+    @Test("The routes that are heavy are those of the list") func routesThatAreHeavy() {
         let heavy = Route.all.filter { $0.isHeavy(asLines: false) }.map { route in
             "\(route.method) \(route.template.split(separator: "/").dropFirst(route.template.contains("environment") ? 4 : 2).joined(separator: "/"))"
         }
@@ -76,7 +76,7 @@ import Testing
     }
 
     /// The usual way and the direct one: full states wait for their table, and resolutions of many for theirs.
-    @Test func whileTheyAreUnderWay() async throws {
+    @Test("Heavy calls count while they are under way") func whileTheyAreUnderWay() async throws {
         let database = try await TestDatabase.make()
         _ = try await database.scope()
         let service = TestResponder(database.registry) { $0.heavyCalls.key = 1 }
@@ -132,7 +132,7 @@ import Testing
         consuming func finish(_ trailingHeaders: HTTPFields?) async throws {}
     }
 
-    @Test func streamsAreUnderWayUntilTheyAreWritten() async throws {
+    @Test("Streams are under way until they are written") func streamsAreUnderWayUntilTheyAreWritten() async throws {
         let calls = HeavyCalls(ServerConfiguration.HeavyCallLimits())
         func stream() throws -> HeavyStream {
             let lines = Lines { #expect(calls.count == 1) }

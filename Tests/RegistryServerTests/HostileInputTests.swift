@@ -101,7 +101,9 @@ import Testing
         ("noise", { (0..<4096).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 7) } }),
     ]
 
-    @Test(arguments: inputs.indices) func isAnsweredOrHungUpOn(index: Int) async throws {
+    @Test("Hostile input is answered or hung up on", arguments: inputs.indices) func isAnsweredOrHungUpOn(index: Int)
+        async throws
+    {
         let limits = { (limits: inout ServerConfiguration.Limits) in
             limits.requestDeadline = .seconds(1)
             limits.idleTimeout = .seconds(1)
@@ -119,7 +121,7 @@ import Testing
     }
 
     /// A sound request that stops after each of its bytes: 408, or nothing, but never a write and never a hang.
-    @Test func truncatedAnywhere() async throws {
+    @Test("A request that stops anywhere changes nothing and hangs nothing") func truncatedAnywhere() async throws {
         let limits = { (limits: inout ServerConfiguration.Limits) in
             limits.requestDeadline = .milliseconds(500)
             limits.idleTimeout = .milliseconds(500)

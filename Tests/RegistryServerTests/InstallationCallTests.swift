@@ -11,7 +11,7 @@ import Testing
     private static let start = phone + "/start-tokens/Delivery"
     private static let device = phone + "/device-token"
 
-    @Test func aLifeOfAStartToken() async throws {
+    @Test("A start token is registered, listed and deleted") func aLifeOfAStartToken() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let first = try await server.call(.put, Self.start, ["token": .token(1), "observedAt": .minutesAgo(9)])
             #expect(first.status == 201 && first["outcome"] == "registered" && first["attributesType"] == "Delivery")
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func deviceTokensAreNoActivityTokens() async throws {
+    @Test("Device tokens are no activity tokens") func deviceTokensAreNoActivityTokens() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             try await server.register("a-1", token: 1)
             #expect(try await server.call(.put, Self.device, ["token": .token(1)]).status == 201)
@@ -58,7 +58,9 @@ import Testing
         }
     }
 
-    @Test func pagesHoldEachTokenOnceAndCursorsAreTheirOwn() async throws {
+    @Test("Pages hold each token once and cursors are their own") func pagesHoldEachTokenOnceAndCursorsAreTheirOwn()
+        async throws
+    {
         try await LiveServer.run { (server: LiveServer) async throws in
             for number in 1...5 {
                 let phone = "…/installations/p-\(number)"
@@ -86,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func logOutLeavesNothing() async throws {
+    @Test("Log-out leaves nothing") func logOutLeavesNothing() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let body: JSONValue = ["aliases": ["userId": "u-7"], "metadata": ["build": 7], "installationId": "i-1"]
             #expect(try await server.call(.put, Self.phone, body).status == 201)
@@ -109,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func aClonedInstallationShows() async throws {
+    @Test("A cloned installation shows") func aClonedInstallationShows() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             for token in [1, 2, 1] {
                 #expect(try await server.call(.put, Self.device, ["token": .token(token)]).status < 300)
@@ -118,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func releases() async throws {
+    @Test("An admin releases a token") func releases() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             for path in [Self.start, Self.device] {
                 #expect(try await server.call(.post, path + "/release").problem == "token-not-found")
@@ -128,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func everyFaultAtOnce() async throws {
+    @Test("Every fault of an installation's call is named at once") func everyFaultAtOnce() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let long = String(repeating: "x", count: 129)
             let token = try await server.call(
@@ -165,7 +167,7 @@ import Testing
         }
     }
 
-    @Test func aChannelIsShownWithTheActivities() async throws {
+    @Test("A channel is shown with the activities") func aChannelIsShownWithTheActivities() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let path = "…/aliases/liveactivityId/order-42/channel"
             let channel: JSONValue = ["channelId": "dHN0LXNyY2gtY2hubA==", "messageStoragePolicy": 1]
@@ -187,7 +189,11 @@ import Testing
         }
     }
 
-    @Test(arguments: ["", "no base64", "dHN0", "AAAA=", "QUJD\u{0}"], [JSONValue.integer(2), "1", .null, 0.5])
+    @Test(
+        "Channels at their limits are taken, and beyond refused",
+        arguments: ["", "no base64", "dHN0", "AAAA=", "QUJD\u{0}"],
+        [JSONValue.integer(2), "1", .null, 0.5]
+    )
     func channelsAtTheirLimits(_ id: String, _ policy: JSONValue) async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let body: JSONValue = ["channelId": .string(id), "messageStoragePolicy": policy]

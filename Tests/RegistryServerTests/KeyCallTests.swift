@@ -11,7 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(15))) struct KeyCallTests {
     private static let path = "/v1/apps/com.example.food/keys"
 
-    @Test func aLife() async throws {
+    @Test("A key is made, used, listed and revoked") func aLife() async throws {
         try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
             let admin = try await server.key(.admin)
             let body: JSONValue = ["role": "sender", "name": "Push", "expiresIn": "P90D"]
@@ -41,6 +41,7 @@ import Testing
     }
 
     @Test(
+        "Bad requests for keys are refused",
         arguments: [
             (["role": "root"], "/role"), ([:], "/role"), (["role": "king", "name": ""], "/role /name"),
             (["role": "client", "expiresIn": "PT0S"], "/expiresIn"),
@@ -55,7 +56,9 @@ import Testing
         }
     }
 
-    @Test func revokedElsewhereAndExpired() async throws {
+    @Test("A key that was revoked on another instance or expired lets nobody in") func revokedElsewhereAndExpired()
+        async throws
+    {
         let database = try await TestDatabase.make()
         _ = try await database.scope()
         let clock = ManualClock()
@@ -80,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func lastUseIsWrittenOnceAMinute() async throws {
+    @Test("Last use is written once a minute") func lastUseIsWrittenOnceAMinute() async throws {
         let clock = ManualClock()
         let database = try await TestDatabase.make()
         let scope = try await database.scope()
@@ -105,7 +108,7 @@ import Testing
     }
 
     /// An id that nobody has is looked up once in a while, and known keys go on working meanwhile.
-    @Test func unknownIdsAreRemembered() async throws {
+    @Test("Unknown ids are remembered") func unknownIdsAreRemembered() async throws {
         let database = try await TestDatabase.make()
         _ = try await database.scope()
         let (clock, key) = (ManualClock(), APIKey(random: .client))

@@ -29,7 +29,7 @@ import Testing
         ]
     }
 
-    @Test func noneComesIn() async throws {
+    @Test("No forged key comes in") func noneComesIn() async throws {
         try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
             let (mine, other) = (try await server.key(.client), try await server.key(.client))
             let (revoked, expired) = (

@@ -133,7 +133,7 @@ import Testing
         return refusals.contains(reply.problem) ? reply.problem : "in"
     }
 
-    @Test func everyCell() async throws {
+    @Test("Every caller at every call about a record gets what the table says") func everyCell() async throws {
         let database = try await TestDatabase.make()
         let scope = try await database.scope()
         _ = try await database.scope("com.example.taxi")
@@ -160,7 +160,9 @@ import Testing
     }
 
     /// Another's record is told after all that is wrong with the request itself, and before what became of the record.
-    @Test func notYoursHasItsPlaceInTheOrder() async throws {
+    @Test("The refusal of another's record has its place in the order") func notYoursHasItsPlaceInTheOrder()
+        async throws
+    {
         let database = try await TestDatabase.make()
         let scope = try await database.scope()
         try await LiveServer.run(on: database.registry, insecureNoAuth: false) { server in
@@ -187,7 +189,7 @@ import Testing
     }
 
     /// The refusal says nothing of the record, not even whether it runs.
-    @Test func refusalTellsNothing() async throws {
+    @Test("The refusal of another's record tells nothing of it") func refusalTellsNothing() async throws {
         let database = try await TestDatabase.make()
         let scope = try await database.scope()
         try await LiveServer.run(on: database.registry, insecureNoAuth: false) { server in

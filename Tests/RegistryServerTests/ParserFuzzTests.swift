@@ -229,7 +229,7 @@ import Testing
         }
     }
 
-    @Test(arguments: parsers) func survives(parser: Parser) throws {
+    @Test("Parsers survive mutated input", arguments: parsers) func survives(parser: Parser) throws {
         let index = Self.parsers.firstIndex { $0.name == parser.name } ?? 0
         var generator = FuzzGenerator(state: UInt64(index + 1))
         let seeds = parser.seeds.map { Array($0.utf8) }
@@ -242,7 +242,7 @@ import Testing
     }
 
     /// The runs would see a parser that does not give back what it read.
-    @Test func mismatchIsSeen() {
+    @Test("The fuzzer sees a parser that is wrong") func mismatchIsSeen() {
         #expect(throws: Mismatch.self) { try Self.same("a", "b", []) }
     }
 }

@@ -14,7 +14,7 @@ import Testing
         return (answer.fields, answer.status.code, try JSONParser.parse(answer.body))
     }
 
-    @Test(arguments: Problem.Code.allCases)
+    @Test("Every code has its members", arguments: Problem.Code.allCases)
     func everyCodeHasItsMembers(_ code: Problem.Code) throws {
         let (fields, status, body) = try answer(Problem(code, "It is so."))
         #expect(status == code.status)
@@ -28,7 +28,7 @@ import Testing
         )
     }
 
-    @Test func faultsAndActivitiesAreTold() throws {
+    @Test("Faults and activities are told") func faultsAndActivitiesAreTold() throws {
         var problem = Problem(.superseded, "A later one is current.")
         problem.errors = [JSONFault(pointer: "/a~1b", detail: "is wrong")]
         problem.serverTime = RFC3339.parse("2026-11-21T08:00:00Z")
@@ -47,7 +47,7 @@ import Testing
         #expect(body["errors"] == [["pointer": "/a~1b", "detail": "is wrong"]])
     }
 
-    @Test func fieldsGoWithTheCode() throws {
+    @Test("Fields go with the code") func fieldsGoWithTheCode() throws {
         #expect(try answer(Problem(.unauthenticated, "")).fields[.wwwAuthenticate] == "Bearer")
         #expect(try answer(Problem(.unavailable, "")).fields[.retryAfter] == "1")
         #expect(try answer(Problem(.bodyTooLarge, "")).fields[.connection] == "close")
@@ -59,7 +59,7 @@ import Testing
         #expect(refused.status == 405)
     }
 
-    @Test func otherErrorsSayNothingOfThemselves() throws {
+    @Test("Other errors say nothing of themselves") func otherErrorsSayNothingOfThemselves() throws {
         struct Secret: Error, CustomStringConvertible { let description = "token deadbeef" }
         let (_, status, body) = try answer(Secret())
         #expect(status == 500)

@@ -19,7 +19,8 @@ import Testing
         return RateLimits(configuration, clock: clock.clock)
     }
 
-    @Test func networksAndInstallationsHaveTheirOwn() throws {
+    @Test("Networks and installations have allowances of their own") func networksAndInstallationsHaveTheirOwn() throws
+    {
         let limits = Self.limits(ManualClock())
         func count(_ address: String?, _ installation: String?) -> Bool {
             let network = address.flatMap(CallerNetwork.of)
@@ -45,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func refusedRequestsLeaveTheWholeKeyAlone() throws {
+    @Test("Refused requests leave the whole key alone") func refusedRequestsLeaveTheWholeKeyAlone() throws {
         let limits = Self.limits(ManualClock())
         for number in 0..<100 {
             let caller = Caller(network: .of("9.9.9.\(number)"))
@@ -59,7 +60,7 @@ import Testing
     }
 
     /// Both ways: the direct one and, as it takes none of another length, the usual one.
-    @Test func requestsThatAreRefusedAreGivenBack() async throws {
+    @Test("Requests that are refused are given back") func requestsThatAreRefusedAreGivenBack() async throws {
         let database = try await TestDatabase.make()
         _ = try await database.scope()
         var configuration = ServerConfiguration(port: 0)

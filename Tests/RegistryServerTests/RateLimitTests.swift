@@ -11,7 +11,7 @@ import Testing
     private static let rate = HTTPField.Name("RateLimit")!
     private static let policy = HTTPField.Name("RateLimit-Policy")!
 
-    @Test func bucketsFillAtTheirRate() {
+    @Test("Buckets fill at their rate") func bucketsFillAtTheirRate() {
         var bucket = TokenBucket(rate: 10, capacity: 2, at: .seconds(5))
         let first = [bucket.take(at: .seconds(5)), bucket.take(at: .seconds(5)), bucket.take(at: .seconds(5))]
         #expect(first == [true, true, false])
@@ -24,7 +24,7 @@ import Testing
         #expect(bucket.remaining(at: .seconds(9)) == 2 && bucket.isFull(at: .seconds(9)))
     }
 
-    @Test func tableIsBounded() {
+    @Test("Table is bounded") func tableIsBounded() {
         let clock = ManualClock()
         let limiter = RateLimiter("key", RateLimit(rate: 1), clock: clock.clock)
         #expect(limiter.count(.name("x")).retryAfter == nil && limiter.count(.name("x")).retryAfter == nil)
@@ -34,7 +34,7 @@ import Testing
         #expect(limiter.count(.name("x")).retryAfter == nil)
     }
 
-    @Test func keysAreLimitedOneByOne() async throws {
+    @Test("Keys are limited one by one") func keysAreLimitedOneByOne() async throws {
         let clock = ManualClock()
         var configuration = ServerConfiguration(port: 0)
         configuration.keyRate = RateLimit(rate: 2)
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func addressesAreLimitedBehindTrustedProxies() async throws {
+    @Test("Addresses are limited behind trusted proxies") func addressesAreLimitedBehindTrustedProxies() async throws {
         var configuration = ServerConfiguration(port: 0)
         configuration.addressRate = RateLimit(rate: 1)
         configuration.trustedProxies = ["127.0.0.0/8", "::1", "10.0.0.0/8"].compactMap { AddressRange($0) }
@@ -90,13 +90,16 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ("10.0.0.1", "", "10.0.0.1"), ("10.0.0.1", "1.2.3.4", "1.2.3.4"), ("9.9.9.9", "1.2.3.4", "9.9.9.9"),
-        ("10.0.0.1", "1.2.3.4, 5.6.7.8", "5.6.7.8"), ("10.0.0.1", "1.2.3.4,10.0.0.2", "1.2.3.4"),
-        ("10.0.0.1", "1.2.3.4, unknown, 10.0.0.2", "10.0.0.2"), ("10.0.0.1", "nonsense", "10.0.0.1"),
-        ("10.0.0.1", "1.2.3.4:5678", "1.2.3.4"), ("10.0.0.1", "[2a00::1]:5678", "2a00::1"),
-        ("10.0.0.1", "10.0.0.3, 10.0.0.2", "10.0.0.3"), ("10.0.0.1", " , ", "10.0.0.1"),
-    ])
+    @Test(
+        "The caller is the rightmost address that is no trusted proxy",
+        arguments: [
+            ("10.0.0.1", "", "10.0.0.1"), ("10.0.0.1", "1.2.3.4", "1.2.3.4"), ("9.9.9.9", "1.2.3.4", "9.9.9.9"),
+            ("10.0.0.1", "1.2.3.4, 5.6.7.8", "5.6.7.8"), ("10.0.0.1", "1.2.3.4,10.0.0.2", "1.2.3.4"),
+            ("10.0.0.1", "1.2.3.4, unknown, 10.0.0.2", "10.0.0.2"), ("10.0.0.1", "nonsense", "10.0.0.1"),
+            ("10.0.0.1", "1.2.3.4:5678", "1.2.3.4"), ("10.0.0.1", "[2a00::1]:5678", "2a00::1"),
+            ("10.0.0.1", "10.0.0.3, 10.0.0.2", "10.0.0.3"), ("10.0.0.1", " , ", "10.0.0.1"),
+        ]
+    )
     func rightmostAddressThatIsNoProxy(_ peer: String, _ hops: String, _ expected: String) throws {
         let addresses = ClientAddress(trustedProxies: [try #require(AddressRange("10.0.0.0/8"))])
         let fields: HTTPFields = hops.isEmpty ? [:] : [Self.forwarded: hops]

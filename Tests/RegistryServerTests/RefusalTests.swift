@@ -9,7 +9,7 @@ import Testing
 /// Section 4, "Limits, and what bad input gets".
 @Suite(.timeLimit(.minutes(15))) struct RefusalTests {
     /// Each request has all the faults of those after it, so that it shows which one comes first.
-    @Test func inTheirOrder() async throws {
+    @Test("Refusals come in their order") func inTheirOrder() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let path = "/v1/apps/com.example.food/sandbox/activities/a-1"
             let nowhere = "/v1/apps/com.example.none/sandbox/activities/a-1"
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func fieldsThatGoWithRefusals() async throws {
+    @Test("Header fields go with refusals") func fieldsThatGoWithRefusals() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let method = try await server.call(.get, "…/activities")
             #expect(method.status == 405 && method.fields[.allow] == "DELETE, POST")
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func withoutAuthenticationNobodyComesIn() async throws {
+    @Test("Without authentication nobody comes in") func withoutAuthenticationNobodyComesIn() async throws {
         try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
             for route in Route.all where route.access != .everyone {
                 let path = route.template.replacingOccurrences(of: "{environment}", with: "mars")
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func unknownAppsAndEnvironments() async throws {
+    @Test("Unknown apps and environments are refused") func unknownAppsAndEnvironments() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             for scope in [
                 "com.example.none/sandbox", "com.example.food/mars", "com.example.food/Sandbox", "b%20d/sandbox",
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func bodiesAtTheirLimits() async throws {
+    @Test("Bodies at their limits are taken, and beyond refused") func bodiesAtTheirLimits() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let frame = #"{"token":"00","x":""}"#
             func body(of size: Int) -> [UInt8] {
@@ -87,14 +87,17 @@ import Testing
         }
     }
 
-    @Test(arguments: ["", " ", "{", "{}x", "nul", "{\"a\":1,}", "\u{FEFF}{}", "{\"a\":\"\\ud800\"}", "{'a':1}"])
+    @Test(
+        "A body that is no JSON is refused",
+        arguments: ["", " ", "{", "{}x", "nul", "{\"a\":1,}", "\u{FEFF}{}", "{\"a\":\"\\ud800\"}", "{'a':1}"]
+    )
     func whatIsNoJSON(_ text: String) async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             #expect(try await server.send(.put, "…/activities/a", Array(text.utf8)).problem == "malformed-json")
         }
     }
 
-    @Test func deepNestingIsRefusedAndNotFollowed() async throws {
+    @Test("Deep nesting is refused and not followed") func deepNestingIsRefusedAndNotFollowed() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let deep = String(repeating: "[", count: 30_000) + String(repeating: "]", count: 30_000)
             #expect(try await server.send(.put, "…/activities/a", Array(deep.utf8)).problem == "malformed-json")
@@ -102,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func everyFaultAtOnce() async throws {
+    @Test("Every fault of a request is named at once") func everyFaultAtOnce() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let id = String(repeating: "x", count: 129)
             let reply = try await server.call(
@@ -124,7 +127,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["0", "1001", "-1", "x", "", "1.5", "9999999999999999999"])
+    @Test("Limits of pages are kept", arguments: ["0", "1001", "-1", "x", "", "1.5", "9999999999999999999"])
     func limitsOfPages(_ limit: String) async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let path = "…/aliases/userId/u/activities?limit=\(limit)"
@@ -132,7 +135,7 @@ import Testing
         }
     }
 
-    @Test func idsAtTheirLimits() async throws {
+    @Test("Ids at their limits are taken, and beyond refused") func idsAtTheirLimits() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let cases = [
                 (String(repeating: "x", count: 128), 201), (String(repeating: "%C3%A9", count: 64), 201),
@@ -148,7 +151,7 @@ import Testing
     }
 
     /// Nothing that a caller can send may fail the service.
-    @Test func neverA500() async throws {
+    @Test("Strange input never leads to a 500") func neverA500() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             var random = SeededGenerator(seed: 42)
             for _ in 0..<400 {

@@ -28,7 +28,7 @@ import Testing
     }
 
     /// Figures of whatever build the tests are; the bound is far above those of one without optimization.
-    @Test func hostilePathsAndFieldsCostLittle() {
+    @Test("Hostile paths and fields cost little") func hostilePathsAndFieldsCostLittle() {
         for (name, path) in Self.hostile {
             let time = Self.time { _ = try? RequestTarget(path) }
             print("figure: a path of 8 KiB of \(name): \(time) of the processor")
@@ -45,7 +45,10 @@ import Testing
         }
     }
 
-    @Test(arguments: [(64, "200 "), (65, "400 ")]) func queriesHaveALimit(_ count: Int, _ status: String) async throws {
+    @Test("Queries have a limit", arguments: [(64, "200 "), (65, "400 ")]) func queriesHaveALimit(
+        _ count: Int,
+        _ status: String
+    ) async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let path = "/livez?" + (0..<count).map { "a\($0)" }.joined(separator: "&")
             let reply = try await server.call(.get, path)
@@ -54,7 +57,7 @@ import Testing
     }
 
     /// A path of many parts is one that there is nothing at; what cannot be decoded at its end is found.
-    @Test func pathsOfManyPartsLeadNowhere() async throws {
+    @Test("Paths of many parts lead nowhere") func pathsOfManyPartsLeadNowhere() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let parts = String(repeating: "/a", count: 4000)
             #expect(try await server.call(.get, "/v1" + parts).problem == "no-such-route")
@@ -64,6 +67,7 @@ import Testing
 
     /// NIO gives both as U+FFFD, so that they would be one installation; and two fields would be an id with a comma.
     @Test(
+        "Installations are named once and in UTF8",
         arguments: [
             ("X-Installation-Id: \u{FFFD}", [0xEF, 0xBF, 0xBD], [0xFF, 0xFE]),
             ("X-Installation-Id: \u{FFFD}", [0xEF, 0xBF, 0xBD], [0xC3, 0x28]),

@@ -30,7 +30,7 @@ import Testing
 
     private static let refusal: Result<Answer, any Error> = .failure(Problem(.superseded, "A later one is current."))
 
-    @Test func aLineHasTheNamesOfRequestAndTrace() {
+    @Test("A line has the names of request and trace") func aLineHasTheNamesOfRequestAndTrace() {
         let log = RecordedLog()
         #expect(Self.answered(Self.trace).answer(Self.refusal, log.logger).status.code == 409)
         for word in ["r-1", "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7", #""status": 409"#, "GET"] {
@@ -38,14 +38,14 @@ import Testing
         }
     }
 
-    @Test func withoutATraceNoneIsNamed() {
+    @Test("Without a trace none is named") func withoutATraceNoneIsNamed() {
         let log = RecordedLog()
         _ = Self.answered(nil).answer(.success(.noContent), log.logger)
         #expect(log.text.contains("r-1") && !log.text.contains("trace-id"))
     }
 
     /// A fault of the service is logged at every level, with the names of the request.
-    @Test func aFaultHasThemToo() {
+    @Test("A line about a fault has the names of request and trace, too") func aFaultHasThemToo() {
         let log = RecordedLog()
         var logger = log.logger
         logger.logLevel = .error
@@ -55,7 +55,7 @@ import Testing
     }
 
     /// Neither an answer nor a refusal makes anything for a log that does not want it.
-    @Test(arguments: [Result<Answer, any Error>.success(.noContent), refusal])
+    @Test("A line that nobody wants is not made", arguments: [Result<Answer, any Error>.success(.noContent), refusal])
     func whatNobodyWantsIsNotMade(_ result: Result<Answer, any Error>) {
         let touches = Touches()
         let logger = Logger(label: "test") { _ in TouchyHandler(touches: touches) }
@@ -64,7 +64,7 @@ import Testing
     }
 
     /// By the direct way as by the usual one.
-    @Test func liveRequestsAreLogged() async throws {
+    @Test("Live requests are logged") func liveRequestsAreLogged() async throws {
         let database = try await TestDatabase.make()
         _ = try await database.scope()
         let (log, configuration) = (RecordedLog(), ServerConfiguration(port: 0, insecureNoAuth: true))
@@ -91,30 +91,36 @@ import Testing
 }
 
 @Suite struct TraceParentTests {
-    @Test(arguments: [
-        "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
-        "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-ff",
-        "01-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-what-the-future-will-be-like",
-        "cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
-    ])
+    @Test(
+        "A traceparent is read",
+        arguments: [
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-ff",
+            "01-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-what-the-future-will-be-like",
+            "cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+        ]
+    )
     func isRead(_ text: String) {
         #expect(TraceParent(text)?.traceID == "4bf92f3577b34da6a3ce929d0e0e4736")
         #expect(TraceParent(text)?.parentID == "00f067aa0ba902b7")
     }
 
-    @Test(arguments: [
-        "", "00", "ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
-        "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
-        "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01",
-        "00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01",
-        "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-more",
-        "01-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01.more",
-        "00-4bf92f3577b34da6a3ce929d0e0e473-600f067aa0ba902b7-01",
-        "00-4bf92f3577b34da6a3ce929d0e0e473g-00f067aa0ba902b7-01",
-        "00_4bf92f3577b34da6a3ce929d0e0e4736_00f067aa0ba902b7_01",
-        "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01, 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
-        "é0-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-0",
-    ])
+    @Test(
+        "Other texts are no traceparent",
+        arguments: [
+            "", "00", "ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+            "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01",
+            "00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01",
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-more",
+            "01-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01.more",
+            "00-4bf92f3577b34da6a3ce929d0e0e473-600f067aa0ba902b7-01",
+            "00-4bf92f3577b34da6a3ce929d0e0e473g-00f067aa0ba902b7-01",
+            "00_4bf92f3577b34da6a3ce929d0e0e4736_00f067aa0ba902b7_01",
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01, 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+            "é0-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-0",
+        ]
+    )
     func isNone(_ text: String) { #expect(TraceParent(text) == nil) }
 }
 

@@ -113,7 +113,7 @@ import Testing
             ? (exists || !namesApp ? "in" : "in-nowhere") : "forbidden"
     }
 
-    @Test func everyCell() async throws {
+    @Test("Every caller at every call gets what the table says") func everyCell() async throws {
         let database = try await TestDatabase.make()
         _ = try await (database.scope(), database.scope("com.example.taxi"))
         try await LiveServer.run(on: database.registry, insecureNoAuth: false) { server in
@@ -148,7 +148,7 @@ import Testing
     }
 
     /// To a key of one app, another app and one that does not exist are the same to the last byte.
-    @Test func anotherAppLooksLikeNone() async throws {
+    @Test("Another app looks like none") func anotherAppLooksLikeNone() async throws {
         let database = try await TestDatabase.make()
         _ = try await (database.scope(), database.scope("com.example.taxi"))
         try await LiveServer.run(on: database.registry, insecureNoAuth: false) { server in
@@ -172,7 +172,7 @@ import Testing
     }
 
     /// A request with every fault, mended one by one, with a key that has its role and one that has not.
-    @Test func refusalsComeInTheirOrder() async throws {
+    @Test("Refusals come in their order") func refusalsComeInTheirOrder() async throws {
         let clock = ManualClock()
         var configuration = ServerConfiguration(port: 0)
         configuration.keyRate = RateLimit(rate: 1)

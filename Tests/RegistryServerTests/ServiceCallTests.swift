@@ -9,7 +9,7 @@ import Testing
 @testable import RegistryServer
 
 @Suite(.timeLimit(.minutes(15))) struct ServiceCallTests {
-    @Test func healthAndDescription() async throws {
+    @Test("Health and description are answered") func healthAndDescription() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             #expect(try await server.call(.get, "/livez").json == ["status": "ok"])
             #expect(try await server.call(.get, "/readyz").json == ["status": "ok"])
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func headIsGetWithoutItsBody() async throws {
+    @Test("HEAD is GET without its body") func headIsGetWithoutItsBody() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let get = try await server.call(.get, "/openapi.json")
             let head = try await server.call(.head, "/openapi.json")
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func everyAnswerHasARequestID() async throws {
+    @Test("Every answer has a request ID") func everyAnswerHasARequestID() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             for path in ["/livez", "/none", "/%", "…/activities/none"] {
                 let named = try await server.call(.get, path, nil, [RequestID.field: "my-request"])
@@ -45,7 +45,7 @@ import Testing
     }
 
     /// Without Postgres the service lives, but is not ready; every call says so and when to come again.
-    @Test func withoutPostgres() async throws {
+    @Test("Without Postgres the service says so") func withoutPostgres() async throws {
         let pool = PostgresPool(
             databaseURL: "host=/nonexistent dbname=none",
             maximumConnections: 2,

@@ -64,7 +64,9 @@ import Testing
     }
 
     /// The last line tells a whole stream from one that Postgres cut short, and so does HTTP's last chunk.
-    @Test func endsWithoutItsLastLineWhenPostgresGoes() async throws {
+    @Test("A stream ends without its last line when Postgres goes") func endsWithoutItsLastLineWhenPostgresGoes()
+        async throws
+    {
         try await Self.serve(Self.stream(pageOf: ActivityStream.firstPageSize)) { port, ends in
             let connection = try RawConnection(port: port)
             connection.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -77,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func aPageThatIsNotFullIsTheLast() async throws {
+    @Test("A page that is not full is the last") func aPageThatIsNotFullIsTheLast() async throws {
         try await Self.serve(Self.stream(pageOf: ActivityStream.firstPageSize - 1)) { port, _ in
             let connection = try RawConnection(port: port)
             connection.send("GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
@@ -88,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func aReaderThatStopsIsLetGo() async throws {
+    @Test("A reader that stops is let go") func aReaderThatStopsIsLetGo() async throws {
         try await Self.serve(Self.stream(pageOf: 100_000), stalledReader: .milliseconds(300)) { port, ends in
             let connection = try RawConnection(port: port, receiveBuffer: 4096)
             connection.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")

@@ -53,7 +53,9 @@ import Testing
         }
     }
 
-    @Test func failureOfOneAppKeepsNoOtherFromBeingSwept() async throws {
+    @Test("Failure of one app keeps no other from being swept") func failureOfOneAppKeepsNoOtherFromBeingSwept()
+        async throws
+    {
         let database = try await TestDatabase.make()
         let scopes = try await apps(4, in: database)
         try await run(
@@ -74,7 +76,8 @@ import Testing
         #expect(journal.last?.isComplete == true)
     }
 
-    @Test func partitionsThatCannotBeMadeKeepNoAppFromBeingSwept() async throws {
+    @Test("Partitions that cannot be made keep no app from being swept")
+    func partitionsThatCannotBeMadeKeepNoAppFromBeingSwept() async throws {
         let database = try await TestDatabase.make()
         let scopes = try await apps(2, in: database)
         // The default partition is gone: what looks for its rows fails.
@@ -86,7 +89,7 @@ import Testing
     }
 
     /// With Postgres away each try may take as long as a request may.
-    @Test func sweepIsGivenUpWhenEveryAppFails() async throws {
+    @Test("Sweep is given up when every app fails") func sweepIsGivenUpWhenEveryAppFails() async throws {
         let database = try await TestDatabase.make()
         _ = try await apps(12, in: database)
         try await run("ALTER TABLE activities RENAME TO elsewhere", database)

@@ -97,7 +97,10 @@ import Testing
         return request
     }
 
-    @Test(arguments: [HTTPClient.Configuration.HTTPVersion.http1Only, .automatic])
+    @Test(
+        "HTTP/1.1 and HTTP/2 are served over TLS",
+        arguments: [HTTPClient.Configuration.HTTPVersion.http1Only, .automatic]
+    )
     func servesBothVersions(_ version: HTTPClient.Configuration.HTTPVersion) async throws {
         let files = try Files()
         defer { files.remove() }
@@ -123,7 +126,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [HTTPClient.Configuration.HTTPVersion.http1Only, .automatic])
+    @Test("A body that trickles is given up", arguments: [HTTPClient.Configuration.HTTPVersion.http1Only, .automatic])
     func aBodyThatTricklesIsGivenUp(_ version: HTTPClient.Configuration.HTTPVersion) async throws {
         let files = try Files()
         defer { files.remove() }
@@ -141,7 +144,7 @@ import Testing
     }
 
     /// A client that connects and never shakes hands is sent away in time.
-    @Test func aHandshakeThatNeverComesIsGivenUp() async throws {
+    @Test("A handshake that never comes is given up") func aHandshakeThatNeverComesIsGivenUp() async throws {
         let files = try Files()
         defer { files.remove() }
         try await Self.run(files, deadline: .milliseconds(300)) { port in
@@ -157,7 +160,7 @@ import Testing
     }
 
     /// A renewed certificate is in force at once, for new connections; one whose key does not fit changes nothing.
-    @Test func certificateIsReadAnew() async throws {
+    @Test("A renewed certificate is read anew") func certificateIsReadAnew() async throws {
         let (files, copy) = (try Files(), try Files())
         defer {
             files.remove()
@@ -196,7 +199,7 @@ import Testing
     }
 
     /// Of TLS 1.2 only what keeps secrets when the private key is lost, and authenticates what it encrypts.
-    @Test func oldCipherSuitesAreRefused() async throws {
+    @Test("Old cipher suites are refused") func oldCipherSuitesAreRefused() async throws {
         let files = try Files(isRSA: true)
         defer { files.remove() }
         try await Self.run(files) { (port: Int) async throws in
@@ -214,7 +217,7 @@ import Testing
         }
     }
 
-    @Test func filesThatDoNotFitAreRefused() throws {
+    @Test("Files that do not fit are refused") func filesThatDoNotFitAreRefused() throws {
         let (one, two) = (try Files(), try Files())
         defer {
             one.remove()

@@ -73,7 +73,8 @@ import Testing
         limits.idleTimeout = .seconds(600)
     }
 
-    @Test(arguments: requests, [true, false]) func overTCP(_ request: Request, _ isDirect: Bool) async throws {
+    @Test("A request with Upgrade is answered over TCP, and the next one too", arguments: requests, [true, false])
+    func overTCP(_ request: Request, _ isDirect: Bool) async throws {
         try await DirectCallTests.run(directly: isDirect, Self.patient) { (server: LiveServer) async throws in
             try await DirectCallTests.warm(server)
             let connection = try RawConnection(port: server.port)
@@ -83,7 +84,7 @@ import Testing
     }
 
     /// On one service, for each has its certificate made.
-    @Test func overTLS() async throws {
+    @Test("A request with Upgrade is answered over TLS, and the next one too") func overTLS() async throws {
         let files = try TLSTests.Files()
         defer { files.remove() }
         try await TLSTests.run(files) { (port: Int) async throws in
@@ -96,7 +97,7 @@ import Testing
     }
 
     /// Bytes that are sent behind it while it is being answered stay where they are.
-    @Test func nothingBehindItIsCollected() async throws {
+    @Test("Nothing behind a request with Upgrade is collected") func nothingBehindItIsCollected() async throws {
         let adjust = { (limits: inout ServerConfiguration.Limits) in limits.idleTimeout = .seconds(2) }
         try await DirectCallTests.run(directly: true, adjust) { (server: LiveServer) async throws in
             let connection = try RawConnection(port: server.port)
@@ -110,7 +111,7 @@ import Testing
     }
 
     /// Java's own client asks for h2c with every request until it was refused once, and keeps its connections.
-    @Test func twentyCallsOfJava() async throws {
+    @Test("Twenty calls of Java's client are answered") func twentyCallsOfJava() async throws {
         guard FileManager.default.isExecutableFile(atPath: "/usr/bin/java") else {
             print("left out: there is no java, whose client asks for h2c")
             return

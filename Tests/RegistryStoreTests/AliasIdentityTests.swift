@@ -10,7 +10,7 @@ import Testing
 
     private func after(_ minutes: Double) -> Date { t0.addingTimeInterval(minutes * 60) }
 
-    @Test func newTokenRotatesTheRunningActivity() async throws {
+    @Test("New token rotates the running activity") func newTokenRotatesTheRunningActivity() async throws {
         let identity = try await TestIdentity.make()
         let first = try await identity.post(1)
         let second = try await identity.post(2)
@@ -22,7 +22,7 @@ import Testing
         #expect(try await identity.post(2).outcome == .refreshed)
     }
 
-    @Test func afterAnEndANewTokenBeginsANewActivity() async throws {
+    @Test("After an end a new token begins a new activity") func afterAnEndANewTokenBeginsANewActivity() async throws {
         let identity = try await TestIdentity.make()
         let first = try await identity.post(1)
         try await identity.end()
@@ -35,7 +35,7 @@ import Testing
         #expect(try await identity.tokens() == [.sample(2)])
     }
 
-    @Test func thousandOwnersMayFollowOneAlias() async throws {
+    @Test("Thousand owners may follow one alias") func thousandOwnersMayFollowOneAlias() async throws {
         let identity = try await TestIdentity.make()
         for number in 1...20 { _ = try await identity.post(number, owner: .installation(.sample(number))) }
         #expect(try await identity.tokens().count == 20)
@@ -43,7 +43,9 @@ import Testing
         #expect(try await identity.tokens().count == 19)
     }
 
-    @Test func endOfNothingRefusesWhatWasObservedBefore() async throws {
+    @Test("End of nothing refuses what was observed before") func endOfNothingRefusesWhatWasObservedBefore()
+        async throws
+    {
         let identity = try await TestIdentity.make()
         try await identity.end(at: after(5))
         let late = await identity.problem { try await identity.post(1, at: after(4)) }
@@ -54,7 +56,7 @@ import Testing
     }
 
     /// R0 by all orders of a life with two activities and a late end.
-    @Test(arguments: [false, true])
+    @Test("All orders lead to one state", arguments: [false, true])
     func allOrdersLeadToOneState(repeated: Bool) async throws {
         var steps: [TestIdentity.Step] = [.post(1, after(1)), .post(2, after(3)), .end(after(5)), .post(3, after(7))]
         if repeated { steps[1] = .post(3, after(9)) }
@@ -69,7 +71,7 @@ import Testing
         #expect(views.first?.map(\.startedAt) == [after(7)])
     }
 
-    @Test func allOrdersOfEndsLeadToNothing() async throws {
+    @Test("All orders of ends lead to nothing") func allOrdersOfEndsLeadToNothing() async throws {
         let steps: [TestIdentity.Step] = [.post(1, after(1)), .end(after(2)), .post(2, after(3)), .end(after(4))]
         for order in permutations(of: steps) {
             let identity = try await TestIdentity.make(sharing: "orders")
@@ -78,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func lifetimeDividesLikeAnEnd() async throws {
+    @Test("Lifetime divides like an end") func lifetimeDividesLikeAnEnd() async throws {
         let start = Date.minutesAgo(9 * 60)
         let steps: [TestIdentity.Step] = [
             .post(1, start), .post(2, start.addingTimeInterval(7 * 3600)),
@@ -91,7 +93,9 @@ import Testing
         }
     }
 
-    @Test func endedByItsIdItBeginsAnew() async throws {
+    @Test("An activity that was ended by its id begins anew under its name") func endedByItsIdItBeginsAnew()
+        async throws
+    {
         let identity = try await TestIdentity.make()
         let first = try await identity.post(1, at: after(1))
         try await identity.database.registry.end(
@@ -107,7 +111,7 @@ import Testing
         #expect(try await identity.post(2).outcome == .registered)
     }
 
-    @Test func givenAliasesAreKeptBesideTheName() async throws {
+    @Test("Given aliases are kept beside the name") func givenAliasesAreKeptBesideTheName() async throws {
         let identity = try await TestIdentity.make()
         _ = try await identity.post(1, aliases: [.sample("userId", "7")])
         _ = try await identity.post(1)

@@ -15,7 +15,7 @@ import Testing
     }
 
     /// The lifetime of a running activity is that of its first receipt.
-    @Test func aShorterLifetimeIsThatOfTheNextOne() async throws {
+    @Test("A shorter lifetime is that of the next one") func aShorterLifetimeIsThatOfTheNextOne() async throws {
         let identity = try await TestIdentity.make()
         let first = try await identity.post(1, at: .minutesAgo(90)).activity
         let changed = try await Self.change(identity, lifetime: .seconds(3600))
@@ -25,7 +25,7 @@ import Testing
         #expect(second.activity.expiresAt == first.expiresAt)
     }
 
-    @Test func aLongerLifetimeIsThatOfTheNextOne() async throws {
+    @Test("A longer lifetime is that of the next one") func aLongerLifetimeIsThatOfTheNextOne() async throws {
         let identity = try await TestIdentity.make()
         let short = try await Self.change(identity, lifetime: .seconds(3600))
         let first = try await short.post(1, at: .minutesAgo(50)).activity
@@ -37,7 +37,7 @@ import Testing
     }
 
     /// An activity that is said to have started after it was observed has the start that was said, in both tables.
-    @Test func theStartIsThatOfTheActivitysRow() async throws {
+    @Test("The start is that of the activity's row") func theStartIsThatOfTheActivitysRow() async throws {
         let identity = try await TestIdentity.make()
         let start = Date.minutesAgo(60)
         let first = try await identity.post(1, at: .minutesAgo(7 * 60 + 50), startedAt: start).activity
@@ -46,7 +46,8 @@ import Testing
         #expect(second.outcome == .rotated && second.activity.activityID == first.activityID)
     }
 
-    @Test func aScheduledOneIsRotatedUntilEightHoursAfterItsStart() async throws {
+    @Test("A scheduled one is rotated until eight hours after its start")
+    func aScheduledOneIsRotatedUntilEightHoursAfterItsStart() async throws {
         let identity = try await TestIdentity.make()
         let start = Date.minutesAgo(-16 * 60)
         let first = try await identity.post(1, at: .minutesAgo(0), startsAt: start).activity
@@ -60,7 +61,7 @@ import Testing
     }
 
     /// In all orders one activity, which lives from the start that was given first.
-    @Test func allOrdersLeadToOneLife() async throws {
+    @Test("All orders lead to one life") func allOrdersLeadToOneLife() async throws {
         let start = Date.minutesAgo(-60)
         let said: [(token: Int, minute: Double, startsAt: Date?)] = [
             (1, 30, nil), (2, 20, start), (3, 10, start.addingTimeInterval(600)),
@@ -81,7 +82,7 @@ import Testing
     }
 
     /// The alias identity of a scheduled activity is kept for as long as the activity's row.
-    @Test func theNameIsKeptUntilTheActivityHasGone() async throws {
+    @Test("The name is kept until the activity has gone") func theNameIsKeptUntilTheActivityHasGone() async throws {
         let identity = try await TestIdentity.make()
         let first = try await identity.post(1, at: .minutesAgo(0), startsAt: .minutesAgo(-25 * 24 * 60)).activity
         try await identity.age(by: "20 days")

@@ -22,7 +22,8 @@ import Testing
         )
     }
 
-    @Test func theFirstRegistrationKeepsTheStartOfItsActivity() {
+    @Test("The first registration keeps the start of its activity")
+    func theFirstRegistrationKeepsTheStartOfItsActivity() {
         let entries = [entry(1, "a"), entry(2, "a"), entry(3, "a"), entry(130, "b")]
         let timeline = AliasTimeline(entries.reversed(), after: nil, lifetime: .seconds(7200))
         #expect(timeline.generations.map(\.registrations.count) == [3, 1])
@@ -37,7 +38,7 @@ import Testing
     }
 
     /// A caller who confirms a token every two minutes has one activity, until its lifetime is over, and then the next.
-    @Test func frequentRegistrationsStayOneActivity() async throws {
+    @Test("Frequent registrations stay one activity") func frequentRegistrationsStayOneActivity() async throws {
         let identity = try await TestIdentity.make(lifetime: .seconds(5 * 3600))
         var ids: [ActivityID] = []
         for minute in stride(from: 0.0, to: 400, by: 2) {
@@ -53,7 +54,7 @@ import Testing
         #expect(try await identity.kept() == Self.most)
     }
 
-    @Test func lateEndDividesWhatIsKept() async throws {
+    @Test("Late end divides what is kept") func lateEndDividesWhatIsKept() async throws {
         let identity = try await TestIdentity.make()
         for minute in 1...100 { try await identity.post(minute, at: after(Double(minute))) }
         #expect(try await identity.kept() == Self.most)
@@ -72,7 +73,7 @@ import Testing
     }
 
     /// A registration older than all that are kept begins no activity of its own beside the one that runs.
-    @Test func whatIsTooLateBeginsNothing() async throws {
+    @Test("A registration that is too late begins nothing") func whatIsTooLateBeginsNothing() async throws {
         let identity = try await TestIdentity.make(lifetime: .seconds(3600))
         let first = Date.minutesAgo(50)
         for minute in 0..<40 { try await identity.post(minute, at: first.addingTimeInterval(Double(minute) * 60)) }
@@ -85,7 +86,7 @@ import Testing
     }
 
     /// The same requests again change nothing of what is kept.
-    @Test func repetitionsKeepTheWindow() async throws {
+    @Test("Repetitions keep the window") func repetitionsKeepTheWindow() async throws {
         let identity = try await TestIdentity.make()
         for minute in 1...Self.most { try await identity.post(minute, at: after(Double(minute))) }
         for minute in [1, 2, Self.most / 2, Self.most] {

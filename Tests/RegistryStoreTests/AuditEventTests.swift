@@ -44,7 +44,7 @@ import Testing
         return try await root.database.registry.events(filter, limit: 100, in: root.scope).items
     }
 
-    @Test func everyFilter() async throws {
+    @Test("Every filter finds its events") func everyFilter() async throws {
         let root = try await Self.make()
         let all = try await Self.find(root)
         #expect(all.map(\.type) == ["ended", "dropped", "rotated", "registered", "registered", "registered"])
@@ -71,7 +71,7 @@ import Testing
         #expect(try await root.database.registry.events(limit: 10, in: taxi).items.isEmpty)
     }
 
-    @Test(arguments: [false, true])
+    @Test("Pages have each event once", arguments: [false, true])
     func pagesHaveEachEventOnce(isIndexed: Bool) async throws {
         let root = try await TestActivity.make()
         for number in 0..<23 { try await root.register(number, at: .minutesAgo(Double(30 - number))) }
@@ -91,7 +91,7 @@ import Testing
     }
 
     /// The ranges are passed over until the time is up; the cursor goes on from there.
-    @Test func rareEventsAreFoundFarBack() async throws {
+    @Test("Rare events are found far back") func rareEventsAreFoundFarBack() async throws {
         let root = try await Self.make()
         try await root.database.run(
             """

@@ -80,7 +80,7 @@ import Testing
     /// SHA-256 over 25 in eight bytes.
     private static let hashOf25 = "Vh9ie0ITJY3IhjSYu5sHyQTDxlp4waNryjKRVNHe0hM="
 
-    @Test func answersWithinASecond() async throws {
+    @Test("The audit answers within a second") func answersWithinASecond() async throws {
         let count = TestScale.isLong ? 1_000_000 : 20_000
         let (database, scope) = try await Self.make(count)
         let clock = ContinuousClock()
@@ -94,7 +94,7 @@ import Testing
     }
 
     /// Counts from a sample come near the true ones.
-    @Test(.enabled(if: TestScale.isLong)) func estimatesAreNear() async throws {
+    @Test("Estimates are near the counts", .enabled(if: TestScale.isLong)) func estimatesAreNear() async throws {
         let (database, scope) = try await Self.make(400_000)
         let statistics = try await database.registry.statistics(over: .seconds(86_400), in: scope)
         #expect(statistics.isEstimated)
@@ -112,7 +112,7 @@ import Testing
         #expect((370_000...430_000).contains(registered), "\(registered)")
     }
 
-    @Test func plansUseIndexes() async throws {
+    @Test("Plans use indexes") func plansUseIndexes() async throws {
         let (database, scope) = try await Self.make(100_000)
         let explain = ExplainStatements(alias: Self.alias, scope: scope)
         var filters: [EventFilter] = (0..<4).map { _ in EventFilter() }

@@ -24,7 +24,7 @@ import Testing
         case fresh, grown
     }
 
-    @Test(arguments: batches, Tables.allCases)
+    @Test("Costs grow with the items only", arguments: batches, Tables.allCases)
     func costsGrowWithTheItemsOnly(_ batch: Batch, _ tables: Tables) async throws {
         var costs: [Cost] = []
         for count in [100, 1000] {

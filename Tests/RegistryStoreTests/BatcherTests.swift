@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func whoComesAloneGoesAlone() async throws {
+    @Test("A request that comes alone goes alone") func whoComesAloneGoesAlone() async throws {
         let doubler = Doubler()
         let batcher = doubler.batcher()
         doubler.open()
@@ -86,28 +86,28 @@ import Testing
         #expect(doubler.batches.withLock { $0 } == [[1], [2], [3]])
     }
 
-    @Test func whoWaitsGoesTogether() async throws {
+    @Test("Requests that wait go together") func whoWaitsGoesTogether() async throws {
         let doubler = Doubler()
         let results = await Self.submit([1, 2, 3, 4], to: doubler.batcher(), doubler)
         #expect(try results.map { try $0.get() } == [2, 4, 6, 8])
         #expect(doubler.batches.withLock { $0 } == [[1], [2, 3, 4]])
     }
 
-    @Test func batchesAreBounded() async throws {
+    @Test("Batches are bounded") func batchesAreBounded() async throws {
         let doubler = Doubler()
         let results = await Self.submit(Array(1...20), to: doubler.batcher(), doubler)
         #expect(try results.map { try $0.get() } == (1...20).map { $0 * 2 })
         #expect(doubler.batches.withLock { $0.map(\.count) } == [1, 8, 8, 3])
     }
 
-    @Test func whatMayNotGoTogetherFollows() async throws {
+    @Test("Requests that may not go together follow each other") func whatMayNotGoTogetherFollows() async throws {
         let doubler = Doubler()
         let results = await Self.submit([1, 5, 5, 6, 5], to: doubler.batcher(), doubler)
         #expect(try results.map { try $0.get() } == [2, 10, 10, 12, 10])
         #expect(doubler.batches.withLock { $0 } == [[1], [5, 6], [5], [5]])
     }
 
-    @Test func faultFailsNoNeighbour() async throws {
+    @Test("Fault fails no neighbour") func faultFailsNoNeighbour() async throws {
         let doubler = Doubler()
         let results = await Self.submit([1, 2, -3, 0, 4], to: doubler.batcher(), doubler)
         #expect(try results[1].get() == 4 && results[4].get() == 8)
@@ -118,7 +118,7 @@ import Testing
     }
 
     /// A fault while a lane goes on fails that batch; those before it have been answered, and those after it are done.
-    @Test func faultOfABatchThatFollowsFailsNoOther() async throws {
+    @Test("Fault of a batch that follows fails no other") func faultOfABatchThatFollowsFailsNoOther() async throws {
         let doubler = Doubler()
         let results = await Self.submit([1, 5, 5, -3, 5], to: doubler.batcher(goesOn: true), doubler)
         #expect(try [0, 1, 2, 4].map { try results[$0].get() } == [2, 10, 10, 10])
@@ -126,14 +126,14 @@ import Testing
         #expect(doubler.batches.withLock { $0 } == [[1], [5, -3], [5], [-3], [5], [5]])
     }
 
-    @Test func postgresAwayIsNotAskedOneByOne() async throws {
+    @Test("A Postgres that is away is not asked one by one") func postgresAwayIsNotAskedOneByOne() async throws {
         let doubler = Doubler(fault: .unavailable)
         let results = await Self.submit([1, 2, -3], to: doubler.batcher(), doubler)
         #expect(throws: Problem.self) { try results[1].get() }
         #expect(doubler.batches.withLock { $0 } == [[1], [2, -3]])
     }
 
-    @Test func tooManyAreRefusedAtOnce() async throws {
+    @Test("Too many are refused at once") func tooManyAreRefusedAtOnce() async throws {
         let doubler = Doubler()
         let batcher = doubler.batcher(capacity: 0)
         async let first = Self.result(of: 1, batcher)
@@ -143,7 +143,7 @@ import Testing
         #expect(try await first.get() == 2)
     }
 
-    @Test func whoWaitedTooLongIsRefused() async throws {
+    @Test("A request that waited too long is refused") func whoWaitedTooLongIsRefused() async throws {
         let doubler = Doubler()
         let results = await Self.submit([1, 2, 3], to: doubler.batcher(queueTimeout: .zero), doubler)
         #expect(try results[0].get() == 2)

@@ -14,7 +14,9 @@ import Testing
 
     // MARK: Installations
 
-    @Test func anInstallationHasStartTokensOfSoManyTypes() async throws {
+    @Test("An installation has start tokens of so many types") func anInstallationHasStartTokensOfSoManyTypes()
+        async throws
+    {
         let phone = try await TestInstallation.make()
         let most = TokenSlotRows.mostAttributesTypes
         func slot(_ number: Int) throws -> TokenSlot { .start(try AttributesType("Type\(number)")) }
@@ -33,7 +35,7 @@ import Testing
         try await phone.another(2).register(1, in: next, at: t0)
     }
 
-    @Test func aLogOutEndsVeryManyActivitiesInPages() async throws {
+    @Test("A log-out ends very many activities in pages") func aLogOutEndsVeryManyActivitiesInPages() async throws {
         let phone = try await TestInstallation.make()
         let registry = phone.database.registry
         try await phone.database.addActivities(2_345, of: phone.hash, at: t0, in: phone.scope)
@@ -49,7 +51,7 @@ import Testing
         #expect(try await phone.column("SELECT count(*)::text FROM events WHERE type = 'ended'") == ["2345"])
     }
 
-    @Test func anAliasOfVeryManyEndsInPages() async throws {
+    @Test("An alias of very many ends in pages") func anAliasOfVeryManyEndsInPages() async throws {
         let activity = try await TestActivity.make()
         let (alias, registry) = (Alias.sample("matchId", "7"), activity.database.registry)
         try await activity.database.addActivities(1...2_345, under: alias, at: t0, in: activity.scope)
@@ -60,7 +62,7 @@ import Testing
 
     // MARK: Resolve
 
-    @Test func oneAnswerHasSoManyActivities() async throws {
+    @Test("One answer has so many activities") func oneAnswerHasSoManyActivities() async throws {
         let activity = try await TestActivity.make()
         let (crowd, few) = (Alias.sample("matchId", "7"), Alias.sample("matchId", "8"))
         let (registry, scope) = (activity.database.registry, activity.scope)
@@ -95,7 +97,7 @@ import Testing
     // MARK: The sweep
 
     /// An activity that was rotated very often is swept in more than one transaction, and at last is gone.
-    @Test func tombstonesOfVeryManyTokensGoInPages() async throws {
+    @Test("Tombstones of very many tokens go in pages") func tombstonesOfVeryManyTokensGoInPages() async throws {
         let activity = try await TestActivity.make()
         let (registry, scope) = (activity.database.registry, activity.scope)
         try await activity.register(1_000_000, at: t0)
@@ -135,7 +137,7 @@ import Testing
     // MARK: A, B, A
 
     /// Random claims of a few values, in any order and again, against all pairs of their times.
-    @Test func flappingIsWhatAllPairsOfClaimsSay() async throws {
+    @Test("Flapping is what all pairs of claims say") func flappingIsWhatAllPairsOfClaimsSay() async throws {
         var generator = SeededGenerator(seed: 77)
         var flapping = 0
         for history in 0..<(TestScale.isLong ? 2_000 : 100) {

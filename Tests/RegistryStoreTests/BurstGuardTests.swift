@@ -23,7 +23,7 @@ import Testing
         try await activity.count("SELECT count(*) FROM current_activities")
     }
 
-    @Test func threeAreAlwaysTaken() async throws {
+    @Test("Three quarantines are always taken") func threeAreAlwaysTaken() async throws {
         let activity = try await TestActivity.make()
         try await Self.register(5, in: activity)
         #expect(try await Self.report(1...3, in: activity) == [.quarantined, .quarantined, .quarantined])
@@ -38,7 +38,7 @@ import Testing
         #expect(try await activity.report(2, 410) == .dropped)
     }
 
-    @Test func aFifthOfTheTokensIsTheLimit() async throws {
+    @Test("A fifth of the tokens is the limit") func aFifthOfTheTokensIsTheLimit() async throws {
         let activity = try await TestActivity.make()
         try await Self.register(40, in: activity)
         #expect(try await Set(Self.report(1...8, in: activity)) == [.quarantined])
@@ -47,14 +47,14 @@ import Testing
         #expect(try await Self.handedOut(in: activity) == 40)
     }
 
-    @Test func repeatedReportsCountOnce() async throws {
+    @Test("Repeated reports count once") func repeatedReportsCountOnce() async throws {
         let activity = try await TestActivity.make()
         try await Self.register(5, in: activity)
         for _ in 0..<4 { #expect(try await Set(Self.report(1...3, in: activity)) == [.quarantined]) }
         #expect(try await Self.handedOut(in: activity) == 2)
     }
 
-    @Test func guardIsOffAfterTenQuietMinutes() async throws {
+    @Test("Guard is off after ten quiet minutes") func guardIsOffAfterTenQuietMinutes() async throws {
         let activity = try await TestActivity.make()
         try await Self.register(5, in: activity)
         #expect(try await Set(Self.report(1...4, in: activity)) == [.guarded])
@@ -67,7 +67,7 @@ import Testing
         #expect(try await Self.report([1], in: activity) == [.quarantined])
     }
 
-    @Test func quarantinesOfTenMinutesAgoDoNotCount() async throws {
+    @Test("Quarantines of ten minutes ago do not count") func quarantinesOfTenMinutesAgoDoNotCount() async throws {
         let activity = try await TestActivity.make()
         try await Self.register(8, in: activity)
         _ = try await Self.report(1...3, in: activity)
@@ -76,7 +76,7 @@ import Testing
         #expect(try await Self.handedOut(in: activity) == 2)
     }
 
-    @Test func guardsOfEnvironmentsAreApart() async throws {
+    @Test("Guards of environments are apart") func guardsOfEnvironmentsAreApart() async throws {
         let activity = try await TestActivity.make()
         try await Self.register(5, in: activity)
         _ = try await Self.report(1...5, in: activity)
@@ -90,7 +90,7 @@ import Testing
     }
 
     /// Many reporters at once: never more than the share, whatever the interleaving.
-    @Test(.timeLimit(.minutes(15))) func stormOfReportersTripsOnce() async throws {
+    @Test("Storm of reporters trips once", .timeLimit(.minutes(15))) func stormOfReportersTripsOnce() async throws {
         let activity = try await TestActivity.make()
         try await Self.register(100, in: activity)
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -115,7 +115,7 @@ import Testing
         #expect(tripped == 1)
     }
 
-    @Test func oneCallReleasesAll() async throws {
+    @Test("One call releases all") func oneCallReleasesAll() async throws {
         let activity = try await TestActivity.make()
         try await Self.register(5, in: activity)
         _ = try await Self.report(1...3, in: activity)

@@ -18,14 +18,16 @@ import Testing
         return Dictionary(uniqueKeysWithValues: mine.map { ($0.key.state, $0.value) })
     }
 
-    @Test func anEmptyRegistryHasEveryGroup() async throws {
+    @Test("An empty registry has every group") func anEmptyRegistryHasEveryGroup() async throws {
         let census = try await TestDatabase.make().registry.census()
         #expect(census.activities.count == 8 && census.tokens.count == 18)
         #expect(census.activities.values.allSatisfy { $0 == 0 } && census.tokens.values.allSatisfy { $0 == 0 })
         #expect(census.sweepLag == .zero && census.activeGuards == 0 && census.eventsWritten == 0)
     }
 
-    @Test func activitiesAndTheirTokensAreCountedByState() async throws {
+    @Test("Activities and their tokens are counted by state") func activitiesAndTheirTokensAreCountedByState()
+        async throws
+    {
         let activity = try await TestActivity.make("a1")
         for number in 1...9 { try await activity.another("a\(number)").register(number, at: .minutesAgo(30)) }
         try await activity.another("a2").end()
@@ -59,7 +61,7 @@ import Testing
         #expect(try await activity.count("SELECT count(*) FROM events") == census.eventsWritten)
     }
 
-    @Test func tokensOfInstallationsAreCountedByState() async throws {
+    @Test("Tokens of installations are counted by state") func tokensOfInstallationsAreCountedByState() async throws {
         let phone = try await TestInstallation.make()
         for number in 1...5 {
             try await phone.another(number).register(number, at: .minutesAgo(30))
@@ -79,7 +81,7 @@ import Testing
         #expect(current == ["device", "device", "start", "start"])
     }
 
-    @Test func whatWaitsForTheSweepIsItsLag() async throws {
+    @Test("The lag of the sweep is the age of what waits for it") func whatWaitsForTheSweepIsItsLag() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: .minutesAgo(5))
         #expect(try await activity.database.registry.census().sweepLag == .zero)
@@ -93,7 +95,7 @@ import Testing
     }
 
     /// A sample costs the same however much there is, and comes near the truth.
-    @Test func aLargeRegistryIsSampled() async throws {
+    @Test("A large registry is sampled") func aLargeRegistryIsSampled() async throws {
         let count = TestScale.isLong ? 1_000_000 : 100_000
         let database = try await TestDatabase.make(requestTimeout: .seconds(900))
         let scope = try await database.scope()
@@ -115,7 +117,7 @@ import Testing
     }
 
     /// Postgres may last have noted that a table was empty; a census must not read all of it for that.
-    @Test func aTableThatGrewIsNotTakenForASmallOne() async throws {
+    @Test("A table that grew is not taken for a small one") func aTableThatGrewIsNotTakenForASmallOne() async throws {
         let database = try await TestDatabase.make()
         let scope = try await database.scope()
         try await database.pool.withSession { session in
@@ -135,7 +137,7 @@ import Testing
         #expect(try await estimate() == 0)
     }
 
-    @Test func guardsThatAreOnAreCounted() async throws {
+    @Test("Guards that are on are counted") func guardsThatAreOnAreCounted() async throws {
         let activity = try await TestActivity.make()
         for number in 1...5 { try await activity.another("a\(number)").register(number, at: .minutesAgo(30)) }
         let reports = (1...5).map { FeedbackReport(token: .sample($0), status: 400, reason: "BadDeviceToken") }

@@ -15,7 +15,7 @@ import Testing
         try BroadcastChannel(id: Data("channel-\(number)".utf8).base64EncodedString(), storagePolicy: policy)
     }
 
-    @Test func setsReplacesShowsAndDeletes() async throws {
+    @Test("A channel is set, replaced, shown and deleted") func setsReplacesShowsAndDeletes() async throws {
         let database = try await TestDatabase.make()
         let (registry, scope) = (database.registry, try await database.scope())
         #expect(try await registry.channel(of: alias, in: scope) == nil)
@@ -40,7 +40,7 @@ import Testing
         #expect(events == ["channel-set", "channel-set", "channel-deleted"])
     }
 
-    @Test func distinctChannelsAreCounted() async throws {
+    @Test("Distinct channels are counted") func distinctChannelsAreCounted() async throws {
         let database = try await TestDatabase.make()
         let (registry, scope) = (database.registry, try await database.scope())
         func put(_ number: Int, for value: String) async throws -> Bool {
@@ -65,7 +65,7 @@ import Testing
         #expect(try await !put(4, for: "b"))
     }
 
-    @Test(.timeLimit(.minutes(15)))
+    @Test("Quota holds when many come at once", .timeLimit(.minutes(15)))
     func quotaHoldsWhenManyComeAtOnce() async throws {
         let database = try await TestDatabase.make()
         let (registry, scope) = (database.registry, try await database.scope())
@@ -83,7 +83,10 @@ import Testing
         #expect(try await database.count("SELECT count(*) FROM channels") == 5)
     }
 
-    @Test(arguments: ["", "=", "abc", "ab=c", "a===", "abc-", "YWJj ", "YWJ\u{E9}", String(repeating: "A", count: 132)])
+    @Test(
+        "A text that is no base64 is no channel",
+        arguments: ["", "=", "abc", "ab=c", "a===", "abc-", "YWJj ", "YWJ\u{E9}", String(repeating: "A", count: 132)]
+    )
     func whatIsNoBase64IsNoChannel(_ id: String) {
         #expect(throws: JSONFaultReason.self) { try BroadcastChannel(id: id, storagePolicy: .none) }
     }

@@ -21,7 +21,9 @@ import Testing
 
     private static let sizes = [10, 100, 1000, 10_000]
 
-    @Test(arguments: subjects) func costGrowsByPagesAndPassesOnly(_ subject: Subject) async throws {
+    @Test("Cost grows by pages and passes only", arguments: subjects) func costGrowsByPagesAndPassesOnly(
+        _ subject: Subject
+    ) async throws {
         var costs: [[Cost]] = subject.calls.map { _ in [] }
         let growing = try await CostMeter.make()
         var filled = 0

@@ -46,13 +46,19 @@ import Testing
         }
     }
 
-    @Test func oneOfTwentyThousand() async throws { try await Self.costWhatIsTheirs(among: 20_000) }
+    @Test("One of 20,000 activities is erased by an index") func oneOfTwentyThousand() async throws {
+        try await Self.costWhatIsTheirs(among: 20_000)
+    }
 
-    @Test(.enabled(if: TestScale.isLong)) func oneOfAMillion() async throws {
+    @Test("One of 1,000,000 activities is erased by an index", .enabled(if: TestScale.isLong)) func oneOfAMillion()
+        async throws
+    {
         try await Self.costWhatIsTheirs(among: 1_000_000)
     }
 
-    @Test(.enabled(if: TestScale.isLong)) func oneOfTenMillion() async throws {
+    @Test("One of 10,000,000 activities is erased by an index", .enabled(if: TestScale.isLong)) func oneOfTenMillion()
+        async throws
+    {
         try await Self.costWhatIsTheirs(among: 10_000_000)
     }
 

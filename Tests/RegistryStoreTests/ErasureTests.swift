@@ -54,7 +54,7 @@ import Testing
     }
 
     /// Start tokens may repeat: what is known of the value stays while another installation has it.
-    @Test func valueOfAnotherInstallationStays() async throws {
+    @Test("Value of another installation stays") func valueOfAnotherInstallationStays() async throws {
         let phone = try await TestInstallation.make()
         let other = phone.another(2)
         try await phone.register(1, at: .minutesAgo(5))
@@ -66,7 +66,10 @@ import Testing
         #expect(try await other.token() == nil)
     }
 
-    @Test(arguments: [ErasureSubject.alias(user), .installation(installation), .subject(subject)])
+    @Test(
+        "Nothing is found in a dump",
+        arguments: [ErasureSubject.alias(user), .installation(installation), .subject(subject)]
+    )
     func nothingIsFoundInADump(erased: ErasureSubject) async throws {
         let activity = try await TestActivity.make("erased-activity")
         try await Self.live(in: activity)
@@ -87,7 +90,10 @@ import Testing
         #expect(try await activity.count("SELECT count(*) FROM events WHERE type = 'erased'") == 1)
     }
 
-    @Test(arguments: [ErasureSubject.alias(user), .installation(installation), .subject(subject)])
+    @Test(
+        "Old requests bring nothing back",
+        arguments: [ErasureSubject.alias(user), .installation(installation), .subject(subject)]
+    )
     func oldRequestsBringNothingBack(erased: ErasureSubject) async throws {
         let activity = try await TestActivity.make("erased-activity")
         let (registry, scope) = (activity.database.registry, activity.scope)
@@ -119,7 +125,7 @@ import Testing
     }
 
     /// The data of a signed-in user's phone goes with the user, and does not come back by a key that does not know them.
-    @Test func phonesOfAUserGoWithHim() async throws {
+    @Test("Phones of a user go with the user") func phonesOfAUserGoWithHim() async throws {
         let phone = try await TestInstallation.make(0xE7)
         let user = phone.asUser(Self.subject)
         try await user.put(
@@ -152,7 +158,7 @@ import Testing
     }
 
     /// Without a time, too, an erased activity's id is used up; what is given anew is taken.
-    @Test func whatIsGivenAnewIsTaken() async throws {
+    @Test("Data that is given anew is taken") func whatIsGivenAnewIsTaken() async throws {
         let activity = try await TestActivity.make("erased-activity")
         let (registry, scope) = (activity.database.registry, activity.scope)
         try await Self.live(in: activity)
@@ -164,7 +170,9 @@ import Testing
     }
 
     /// Requests of the one who is erased go on while it is erased: nothing of before stays.
-    @Test(.timeLimit(.minutes(15))) func erasureWinsAgainstRequestsUnderWay() async throws {
+    @Test("Erasure wins against requests under way", .timeLimit(.minutes(15))) func erasureWinsAgainstRequestsUnderWay()
+        async throws
+    {
         let activity = try await TestActivity.make("erased-activity")
         let (registry, scope) = (activity.database.registry, activity.scope)
         for round in 0..<20 {

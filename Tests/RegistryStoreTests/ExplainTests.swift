@@ -70,7 +70,7 @@ import Testing
         _ = try await activity.database.registry.apply([report], in: activity.scope, by: "sender")
     }
 
-    @Test(arguments: ofActivities)
+    @Test("Every verdict of activities", arguments: ofActivities)
     func everyVerdictOfActivities(verdict: TokenVerdict) async throws {
         let activity = try await TestActivity.make()
         try await Self.provoke(verdict, activity)
@@ -93,7 +93,7 @@ import Testing
     }
 
     /// Swept or not, the reason is the same.
-    @Test func expiredActivitiesAreSaidToBeWhenSwept() async throws {
+    @Test("Expired activities are said to be when swept") func expiredActivitiesAreSaidToBeWhenSwept() async throws {
         let activity = try await TestActivity.make()
         try await Self.provoke(.expired, activity)
         _ = try await activity.database.registry.sweep(.expiry, limit: 100, in: activity.scope)
@@ -103,7 +103,8 @@ import Testing
     }
 
     /// The log-out is the reason, and the state is the one that every other answer tells.
-    @Test func whatExpiredBeforeALogOutIsExpired() async throws {
+    @Test("An activity that expired before a log-out is expired") func whatExpiredBeforeALogOutIsExpired() async throws
+    {
         let activity = try await TestActivity.make()
         try await Self.provoke(.expired, activity)
         let phone = TestInstallation(database: activity.database, scope: activity.scope, hash: Self.phone)
@@ -156,7 +157,11 @@ import Testing
         try await phone.put([alias], at: .minutesAgo(1))
     }
 
-    @Test(arguments: TokenVerdict.allCases, [TestInstallation.delivery, TestInstallation.device])
+    @Test(
+        "Every verdict of tokens",
+        arguments: TokenVerdict.allCases,
+        [TestInstallation.delivery, TestInstallation.device]
+    )
     func everyVerdictOfTokens(verdict: TokenVerdict, slot: TokenSlot) async throws {
         guard Self.exists(verdict, for: slot) else { return }
         let phone = try await TestInstallation.make()
@@ -169,7 +174,7 @@ import Testing
 
     // MARK: Notes and pages
 
-    @Test func notesSayWhatIsKnownOfTheAlias() async throws {
+    @Test("Notes say what is known of the alias") func notesSayWhatIsKnownOfTheAlias() async throws {
         let activity = try await TestActivity.make()
         let registry = activity.database.registry
         func notes(_ environment: APNSEnvironment = .sandbox) async throws -> [AliasExplanation.Note] {
@@ -185,7 +190,7 @@ import Testing
         #expect(codes == ["erased", "unknown"])
     }
 
-    @Test func pagesHaveEachActivityOnce() async throws {
+    @Test("Pages have each activity once") func pagesHaveEachActivityOnce() async throws {
         let root = try await TestActivity.make()
         for number in 0..<25 {
             let activity = root.another("a-\(number)")

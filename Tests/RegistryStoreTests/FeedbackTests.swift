@@ -10,7 +10,7 @@ import Testing
     private let t0 = Date.minutesAgo(60)
     private func minute(_ minutes: Double) -> Date { t0.addingTimeInterval(minutes * 60) }
 
-    @Test func deathDropsWhatWasClaimedNoLater() async throws {
+    @Test("Death drops what was claimed no later") func deathDropsWhatWasClaimedNoLater() async throws {
         let activity = try await TestActivity.make()
         let first = try await activity.register(1, at: minute(0))
         #expect(try await activity.report(1, 410, "Unregistered", at: minute(0)) == .dropped)
@@ -25,7 +25,7 @@ import Testing
         #expect(try await activity.events() == ["registered", "dropped"])
     }
 
-    @Test func deathBeforeTheClaimKeeps() async throws {
+    @Test("Death before the claim keeps") func deathBeforeTheClaimKeeps() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: minute(10))
         #expect(try await activity.report(1, 410, "Unregistered", at: minute(9)) == .keptNewer)
@@ -33,21 +33,21 @@ import Testing
         #expect(try await activity.events() == ["registered"])
     }
 
-    @Test func deathWithoutTimeCountsFromItsReceipt() async throws {
+    @Test("Death without time counts from its receipt") func deathWithoutTimeCountsFromItsReceipt() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: minute(10))
         #expect(try await activity.report(1, 410) == .dropped)
         #expect(try await activity.currentToken() == nil)
     }
 
-    @Test func deathInTheFutureCountsFromItsReceipt() async throws {
+    @Test("Death in the future counts from its receipt") func deathInTheFutureCountsFromItsReceipt() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: minute(0))
         #expect(try await activity.report(1, 410, "Unregistered", at: .minutesAgo(-100_000)) == .dropped)
         #expect(try await activity.register(1, at: .minutesAgo(-1)).outcome == .reactivated)
     }
 
-    @Test func deathMayOvertakeTheRegistration() async throws {
+    @Test("Death may overtake the registration") func deathMayOvertakeTheRegistration() async throws {
         let activity = try await TestActivity.make()
         #expect(try await activity.report(1, 410, "Unregistered", at: minute(5)) == .unknown)
         let problem = await activity.problem { try await activity.register(1, at: minute(5)) }
@@ -61,7 +61,9 @@ import Testing
     }
 
     /// Apps that send no times get out of a quarantine, too; but no dead token comes back by an upload that was late.
-    @Test func refreshWithoutTimeEndsAQuarantineAndNoDeath() async throws {
+    @Test("Refresh without time ends a quarantine and no death") func refreshWithoutTimeEndsAQuarantineAndNoDeath()
+        async throws
+    {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: minute(0))
         #expect(try await activity.report(1, 400, "BadDeviceToken") == .quarantined)
@@ -77,7 +79,8 @@ import Testing
     }
 
     /// A token that came back after it was retired is a current one like any other.
-    @Test func refreshWithoutTimeEndsTheQuarantineOfATokenThatCameBack() async throws {
+    @Test("Refresh without time ends the quarantine of a token that came back")
+    func refreshWithoutTimeEndsTheQuarantineOfATokenThatCameBack() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: minute(0))
         try await activity.register(2, at: minute(1))
@@ -87,7 +90,7 @@ import Testing
         #expect(try await activity.currentToken() == .sample(1))
     }
 
-    @Test func laterClaimOfTheSameValueBringsItBack() async throws {
+    @Test("Later claim of the same value brings it back") func laterClaimOfTheSameValueBringsItBack() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: minute(0))
         _ = try await activity.report(1, 410, "Unregistered", at: minute(5))
@@ -105,7 +108,7 @@ import Testing
         #expect(try await activity.register(1, at: minute(6)).outcome == .refreshed)
     }
 
-    @Test func lateDeathOfARotatedTokenIsRetired() async throws {
+    @Test("Late death of a rotated token is retired") func lateDeathOfARotatedTokenIsRetired() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: minute(0))
         try await activity.register(2, at: minute(5))
@@ -115,12 +118,16 @@ import Testing
         #expect(try await activity.report(2, 410, "Unregistered", at: minute(6)) == .retired)
     }
 
-    @Test(arguments: [
-        (400, "BadTopic"), (400, "TopicDisallowed"), (400, "PayloadEmpty"), (403, "BadEnvironmentKeyIdInToken"),
-        (403, "BadEnvironmentKeyInToken"), (403, "InvalidProviderToken"), (404, "BadPath"), (405, "MethodNotAllowed"),
-        (410, "SomethingNew"), (413, "PayloadTooLarge"), (429, "TooManyRequests"), (500, "InternalServerError"),
-        (503, "Shutdown"), (400, "ChannelNotRegistered"), (418, "Teapot"),
-    ])
+    @Test(
+        "A sender's own fault keeps the token",
+        arguments: [
+            (400, "BadTopic"), (400, "TopicDisallowed"), (400, "PayloadEmpty"), (403, "BadEnvironmentKeyIdInToken"),
+            (403, "BadEnvironmentKeyInToken"), (403, "InvalidProviderToken"), (404, "BadPath"),
+            (405, "MethodNotAllowed"),
+            (410, "SomethingNew"), (413, "PayloadTooLarge"), (429, "TooManyRequests"), (500, "InternalServerError"),
+            (503, "Shutdown"), (400, "ChannelNotRegistered"), (418, "Teapot"),
+        ]
+    )
     func whatIsTheSendersFaultKeeps(status: Int, reason: String) async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: minute(0))
@@ -129,7 +136,7 @@ import Testing
         #expect(try await activity.events() == ["registered"])
     }
 
-    @Test func successIsNoted() async throws {
+    @Test("Success is noted") func successIsNoted() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: minute(0))
         #expect(try await activity.report(1, 200) == .delivered)
@@ -138,7 +145,7 @@ import Testing
         #expect(try await activity.count("SELECT count(*) FROM token_values") == 1)
     }
 
-    @Test(arguments: ["BadDeviceToken", "DeviceTokenNotForTopic"])
+    @Test("Quarantine ends by a later claim", arguments: ["BadDeviceToken", "DeviceTokenNotForTopic"])
     func quarantineEndsByALaterClaim(reason: String) async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: minute(0))
@@ -154,7 +161,7 @@ import Testing
         #expect(try await activity.events() == ["registered", "quarantined", "reactivated"])
     }
 
-    @Test func quarantineEndsByRelease() async throws {
+    @Test("Quarantine ends by release") func quarantineEndsByRelease() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: minute(0))
         _ = try await activity.report(1, 400, "BadDeviceToken")
@@ -169,7 +176,7 @@ import Testing
     }
 
     /// No report comes between a release and its event.
-    @Test(.timeLimit(.minutes(15))) func releaseWaitsForTheGuards() async throws {
+    @Test("Release waits for the guards", .timeLimit(.minutes(15))) func releaseWaitsForTheGuards() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: minute(0))
         _ = try await activity.report(1, 400, "BadDeviceToken")
@@ -182,7 +189,7 @@ import Testing
     }
 
     /// Its life tells a token once, as what became of it last; one that it has again is none of those that it had.
-    @Test func lifeTellsWhatBecameOfEachToken() async throws {
+    @Test("Life tells what became of each token") func lifeTellsWhatBecameOfEachToken() async throws {
         let activity = try await TestActivity.make()
         for (minutes, token) in [1, 2, 1].enumerated() {
             try await activity.register(token, at: minute(Double(minutes)))
@@ -200,7 +207,7 @@ import Testing
     }
 
     /// A caller who registers a value after a report took its locks comes after the report.
-    @Test func nothingIsHeldWithAValueThatHasNoRow() async throws {
+    @Test("Nothing is held with a value that has no row") func nothingIsHeldWithAValueThatHasNoRow() async throws {
         let phone = try await TestInstallation.make()
         let activity = TestActivity(database: phone.database, scope: phone.scope, id: .sample("none"))
         try await phone.register(1, at: minute(0))
@@ -212,7 +219,7 @@ import Testing
         #expect(try await phone.token() == nil)
     }
 
-    @Test func otherEnvironmentIsHinted() async throws {
+    @Test("A value that is known in the other environment is hinted at") func otherEnvironmentIsHinted() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: minute(0))
         let production = Scope(app: activity.scope.app, environment: .production)
@@ -223,7 +230,7 @@ import Testing
         #expect(try await activity.currentToken() == .sample(1))
     }
 
-    @Test func takenOverTokenDiesWithItsNewOwner() async throws {
+    @Test("Taken over token dies with its new owner") func takenOverTokenDiesWithItsNewOwner() async throws {
         let first = try await TestActivity.make("first")
         let second = first.another("second")
         try await first.register(1, at: minute(0))
@@ -234,7 +241,7 @@ import Testing
         #expect(try await first.events() == ["registered", "taken-over"])
     }
 
-    @Test func reportsOfOneBatchApplyInOrder() async throws {
+    @Test("Reports of one batch apply in order") func reportsOfOneBatchApplyInOrder() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: minute(0))
         let reports = [
@@ -248,7 +255,7 @@ import Testing
     }
 
     /// Equal reports of a batch are one; of different ones of a token no more than eight are taken.
-    @Test func reportsOfOneTokenAreFoldedAndBounded() async throws {
+    @Test("Reports of one token are folded and bounded") func reportsOfOneTokenAreFoldedAndBounded() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: minute(0))
         try await activity.another("other").register(2, at: minute(0))

@@ -26,7 +26,8 @@ import Testing
         FullState.Item(activityID: activity.id, registration: .sample(token: token.map(PushToken.sample)))
     }
 
-    @Test func whatIsMissingIsDismissedAndALaterObservationUndoesIt() async throws {
+    @Test("A missing activity is dismissed, and a later observation undoes it")
+    func whatIsMissingIsDismissedAndALaterObservationUndoesIt() async throws {
         let gone = try await TestActivity.make("gone")
         let alias = Alias.sample("orderId", "42")
         let kept = gone.another("kept")
@@ -43,7 +44,7 @@ import Testing
         #expect(try await gone.events() == ["registered", "dismissed", "reactivated"])
     }
 
-    @Test func lateRegistrationIsBornDismissed() async throws {
+    @Test("Late registration is born dismissed") func lateRegistrationIsBornDismissed() async throws {
         let activity = try await TestActivity.make()
         _ = try await apply([], at: after(5), to: activity)
         let answer = try await activity.register(1, at: t0, installation: phone)
@@ -51,14 +52,16 @@ import Testing
         #expect(try await activity.currentToken() == nil)
     }
 
-    @Test func olderFullStateDismissesNothing() async throws {
+    @Test("Older full state dismisses nothing") func olderFullStateDismissesNothing() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: after(3), installation: phone)
         #expect(try await apply([], at: after(2), to: activity).ended == [])
         #expect(try await activity.record()?.answer.state == .active)
     }
 
-    @Test func listedWithoutTokenIsKnownUntilItsTokenComes() async throws {
+    @Test("Listed without token is known until its token comes") func listedWithoutTokenIsKnownUntilItsTokenComes()
+        async throws
+    {
         let activity = try await TestActivity.make()
         _ = try await apply([item(activity)], at: t0, to: activity)
         #expect(try await activity.record()?.answer.state == .active)
@@ -67,7 +70,7 @@ import Testing
         #expect(try await activity.currentToken() == .sample(1))
     }
 
-    @Test func listedCountsAsObservedAndRotates() async throws {
+    @Test("Listed counts as observed and rotates") func listedCountsAsObservedAndRotates() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: t0, installation: phone)
         let answer = try await apply([item(activity, token: 2)], at: after(1), to: activity)
@@ -75,7 +78,7 @@ import Testing
         #expect(try await activity.currentToken() == .sample(2))
     }
 
-    @Test func malformedItemCountsAsPresent() async throws {
+    @Test("Malformed item counts as present") func malformedItemCountsAsPresent() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: t0, installation: phone)
         let fault = Problem(.invalidRequest, "no token")
@@ -85,7 +88,7 @@ import Testing
         #expect(try await activity.record()?.answer.state == .active)
     }
 
-    @Test func oneEndedItemFailsNoOther() async throws {
+    @Test("One ended item fails no other") func oneEndedItemFailsNoOther() async throws {
         let ended = try await TestActivity.make("ended")
         let fresh = ended.another("fresh")
         try await ended.end()
@@ -99,7 +102,8 @@ import Testing
     }
 
     /// An item that repeats an activity or a token is refused in its place, and its activity counts as present.
-    @Test func eachActivityAndTokenCountsWhereItIsListedFirst() async throws {
+    @Test("Each activity and token counts where it is listed first")
+    func eachActivityAndTokenCountsWhereItIsListedFirst() async throws {
         let a = try await TestActivity.make("a")
         let (b, c) = (a.another("b"), a.another("c"))
         try await c.register(3, at: t0, installation: phone)
@@ -123,7 +127,9 @@ import Testing
     }
 
     /// Beyond a bound that no phone comes near, nothing is locked, read or dismissed.
-    @Test func anInstallationOfVeryManyActivitiesIsRefused() async throws {
+    @Test("An installation of very many activities is refused") func anInstallationOfVeryManyActivitiesIsRefused()
+        async throws
+    {
         let activity = try await TestActivity.make()
         let most = Registry.mostRunningActivities
         try await activity.database.addActivities(most + 1, of: phone, at: t0, in: activity.scope)
@@ -134,14 +140,14 @@ import Testing
         #expect(try await apply([item(activity, token: 1)], at: after(1), to: activity).ended.count == most)
     }
 
-    @Test func otherInstallationsAreLeftAlone() async throws {
+    @Test("Other installations are left alone") func otherInstallationsAreLeftAlone() async throws {
         let other = try await TestActivity.make("other")
         try await other.register(1, at: t0, installation: .sample(2))
         #expect(try await apply([], at: after(1), to: other).ended == [])
         #expect(try await other.currentToken() == .sample(1))
     }
 
-    @Test func timesFarAheadAreRefused() async throws {
+    @Test("Times far ahead are refused") func timesFarAheadAreRefused() async throws {
         let activity = try await TestActivity.make()
         let problem = await activity.problem { try await apply([], at: .minutesAgo(-6), to: activity) }
         #expect(problem?.code == .clockSkew)

@@ -35,7 +35,7 @@ import Testing
         [.activity("x", 1, 1), .device(1, 2), .activity("x", 2, 3), .logOut(1)],
     ]
 
-    @Test(.timeLimit(.minutes(15)), arguments: sets.indices)
+    @Test("All orders lead to one state", .timeLimit(.minutes(15)), arguments: sets.indices)
     func allOrdersLeadToOneState(_ set: Int) async throws {
         var states: Set<[String]> = []
         let steps = Self.sets[set]

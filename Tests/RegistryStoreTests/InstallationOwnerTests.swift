@@ -40,7 +40,7 @@ import Testing
 
     private func subject(_ phone: TestInstallation) async throws -> UTF8Text? { try await phone.record()?.subject }
 
-    @Test(arguments: Change.allCases, [true, false])
+    @Test("Another user is refused and leaves no trace", arguments: Change.allCases, [true, false])
     func anotherUserIsRefusedAndLeavesNoTrace(change: Change, isTimed: Bool) async throws {
         let phone = try await TestInstallation.make()
         let (one, two) = (phone.asUser("u-1"), phone.asUser("u-2"))
@@ -59,7 +59,7 @@ import Testing
         #expect(try await contents(phone) != before)
     }
 
-    @Test(arguments: Change.allCases)
+    @Test("An installation that is nobody's takes the subject on", arguments: Change.allCases)
     func whatIsNobodysTakesTheSubjectOn(change: Change) async throws {
         let phone = try await TestInstallation.make()
         try await phone.asClient.register(1, at: t0)
@@ -74,7 +74,7 @@ import Testing
         if change != .logOut { #expect(try await phone.record()?.aliases != nil) }
     }
 
-    @Test func firstCallMakesItTheUsers() async throws {
+    @Test("The first call makes it the user's") func firstCallMakesItTheUsers() async throws {
         let phone = try await TestInstallation.make()
         for (number, change) in Change.allCases.enumerated() where change != .logOut {
             let own = phone.another(number + 1)
@@ -83,7 +83,9 @@ import Testing
         }
     }
 
-    @Test func anotherUserTakesItOverAndAliasesAreCleared() async throws {
+    @Test("Another user takes it over and aliases are cleared") func anotherUserTakesItOverAndAliasesAreCleared()
+        async throws
+    {
         let phone = try await TestInstallation.make()
         let (one, two) = (phone.asUser("u-1"), phone.asUser("u-2"))
         try await one.put([alias], at: t0)
@@ -109,7 +111,7 @@ import Testing
     }
 
     /// A request of the user before arrives late: it takes nothing back.
-    @Test func lateRegistrationTakesNothingOver() async throws {
+    @Test("Late registration takes nothing over") func lateRegistrationTakesNothingOver() async throws {
         let phone = try await TestInstallation.make()
         let (one, two) = (phone.asUser("u-1"), phone.asUser("u-2"))
         try await two.put([.sample("userId", "u-2")], at: after(5))
@@ -137,7 +139,7 @@ import Testing
     }
 
     /// R0: users that come and go, in all orders.
-    @Test func allOrdersOfUsersLeadToOneOwner() async throws {
+    @Test("All orders of users lead to one owner") func allOrdersOfUsersLeadToOneOwner() async throws {
         let steps = [("u-1", 1.0), ("u-2", 2), ("u-2", 3), ("u-1", 4)]
         var states: Set<[String]> = []
         for order in permutations(of: Array(steps.indices)) {
@@ -157,7 +159,7 @@ import Testing
         #expect(states == [["u-1", #"{"userId": ["u-1-4.0"]}"#]])
     }
 
-    @Test func afterALogOutTheNextUserBeginsAnew() async throws {
+    @Test("After a log-out the next user begins anew") func afterALogOutTheNextUserBeginsAnew() async throws {
         let phone = try await TestInstallation.make()
         let (one, two) = (phone.asUser("u-1"), phone.asUser("u-2"))
         try await one.put([alias], at: t0)
@@ -176,7 +178,7 @@ import Testing
     }
 
     /// Many users at once over a new installation's token: one gets it, the others change nothing.
-    @Test(arguments: [true, false])
+    @Test("Many users race over one token", arguments: [true, false])
     func manyUsersOverOneToken(isTimed: Bool) async throws {
         let root = try await TestInstallation.make()
         let registries = [root.database.registry, root.database.anotherRegistry()]
@@ -214,7 +216,7 @@ import Testing
     }
 
     /// Users who take an installation over at once: the latest by time has it, and none of the aliases before.
-    @Test func manyTakeOversAtOnce() async throws {
+    @Test("Many takeovers at once lead to one owner") func manyTakeOversAtOnce() async throws {
         let root = try await TestInstallation.make()
         for round in 0..<(TestScale.isLong ? 200 : 20) {
             let phone = root.another(round + 1)
@@ -240,7 +242,7 @@ import Testing
 
     // MARK: Activities known by an alias
 
-    @Test func aliasIdentityIsItsUsers() async throws {
+    @Test("An alias identity is its user's") func aliasIdentityIsItsUsers() async throws {
         let identity = try await TestIdentity.make()
         let phone = InstallationHash.sample(1)
         let (registry, scope) = (identity.database.registry, identity.scope)

@@ -12,7 +12,7 @@ import Testing
 
     private func after(_ minutes: Double) -> Date { t0.addingTimeInterval(minutes * 60) }
 
-    @Test func laterClaimTakesADeviceTokenOver() async throws {
+    @Test("Later claim takes a device token over") func laterClaimTakesADeviceTokenOver() async throws {
         let old = try await TestInstallation.make(1)
         let new = old.another(2)
         try await old.register(7, in: device, at: t0)
@@ -30,7 +30,7 @@ import Testing
         #expect(try await new.events() == ["registered", "taken-over"])
     }
 
-    @Test func lateClaimTakesNothingAndIsTold() async throws {
+    @Test("Late claim takes nothing and is told") func lateClaimTakesNothingAndIsTold() async throws {
         let owner = try await TestInstallation.make(1)
         let late = owner.another(2)
         try await owner.register(7, in: device, at: after(1))
@@ -41,7 +41,7 @@ import Testing
         #expect(try await owner.events() == ["registered"])
     }
 
-    @Test func ownershipStaysAfterRotationAndDeletion() async throws {
+    @Test("Ownership stays after rotation and deletion") func ownershipStaysAfterRotationAndDeletion() async throws {
         let owner = try await TestInstallation.make(1)
         let other = owner.another(2)
         try await owner.register(7, in: device, at: after(1))
@@ -50,7 +50,7 @@ import Testing
         #expect(try await other.token(in: device) == nil)
     }
 
-    @Test func startTokensMayRepeat() async throws {
+    @Test("Start tokens may repeat") func startTokensMayRepeat() async throws {
         let phone = try await TestInstallation.make(1)
         let other = phone.another(2)
         for type in TestInstallation.types { try await phone.register(5, in: .start(type), at: t0) }
@@ -59,7 +59,7 @@ import Testing
         #expect(try await other.token() == .sample(5))
     }
 
-    @Test func environmentsNeverMix() async throws {
+    @Test("Environments never mix") func environmentsNeverMix() async throws {
         let sandbox = try await TestInstallation.make()
         let scope = try await sandbox.database.scope("com.example.food", .production)
         let production = TestInstallation(database: sandbox.database, scope: scope, hash: .sample(2))
@@ -70,7 +70,7 @@ import Testing
 
     // MARK: Kinds apart
 
-    @Test func deviceTokenRetiresItsValueElsewhere() async throws {
+    @Test("Device token retires its value elsewhere") func deviceTokenRetiresItsValueElsewhere() async throws {
         let activity = try await TestActivity.make()
         let phone = TestInstallation(database: activity.database, scope: activity.scope, hash: .sample(1))
         try await activity.register(7, at: t0)
@@ -88,7 +88,7 @@ import Testing
         #expect(try await activity.events() == ["registered", "taken-over"])
     }
 
-    @Test(arguments: [true, false])
+    @Test("Known device token is no start token", arguments: [true, false])
     func knownDeviceTokenIsNoStartToken(isEarlier: Bool) async throws {
         let phone = try await TestInstallation.make()
         try await phone.register(7, in: device, at: t0)
@@ -99,7 +99,7 @@ import Testing
     }
 
     /// A kind of token that Apple may add: a row in the table and a value in Swift, and no more.
-    @Test func newKindsCostARow() async throws {
+    @Test("New kinds cost a row") func newKindsCostARow() async throws {
         let phone = try await TestInstallation.make()
         let widget = TokenKind(name: "widget", holder: .installation, topicSuffix: ".widgets", pushType: "widgets")
         let slot = TokenSlot.only(widget)
@@ -131,7 +131,7 @@ import Testing
     }
 
     /// Whether values have one owner is for the kind to say, whatever its place.
-    @Test func valuesOfAKindMayRepeat() async throws {
+    @Test("Values of a kind may repeat") func valuesOfAKindMayRepeat() async throws {
         let phone = try await TestInstallation.make()
         let other = phone.another(2)
         let kind = TokenKind(
@@ -152,7 +152,7 @@ import Testing
         #expect(try await other.events() == ["registered", "dropped"])
     }
 
-    @Test func theKindsInSwiftAreThoseOfTheTable() async throws {
+    @Test("The kinds in Swift are those of the table") func theKindsInSwiftAreThoseOfTheTable() async throws {
         let phone = try await TestInstallation.make()
         let rows = try await phone.column(
             "SELECT concat_ws('|', kind, holder, has_one_owner, topic_suffix, push_type) FROM token_kinds ORDER BY kind"
@@ -165,7 +165,7 @@ import Testing
 
     // MARK: A, B, A
 
-    @Test func interleavingValuesShowACloneInAnyOrder() async throws {
+    @Test("Interleaving values show a clone in any order") func interleavingValuesShowACloneInAnyOrder() async throws {
         let steps = [(1, t0), (2, after(1)), (1, after(2))]
         for slot in InstallationTokenTests.slots {
             for order in steps.indices.permutations {
@@ -182,7 +182,7 @@ import Testing
         }
     }
 
-    @Test func clonesWithoutTimesKeepWorkingAndShow() async throws {
+    @Test("Clones without times keep working and show") func clonesWithoutTimesKeepWorkingAndShow() async throws {
         let phone = try await TestInstallation.make()
         for token in [1, 2, 1, 2] {
             try await phone.register(token, at: nil)
@@ -191,7 +191,7 @@ import Testing
         #expect(try await phone.record()?.isFlapping == true)
     }
 
-    @Test func plainRotationIsNoFlapping() async throws {
+    @Test("Plain rotation is no flapping") func plainRotationIsNoFlapping() async throws {
         let phone = try await TestInstallation.make()
         for minute in 0..<6 {
             try await phone.register(minute / 2, at: after(Double(minute)))

@@ -9,7 +9,8 @@ import Testing
 @Suite struct InstallationSweepTests {
     private static let slots = [TestInstallation.delivery, TestInstallation.device]
 
-    @Test(arguments: slots) func tombstonesOfTokensGoAfterTheirRetention(_ slot: TokenSlot) async throws {
+    @Test("Tombstones of tokens go after their retention", arguments: slots)
+    func tombstonesOfTokensGoAfterTheirRetention(_ slot: TokenSlot) async throws {
         let phone = try await TestInstallation.make()
         try await phone.register(1, in: slot, at: .minutesAgo(5))
         try await phone.another(2).register(2, in: slot, at: .minutesAgo(5))
@@ -23,7 +24,9 @@ import Testing
         #expect(try await phone.another(2).token(in: slot) == .sample(2))
     }
 
-    @Test(arguments: slots) func claimsAndValuesThatNobodyHoldsGo(_ slot: TokenSlot) async throws {
+    @Test("Claims and values that nobody holds go", arguments: slots) func claimsAndValuesThatNobodyHoldsGo(
+        _ slot: TokenSlot
+    ) async throws {
         let phone = try await TestInstallation.make()
         try await phone.register(1, in: slot, at: .minutesAgo(6))
         try await phone.register(2, in: slot, at: .minutesAgo(5))
@@ -38,7 +41,9 @@ import Testing
         #expect(try await phone.token(in: slot) == .sample(2))
     }
 
-    @Test(arguments: slots) func aValueThatIsRegisteredAgainStays(_ slot: TokenSlot) async throws {
+    @Test("A value that is registered again stays", arguments: slots) func aValueThatIsRegisteredAgainStays(
+        _ slot: TokenSlot
+    ) async throws {
         let phone = try await TestInstallation.make()
         try await phone.register(1, in: slot, at: .minutesAgo(6))
         try await phone.register(2, in: slot, at: .minutesAgo(5))
@@ -51,7 +56,9 @@ import Testing
     }
 
     /// It was held still when the claims on it went.
-    @Test(arguments: slots) func aValueThatIsReplacedLateGoesLater(_ slot: TokenSlot) async throws {
+    @Test("A value that is replaced late goes later", arguments: slots) func aValueThatIsReplacedLateGoesLater(
+        _ slot: TokenSlot
+    ) async throws {
         let phone = try await TestInstallation.make()
         try await phone.register(1, in: slot, at: .minutesAgo(6))
         try await phone.age(by: "91 days")
@@ -65,7 +72,8 @@ import Testing
     }
 
     /// An activity claimed it, too, and is gone before the installation is.
-    @Test func aValueOfAnActivityThatIsGoneGoesWithItsInstallation() async throws {
+    @Test("A value of an activity that is gone goes with its installation")
+    func aValueOfAnActivityThatIsGoneGoesWithItsInstallation() async throws {
         let phone = try await TestInstallation.make()
         let activity = TestActivity(database: phone.database, scope: phone.scope, id: .sample("activity"))
         try await activity.register(1, at: .minutesAgo(9))
@@ -84,7 +92,7 @@ import Testing
     }
 
     /// Those that hold something keep no page from those that do not, wherever it begins.
-    @Test func emptyInstallationsAreFoundAmongOthers() async throws {
+    @Test("Empty installations are found among others") func emptyInstallationsAreFoundAmongOthers() async throws {
         let phone = try await TestInstallation.make()
         for number in 2..<12 { try await phone.another(number).register(number, at: .minutesAgo(5)) }
         for number in 12..<15 { try await phone.another(number).put(nil, at: .minutesAgo(5)) }
@@ -98,7 +106,8 @@ import Testing
         #expect(try await phone.sweep(.installations) == 0)
     }
 
-    @Test func emptyInstallationsGoWhenNobodyHasHeardOfThemForLong() async throws {
+    @Test("Empty installations go when nobody has heard of them for long")
+    func emptyInstallationsGoWhenNobodyHasHeardOfThemForLong() async throws {
         let phone = try await TestInstallation.make()
         try await phone.put([.sample("userId", "u-7")], at: .minutesAgo(6))
         let other = phone.another(2)

@@ -13,7 +13,7 @@ import Testing
 
     static let slots = [TestInstallation.delivery, TestInstallation.device]
 
-    @Test(arguments: slots)
+    @Test("An installation's token is registered, rotated and refreshed", arguments: slots)
     func registersRotatesAndRefreshes(_ slot: TokenSlot) async throws {
         let phone = try await TestInstallation.make()
         let first = try await phone.register(1, in: slot, at: t0)
@@ -35,7 +35,7 @@ import Testing
         #expect(fingerprints == expected)
     }
 
-    @Test(arguments: slots)
+    @Test("Older token is superseded and a replaced one may return", arguments: slots)
     func olderTokenIsSupersededAndAReplacedOneMayReturn(_ slot: TokenSlot) async throws {
         let phone = try await TestInstallation.make()
         try await phone.register(1, in: slot, at: after(1))
@@ -51,7 +51,7 @@ import Testing
         #expect(try await phone.token(in: slot) == .sample(1))
     }
 
-    @Test(arguments: slots)
+    @Test("Equal times are decided by digest in either order", arguments: slots)
     func equalTimesAreDecidedByDigestInEitherOrder(_ slot: TokenSlot) async throws {
         var winners: Set<PushToken?> = []
         for order in [[1, 2], [2, 1]] {
@@ -62,7 +62,7 @@ import Testing
         #expect(winners.count == 1)
     }
 
-    @Test(arguments: slots)
+    @Test("Without a time a refresh moves only the confirmation", arguments: slots)
     func withoutATimeARefreshMovesOnlyTheConfirmation(_ slot: TokenSlot) async throws {
         let phone = try await TestInstallation.make()
         let first = try await phone.register(1, in: slot, at: t0)
@@ -73,7 +73,7 @@ import Testing
         #expect(try #require(other.status.observedAt) > after(59))
     }
 
-    @Test(arguments: slots)
+    @Test("Times far ahead are refused and leave no trace", arguments: slots)
     func timesFarAheadAreRefusedAndLeaveNoTrace(_ slot: TokenSlot) async throws {
         let phone = try await TestInstallation.make()
         let unknown = await phone.problem { try await phone.register(1, in: slot, at: .minutesAgo(-6)) }
@@ -88,7 +88,7 @@ import Testing
         #expect(try await phone.register(2, in: slot, at: .minutesAgo(-4)).outcome == .rotated)
     }
 
-    @Test(arguments: slots)
+    @Test("Every acknowledged repeat writes", arguments: slots)
     func everyAcknowledgedRepeatWrites(_ slot: TokenSlot) async throws {
         let phone = try await TestInstallation.make()
         var seen: Set<String> = []
@@ -112,7 +112,7 @@ import Testing
         #expect(try await phone.events() == ["registered", "deleted", "logged-out", "installation-changed"])
     }
 
-    @Test(arguments: slots)
+    @Test("Deletion is ordered and nothing older returns", arguments: slots)
     func deletionIsOrderedAndNothingOlderReturns(_ slot: TokenSlot) async throws {
         let phone = try await TestInstallation.make()
         try await phone.register(1, in: slot, at: after(2))
@@ -131,7 +131,7 @@ import Testing
         #expect(try await phone.events() == ["registered", "deleted", "reactivated"])
     }
 
-    @Test(arguments: slots)
+    @Test("Deletion before its registration leaves a tombstone", arguments: slots)
     func deletionBeforeItsRegistrationLeavesATombstone(_ slot: TokenSlot) async throws {
         let phone = try await TestInstallation.make()
         try await phone.delete(slot, at: after(1))
@@ -144,7 +144,8 @@ import Testing
         #expect(try await phone.events() == [])
     }
 
-    @Test func deletionWithoutATimeTakesWhatAFastClockObserved() async throws {
+    @Test("Deletion without a time takes what a fast clock observed")
+    func deletionWithoutATimeTakesWhatAFastClockObserved() async throws {
         let phone = try await TestInstallation.make()
         try await phone.register(1, at: .minutesAgo(-4))
         try await phone.delete(at: nil)
@@ -154,7 +155,7 @@ import Testing
         #expect(problem?.code == .superseded)
     }
 
-    @Test(arguments: slots)
+    @Test("Dead values come back by a later claim alone", arguments: slots)
     func deadValuesComeBackByALaterClaimAlone(_ slot: TokenSlot) async throws {
         let phone = try await TestInstallation.make()
         try await phone.register(1, in: slot, at: t0)
@@ -172,7 +173,7 @@ import Testing
         #expect(try await phone.events() == ["registered", "reactivated"])
     }
 
-    @Test(arguments: slots)
+    @Test("Death before the registration is remembered", arguments: slots)
     func deathBeforeTheRegistrationIsRemembered(_ slot: TokenSlot) async throws {
         let phone = try await TestInstallation.make()
         try await phone.mark(1, dead: after(1))
@@ -183,7 +184,7 @@ import Testing
         #expect(try await phone.register(2, in: slot, at: after(2)).outcome == .rotated)
     }
 
-    @Test(arguments: slots)
+    @Test("Quarantine ends by a later claim or a release", arguments: slots)
     func quarantineEndsByALaterClaimOrARelease(_ slot: TokenSlot) async throws {
         let phone = try await TestInstallation.make()
         try await phone.register(1, in: slot, at: t0)
@@ -199,7 +200,7 @@ import Testing
         #expect(try await phone.events() == ["registered", "reactivated", "released"])
     }
 
-    @Test func onlyTokensThatThereAreCanBeReleased() async throws {
+    @Test("Only tokens that there are can be released") func onlyTokensThatThereAreCanBeReleased() async throws {
         let phone = try await TestInstallation.make()
         #expect(await phone.problem { try await phone.release() }?.code == .tokenNotFound)
         try await phone.register(1, at: t0)
@@ -208,7 +209,7 @@ import Testing
     }
 
     /// The claim counts, the lesser of observedAt and receipt: a fast clock must not outlive a 410.
-    @Test func claimsAreNeverLaterThanTheirReceipt() async throws {
+    @Test("Claims are never later than their receipt") func claimsAreNeverLaterThanTheirReceipt() async throws {
         let phone = try await TestInstallation.make()
         try await phone.register(1, at: .minutesAgo(-4))
         try await phone.mark(1, dead: .minutesAgo(-1))

@@ -9,7 +9,7 @@ import Testing
 @Suite struct KeyStoreTests {
     private static let digest = [UInt8](repeating: 7, count: 32)
 
-    @Test func aLife() async throws {
+    @Test("A stored key is found, used and revoked") func aLife() async throws {
         let database = try await TestDatabase.make()
         let (registry, app) = (database.registry, try await database.scope().app)
         let (id, expiry) = (APIKey(random: .sender).id, Date(timeIntervalSinceReferenceDate: 9e8))
@@ -29,7 +29,7 @@ import Testing
         #expect(try await events(database) == ["key-created \(id)", "key-revoked \(id)"])
     }
 
-    @Test func rootKeysBelongToNoApp() async throws {
+    @Test("Root keys belong to no app") func rootKeysBelongToNoApp() async throws {
         let database = try await TestDatabase.make()
         let app = try await database.scope().app
         let id = APIKey(random: .root).id
@@ -47,7 +47,7 @@ import Testing
         #expect(try await events(database) == ["key-created \(id)"])
     }
 
-    @Test func keysGoWithTheirApp() async throws {
+    @Test("Keys go with their app") func keysGoWithTheirApp() async throws {
         let database = try await TestDatabase.make()
         let app = try await database.scope().app
         let id = APIKey(random: .admin).id
@@ -69,7 +69,9 @@ import Testing
     }
 
     /// Look-ups that are asked for while others are under way go together, whether there is such a key or app or not.
-    @Test(.timeLimit(.minutes(3))) func whoAsksMeanwhileSharesAStatement() async throws {
+    @Test("All who ask meanwhile share a statement", .timeLimit(.minutes(3))) func whoAsksMeanwhileSharesAStatement()
+        async throws
+    {
         let database = try await TestDatabase.make()
         let (registry, app) = (database.registry, try await database.scope().app)
         let id = APIKey(random: .sender).id

@@ -15,7 +15,7 @@ import Testing
 
     // MARK: Aliases
 
-    @Test func aliasesAreReplacedAsAWholeByTheirTime() async throws {
+    @Test("Aliases are replaced as a whole by their time") func aliasesAreReplacedAsAWholeByTheirTime() async throws {
         let phone = try await TestInstallation.make()
         try await phone.register(1, at: t0)
         try await phone.register(2, in: TestInstallation.device, at: t0)
@@ -40,7 +40,7 @@ import Testing
         #expect(changes.count == 3)
     }
 
-    @Test func aliasesWithoutATimeCountAsGivenNow() async throws {
+    @Test("Aliases without a time count as given now") func aliasesWithoutATimeCountAsGivenNow() async throws {
         let phone = try await TestInstallation.make()
         let first = try await phone.put([alias], at: nil)
         #expect(first.isNew && first.observedAt > after(59))
@@ -53,7 +53,7 @@ import Testing
         #expect(try await phone.found(topic) == [.sample(1)])
     }
 
-    @Test func anAliasNamesAllStartTokensPageByPage() async throws {
+    @Test("An alias names all start tokens page by page") func anAliasNamesAllStartTokensPageByPage() async throws {
         let phone = try await TestInstallation.make(0)
         var expected: Set<PushToken> = []
         for number in 1...7 {
@@ -90,7 +90,7 @@ import Testing
 
     // MARK: Log-out
 
-    @Test func everythingObservedByThenIsGone() async throws {
+    @Test("Everything observed by then is gone") func everythingObservedByThenIsGone() async throws {
         let phone = try await TestInstallation.make()
         try await phone.put([alias], metadata: ["build": 7], at: t0)
         try await phone.register(1, at: t0)
@@ -119,7 +119,8 @@ import Testing
         #expect(try await activity.events() == ["registered", "ended"])
     }
 
-    @Test func whatCameBeforeStaysOutAndWhatComesAfterWorksAnew() async throws {
+    @Test("Claims from before a log-out stay out, and later ones work anew")
+    func whatCameBeforeStaysOutAndWhatComesAfterWorksAnew() async throws {
         let phone = try await TestInstallation.make()
         try await phone.logOut(at: after(1))
         let activity = TestActivity(database: phone.database, scope: phone.scope, id: .sample("late"))
@@ -144,7 +145,7 @@ import Testing
     }
 
     /// Activities that are known by an alias and their installation: what comes after the log-out is a new one.
-    @Test(arguments: [true, false])
+    @Test("Named activities begin anew after a log-out", arguments: [true, false])
     func namedActivitiesBeginAnewAfterALogOut(isKnownBefore: Bool) async throws {
         let phone = try await TestInstallation.make()
         let identity = TestIdentity(database: phone.database, scope: phone.scope, alias: "order-42")
@@ -159,7 +160,7 @@ import Testing
         #expect(try await identity.tokens() == [.sample(3)])
     }
 
-    @Test func lateLogOutLeavesWhatIsNewer() async throws {
+    @Test("Late log-out leaves what is newer") func lateLogOutLeavesWhatIsNewer() async throws {
         let phone = try await TestInstallation.make()
         try await phone.put([alias], at: after(2))
         try await phone.register(1, at: after(2))
@@ -173,7 +174,8 @@ import Testing
         #expect(try await phone.record()?.isFlapping == false)
     }
 
-    @Test func logOutWithoutATimeTakesWhatAFastClockObserved() async throws {
+    @Test("Log-out without a time takes what a fast clock observed")
+    func logOutWithoutATimeTakesWhatAFastClockObserved() async throws {
         let phone = try await TestInstallation.make(1)
         try await phone.put([alias], at: .minutesAgo(-4))
         try await phone.another(2).register(1, at: .minutesAgo(-4))
@@ -186,7 +188,7 @@ import Testing
         #expect(try await phone.another(4).record()?.metadata == nil)
     }
 
-    @Test func timesFarAheadAreRefused() async throws {
+    @Test("Times far ahead are refused") func timesFarAheadAreRefused() async throws {
         let phone = try await TestInstallation.make()
         try await phone.register(1, at: t0)
         #expect(await phone.problem { try await phone.logOut(at: .minutesAgo(-6)) }?.code == .clockSkew)

@@ -43,7 +43,7 @@ import Testing
         #expect(measures.statements.values.map(\.snapshot.count).reduce(0, +) == 1)
     }
 
-    @Test func aClosureThatIsRunAgainIsCountedOnce() throws {
+    @Test("A closure that is run again is counted once") func aClosureThatIsRunAgainIsCountedOnce() throws {
         let measures = StoreMeasures()
         let watch = Stopwatch(measures, .reads)
         #expect(throws: Fault.self) { try watch.timing { throw Fault() } }
@@ -56,7 +56,7 @@ import Testing
         #expect(measures.connectionWaits.snapshot.count == 1)
     }
 
-    @Test func whatIsGivenUpIsCountedToo() throws {
+    @Test("A unit of work that is given up is counted, too") func whatIsGivenUpIsCountedToo() throws {
         let measures = StoreMeasures()
         let watch = Stopwatch(measures, .writes)
         #expect(throws: Fault.self) { try watch.timing { throw Fault() } }
@@ -67,7 +67,7 @@ import Testing
         #expect(measures.statements[.writes]?.snapshot.count == 1 && measures.connectionWaits.snapshot.count == 2)
     }
 
-    @Test func aStatementThatFailsIsCounted() async throws {
+    @Test("A statement that fails is counted") func aStatementThatFailsIsCounted() async throws {
         let registry = try await TestDatabase.make().registry
         await #expect(throws: Problem.self) {
             try await registry.read { session in try session.execute("SELECT 1 / 0")[0].decode(Int.self) }
@@ -76,7 +76,7 @@ import Testing
     }
 
     /// Nobody waits for a lock, and nothing is lost.
-    @Test func manyThreadsRecordAtOnce() async {
+    @Test("Many threads record at once") func manyThreadsRecordAtOnce() async {
         let histogram = Histogram(bounds: [1, 2])
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<8 { group.addTask { for number in 0..<1000 { histogram.record(Double(number % 4)) } } }

@@ -89,7 +89,7 @@ import Testing
     }
 
     /// Each maker, each caller, and each change: what is not allowed is refused first and leaves no trace.
-    @Test(arguments: Party.all)
+    @Test("Every pair of maker and caller gets what the table says", arguments: Party.all)
     func everyPairOfMakerAndCaller(maker: Party) async throws {
         let root = try await TestActivity.make()
         for (number, caller) in Party.all.enumerated() {
@@ -122,7 +122,7 @@ import Testing
     }
 
     /// A record without a subject takes on that of the first who may change it, and is theirs from then on.
-    @Test func recordTakesTheSubjectOn() async throws {
+    @Test("Record takes the subject on") func recordTakesTheSubjectOn() async throws {
         let activity = try await TestActivity.make()
         _ = try await register(1, at: Self.t0, by: Party(.installation(Self.phone)), to: activity)
         _ = try await register(1, at: Self.after(1), by: Party(.subject("u-1", Self.phone)), to: activity)
@@ -135,7 +135,7 @@ import Testing
     }
 
     /// The tombstone of an id never seen belongs to who left it; one that a backend left, to the first who comes.
-    @Test func tombstonesHaveOwners() async throws {
+    @Test("Tombstones have owners") func tombstonesHaveOwners() async throws {
         let activity = try await TestActivity.make()
         let (one, two) = (Party(.subject("u-1", nil)), Party(.subject("u-2", nil)))
         try await end(activity, by: one, at: nil)
@@ -150,7 +150,7 @@ import Testing
     }
 
     /// R7 is about tokens: a caller who registers a token later for an activity of their own gets it.
-    @Test func tokensAreTakenOverFromOthers() async throws {
+    @Test("Tokens are taken over from others") func tokensAreTakenOverFromOthers() async throws {
         let first = try await TestActivity.make()
         let second = first.another("second")
         _ = try await register(1, at: Self.t0, by: Party(.subject("u-1", nil)), to: first)
@@ -168,7 +168,7 @@ import Testing
     }
 
     /// In a full state, another's activity is a problem in its place and nothing else.
-    @Test func fullStateLeavesOthersAlone() async throws {
+    @Test("Full state leaves others alone") func fullStateLeavesOthersAlone() async throws {
         let own = try await TestActivity.make("own")
         let (foreign, former) = (own.another("foreign"), own.another("former"))
         let user = Party(.subject("u-1", Self.phone))
@@ -197,7 +197,7 @@ import Testing
     }
 
     /// Another user takes an installation over, and its aliases are cleared; the same one changes nothing.
-    @Test func installationIsTakenOver() async throws {
+    @Test("Installation is taken over") func installationIsTakenOver() async throws {
         let activity = try await TestActivity.make()
         let registry = activity.database.registry
         func apply(_ minute: Double, by claimant: Claimant) async throws {
@@ -239,7 +239,7 @@ import Testing
     }
 
     /// A request that is refused for its time leaves no second event of what was done before.
-    @Test func refusedForItsTimeLeavesNoEvent() async throws {
+    @Test("A request that is refused for its time leaves no event") func refusedForItsTimeLeavesNoEvent() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: Self.t0)
         await #expect(throws: Problem.self) { try await activity.register(2, at: .minutesAgo(-30)) }
@@ -250,7 +250,7 @@ import Testing
     }
 
     /// Many users at once over records that nobody has yet: each record gets one owner, who alone changes it.
-    @Test(arguments: [true, false])
+    @Test("Many subjects race over one record", arguments: [true, false])
     func manySubjectsOverOneRecord(isTimed: Bool) async throws {
         let root = try await TestActivity.make()
         let registries = [root.database.registry, root.database.anotherRegistry()]

@@ -14,7 +14,7 @@ import Testing
     /// The most rows that a step of it may read in vain.
     private static let mostRemoved = 100
 
-    @Test(.timeLimit(.minutes(15)))
+    @Test("Statements are neither reads nor walks of all", .timeLimit(.minutes(15)))
     func statementsAreNeitherReadsNorWalksOfAll() async throws {
         let database = try await TestDatabase.make()
         let scope = try await database.scope()
@@ -36,7 +36,7 @@ import Testing
     /// Plans are kept for ten seconds, or until Postgres counts a table's rows anew. By then there may be a thousand times as
     /// many. Where Postgres knew that there were no rows at all, every way to them costs it nothing, and none is better than
     /// another: what holds then is that plans are soon made anew.
-    @Test(.timeLimit(.minutes(15)), arguments: Knowledge.allCases)
+    @Test("Plans made before the tables grew are no worse", .timeLimit(.minutes(15)), arguments: Knowledge.allCases)
     func plansMadeBeforeTheTablesGrewAreNoWorse(_ knowledge: Knowledge) async throws {
         // The rows may take longer than plans are kept, and what the tests beside this one change may end them, too.
         let database = try await TestDatabase.make(maximumConnections: 1, isAlone: true, keepsPlans: true)
@@ -92,7 +92,7 @@ import Testing
     }
 
     /// A crowd under one alias: its first page must not cost what the crowd costs.
-    @Test(.timeLimit(.minutes(15)))
+    @Test("First page of a crowd is not joined whole", .timeLimit(.minutes(15)))
     func firstPageOfACrowdIsNotJoinedWhole() async throws {
         let database = try await TestDatabase.make()
         let scope = try await database.scope()
@@ -124,7 +124,7 @@ import Testing
     }
 
     /// A page of an export costs the same wherever it lies, and so does what the doctor asks.
-    @Test(.timeLimit(.minutes(15)))
+    @Test("Pages of an export are read by their keys", .timeLimit(.minutes(15)))
     func pagesOfAnExportAreReadByTheirKeys() async throws {
         let database = try await TestDatabase.make()
         let scope = try await database.scope()

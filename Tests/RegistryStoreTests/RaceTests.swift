@@ -17,7 +17,7 @@ import Testing
         Date.minutesAgo(60).addingTimeInterval(Double(milliseconds) / 1000)
     }
 
-    @Test(.timeLimit(.minutes(15)))
+    @Test("Many tokens of one activity race, and one is current", .timeLimit(.minutes(15)))
     func manyTokensOfOneActivity() async throws {
         let activity = try await TestActivity.make()
         let other = activity.database.anotherRegistry()
@@ -40,7 +40,7 @@ import Testing
         #expect(claims == 0)
     }
 
-    @Test(.timeLimit(.minutes(15)))
+    @Test("Many activities race for one token, and one has it", .timeLimit(.minutes(15)))
     func oneTokenOfManyActivities() async throws {
         let activity = try await TestActivity.make()
         let other = activity.database.anotherRegistry()
@@ -64,7 +64,7 @@ import Testing
         #expect(try await activity.database.wronglyTrusted() == 0)
     }
 
-    @Test(.timeLimit(.minutes(15)))
+    @Test("An end that races a registration is final", .timeLimit(.minutes(15)))
     func endAgainstRegistration() async throws {
         let activity = try await TestActivity.make()
         let other = activity.database.anotherRegistry()
@@ -92,7 +92,7 @@ import Testing
         #expect(count == 0)
     }
 
-    @Test(.timeLimit(.minutes(15)))
+    @Test("Full states that race registrations and takeovers lead to one state", .timeLimit(.minutes(15)))
     func fullStatesAgainstRegistrationsAndTakeovers() async throws {
         let activity = try await TestActivity.make()
         let base = date(0)
@@ -119,7 +119,7 @@ import Testing
     }
 
     /// A 410 meets the first registration of its value, which nothing tells of yet: neither finds a row to lock.
-    @Test(.timeLimit(.minutes(15)))
+    @Test("A death that races the first registration is not lost", .timeLimit(.minutes(15)))
     func deathAgainstTheFirstRegistration() async throws {
         let activity = try await TestActivity.make()
         let registries = [activity.database.registry, activity.database.anotherRegistry()]
@@ -142,7 +142,7 @@ import Testing
         #expect(try await activity.database.count("SELECT count(*) FROM current_activities") == 0)
     }
 
-    @Test(.timeLimit(.minutes(15)))
+    @Test("Requests of one alias identity race, and one activity runs", .timeLimit(.minutes(15)))
     func oneAliasIdentity() async throws {
         let identity = try await TestIdentity.make()
         try await race { task, round in
@@ -156,7 +156,7 @@ import Testing
     }
 
     /// Two installations and their activities over the same few values, with log-outs and deletions in between.
-    @Test(.timeLimit(.minutes(15)))
+    @Test("Many installations race for one device token, and one has it", .timeLimit(.minutes(15)))
     func oneDeviceTokenOfManyInstallations() async throws {
         let activity = try await TestActivity.make()
         let registries = [activity.database.registry, activity.database.anotherRegistry()]

@@ -10,7 +10,7 @@ import Testing
 
     private func after(_ minutes: Double) -> Date { t0.addingTimeInterval(minutes * 60) }
 
-    @Test func firstTokenRegistersAndResolves() async throws {
+    @Test("First token registers and resolves") func firstTokenRegistersAndResolves() async throws {
         let activity = try await TestActivity.make()
         let answer = try await activity.register(1, at: t0, aliases: [.sample("orderId", "42")])
         #expect(answer.outcome == .registered)
@@ -19,7 +19,7 @@ import Testing
         #expect(try await activity.tokens(.sample("orderId", "42")) == [.sample(1)])
     }
 
-    @Test func laterTokenRotatesAndTheOldOneIsRetired() async throws {
+    @Test("Later token rotates and the old one is retired") func laterTokenRotatesAndTheOldOneIsRetired() async throws {
         let activity = try await TestActivity.make()
         _ = try await activity.register(1, at: t0)
         #expect(try await activity.register(2, at: after(1)).outcome == .rotated)
@@ -27,7 +27,7 @@ import Testing
         #expect(try await activity.retired() == ["rotated"])
     }
 
-    @Test func olderTokenIsSuperseded() async throws {
+    @Test("Older token is superseded") func olderTokenIsSuperseded() async throws {
         let activity = try await TestActivity.make()
         _ = try await activity.register(2, at: after(1))
         let problem = await activity.problem { try await activity.register(1, at: t0) }
@@ -37,7 +37,9 @@ import Testing
         #expect(try await activity.currentToken() == .sample(2))
     }
 
-    @Test func equalTimesAreDecidedByDigestInEitherOrder() async throws {
+    @Test("Equal times are decided by digest in either order") func equalTimesAreDecidedByDigestInEitherOrder()
+        async throws
+    {
         var winners: Set<PushToken> = []
         for order in [[1, 2], [2, 1]] {
             let activity = try await TestActivity.make()
@@ -47,7 +49,8 @@ import Testing
         #expect(winners.count == 1)
     }
 
-    @Test func refreshMovesConfirmedAtAlwaysAndObservedAtWhenLater() async throws {
+    @Test("Refresh moves confirmed at always and observed at when later")
+    func refreshMovesConfirmedAtAlwaysAndObservedAtWhenLater() async throws {
         let activity = try await TestActivity.make()
         let first = try await activity.register(1, at: after(1)).activity
         let untimed = try await activity.register(1, at: nil)
@@ -62,7 +65,7 @@ import Testing
         #expect(later.activity.revision == first.revision + 1)  // startedAt was lowered to t0, which a sender sees
     }
 
-    @Test func withoutTimesTheLastReceivedCounts() async throws {
+    @Test("Without times the last received counts") func withoutTimesTheLastReceivedCounts() async throws {
         let activity = try await TestActivity.make()
         _ = try await activity.register(1, at: nil)
         #expect(try await activity.register(2, at: nil).outcome == .rotated)
@@ -71,7 +74,7 @@ import Testing
         #expect(try await activity.currentToken() == .sample(2))
     }
 
-    @Test func everyAcknowledgedRepeatWrites() async throws {
+    @Test("Every acknowledged repeat writes") func everyAcknowledgedRepeatWrites() async throws {
         let activity = try await TestActivity.make()
         _ = try await activity.register(1, at: t0)
         var touches = [try await activity.touchedAt()]
@@ -84,7 +87,7 @@ import Testing
         #expect(Set(touches).count == 4)
     }
 
-    @Test func timesFarAheadAreRefused() async throws {
+    @Test("Times far ahead are refused") func timesFarAheadAreRefused() async throws {
         let activity = try await TestActivity.make()
         let problem = await activity.problem { try await activity.register(1, at: .minutesAgo(-6)) }
         #expect(problem?.code == .clockSkew)
@@ -102,7 +105,7 @@ import Testing
 
     // MARK: R4
 
-    @Test func endedIsFinal() async throws {
+    @Test("Ended is final") func endedIsFinal() async throws {
         let activity = try await TestActivity.make()
         _ = try await activity.register(1, at: t0, aliases: [.sample("orderId", "42")])
         try await activity.end(at: after(1))
@@ -119,7 +122,8 @@ import Testing
         #expect(Set(try await activity.retired()).contains("ended"))
     }
 
-    @Test func endBeforeItsRegistrationLeavesATombstone() async throws {
+    @Test("End before its registration leaves a tombstone") func endBeforeItsRegistrationLeavesATombstone() async throws
+    {
         let activity = try await TestActivity.make()
         try await activity.end(reason: .dismissed)
         let problem = await activity.problem { try await activity.register(1, at: t0) }
@@ -129,7 +133,7 @@ import Testing
 
     // MARK: R5
 
-    @Test func expiryHoldsWithoutASweep() async throws {
+    @Test("Expiry holds without a sweep") func expiryHoldsWithoutASweep() async throws {
         let activity = try await TestActivity.make()
         let alias = Alias.sample("orderId", "42")
         _ = try await activity.register(1, at: t0, aliases: [alias])
@@ -143,13 +147,15 @@ import Testing
         #expect(try await activity.record()?.answer.state == .expired)
     }
 
-    @Test func registrationOlderThanTheLifetimeIsExpired() async throws {
+    @Test("Registration older than the lifetime is expired") func registrationOlderThanTheLifetimeIsExpired()
+        async throws
+    {
         let activity = try await TestActivity.make()
         let problem = await activity.problem { try await activity.register(1, at: .minutesAgo(8 * 60 + 1)) }
         #expect(problem?.code == .activityExpired)
     }
 
-    @Test func lifetimeIsFixedAtTheFirstReceipt() async throws {
+    @Test("Lifetime is fixed at the first receipt") func lifetimeIsFixedAtTheFirstReceipt() async throws {
         let activity = try await TestActivity.make()
         _ = try await activity.register(1, at: t0)
         var changes = AppChanges()
@@ -158,7 +164,7 @@ import Testing
         #expect(try await activity.register(1, at: after(1)).outcome == .refreshed)
     }
 
-    @Test func startNeverLiesAfterTheFirstReceipt() async throws {
+    @Test("Start never lies after the first receipt") func startNeverLiesAfterTheFirstReceipt() async throws {
         let activity = try await TestActivity.make()
         let answer = try await activity.register(1, at: t0, startedAt: Date().addingTimeInterval(3 * 3600))
         #expect(try #require(answer.activity.expiresAt) <= Date().addingTimeInterval(8 * 3600 + 60))
@@ -166,7 +172,9 @@ import Testing
 
     // MARK: R6
 
-    @Test func omittedIsNotClearedAndAliasesAreReplacedWhole() async throws {
+    @Test("Omitted is not cleared and aliases are replaced whole") func omittedIsNotClearedAndAliasesAreReplacedWhole()
+        async throws
+    {
         let activity = try await TestActivity.make()
         let (a, b) = (Alias.sample("orderId", "42"), Alias.sample("userId", "7"))
         _ = try await activity.register(1, at: t0, aliases: [a, b])
@@ -182,7 +190,7 @@ import Testing
         #expect(try await activity.tokens(b) == [])
     }
 
-    @Test func factsAreTheFirstGivenByTime() async throws {
+    @Test("Facts are the first given by time") func factsAreTheFirstGivenByTime() async throws {
         let activity = try await TestActivity.make()
         _ = try await activity.register(1, at: after(2), attributesType: "Second")
         _ = try await activity.register(1, at: after(1), attributesType: "First")
@@ -192,7 +200,7 @@ import Testing
 
     // MARK: R7
 
-    @Test func laterClaimTakesTheTokenOver() async throws {
+    @Test("Later claim takes the token over") func laterClaimTakesTheTokenOver() async throws {
         let first = try await TestActivity.make()
         let second = first.another("second")
         _ = try await first.register(1, at: t0)
@@ -213,7 +221,7 @@ import Testing
         #expect(try await first.currentToken() == .sample(1))
     }
 
-    @Test func lateClaimTakesNothing() async throws {
+    @Test("Late claim takes nothing") func lateClaimTakesNothing() async throws {
         let first = try await TestActivity.make()
         let second = first.another("second")
         _ = try await second.register(1, at: after(1))
@@ -222,7 +230,7 @@ import Testing
         #expect(try await second.currentToken() == .sample(1))
     }
 
-    @Test func environmentsAndAppsNeverMix() async throws {
+    @Test("Environments and apps never mix") func environmentsAndAppsNeverMix() async throws {
         let sandbox = try await TestActivity.make()
         let production = Scope(app: sandbox.scope.app, environment: .production)
         let other = try await sandbox.database.scope("com.example.other")
@@ -240,7 +248,9 @@ import Testing
 
     // MARK: R11
 
-    @Test func everyChangeLeavesAnEventAndRefreshesNone() async throws {
+    @Test("Every change leaves an event and refreshes none") func everyChangeLeavesAnEventAndRefreshesNone()
+        async throws
+    {
         let activity = try await TestActivity.make()
         _ = try await activity.register(1, at: t0)
         _ = try await activity.register(1, at: after(1))

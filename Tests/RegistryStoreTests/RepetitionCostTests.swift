@@ -9,7 +9,8 @@ import Testing
 /// Items that a request repeats, or that were registered before under its alias, cost no more than what is kept of them.
 @Suite(.timeLimit(.minutes(30))) struct RepetitionCostTests {
     /// A full state that repeats an activity or a token costs no more than one of as many activities.
-    @Test(arguments: ["activity", "token"]) func repeatedItemsCostNoMoreThanDifferentOnes(what: String) async throws {
+    @Test("Repeated items cost no more than different ones", arguments: ["activity", "token"])
+    func repeatedItemsCostNoMoreThanDifferentOnes(what: String) async throws {
         let meter = try await CostMeter.make()
         func cost(_ count: Int, _ name: String, _ item: (Int) -> FullState.Item) async throws -> Cost {
             let items = (0..<count).map(item)
@@ -37,7 +38,9 @@ import Testing
     }
 
     /// Reports of one token cost what eight rounds do, whatever they say.
-    @Test func repeatedReportsCostNoMoreThanEightRounds() async throws {
+    @Test("Repeated reports cost no more than eight rounds") func repeatedReportsCostNoMoreThanEightRounds()
+        async throws
+    {
         let meter = try await CostMeter.make()
         let activity = TestActivity(database: meter.database, scope: meter.scope, id: .sample("activity"))
         try await activity.register(1, at: .minutesAgo(1))
@@ -57,7 +60,8 @@ import Testing
     }
 
     /// Registrations under a (liveactivityId, owner) cost later requests no more than what is kept of them.
-    @Test(arguments: [true, false]) func registrationsOfAnIdentityAreBounded(timed: Bool) async throws {
+    @Test("Registrations of an identity are bounded", arguments: [true, false])
+    func registrationsOfAnIdentityAreBounded(timed: Bool) async throws {
         let meter = try await CostMeter.make()
         let identity = TestIdentity(database: meter.database, scope: meter.scope, alias: "match-7")
         let start = Date.minutesAgo(300)

@@ -6,7 +6,7 @@ import Testing
 
 /// Pages and batches of aliases.
 @Suite struct ResolveTests {
-    @Test func pagesShowEachRunningActivityOnce() async throws {
+    @Test("Pages show each running activity once") func pagesShowEachRunningActivityOnce() async throws {
         let first = try await TestActivity.make()
         let alias = Alias.sample("matchId", "7")
         for number in 1...25 {
@@ -35,7 +35,7 @@ import Testing
 
     /// However many rows a range has, and whether others' activities lie between them: each once, in order, without those
     /// that ended and those of another alias.
-    @Test(arguments: [1, 2, 3, 4, 7, 14, 1000], [0, 1, 6])
+    @Test("Ranges show each running activity once", arguments: [1, 2, 3, 4, 7, 14, 1000], [0, 1, 6])
     func rangesShowEachRunningActivityOnce(rangeSize: Int, others: Int) async throws {
         let first = try await TestActivity.make()
         let alias = Alias.sample("matchId", "7")
@@ -68,7 +68,7 @@ import Testing
     }
 
     /// The receiver decides when it is over; work that is under way is not waited for in vain.
-    @Test func rangesEndWithTheirReceiver() async throws {
+    @Test("Ranges end with their receiver") func rangesEndWithTheirReceiver() async throws {
         struct Enough: Error {}
         let first = try await TestActivity.make()
         let alias = Alias.sample("matchId", "7")
@@ -90,7 +90,9 @@ import Testing
         #expect(seen == 3)
     }
 
-    @Test func batchKeepsTheOrderAskedAndTellsWhatItCut() async throws {
+    @Test("A batch keeps the order asked, and tells what it cut") func batchKeepsTheOrderAskedAndTellsWhatItCut()
+        async throws
+    {
         let activity = try await TestActivity.make()
         let (a, b, none) = (Alias.sample("orderId", "a"), Alias.sample("orderId", "b"), Alias.sample("orderId", "none"))
         for number in 1...3 { try await activity.another("a\(number)").register(number, at: nil, aliases: [a]) }
@@ -101,7 +103,7 @@ import Testing
         #expect(found.map(\.isTruncated) == [false, false, true, false])
     }
 
-    @Test func endingAnAliasEndsAllThatRunUnderIt() async throws {
+    @Test("Ending an alias ends all that run under it") func endingAnAliasEndsAllThatRunUnderIt() async throws {
         let activity = try await TestActivity.make()
         let alias = Alias.sample("matchId", "7")
         for number in 1...5 { try await activity.another("a\(number)").register(number, at: nil, aliases: [alias]) }
@@ -113,7 +115,7 @@ import Testing
         #expect(try await activity.another("a3").events() == ["registered", "ended"])
     }
 
-    @Test func aliasesAreComparedByteByByte() async throws {
+    @Test("Aliases are compared byte by byte") func aliasesAreComparedByteByByte() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(
             1,

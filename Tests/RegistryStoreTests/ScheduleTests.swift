@@ -19,7 +19,7 @@ import Testing
 
     // MARK: The lifetime
 
-    @Test func livesFromItsScheduledStart() async throws {
+    @Test("An activity lives from its scheduled start") func livesFromItsScheduledStart() async throws {
         let activity = try await TestActivity.make()
         let start = after(20 * 60)
         let answer = try await activity.register(1, at: t0, startsAt: start, aliases: [Self.alias]).activity
@@ -42,7 +42,7 @@ import Testing
     }
 
     /// The reasons of a refusal are the same with a start as without one.
-    @Test func refusalsAreTold() async throws {
+    @Test("Refusals of a schedule are told") func refusalsAreTold() async throws {
         let activity = try await TestActivity.make()
         let start = after(20 * 60)
         let early = await activity.problem { try await activity.register(1, at: .minutesAgo(-10), startsAt: start) }
@@ -59,7 +59,7 @@ import Testing
         #expect(gone?.code == .unknownApp)
     }
 
-    @Test(arguments: [0, -30]) func aStartInThePastIsNone(minutes: Double) async throws {
+    @Test("A start in the past is none", arguments: [0, -30]) func aStartInThePastIsNone(minutes: Double) async throws {
         let activity = try await TestActivity.make()
         let answer = try await activity.register(1, at: t0, startsAt: after(minutes)).activity
         #expect(Self.hours(answer.expiresAt, after: t0) == 8)
@@ -69,7 +69,7 @@ import Testing
         #expect(try await untimed.record()?.startsAt == nil)
     }
 
-    @Test func theFirstGivenStays() async throws {
+    @Test("The first given start stays") func theFirstGivenStays() async throws {
         let said: [(time: Double, start: Double?)] = [(0, nil), (1, 300), (2, 200), (3, 400)]
         for (number, order) in permutations(of: said.indices.map { $0 }).enumerated() {
             let activity = try await TestActivity.make()
@@ -88,7 +88,8 @@ import Testing
 
     /// An end may have come and its tombstone gone since, so what is late does not say that an activity is to come. Its client
     /// observes it anew.
-    @Test(arguments: [false, true]) func whatIsObservedTooLongAgoIsObservedAnew(isSwept: Bool) async throws {
+    @Test("A registration that is too old must be observed anew", arguments: [false, true])
+    func whatIsObservedTooLongAgoIsObservedAnew(isSwept: Bool) async throws {
         let activity = try await TestActivity.make()
         let (observed, start) = (Date.minutesAgo(9 * 60), Date.minutesAgo(-5 * 60))
         let late = await activity.problem {
@@ -111,7 +112,7 @@ import Testing
     }
 
     /// It came back with another token than the one whose bytes went.
-    @Test func anotherTokenComesWithTheNewObservation() async throws {
+    @Test("Another token comes with the new observation") func anotherTokenComesWithTheNewObservation() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: t0, aliases: [Self.alias])
         try await activity.age(by: "9 hours")
@@ -122,7 +123,8 @@ import Testing
         #expect(try await activity.retired() == ["rotated"])
     }
 
-    @Test func whatWasAcceptedBeforeCountsHoweverLongAgo() async throws {
+    @Test("A registration that was accepted before counts, however long ago")
+    func whatWasAcceptedBeforeCountsHoweverLongAgo() async throws {
         let activity = try await TestActivity.make()
         var registration = ActivityRegistration.sample(token: .sample(1), observedAt: .minutesAgo(20 * 60))
         registration.startsAt = .minutesAgo(-60)
@@ -135,7 +137,8 @@ import Testing
 
     // MARK: Ends
 
-    @Test func anEndIsFinalAndItsTombstoneOutlivesTheSchedule() async throws {
+    @Test("An end is final and its tombstone outlives the schedule")
+    func anEndIsFinalAndItsTombstoneOutlivesTheSchedule() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: t0, startsAt: after(20 * 24 * 60))
         try await activity.end(at: after(1))
@@ -151,7 +154,9 @@ import Testing
     }
 
     /// The schedule may become known after the end.
-    @Test func anEndBeforeItsRegistrationWaitsForTheSchedule() async throws {
+    @Test("An end before its registration waits for the schedule") func anEndBeforeItsRegistrationWaitsForTheSchedule()
+        async throws
+    {
         let activity = try await TestActivity.make()
         try await activity.end(at: after(1))
         let problem = await activity.problem {
@@ -162,7 +167,8 @@ import Testing
         #expect(try await activity.sweep(.tombstones) == 0)
     }
 
-    @Test func aFullStateKeepsWhatItListsAndDismissesTheRest() async throws {
+    @Test("A full state keeps what it lists and dismisses the rest")
+    func aFullStateKeepsWhatItListsAndDismissesTheRest() async throws {
         let activity = try await TestActivity.make()
         let (phone, other) = (InstallationHash.sample(1), activity.another("other"))
         for (number, one) in [activity, other].enumerated() {
@@ -184,7 +190,7 @@ import Testing
     // MARK: The audit
 
     /// A phone that sleeps until its activity starts confirms nothing.
-    @Test func whatIsStillToComeIsNotStale() async throws {
+    @Test("An activity that is still to come is not stale") func whatIsStillToComeIsNotStale() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: t0, startsAt: after(600))
         let registry = activity.database.registry

@@ -9,7 +9,9 @@ import Testing
 
 /// Migrations and the apps' own calls.
 @Suite struct SchemaTests {
-    @Test func migratingTwiceAndAtOnceAppliesEachFileOnce() async throws {
+    @Test("Migrating twice and at once applies each file once") func migratingTwiceAndAtOnceAppliesEachFileOnce()
+        async throws
+    {
         let database = try await TestDatabase.make()
         let migrator = SchemaMigrator(pool: database.pool)
         try await withThrowingTaskGroup(of: Int.self) { group in
@@ -21,7 +23,7 @@ import Testing
         #expect(status.pending.isEmpty)
     }
 
-    @Test func migratingLeavesThePoolsLimitsInForce() async throws {
+    @Test("Migrating leaves the pool's limits in force") func migratingLeavesThePoolsLimitsInForce() async throws {
         let database = try await TestDatabase.make(maximumConnections: 1)
         let limits = try await database.pool.withSession { session in
             try session.execute("SELECT current_setting('statement_timeout'), current_setting('lock_timeout')")[0]
@@ -30,7 +32,9 @@ import Testing
         #expect(limits == ("4s", "3s"))
     }
 
-    @Test func newerAndChangedSchemasAreRefusedWithASentence() async throws {
+    @Test("Newer and changed schemas are refused with a sentence") func newerAndChangedSchemasAreRefusedWithASentence()
+        async throws
+    {
         let database = try await TestDatabase.make()
         let migrator = SchemaMigrator(pool: database.pool)
         try await database.run("UPDATE schema_migrations SET checksum = 'other'")
@@ -45,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func readinessTellsTheVersions() async throws {
+    @Test("Readiness tells the versions") func readinessTellsTheVersions() async throws {
         let database = try await TestDatabase.make()
         let current = SchemaMigrator.currentVersion
         #expect(try await database.registry.checkReadiness().schemaVersion == current)
@@ -56,7 +60,7 @@ import Testing
         await #expect(throws: Problem.self) { try await database.registry.checkReadiness() }
     }
 
-    @Test func appSettingsKeepWhatIsLeftOut() async throws {
+    @Test("App settings keep what is left out") func appSettingsKeepWhatIsLeftOut() async throws {
         let database = try await TestDatabase.make()
         let bundleID = try BundleID("com.example.food")
         var changes = AppChanges()
@@ -78,7 +82,7 @@ import Testing
         #expect(try await database.registry.apps() == [changed])
     }
 
-    @Test func tombstonesMustOutliveActivities() async throws {
+    @Test("Tombstones must outlive activities") func tombstonesMustOutliveActivities() async throws {
         let database = try await TestDatabase.make()
         var changes = AppChanges()
         changes.tombstoneRetention = .seconds(8 * 3600)
@@ -91,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func deletedAppTakesItsRowsAlong() async throws {
+    @Test("Deleted app takes its rows along") func deletedAppTakesItsRowsAlong() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: nil, aliases: [.sample("orderId", "42")])
         let bundleID = activity.scope.app.bundleID
@@ -104,7 +108,9 @@ import Testing
     }
 
     /// Of every table, and only its own.
-    @Test func aDeletionThatWasInterruptedIsFinishedLater() async throws {
+    @Test("A deletion that was interrupted is finished later") func aDeletionThatWasInterruptedIsFinishedLater()
+        async throws
+    {
         let activity = try await TestActivity.make()
         let (database, app) = (activity.database, activity.scope.app)
         let other = try await database.scope("com.example.other")
@@ -140,7 +146,7 @@ import Testing
         #expect(Set(tables) == Set(known + ["apps", "deleted_apps"]))
     }
 
-    @Test func unsafeServersAreRefused() async throws {
+    @Test("Unsafe servers are refused") func unsafeServersAreRefused() async throws {
         // The test cluster runs without fsync.
         let database = try await TestDatabase.make()
         let pool = PostgresPool(databaseURL: database.connectionString, logger: Logger(label: "test"))

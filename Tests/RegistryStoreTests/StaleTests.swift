@@ -48,13 +48,14 @@ import Testing
         }
     }
 
-    @Test func whatIsConfirmedIsNotStale() async throws {
+    @Test("A confirmed token is not stale") func whatIsConfirmedIsNotStale() async throws {
         let life = try await Life.make()
         #expect(try await life.stale().isEmpty)
         #expect(try await life.stale { $0.unconfirmedFor = .seconds(60) }.isEmpty)
     }
 
-    @Test func unconfirmedByTheKindsOwnPatienceOrTheOneAskedFor() async throws {
+    @Test("A token is unconfirmed after its kind's own time, or the one asked for")
+    func unconfirmedByTheKindsOwnPatienceOrTheOneAskedFor() async throws {
         let life = try await Life.make()
         try await life.age("3 hours")
         #expect(try await life.stale().map(\.kind) == [.update])
@@ -70,7 +71,7 @@ import Testing
         #expect(try await life.stale { $0.reason = .flapping }.isEmpty)
     }
 
-    @Test func pastItsExpiryUntilSwept() async throws {
+    @Test("A token is stale past its expiry until the sweep") func pastItsExpiryUntilSwept() async throws {
         let life = try await Life.make()
         try await life.activity.database.run(
             "UPDATE activities SET started_at = now() - interval '9 hours', expires_at = now() - interval '1 hour'"
@@ -80,7 +81,9 @@ import Testing
         #expect(try await life.stale().isEmpty)
     }
 
-    @Test func quarantinedByAnIndexAndAmongOthers() async throws {
+    @Test("Quarantined tokens are found by an index and among others") func quarantinedByAnIndexAndAmongOthers()
+        async throws
+    {
         let life = try await Life.make()
         for number in 1...3 {
             let report = FeedbackReport(token: .sample(number), status: 400, reason: "DeviceTokenNotForTopic")
@@ -98,7 +101,7 @@ import Testing
         #expect(try await life.stale { $0.reason = .quarantined }.map(\.kind) == [.start, .device])
     }
 
-    @Test func clonesFlap() async throws {
+    @Test("Tokens of clones flap") func clonesFlap() async throws {
         let life = try await Life.make()
         try await life.phone.register(12, at: .minutesAgo(10))
         try await life.phone.register(2, at: .minutesAgo(5))
@@ -106,7 +109,7 @@ import Testing
         #expect(found.map(\.kind) == [.start, .device] && found.allSatisfy { $0.reasons == [.flapping] })
     }
 
-    @Test func whatIsDeadOrOfAnotherIsNotStale() async throws {
+    @Test("A token that is dead or another's is not stale") func whatIsDeadOrOfAnotherIsNotStale() async throws {
         let life = try await Life.make()
         try await life.activity.another("thief").register(1, at: .minutesAgo(5))
         _ = try await life.registry.apply(
@@ -119,7 +122,7 @@ import Testing
         #expect(try await life.stale().map(\.activityID) == ["thief"])
     }
 
-    @Test func pagesGoOnWhereTheyEnded() async throws {
+    @Test("Pages go on where they ended") func pagesGoOnWhereTheyEnded() async throws {
         let life = try await Life.make()
         for number in 10..<40 { try await life.activity.another("a-\(number)").register(number, at: .minutesAgo(5)) }
         try await life.age("9 days")
@@ -135,7 +138,7 @@ import Testing
 
     // MARK: Purge
 
-    @Test func dryRunCountsAndChangesNothing() async throws {
+    @Test("Dry run counts and changes nothing") func dryRunCountsAndChangesNothing() async throws {
         let life = try await Life.make()
         try await life.age("9 days")
         let counts = try await life.registry.countStaleTokens(in: life.activity.scope)
@@ -145,7 +148,9 @@ import Testing
         #expect(try await life.phone.token() == .sample(2))
     }
 
-    @Test func purgeDropsAndALaterObservationBringsBack() async throws {
+    @Test("Purge drops and a later observation brings back") func purgeDropsAndALaterObservationBringsBack()
+        async throws
+    {
         let life = try await Life.make()
         try await life.age("9 days")
         #expect(try await life.purge { $0.kind = .update } == 1)
@@ -174,7 +179,7 @@ import Testing
     }
 
     /// Another who has the same start token, and said so later, keeps it.
-    @Test func purgeSaysNothingOfOtherHolders() async throws {
+    @Test("Purge says nothing of other holders") func purgeSaysNothingOfOtherHolders() async throws {
         let life = try await Life.make()
         let other = life.phone.another(2)
         try await life.age("9 days")
@@ -185,7 +190,7 @@ import Testing
     }
 
     /// R0: a purge and the observations around it, in any order.
-    @Test func purgeAndFeedbackKeepTheGreatestTime() async throws {
+    @Test("Purge and feedback keep the greatest time") func purgeAndFeedbackKeepTheGreatestTime() async throws {
         let life = try await Life.make()
         try await life.age("9 days")
         #expect(try await life.purge { $0.kind = .update } == 1)
@@ -199,7 +204,9 @@ import Testing
     }
 
     /// Clients confirm while an admin purges: whoever was confirmed with a later time is handed out in the end.
-    @Test func purgeAgainstConfirmations() async throws {
+    @Test("A purge that races confirmations purges nothing that was confirmed") func purgeAgainstConfirmations()
+        async throws
+    {
         let root = try await TestActivity.make()
         let registry = root.database.registry
         let activities = (0..<60).map { root.another("a-\($0)") }

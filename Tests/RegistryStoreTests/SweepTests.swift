@@ -11,7 +11,9 @@ import Testing
 @Suite struct SweepTests {
     private static let alias = Alias.sample("orderId", "42")
 
-    @Test func expiryHoldsWithoutASweepAndIsWrittenDownByIt() async throws {
+    @Test("Expiry holds without a sweep and is written down by it") func expiryHoldsWithoutASweepAndIsWrittenDownByIt()
+        async throws
+    {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: .minutesAgo(5), aliases: [Self.alias])
         try await activity.age(by: "9 hours")
@@ -31,7 +33,7 @@ import Testing
         #expect(try await activity.record()?.answer.state == .ended)
     }
 
-    @Test func instancesShareTheWork() async throws {
+    @Test("Instances share the work") func instancesShareTheWork() async throws {
         let activity = try await TestActivity.make()
         for number in 0..<60 { try await activity.another("a\(number)").register(number, at: .minutesAgo(5)) }
         try await activity.age(by: "9 hours")
@@ -50,7 +52,7 @@ import Testing
         #expect(try await activity.count("SELECT count(*) FROM events WHERE type = 'expired'") == 60)
     }
 
-    @Test func sweepWaitsForNobody() async throws {
+    @Test("Sweep waits for nobody") func sweepWaitsForNobody() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: .minutesAgo(5))
         try await activity.another("other").register(2, at: .minutesAgo(5))
@@ -67,7 +69,8 @@ import Testing
     }
 
     /// Of a value that is reported at this moment no row stays behind.
-    @Test(.timeLimit(.minutes(15))) func tombstonesWaitForTheirValues() async throws {
+    @Test("Tombstones wait for their values", .timeLimit(.minutes(15))) func tombstonesWaitForTheirValues() async throws
+    {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: .minutesAgo(5))
         try await activity.end()
@@ -80,7 +83,7 @@ import Testing
         #expect(try await activity.count("SELECT count(*) FROM token_values") == 0)
     }
 
-    @Test func tombstonesGoWithAllThatWasTheirs() async throws {
+    @Test("Tombstones go with all that was theirs") func tombstonesGoWithAllThatWasTheirs() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: .minutesAgo(6), aliases: [Self.alias])
         try await activity.register(2, at: .minutesAgo(5), aliases: [.sample("orderId", "43")])
@@ -98,7 +101,7 @@ import Testing
         #expect(problem?.code == .activityExpired)
     }
 
-    @Test func runningActivitiesAndTakenTokensStay() async throws {
+    @Test("Running activities and taken tokens stay") func runningActivitiesAndTakenTokensStay() async throws {
         let first = try await TestActivity.make("first")
         let second = first.another("second")
         try await first.register(1, at: .minutesAgo(6), aliases: [Self.alias])
@@ -110,7 +113,7 @@ import Testing
         #expect(try await first.record() == nil)
     }
 
-    @Test func aLateRequestKeepsItsTombstone() async throws {
+    @Test("A late request keeps its tombstone") func aLateRequestKeepsItsTombstone() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: .minutesAgo(5))
         try await activity.end()
@@ -120,7 +123,7 @@ import Testing
         #expect(await activity.problem { try await activity.register(2, at: .minutesAgo(1)) }?.code == .activityEnded)
     }
 
-    @Test func deathsOfUnknownValuesAreForgotten() async throws {
+    @Test("Deaths of unknown values are forgotten") func deathsOfUnknownValuesAreForgotten() async throws {
         let activity = try await TestActivity.make()
         _ = try await activity.report(1, 410)
         try await activity.register(2, at: .minutesAgo(1))
@@ -130,7 +133,7 @@ import Testing
         #expect(try await activity.count("SELECT count(*) FROM token_values") == 1)
     }
 
-    @Test func identitiesGoAfterTheirActivities() async throws {
+    @Test("Identities go after their activities") func identitiesGoAfterTheirActivities() async throws {
         let activity = try await TestActivity.make()
         let registration = ActivityRegistration.sample(token: .sample(1), observedAt: .minutesAgo(5))
         let registry = activity.database.registry
@@ -143,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func eventsGoByPartition() async throws {
+    @Test("Events go by partition") func eventsGoByPartition() async throws {
         let activity = try await TestActivity.make()
         let registry = activity.database.registry
         // The event of the app's creation lies in the default partition, and so must what goes on the same day.
@@ -171,7 +174,8 @@ import Testing
     }
 
     /// Postgres prepares no text of several commands, and no node of Citus takes one.
-    @Test func partitionsAreChangedByOneCommandAtATime() async throws {
+    @Test("Partitions are changed by one command at a time") func partitionsAreChangedByOneCommandAtATime() async throws
+    {
         let database = try await TestDatabase.make()
         let name = "events_20300101"
         let commands = EventPartitionStatements.making(name) + EventPartitionStatements.dropping(name)

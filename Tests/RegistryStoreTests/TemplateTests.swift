@@ -18,7 +18,7 @@ import Testing
         return Scope(app: app, environment: .production)
     }
 
-    @Test(arguments: RegistrationBatch.Shape.all)
+    @Test("Templates of registrations say the same as the statements", arguments: RegistrationBatch.Shape.all)
     func registrationsAreTheSame(shape: RegistrationBatch.Shape) throws {
         let scope = try Self.scope()
         let requests = try (1...3).map { number in
@@ -42,7 +42,7 @@ import Testing
         #expect(templates.map(\.parameters) == statements.all.map(\.parameters))
     }
 
-    @Test func resolvesAreTheSame() throws {
+    @Test("Templates of resolves say the same as the statements") func resolvesAreTheSame() throws {
         let scope = try Self.scope()
         let aliases = [try Alias(kind: "orderId", value: "o-1"), try Alias(kind: "userId", value: "u-1")]
         let one = [
@@ -64,7 +64,7 @@ import Testing
     }
 
     /// Each parameter that others are told of has a name, and one only.
-    @Test func outlinesNameAllThatStatementsHold() throws {
+    @Test("Outlines name all that statements hold") func outlinesNameAllThatStatementsHold() throws {
         let outlines = StatementOutline.all
         #expect(Set(outlines.map(\.path)) == ["resolve", "resolve-many", "register"])
         let page = try #require(outlines.first { $0.path == "resolve" })

@@ -25,7 +25,7 @@ import Testing
         )
     }
 
-    @Test func eachKindIsCountedAndWhatIsOverIsNot() async throws {
+    @Test("Each kind is counted and what is over is not") func eachKindIsCountedAndWhatIsOverIsNot() async throws {
         let activity = try await TestActivity.make("a1")
         let (database, scope) = (activity.database, activity.scope)
         for number in 1...6 { try await activity.another("a\(number)").register(number, at: .minutesAgo(5)) }
@@ -55,7 +55,8 @@ import Testing
         #expect(other.tokenCounts.map(\.counts) == [[:]])
     }
 
-    @Test func onceInFiveMinutesWhoeverDoesIt() async throws {
+    @Test("Tokens are counted once in five minutes, whoever does it") func onceInFiveMinutesWhoeverDoesIt() async throws
+    {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: .minutesAgo(5))
         let registries = (0..<4).map { _ in activity.database.anotherRegistry(maximumConnections: 2) }
@@ -75,7 +76,7 @@ import Testing
         #expect(try await activity.database.registry.recordTokenCounts())
     }
 
-    @Test func ofOldHoursTheLastIsKept() async throws {
+    @Test("Of old hours the last is kept") func ofOldHoursTheLastIsKept() async throws {
         let activity = try await TestActivity.make()
         let day = 24 * 60
         // Three of an hour two days ago, one of the hour before it, three of an hour of today, and one too old.

@@ -17,7 +17,9 @@ import Testing
         var testDescription: String { "\(name), \(table)" }
     }
 
-    @Test(arguments: calls) func isToldAsAFault(_ call: Call) async throws {
+    @Test("A refusal that nobody foresaw is told as a fault", arguments: calls) func isToldAsAFault(_ call: Call)
+        async throws
+    {
         let database = try await TestDatabase.make()
         let scope = try await database.scope()
         try await database.pool.withSession { session in

@@ -18,7 +18,10 @@ import Testing
 
     private static let sizes = [("desktop", 1280, 900, false), ("phone", 390, 844, true)]
 
-    @Test(.enabled(if: canRun, "chromium and chromium-driver are not installed: deploy/prerequisites does that"))
+    @Test(
+        "Every page is sound in a browser",
+        .enabled(if: canRun, "chromium and chromium-driver are not installed: deploy/prerequisites does that")
+    )
     func everyPageIsSoundInABrowser() async throws {
         let place = try await ConsolePlace.make(count: Self.count)
         let browser = try await WebDriver.start()
@@ -97,7 +100,7 @@ import Testing
     }
 
     /// The first byte of every page comes within 300 ms at the median, an answer of the audit within a second.
-    @Test func answersComeSoon() async throws {
+    @Test("Every page of the console comes soon, however much there is") func answersComeSoon() async throws {
         let place = try await ConsolePlace.make(count: Self.count)
         do {
             try await Self.measure(place)

@@ -11,7 +11,10 @@ import Testing
 
     private static let canRun = WebDriver.programs != nil
 
-    @Test(.enabled(if: canRun, "chromium and chromium-driver are not installed: deploy/prerequisites does that"))
+    @Test(
+        "Every page is sound in a browser",
+        .enabled(if: canRun, "chromium and chromium-driver are not installed: deploy/prerequisites does that")
+    )
     func everyPageIsSoundInABrowser() async throws {
         let database = try await TestDatabase.make()
         let service = try await ServiceProcess.start(

@@ -5,7 +5,7 @@ import Testing
 ///
 /// That every link of the pages of `/docs` leads to a page is a test of the service's own (`DocsTests`).
 @Suite struct DocsLinkTests {
-    @Test(arguments: try DocumentedCommand.documents)
+    @Test("Every link leads to a file", arguments: try DocumentedCommand.documents)
     func everyLinkLeadsToAFile(_ document: String) throws {
         let page = try MarkdownPage(document)
         for target in page.targets where !target.hasPrefix("https://") {
@@ -18,13 +18,13 @@ import Testing
         }
     }
 
-    @Test(arguments: try DocumentedCommand.documents)
+    @Test("Every page is plain Markdown", arguments: try DocumentedCommand.documents)
     func everyPageIsPlainMarkdown(_ document: String) throws {
         let text = try MarkdownPage(document).text
         #expect(!text.contains("<doc:") && !text.contains("# ``"), "DocC's own marks are no Markdown")
     }
 
-    @Test func everyGuideIsInTheListOfGuides() throws {
+    @Test("Every guide is in the list of guides") func everyGuideIsInTheListOfGuides() throws {
         let documents = try DocumentedCommand.documents.filter { $0.contains("Documentation.docc/") }
         let index = try #require(documents.first { $0.hasSuffix("/README.md") })
         let names = documents.filter { $0 != index }.map { $0.components(separatedBy: "/").last ?? "" }
@@ -32,7 +32,7 @@ import Testing
     }
 
     /// The code map names every folder in which there is code, so that it stays true when code moves.
-    @Test func everyRoomIsOnTheCodeMap() throws {
+    @Test("Every room is on the code map") func everyRoomIsOnTheCodeMap() throws {
         let readme = try MarkdownPage("README.md")
         let map = try #require(readme.text.components(separatedBy: "\n## Code map\n").last)
         let sources = DocumentedCommand.project.appendingPathComponent("Sources").path
@@ -49,7 +49,7 @@ import Testing
     }
 
     /// A promise is worth its tests: those that are named are there.
-    @Test func everyTestOfAPromiseIsThere() throws {
+    @Test("Every test of a promise is there") func everyTestOfAPromiseIsThere() throws {
         let folder = DocumentedCommand.project.appendingPathComponent("Tests")
         let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
         let code = try files.filter { $0.hasSuffix(".swift") }
@@ -70,7 +70,7 @@ import Testing
     }
 
     /// Files that are named in code are there, wherever they lie, so that moved ones are found.
-    @Test(arguments: try DocumentedCommand.documents)
+    @Test("Every file named is there", arguments: try DocumentedCommand.documents)
     func everyFileNamedIsThere(_ document: String) throws {
         let root = DocumentedCommand.project.path
         let files = try ["Sources", "Tests", "deploy", "sql"].flatMap { folder in

@@ -6,7 +6,7 @@ import Testing
 
 /// Every command of the documentation does what stands there, tried in its order as a new user would.
 @Suite(.serialized, .timeLimit(.minutes(30))) struct DocumentedCommandTests {
-    @Test func everyFenceSaysWhatIsInIt() throws {
+    @Test("Every fence says what is in it") func everyFenceSaysWhatIsInIt() throws {
         let known: Set<String> = ["sh", "swift", "python", "json", "yaml", "text", "mermaid"]
         for document in try DocumentedCommand.documents {
             for block in try DocumentedCommand.blocks(of: document) {
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNotRunIsSaidToBeUntested() async throws {
+    @Test("What is not run is said to be untested") func whatIsNotRunIsSaidToBeUntested() async throws {
         var matched: Set<String> = []
         for document in try DocumentedCommand.documents {
             for command in try await DocumentedCommand.all(of: document) {
@@ -34,7 +34,7 @@ import Testing
     /// Those that are read where an app is in use.
     private static let withApp = ["MovingRegistrations.md", "RunningInProduction.md"]
 
-    @Test(arguments: try DocumentedCommand.documents)
+    @Test("Every command of the documents prints what stands there", arguments: try DocumentedCommand.documents)
     func commandsDoWhatStandsThere(_ document: String) async throws {
         let commands = try await DocumentedCommand.all(of: document).filter { UntriedCommand.matching($0) == nil }
         guard !commands.isEmpty else { return }
@@ -66,7 +66,7 @@ import Testing
     }
 
     /// The examples of the API reference are calls that the service understands.
-    @Test func examplesOfTheReferenceAreUnderstood() async throws {
+    @Test("Examples of the reference are understood") func examplesOfTheReferenceAreUnderstood() async throws {
         let session = try await CommandSession.make()
         let tags = ["Everyone", "Clients", "Senders", "Admins"]
         // Without the app no other call would get far.

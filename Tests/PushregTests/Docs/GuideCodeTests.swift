@@ -5,7 +5,7 @@ import Testing
 ///
 /// ActivityKit is Apple's and not here: a stand-in has what the guide uses of it, with the same names and types.
 @Suite(.timeLimit(.minutes(15))) struct GuideCodeTests {
-    @Test func swiftOfTheGuideCompiles() async throws {
+    @Test("Swift of the guide compiles") func swiftOfTheGuideCompiles() async throws {
         let directory = "/tmp/pushreg-guide-\(getpid())"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         let blocks = try DocumentedCommand.blocks(of: Self.guide).filter { $0.language == "swift" }

@@ -8,7 +8,7 @@ import Testing
 @Suite(.serialized) struct DurabilityTests {
     private static let rounds = TestScale.isLong ? 50 : 4
 
-    @Test(.timeLimit(.minutes(30)))
+    @Test("Killing service and Postgres loses nothing", .timeLimit(.minutes(30)))
     func killingServiceAndPostgresLosesNothing() async throws {
         let lost = try await play(rounds: Self.rounds, settings: [:], arguments: [])
         #expect(lost.acknowledged > 0)
@@ -17,7 +17,7 @@ import Testing
     }
 
     /// The control: the same play must lose where Postgres acknowledges before it has flushed.
-    @Test(.timeLimit(.minutes(10)))
+    @Test("Without synchronous commit it does lose", .timeLimit(.minutes(10)))
     func withoutSynchronousCommitItDoesLose() async throws {
         // The WAL writer comes so late that what was acknowledged is still in memory when the processes are killed.
         let settings = [

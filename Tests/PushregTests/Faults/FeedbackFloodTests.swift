@@ -10,7 +10,8 @@ import Testing
     private static let count = TestScale.isLong ? 1_000_000 : 20_000
     private static let path = "\(ServiceProcess.app)/feedback"
 
-    @Test(.timeLimit(.minutes(20))) func everyReportIsAnsweredInBoundedMemory() async throws {
+    @Test("Every report is answered in bounded memory", .timeLimit(.minutes(20)))
+    func everyReportIsAnsweredInBoundedMemory() async throws {
         try await Self.withService { service in
             let before = service.peakMemory
             let clock = ContinuousClock()
@@ -34,7 +35,9 @@ import Testing
     }
 
     /// It takes no more reports than it can tell the results of.
-    @Test(.timeLimit(.minutes(15))) func aSenderThatDoesNotReadIsHeldBack() async throws {
+    @Test("A sender that does not read is held back", .timeLimit(.minutes(15))) func aSenderThatDoesNotReadIsHeldBack()
+        async throws
+    {
         try await Self.withService { service in
             let before = service.peakMemory
             let sender = try SilentSender(port: service.port, path: Self.path)

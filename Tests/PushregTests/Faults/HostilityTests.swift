@@ -11,7 +11,7 @@ import Testing
     private static let callsEach = TestScale.isLong ? 2000 : 60
     private static let callers = 4
 
-    @Test func healthyCallersGoOn() async throws {
+    @Test("Healthy callers go on while others attack") func healthyCallersGoOn() async throws {
         let database = try await TestDatabase.make()
         let service = try await ServiceProcess.start(
             databaseURL: database.connectionString,

@@ -9,7 +9,7 @@ import Testing
     /// rest is for a busy machine.
     private let deadline = Duration.seconds(6)
 
-    @Test(.timeLimit(.minutes(15)))
+    @Test("A Postgres that is stopped and restarted costs no acknowledged write", .timeLimit(.minutes(15)))
     func stoppedAndRestarted() async throws {
         try await outage { cluster in
             await cluster.stop()
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(15)))
+    @Test("A Postgres that is frozen and thawed costs no acknowledged write", .timeLimit(.minutes(15)))
     func frozenAndThawed() async throws {
         try await outage { cluster in
             await cluster.signal(SIGSTOP)
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(15)))
+    @Test("A Postgres that crashes and is restarted costs no acknowledged write", .timeLimit(.minutes(15)))
     func crashedAndRestarted() async throws {
         try await outage { cluster in
             await cluster.crash()

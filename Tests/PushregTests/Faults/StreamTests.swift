@@ -12,7 +12,7 @@ import Testing
 @Suite(.serialized) struct StreamTests {
     private static let count = TestScale.isLong ? 1_000_000 : 50_000
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test("Stream is complete in bounded memory", .timeLimit(.minutes(10)))
     func streamIsCompleteInBoundedMemory() async throws {
         let database = try await TestDatabase.make(isAlone: true)
         let scope = try await database.scope()

@@ -12,7 +12,9 @@ import Testing
     /// The number of calls that a window's p99 is taken of, at most.
     private static let callsAWindow = TestScale.isLong ? 20_000 : 2000
 
-    @Test(.timeLimit(.minutes(60))) func sweepBesideCallers() async throws {
+    @Test("A sweep beside 64 callers changes nothing that they see", .timeLimit(.minutes(60))) func sweepBesideCallers()
+        async throws
+    {
         let database = try await TestDatabase.make()
         let scope = try await database.scope()
         let service = try await ServiceProcess.start(

@@ -9,7 +9,7 @@ import Testing
 @Suite(.serialized) struct InterruptionTests {
     private static let count = TestScale.isLong ? 1_000_000 : 5000
 
-    @Test(.timeLimit(.minutes(60))) func nothingIsLostOrDoubled() async throws {
+    @Test("Nothing is lost or doubled", .timeLimit(.minutes(60))) func nothingIsLostOrDoubled() async throws {
         let (source, target) = (try await TestDatabase.make(), try await TestDatabase.make())
         let (scope, _) = (try await source.scope(), try await target.scope())
         try await Self.fill(source, scope)
@@ -39,7 +39,7 @@ import Testing
     }
 
     /// Where an export breaks off does not matter: it goes on to the same file, to the byte.
-    @Test(.timeLimit(.minutes(15))) func exportGoesOnFromAnyByte() async throws {
+    @Test("Export goes on from any byte", .timeLimit(.minutes(15))) func exportGoesOnFromAnyByte() async throws {
         let database = try await TestDatabase.make()
         try await Self.fill(database, try await database.scope(), count: 2500)
         let file = try TransferFile()
@@ -63,7 +63,8 @@ import Testing
     }
 
     /// An import into another database, or of a file that has changed since, says nothing about this one.
-    @Test(.timeLimit(.minutes(15))) func progressCountsForItsFileAndDatabaseAlone() async throws {
+    @Test("Progress counts for its file and database alone", .timeLimit(.minutes(15)))
+    func progressCountsForItsFileAndDatabaseAlone() async throws {
         let (source, target, file) = try await Self.exported(3000)
         defer { file.remove() }
         _ = try await Self.interruptImport(of: file, into: target, count: 3000)
@@ -80,7 +81,7 @@ import Testing
     }
 
     /// Faulty lines from before the interruption are not forgotten after it.
-    @Test(.timeLimit(.minutes(15))) func faultsOfTheFirstPartCount() async throws {
+    @Test("Faults of the first part count", .timeLimit(.minutes(15))) func faultsOfTheFirstPartCount() async throws {
         let (_, target, file) = try await Self.exported(3000)
         defer { file.remove() }
         let newline = try #require(file.text.firstIndex(of: "\n"))

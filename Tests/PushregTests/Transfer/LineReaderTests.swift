@@ -20,7 +20,7 @@ import Testing
         return Bool.random(using: &generator) ? bytes : Array(bytes.dropLast(Int.random(in: 0...40, using: &generator)))
     }
 
-    @Test func anyFileIsReadAsItIs() throws {
+    @Test("Any file is read as it is") func anyFileIsReadAsItIs() throws {
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<60 {
             let bytes = Self.file(&generator)

@@ -12,7 +12,7 @@ import Testing
         ProcessInfo.processInfo.environment["PUSHREG_TEST_SEED"].flatMap(UInt64.init) ?? .random(in: .min ... .max)
     }
 
-    @Test func whatIsAcceptedIsReadBack() async throws {
+    @Test("What is accepted is read back") func whatIsAcceptedIsReadBack() async throws {
         let (source, target) = (try await TestDatabase.make(), try await TestDatabase.make())
         _ = (try await source.scope(), try await target.scope())
         let seed = Self.seed
@@ -78,7 +78,7 @@ import Testing
     }
 
     /// One request's times are no other's fault, although many share statements.
-    @Test func timesOfOneDisturbNoOther() async throws {
+    @Test("Times of one disturb no other") func timesOfOneDisturbNoOther() async throws {
         let database = try await TestDatabase.make()
         _ = try await database.scope()
         let service = try await ServiceProcess.start(

@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(15))) struct TransferTests {
     // MARK: What arrives
 
-    @Test func allThatIsKnownArrives() async throws {
+    @Test("All that is known arrives") func allThatIsKnownArrives() async throws {
         let (source, target) = (try await TestDatabase.make(), try await TestDatabase.make())
         let scope = try await source.scope()
         _ = try await target.scope()
@@ -36,7 +36,7 @@ import Testing
     }
 
     /// An activity that was observed long ago, and is still to come, arrives as it was.
-    @Test func scheduledActivitiesArrive() async throws {
+    @Test("Scheduled activities arrive") func scheduledActivitiesArrive() async throws {
         let (source, target) = (try await TestDatabase.make(), try await TestDatabase.make())
         let (scope, other) = (try await source.scope(), try await target.scope())
         let start = Date.minutesAgo(-5 * 60)
@@ -60,7 +60,7 @@ import Testing
         #expect(found.allSatisfy { $0.expiresAt == start.addingTimeInterval(8 * 3600) })
     }
 
-    @Test func tokensAreTheOwnersAlone() async throws {
+    @Test("A token is exported with its owner alone") func tokensAreTheOwnersAlone() async throws {
         let database = try await TestDatabase.make()
         _ = try await database.scope()
         let file = try TransferFile()
@@ -79,9 +79,12 @@ import Testing
         #expect(try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int == 0o600)
     }
 
-    @Test(arguments: [
-        "a diary\n", #"{"export":{"version":1,"app":"com.example.food","environment":"production"}}"# + "\n",
-    ])
+    @Test(
+        "Another file is left alone",
+        arguments: [
+            "a diary\n", #"{"export":{"version":1,"app":"com.example.food","environment":"production"}}"# + "\n",
+        ]
+    )
     func anotherFileIsLeftAlone(_ text: String) async throws {
         let database = try await TestDatabase.make()
         _ = try await database.scope()
@@ -98,7 +101,7 @@ import Testing
 
     // MARK: The rules
 
-    @Test func whatIsKnownBetterStays() async throws {
+    @Test("What is known better stays") func whatIsKnownBetterStays() async throws {
         let (source, target) = (try await TestDatabase.make(), try await TestDatabase.make())
         let (scope, theirs) = (try await source.scope(), try await target.scope())
         for (id, number) in [("ended", 1), ("rotated", 2), ("fresh", 3)] {
@@ -123,7 +126,7 @@ import Testing
         #expect(try await target.registry.activity(.sample("fresh"), in: theirs)?.token == .sample(3))
     }
 
-    @Test func environmentsAndAppsNeverMix() async throws {
+    @Test("Environments and apps never mix") func environmentsAndAppsNeverMix() async throws {
         let database = try await TestDatabase.make()
         _ = try await database.scope()
         let file = try TransferFile()
@@ -141,7 +144,7 @@ import Testing
 
     private static let secret = "00112233445566778899aabbccddeeff"
 
-    @Test func faultsAreNamedByLineWithoutTheirTokens() async throws {
+    @Test("Faults are named by line without their tokens") func faultsAreNamedByLineWithoutTheirTokens() async throws {
         let database = try await TestDatabase.make()
         let scope = try await database.scope()
         let (secret, at) = (Self.secret, RFC3339.format(.minutesAgo(5)))
@@ -185,7 +188,8 @@ import Testing
         #expect(try await database.registry.activity(.sample("last"), in: scope)?.installation != nil)
     }
 
-    @Test func exportThatLacksItsEndIsSaidTo() async throws {
+    @Test("A file of an export that lacks its end is said to lack it") func exportThatLacksItsEndIsSaidTo() async throws
+    {
         let database = try await Self.databaseWithOneActivity()
         let file = try TransferFile()
         defer { file.remove() }
@@ -206,7 +210,7 @@ import Testing
 
     // MARK: The terminal
 
-    @Test func progressIsForTerminalsAlone() async throws {
+    @Test("Progress is for terminals alone") func progressIsForTerminalsAlone() async throws {
         let database = try await Self.databaseWithOneActivity()
         let file = try TransferFile()
         defer { file.remove() }

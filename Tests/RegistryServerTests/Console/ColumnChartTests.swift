@@ -40,7 +40,7 @@ import Testing
     }
 
     /// A count holds until the next one, and for no longer than one may be late.
-    @Test func levelsGoOn() throws {
+    @Test("A level goes on to the next column") func levelsGoOn() throws {
         let statistics = Self.statistics {
             $0.tokenCounts = [
                 Self.step(65, ["update": 1]), Self.step(50, ["update": 8, "start": 2]), Self.step(48, ["update": 5]),
@@ -61,7 +61,7 @@ import Testing
         #expect(legend.map { Self.text($0["legendTotal"]) } == ["3", "0", "0"])
     }
 
-    @Test func eventsAreOfTheirColumn() throws {
+    @Test("Events count in their own column") func eventsAreOfTheirColumn() throws {
         let statistics = Self.statistics {
             $0.steps = [Self.step(60, ["registered": 1]), Self.step(2, ["registered": 4, "reactivated": 2])]
         }

@@ -16,7 +16,7 @@ import Testing
         try await Life.play { life in try await test(life, ConsoleBrowser(life.server)) }
     }
 
-    @Test func activityTellsItsWholeLife() async throws {
+    @Test("Activity tells its whole life") func activityTellsItsWholeLife() async throws {
         try await Self.play { life, browser in
             try await life.register(1, observed: 30, started: 40)
             try await life.register(2, observed: 20)
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func wizardPurgesOnlyWhatWasTyped() async throws {
+    @Test("Wizard purges only what was typed") func wizardPurgesOnlyWhatWasTyped() async throws {
         let database = try await TestDatabase.make()
         _ = try await database.scope()
         try await LiveServer.run(on: database.registry, insecureNoAuth: false) { server in
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func quarantineIsReleased() async throws {
+    @Test("Quarantine is released") func quarantineIsReleased() async throws {
         try await Self.play { life, browser in
             try await life.register(1, observed: 5)
             _ = try await life.report(["token": .token(1), "status": 400, "reason": "BadDeviceToken"])
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func searchFindsByWhatPeopleKnow() async throws {
+    @Test("A search finds by what people know") func searchFindsByWhatPeopleKnow() async throws {
         try await Self.play { life, browser in
             try await life.register(1, observed: 5)
             try await life.register(2, of: "a-2", on: "phone-2", observed: 5)
@@ -126,7 +126,7 @@ import Testing
     }
 
     /// A token that is pasted is found, and no page repeats it; the same holds for a key.
-    @Test func pastedSecretsGoIntoNoPage() async throws {
+    @Test("Pasted secrets go into no page") func pastedSecretsGoIntoNoPage() async throws {
         try await Self.play { life, browser in
             try await life.register(1, observed: 5)
             let token = Hexadecimal.encode(PushToken.sample(1).bytes)
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test func overviewSaysWhatIsWrong() async throws {
+    @Test("Overview says what is wrong") func overviewSaysWhatIsWrong() async throws {
         try await Self.play { life, browser in
             try await life.register(1, observed: 5)
             let page = try await browser.get("…")
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func checksAreSummedUp() {
+    @Test("Checks are summed up") func checksAreSummedUp() {
         let good = HealthCheck(true, "It is well.")
         #expect(HealthCheck.summary([good, good]) == "All is well.")
         let found = Finding(.sweepBehind, "The sweep is behind.", remedy: "See that it runs.")
@@ -174,7 +174,7 @@ import Testing
         #expect(HealthCheck.checks([found], of: [.burstGuard], orElse: "It is off.").map(\.isGood) == [true])
     }
 
-    @Test func installationsAndChannelsAreListed() async throws {
+    @Test("Installations and channels are listed") func installationsAndChannelsAreListed() async throws {
         try await Self.play { life, browser in
             let server = life.server
             for (number, minutes) in [(1, 9.0), (2, 8), (1, 7)] {
@@ -200,7 +200,7 @@ import Testing
         }
     }
 
-    @Test func keysAreRevokedByTheirName() async throws {
+    @Test("Keys are revoked by their name") func keysAreRevokedByTheirName() async throws {
         let database = try await TestDatabase.make()
         _ = try await database.scope()
         try await LiveServer.run(on: database.registry, insecureNoAuth: false) { server in
@@ -222,7 +222,7 @@ import Testing
         }
     }
 
-    @Test func systemShowsWhatIsInForce() async throws {
+    @Test("System shows what is in force") func systemShowsWhatIsInForce() async throws {
         var configuration = ServerConfiguration(port: 0)
         configuration.version = "1.2.3"
         configuration.settingsInForce = [

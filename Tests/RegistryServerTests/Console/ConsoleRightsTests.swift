@@ -36,7 +36,7 @@ import Testing
         try await LiveServer.run(on: database.registry, insecureNoAuth: false) { server in try await test(server) }
     }
 
-    @Test func everyPageIsForThoseOfTheTable() async throws {
+    @Test("Every page is for the roles of the table") func everyPageIsForThoseOfTheTable() async throws {
         try await Self.run { server in
             let browsers = [
                 (Role.auditor, try await ConsoleBrowser.signedIn(server, as: .auditor)),
@@ -72,7 +72,7 @@ import Testing
     }
 
     /// To the key of one app, another and none are the same, but for the name that was asked for.
-    @Test func anotherAppLooksLikeNone() async throws {
+    @Test("Another app looks like none") func anotherAppLooksLikeNone() async throws {
         try await Self.run { server in
             let browser = try await ConsoleBrowser.signedIn(server, as: .admin)
             for page in ["", "/keys", "/search?q=x", "/stale"] {
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func everyAnswerTellsBrowsersWhatTheyMayDo() async throws {
+    @Test("Every answer tells browsers what they may do") func everyAnswerTellsBrowsersWhatTheyMayDo() async throws {
         try await Self.run { server in
             let browser = try await ConsoleBrowser.signedIn(server, as: .admin)
             let paths = [
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func filesOfPagesAreKeptByBrowsers() async throws {
+    @Test("Files of pages are kept by browsers") func filesOfPagesAreKeptByBrowsers() async throws {
         try await Self.run { server in
             let browser = ConsoleBrowser(server)
             let page = try await browser.get("/console/sign-in").text
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func problemsArePages() async throws {
+    @Test("Problems are pages") func problemsArePages() async throws {
         try await Self.run { server in
             let browser = try await ConsoleBrowser.signedIn(server, as: .auditor)
             let nowhere = try await browser.get("…/nothing")

@@ -21,7 +21,7 @@ import Testing
         try await LiveServer.run(on: database.registry, configuration, clock: clock.clock, test)
     }
 
-    @Test func keyIsTradedForASession() async throws {
+    @Test("Key is traded for a session") func keyIsTradedForASession() async throws {
         try await Self.run { server in
             let browser = ConsoleBrowser(server)
             let away = try await browser.get("…/stale?kind=update")
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func keysThatWillNotDoAreToldApart() async throws {
+    @Test("Keys that will not do are told apart") func keysThatWillNotDoAreToldApart() async throws {
         try await Self.run { server in
             let browser = ConsoleBrowser(server)
             for (role, words) in [(Role.client, "client key"), (.sender, "sender key")] {
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func sessionEndsWithTheKey() async throws {
+    @Test("Session ends with the key") func sessionEndsWithTheKey() async throws {
         let clock = ManualClock()
         try await Self.run(clock: clock) { server in
             let key = try await server.key(.admin)
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func sessionEndsByItself() async throws {
+    @Test("Session ends by itself") func sessionEndsByItself() async throws {
         let clock = ManualClock()
         try await Self.run(clock: clock) { server in
             let browser = try await ConsoleBrowser.signedIn(server, as: .auditor)
@@ -96,7 +96,7 @@ import Testing
     }
 
     /// Every other text than the one that was given is nothing.
-    @Test func cookieCannotBeMadeUp() async throws {
+    @Test("Cookie cannot be made up") func cookieCannotBeMadeUp() async throws {
         try await Self.run { server in
             let browser = try await ConsoleBrowser.signedIn(server, as: .auditor)
             let cookie = try #require(browser.cookies[Self.cookie])
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test func cookieIsBoundToTLSWhereThereIsAny() async throws {
+    @Test("Cookie is bound to TLS where there is any") func cookieIsBoundToTLSWhereThereIsAny() async throws {
         var configuration = ServerConfiguration(port: 0)
         configuration.trustedProxies = [try #require(AddressRange("127.0.0.0/8")), try #require(AddressRange("::1"))]
         try await Self.run(configuration) { server in
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func formsOfOthersAreRefused() async throws {
+    @Test("Forms of others are refused") func formsOfOthersAreRefused() async throws {
         try await Self.run { server in
             let browser = try await ConsoleBrowser.signedIn(server, as: .admin)
             let form = try await browser.get("…/keys").formToken
@@ -170,7 +170,7 @@ import Testing
     }
 
     /// Else another site could sign somebody in as somebody else.
-    @Test func signInFormIsTiedToTheBrowser() async throws {
+    @Test("Sign in form is tied to the browser") func signInFormIsTiedToTheBrowser() async throws {
         try await Self.run { server in
             let key = try await server.key(.auditor).key.text.revealed
             let (browser, other) = (ConsoleBrowser(server), ConsoleBrowser(server))
@@ -184,7 +184,7 @@ import Testing
     }
 
     /// A caller who tries keys is slowed down, and nobody else with them.
-    @Test func signInsAreCountedByAddress() async throws {
+    @Test("Sign ins are counted by address") func signInsAreCountedByAddress() async throws {
         var configuration = ServerConfiguration(port: 0)
         configuration.addressRate = RateLimit(rate: 1)
         configuration.trustedProxies = ["127.0.0.0/8", "::1"].compactMap { AddressRange($0) }
@@ -205,16 +205,22 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        "https://evil.example/console", "//evil.example/console", "/console.evil.example", "/consoleevil", "\\console",
-        "/console\\..", "/v1/apps", "javascript:alert(1)", "/console/\u{7F}",
-    ])
+    @Test(
+        "Sign in leads nowhere else",
+        arguments: [
+            "https://evil.example/console", "//evil.example/console", "/console.evil.example", "/consoleevil",
+            "\\console",
+            "/console\\..", "/v1/apps", "javascript:alert(1)", "/console/\u{7F}",
+        ]
+    )
     func signInLeadsNowhereElse(_ next: String) async throws {
         #expect(!ConsoleLink.isOwn(next))
         #expect(ConsoleLink.isOwn("/console") && ConsoleLink.isOwn("/console/a/b?c=d"))
     }
 
-    @Test func nobodySignsInWhereThereIsNoAuthentication() async throws {
+    @Test("Nobody signs in where there is no authentication") func nobodySignsInWhereThereIsNoAuthentication()
+        async throws
+    {
         try await LiveServer.run { server in
             let browser = ConsoleBrowser(server)
             #expect(try await browser.get("/console").fields[.location] == "/console/com.example.food/sandbox")

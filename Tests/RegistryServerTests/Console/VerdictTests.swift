@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test(arguments: TokenVerdict.allCases, Keeping.allCases)
+    @Test("Every verdict is said in one sentence", arguments: TokenVerdict.allCases, Keeping.allCases)
     func everyVerdictIsSaidInOneSentence(verdict: TokenVerdict, keeping: Keeping) async throws {
         guard let words = Self.words(verdict, keeping) else { return }
         let database = try await TestDatabase.make()
@@ -94,7 +94,10 @@ import Testing
         }
     }
 
-    @Test(arguments: [AliasExplanation.Note.unknown, .knownElsewhere(.production), .erased(.distantPast)])
+    @Test(
+        "Every note is said in one sentence",
+        arguments: [AliasExplanation.Note.unknown, .knownElsewhere(.production), .erased(.distantPast)]
+    )
     func everyNoteIsSaidInOneSentence(note: AliasExplanation.Note) async throws {
         try await Life.play { life in
             switch note {
@@ -120,7 +123,7 @@ import Testing
     }
 
     /// A token that was replaced is found by what is known of it, and its activity's page says what became of it.
-    @Test func replacedTokensAreSaidToBe() async throws {
+    @Test("Replaced tokens are said to be") func replacedTokensAreSaidToBe() async throws {
         try await Life.play { life in
             try await life.register(1, observed: 5)
             try await life.register(2, observed: 3)

@@ -14,7 +14,9 @@ import Testing
         return pages
     }
 
-    @Test func everyPageIsWholeAndMayLoadItsOwnFilesAlone() async throws {
+    @Test("Every page is whole and may load its own files alone") func everyPageIsWholeAndMayLoadItsOwnFilesAlone()
+        async throws
+    {
         try await LiveServer.run { (server: LiveServer) async throws in
             let pages = try await Self.pages(server)
             #expect(pages.count == 7 + Guide.all.count)
@@ -35,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func everyLinkLeadsSomewhere() async throws {
+    @Test("Every link leads somewhere") func everyLinkLeadsSomewhere() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let pages = try await Self.pages(server).mapValues { PageScan($0.text) }
             var asked: Set<String> = []
@@ -62,7 +64,9 @@ import Testing
         }
     }
 
-    @Test func everyOperationIsThereWithItsRolesAndAnswers() throws {
+    @Test("Every operation is there with its roles and answers") func everyOperationIsThereWithItsRolesAndAnswers()
+        throws
+    {
         for tag in ["Clients", "Senders", "Admins", "Everyone"] {
             let bytes = try #require(DocsSite.pages["/docs/reference/\(tag.lowercased())"])
             let page = String(decoding: bytes, as: UTF8.self)
@@ -85,14 +89,14 @@ import Testing
         #expect(documented.count == Route.all.count)
     }
 
-    @Test func everySchemaHasASection() throws {
+    @Test("Every schema has a section") func everySchemaHasASection() throws {
         let page = PageScan(String(decoding: try #require(DocsSite.pages["/docs/reference/schemas"]), as: UTF8.self))
         #expect(APIDocument.embedded.schemas.count > 50)
         for (name, _) in APIDocument.embedded.schemas { #expect(page.ids.contains(name)) }
     }
 
     /// The entries are those of the service's own list, with their statuses and titles.
-    @Test func everyCodeHasAnEntryAndNoOtherHas() {
+    @Test("Every code has an entry and no other has") func everyCodeHasAnEntryAndNoOtherHas() {
         let text = String(decoding: Guide.errorCodes.fragment, as: UTF8.self)
         let entries = text.components(separatedBy: "<h3 id=\"").dropFirst()
         let names = entries.map { String($0.prefix { $0 != "\"" }) }
@@ -106,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func everyGuideIsTheOneItSays() throws {
+    @Test("Every guide is the one it says") func everyGuideIsTheOneItSays() throws {
         let catalog = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../../../Sources/WebAssets/Documentation.docc").standardizedFileURL
         let files = try FileManager.default.contentsOfDirectory(atPath: catalog.path).filter { $0.hasSuffix(".md") }
@@ -123,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func nothingOfMarkdownIsLeftInTheReference() {
+    @Test("Nothing of Markdown is left in the reference") func nothingOfMarkdownIsLeftInTheReference() {
         for page in ReferencePage.all {
             let text = String(decoding: DocsSite.pages[page.path] ?? [], as: UTF8.self)
                 .replacing(/<pre>.*?<\/pre>/.dotMatchesNewlines(), with: "")
@@ -131,7 +135,8 @@ import Testing
         }
     }
 
-    @Test func filesOfPagesAreKeptForEverAndPagesThatAreNotSaySo() async throws {
+    @Test("Files of pages are kept for ever and pages that are not say so")
+    func filesOfPagesAreKeptForEverAndPagesThatAreNotSaySo() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let style = try await server.call(.get, DocsSite.assets.address + "/docs.css", nil, [:])
             #expect(style.status == 200 && style.fields[.contentType] == "text/css; charset=utf-8")

@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func sourceDownForAnHour() async throws {
+    @Test("Users stay signed in while the source of keys is down for an hour") func sourceDownForAnHour() async throws {
         let setting = try Setting(TestIssuer.honest.keySet)
         #expect(await setting.refusal() == nil)
         setting.source.serve(nil)
@@ -83,7 +83,7 @@ import Testing
         #expect(await setting.refusal() == .unauthenticated)
     }
 
-    @Test func unknownKeysAreFetchedAtMostOnceAMinute() async throws {
+    @Test("Unknown keys are fetched at most once a minute") func unknownKeysAreFetchedAtMostOnceAMinute() async throws {
         let setting = try Setting(TestIssuer.honest.keySet)
         await withTaskGroup(of: Problem.Code?.self) { group in
             for number in 0..<500 {
@@ -100,7 +100,7 @@ import Testing
         #expect(setting.source.count == 2)
     }
 
-    @Test func rotatedKeyIsFound() async throws {
+    @Test("Rotated key is found") func rotatedKeyIsFound() async throws {
         var first = TestIssuer.honest.publicKey(.ec)
         first["kid"] = "old"
         let setting = try Setting(["keys": [.object(first)]])
@@ -111,7 +111,7 @@ import Testing
         #expect(await setting.refusal(kid: "old") == .unauthenticated)
     }
 
-    @Test func withdrawnKeyIsForgottenInTime() async throws {
+    @Test("Withdrawn key is forgotten in time") func withdrawnKeyIsForgottenInTime() async throws {
         let setting = try Setting(TestIssuer.honest.keySet)
         #expect(await setting.refusal() == nil)
         setting.source.serve(TestIssuer.stranger.keySet)
@@ -123,7 +123,7 @@ import Testing
         #expect(setting.source.count == 2)
     }
 
-    @Test func withoutAnyKeysNobodyIsRefusedForGood() async throws {
+    @Test("Without any keys nobody is refused for good") func withoutAnyKeysNobodyIsRefusedForGood() async throws {
         let setting = try Setting(nil)
         #expect(await setting.refusal() == .unavailable)
         #expect(await setting.refusal() == .unavailable)
@@ -133,7 +133,10 @@ import Testing
         #expect(await setting.refusal() == nil)
     }
 
-    @Test(arguments: [[:], ["keys": []], ["keys": [["kty": "oct", "k": "c2VjcmV0"]]], [], "x"] as [JSONValue])
+    @Test(
+        "An answer that is no key set changes nothing",
+        arguments: [[:], ["keys": []], ["keys": [["kty": "oct", "k": "c2VjcmV0"]]], [], "x"] as [JSONValue]
+    )
     func whatIsNoKeySetChangesNothing(_ answer: JSONValue) async throws {
         let setting = try Setting(TestIssuer.honest.keySet)
         #expect(await setting.refusal() == nil)

@@ -23,9 +23,9 @@ import Testing
         )
     }
 
-    @Test func thereAreEnough() { #expect(Forgery.all.count >= 60) }
+    @Test("The forged JWTs are enough") func thereAreEnough() { #expect(Forgery.all.count >= 60) }
 
-    @Test(arguments: Forgery.all)
+    @Test("Forged, expired, confused and malformed JWTs are refused", arguments: Forgery.all)
     func refuses(_ forgery: Forgery) async {
         let text = forgery.make(.honest, Self.now)
         let problem = await #expect(throws: Problem.self) { try await Self.verify(text) }
@@ -34,7 +34,7 @@ import Testing
     }
 
     /// The control: what differs from the forgeries by no more than it must is taken.
-    @Test(arguments: TestIssuer.Key.allCases)
+    @Test("Valid JWTs are accepted", arguments: TestIssuer.Key.allCases)
     func accepts(_ key: TestIssuer.Key) async throws {
         let issuer = TestIssuer.honest
         let second = Int64(Self.now.timeIntervalSince1970)
@@ -54,7 +54,7 @@ import Testing
         #expect(subject == UTF8Text(long))
     }
 
-    @Test func anotherClaimMayNameTheSubject() async throws {
+    @Test("Another claim may name the subject") func anotherClaimMayNameTheSubject() async throws {
         var settings = TestIssuer.honest.settings
         settings["subjectClaim"] = "uid"
         let token = TestIssuer.honest.token(claims: ["uid": "u-9"], at: Self.now)
@@ -64,6 +64,7 @@ import Testing
 
     /// A key is bound by what it says of itself.
     @Test(
+        "Keys that do not fit are no keys",
         arguments: [
             ["use": "enc"], ["use": 1], ["alg": "ES384"], ["alg": "RS256"], ["key_ops": ["sign"]],
             ["key_ops": "verify"],
@@ -80,7 +81,7 @@ import Testing
         await #expect(throws: Problem.self) { try await Self.verify(token, settings) }
     }
 
-    @Test func rsaKeysHave2048To4096Bits() async throws {
+    @Test("RSA keys have 2048 to 4096 bits") func rsaKeysHave2048To4096Bits() async throws {
         func isKey(_ modulus: [UInt8]) async -> Bool {
             await VerificationKey(["kty": "RSA", "n": .base64URL(Data(modulus)), "e": "AQAB"]) != nil
         }
@@ -94,7 +95,7 @@ import Testing
     }
 
     /// However many keys a set has of one name, few are tried.
-    @Test func fewKeysOfOneNameAreTried() async throws {
+    @Test("Few keys of one name are tried") func fewKeysOfOneNameAreTried() async throws {
         func set(strangers: Int) async throws -> VerificationKeySet {
             let strange = (0..<strangers).map { _ in TestIssuer().publicKey(.ec) }
             let keys = (strange + [TestIssuer.honest.publicKey(.ec)]).map { JSONValue.object($0) }
@@ -107,6 +108,7 @@ import Testing
     }
 
     @Test(
+        "Apps without settings take none",
         arguments: [nil, [:], ["issuer": "i"], ["issuer": 1, "audience": "a", "jwks": ["keys": []]]] as [JSONObject?]
     )
     func appsWithoutSettingsTakeNone(_ settings: JSONObject?) async {

@@ -17,7 +17,7 @@ import Testing
 
     private static func fields(_ token: String) -> HTTPFields { [.authorization: "Bearer \(token)"] }
 
-    @Test func registersWhatIsHis() async throws {
+    @Test("A signed-in user registers what is theirs") func registersWhatIsHis() async throws {
         try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
             let (admin, sender) = (try await server.key(.admin), try await server.key(.sender))
             let settings: JSONValue = ["jwt": .object(TestIssuer.honest.settings)]
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func noForgeryComesIn() async throws {
+    @Test("No forged JWT comes in") func noForgeryComesIn() async throws {
         try await LiveServer.run(insecureNoAuth: true) { (server: LiveServer) async throws in
             let settings: JSONValue = ["jwt": .object(TestIssuer.honest.settings)]
             #expect(try await server.call(.put, Self.food, settings).status == 200)
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func keysAreFetchedFromTheIssuer() async throws {
+    @Test("Keys are fetched from the issuer") func keysAreFetchedFromTheIssuer() async throws {
         let issuer = KeyServer()
         try await issuer.run { port in
             let database = try await TestDatabase.make()
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func rootAloneSaysWhereKeysComeFrom() async throws {
+    @Test("Root alone says where keys come from") func rootAloneSaysWhereKeysComeFrom() async throws {
         try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
             let (admin, root) = (try await server.key(.admin), try await server.key(.root))
             func settings(_ url: String, audience: String = "a") -> JSONValue {
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func keysThatAreGivenMustBeUsable() async throws {
+    @Test("Keys that are given must be usable") func keysThatAreGivenMustBeUsable() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             var secret = TestIssuer.honest.publicKey(.ec)
             secret["d"] = "AAAA"

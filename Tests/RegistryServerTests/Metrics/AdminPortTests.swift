@@ -31,7 +31,8 @@ import Testing
         }
     }
 
-    @Test func itTellsEverythingToEveryone() async throws {
+    @Test("The admin port tells everything to everyone who reaches it") func itTellsEverythingToEveryone() async throws
+    {
         try await Self.run { (main: LiveServer, admin: LiveServer) async throws in
             #expect(try await main.call(.get, "/metrics").problem == "unauthenticated")
             #expect(try await admin.call(.get, "/livez").status == 200)
@@ -45,7 +46,10 @@ import Testing
         }
     }
 
-    @Test(arguments: ["/v1/apps", "/openapi.json", "/v1/apps/com.example.food/sandbox/stats"])
+    @Test(
+        "The admin port does nothing else",
+        arguments: ["/v1/apps", "/openapi.json", "/v1/apps/com.example.food/sandbox/stats"]
+    )
     func itDoesNothingElse(_ path: String) async throws {
         try await Self.run { (_: LiveServer, admin: LiveServer) async throws in
             #expect(try await admin.call(.get, path).problem == "no-such-route")

@@ -70,7 +70,7 @@ import Testing
         #expect(try await server.call(.get, "/nothing-here").status == 404)
     }
 
-    @Test func countersMoveAsALifeSays() async throws {
+    @Test("Counters move as a life says") func countersMoveAsALifeSays() async throws {
         try await Self.run { (server: LiveServer, sweeper: Sweeper, database: TestDatabase) async throws in
             let before = try await server.measurements()
             try await Self.live(server)
@@ -118,7 +118,7 @@ import Testing
     }
 
     /// Nothing that a caller says becomes part of a metric.
-    @Test func nothingPersonalIsTold() async throws {
+    @Test("Nothing personal is told") func nothingPersonalIsTold() async throws {
         try await Self.run { (server: LiveServer, _: Sweeper, _: TestDatabase) async throws in
             try await Self.live(server)
             let text = try await server.measurements().text
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func everyMetricIsTold() async throws {
+    @Test("Every metric is told") func everyMetricIsTold() async throws {
         try await Self.run { (server: LiveServer, _: Sweeper, _: TestDatabase) async throws in
             try await Self.live(server)
             let text = try await server.measurements().text
@@ -141,7 +141,7 @@ import Testing
     }
 
     /// Without Postgres the rest is told, and that it is away.
-    @Test func withoutPostgresTheRestIsTold() async throws {
+    @Test("Without Postgres the rest is told") func withoutPostgresTheRestIsTold() async throws {
         let pool = PostgresPool(
             databaseURL: "host=/nonexistent dbname=none",
             requestTimeout: .seconds(5),
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func onlyThoseWhoRunTheServiceAreTold() async throws {
+    @Test("Only those who run the service are told") func onlyThoseWhoRunTheServiceAreTold() async throws {
         try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
             #expect(try await server.call(.get, "/metrics").problem == "unauthenticated")
             for (role, status) in [(Role.client, 403), (.sender, 403), (.auditor, 200), (.admin, 200), (.root, 200)] {
@@ -169,7 +169,7 @@ import Testing
     }
 
     /// Postgres is asked once for all who ask within the lifetime of a count.
-    @Test func countsAreBelievedForAWhile() async throws {
+    @Test("Counts are believed for a while") func countsAreBelievedForAWhile() async throws {
         let (database, clock) = (try await TestDatabase.make(), ManualClock())
         let cache = TimedCache(lifetime: .seconds(30), clock: clock.clock) {
             [registry = database.registry] in

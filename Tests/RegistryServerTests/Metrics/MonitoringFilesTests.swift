@@ -30,17 +30,19 @@ import Testing
         )
     }
 
-    @Test(arguments: files) func theySpeakOfWhatThereIs(_ file: String) throws {
+    @Test("Alerts and dashboard speak of metrics that there are", arguments: files) func theySpeakOfWhatThereIs(
+        _ file: String
+    ) throws {
         let names = try Self.names(in: Self.text(file))
         #expect(names.subtracting(Metric.allCases.map(\.rawValue)) == [])
         #expect(!names.isEmpty)
     }
 
-    @Test func everyMetricIsExplained() throws {
+    @Test("Every metric is explained") func everyMetricIsExplained() throws {
         #expect(try Set(Metric.allCases.map(\.rawValue)).subtracting(Self.names(in: Self.text(Self.runbook))) == [])
     }
 
-    @Test func everyAlertHasItsParagraph() throws {
+    @Test("Every alert has its paragraph") func everyAlertHasItsParagraph() throws {
         let alerts = try Self.text(Self.alerts)
         let named = alerts.matches(of: #/- alert: (\w+)/#).map { String($0.1) }
         let linked = alerts.matches(of: #/runbook: "Monitoring\.md#(\w+)"/#).map { String($0.1) }
@@ -48,7 +50,7 @@ import Testing
         #expect(named.count == 10 && named == linked && named == explained)
     }
 
-    @Test func theDashboardIsJSON() throws {
+    @Test("The dashboard is JSON") func theDashboardIsJSON() throws {
         let dashboard = try JSONParser.parse(Array(Self.text("deploy/grafana/dashboard.json").utf8))
         guard case .array(let panels) = dashboard["panels"] else { throw JSONFaultReason("must have panels") }
         #expect(panels.count > 20)
