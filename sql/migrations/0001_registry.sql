@@ -543,7 +543,8 @@ CREATE FUNCTION activity_state(
 END;
 
 -- The one definition of why an activity's token is withheld, in the order in which reasons count; null where it is handed
--- out. Each line is a rule. Other views, lists, counts and explanations all ask here.
+-- out. Each line is a rule. Other views, lists, counts and explanations all ask here, those about one app by this very text
+-- with the app's number in place of "….app_number = ….app_number", for a distributed Postgres to see that it is one.
 CREATE VIEW activity_verdicts AS
 SELECT
     a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
@@ -591,7 +592,7 @@ CROSS JOIN LATERAL (
 ) AS v;
 
 -- The activities as a sender may see them.
-CREATE VIEW current_activities AS SELECT * FROM activity_verdicts WHERE verdict IS NULL;
+CREATE VIEW current_activities AS SELECT * FROM activity_verdicts r WHERE r.verdict IS NULL;
 
 -- The same definition for tokens of installations. Values and installations are looked up for each token by itself, as above.
 CREATE VIEW installation_token_verdicts AS
@@ -623,7 +624,7 @@ LEFT JOIN LATERAL (
 ) AS t ON true;
 
 -- The tokens of installations as a sender may see them.
-CREATE VIEW current_installation_tokens AS SELECT * FROM installation_token_verdicts WHERE verdict IS NULL;
+CREATE VIEW current_installation_tokens AS SELECT * FROM installation_token_verdicts r WHERE r.verdict IS NULL;
 
 -- The rows that are current with a token value, apart from what APNs said of it: feedback acts on them. A dismissed activity may
 -- come back, so its token is among them.

@@ -1,4 +1,4 @@
--- burst guard, 1 of 1: $1 bigint, $2 text, $3 bigint, $4 text, $5 bytea[], $6 text[], $7 timestamp with time zone[], $8 text[], $9 text[], $10 text[], $11 bigint, $12 text, $13 bigint, $14 text, $15 bigint, $16 text, $17 bigint, $18 bigint, $19 text, $20 bigint, $21 text
+-- burst guard, 1 of 1: $1 bigint, $2 text, $3 bigint, $4 text, $5 bytea[], $6 text[], $7 timestamp with time zone[], $8 text[], $9 text[], $10 text[], $11 bigint, $12 text, $13 bigint, $14 text, $15 bigint, $16 bigint, $17 bigint, $18 bigint, $19 bigint, $20 bigint, $21 bigint, $22 bigint, $23 text, $24 bigint, $25 bigint, $26 text, $27 bigint, $28 text
 UPDATE quarantine_guards g SET reported_at = judged.at, tripped_at = CASE
     WHEN g.tripped_at IS NOT NULL AND g.reported_at > judged.since THEN g.tripped_at
     WHEN judged.is_burst THEN judged.at END
@@ -27,17 +27,85 @@ CROSS JOIN LATERAL (
         WHERE a.ctid = q.activity_place AND a.app_number = $13 AND a.environment = $14::apns_environment AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
 AND t.installation_hash IS NULL AND a.ended_at IS NULL AND a.expires_at > now()
         UNION ALL
-        (SELECT other.kind, other.claimed_at FROM token_holders other
+        (SELECT other.kind, other.claimed_at FROM (SELECT t.app_number, t.environment, t.token_digest, h.kind, h.claimed_at, h.activity_id, h.installation_hash, h.subject,
+    h.aliases
+FROM token_values t CROSS JOIN LATERAL (
+    SELECT
+        'update'::text COLLATE "C" AS kind, a.token_claimed_at AS claimed_at, a.activity_id, a.installation_hash,
+        a.subject, a.aliases
+    FROM activities a
+    WHERE a.app_number = $15 AND a.environment = t.environment AND a.activity_id = t.activity_id
+        AND a.token_digest = t.token_digest AND a.ended_at IS NULL AND a.expires_at > now()
+        AND t.installation_hash IS NULL
+    UNION ALL
+    SELECT r.kind, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, NULL::text, NULL::jsonb
+    FROM (SELECT
+    r.*, r.ctid AS place, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
+    t.quarantine_reason,
+    CASE
+        WHEN r.observed_at <= r.deleted_at AND r.purged_at = r.deleted_at THEN 'purged'
+        WHEN r.observed_at <= i.removed_at THEN 'logged-out'
+        WHEN r.token IS NULL THEN 'deleted'
+        WHEN t.installation_kind <> r.kind THEN 'kind-conflict'
+        WHEN r.has_one_owner AND t.installation_hash IS DISTINCT FROM r.installation_hash THEN 'taken-over'
+        WHEN r.claimed_at <= t.dead_at THEN 'unregistered'
+        WHEN r.claimed_at <= t.quarantined_at THEN 'quarantined'
+    END AS verdict
+FROM installation_tokens r
+LEFT JOIN LATERAL (
+    SELECT its.removed_at, its.flapped_at FROM installations its
+    WHERE its.app_number = $16 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
+    LIMIT 1
+) AS i ON true
+LEFT JOIN LATERAL (
+    SELECT * FROM token_values its
+    WHERE its.app_number = $17 AND its.environment = r.environment AND its.token_digest = r.token_digest
+    LIMIT 1
+) AS t ON true) r
+    WHERE r.app_number = $18 AND r.environment = t.environment AND r.installation_hash = t.installation_hash
+        AND r.kind = t.installation_kind AND r.token_digest = t.token_digest
+        AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
+    UNION ALL
+    SELECT r.kind, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, NULL::text, NULL::jsonb
+    FROM (SELECT
+    r.*, r.ctid AS place, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
+    t.quarantine_reason,
+    CASE
+        WHEN r.observed_at <= r.deleted_at AND r.purged_at = r.deleted_at THEN 'purged'
+        WHEN r.observed_at <= i.removed_at THEN 'logged-out'
+        WHEN r.token IS NULL THEN 'deleted'
+        WHEN t.installation_kind <> r.kind THEN 'kind-conflict'
+        WHEN r.has_one_owner AND t.installation_hash IS DISTINCT FROM r.installation_hash THEN 'taken-over'
+        WHEN r.claimed_at <= t.dead_at THEN 'unregistered'
+        WHEN r.claimed_at <= t.quarantined_at THEN 'quarantined'
+    END AS verdict
+FROM installation_tokens r
+LEFT JOIN LATERAL (
+    SELECT its.removed_at, its.flapped_at FROM installations its
+    WHERE its.app_number = $19 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
+    LIMIT 1
+) AS i ON true
+LEFT JOIN LATERAL (
+    SELECT * FROM token_values its
+    WHERE its.app_number = $20 AND its.environment = r.environment AND its.token_digest = r.token_digest
+    LIMIT 1
+) AS t ON true) r
+    WHERE r.app_number = $21 AND r.environment = t.environment AND NOT r.has_one_owner
+        AND r.token_digest = t.token_digest AND t.installation_hash IS NULL
+        AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
+) AS h) other
         WHERE t.token_digest IS NOT NULL AND (t.activity_id IS NULL OR t.installation_hash IS NOT NULL OR t.start_observed_at IS NOT NULL) AND other.kind <> 'update'
-            AND other.app_number = $15 AND other.environment = $16::apns_environment AND other.token_digest = q.token_digest
-        LIMIT $17)
+            AND other.app_number = $22 AND other.environment = $23::apns_environment AND other.token_digest = q.token_digest
+        LIMIT $24)
     ) AS h
 ) AS held
         WHERE q.verdict = 'suspect'
         GROUP BY held.kind
-    ) AS reports CROSS JOIN LATERAL (SELECT count(*) AS count FROM token_values v WHERE v.app_number = $18 AND v.environment = $19::apns_environment
+    ) AS reports CROSS JOIN LATERAL (SELECT count(*) AS count FROM token_values v WHERE v.app_number = $25 AND v.environment = $26::apns_environment
     AND v.quarantined_kind = reports.kind AND v.quarantined_at > now() - interval '10 minutes') AS recent
     WHERE reports.fresh > 0 OFFSET 0
 ) AS judged
-WHERE g.app_number = $20 AND g.environment = $21::apns_environment AND g.kind = judged.kind
+WHERE g.app_number = $27 AND g.environment = $28::apns_environment AND g.kind = judged.kind
 RETURNING g.kind, g.tripped_at = g.reported_at;

@@ -149,19 +149,42 @@ OR (excluded.installation_observed_at, excluded.installation_hash, excluded.inst
 became_installations = stored.installation_hash IS NULL,
 touched_at = excluded.touched_at;
 
--- device token, 7 of 10: $1 bigint, $2 text, $3 bytea, $4 text, $5 text, $6 bigint, $7 text, $8 bytea, $9 text, $10 text, $11 bigint, $12 text, $13 bytea, $14 bigint
+-- device token, 7 of 10: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 bytea, $6 text, $7 text, $8 bigint, $9 text, $10 bytea, $11 text, $12 text, $13 bigint, $14 text, $15 bytea, $16 bigint
 UPDATE installation_tokens r SET outcome = CASE WHEN r.outcome = 'refreshed' AND (
         (r.previous_claimed_at <= greatest(v.dead_at, v.quarantined_at)
             AND r.claimed_at > greatest(v.dead_at, v.quarantined_at))
         OR (r.has_one_owner AND v.displaced_installation_hash IS NOT NULL)
     ) THEN 'reactivated' ELSE r.outcome END
-FROM (SELECT * FROM installation_token_verdicts its WHERE its.app_number = $1 AND its.environment = $2::apns_environment
-AND its.installation_hash = $3 AND its.kind = $4
-AND its.attributes_type = $5 LIMIT 1) AS v
-WHERE r.app_number = $6 AND r.environment = $7::apns_environment
-AND r.installation_hash = $8 AND r.kind = $9
-AND r.attributes_type = $10 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $11 AND held.environment = $12::apns_environment
-AND held.installation_hash = $13 AND held.request_number = $14)
+FROM (SELECT * FROM (SELECT
+    r.*, r.ctid AS place, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
+    t.quarantine_reason,
+    CASE
+        WHEN r.observed_at <= r.deleted_at AND r.purged_at = r.deleted_at THEN 'purged'
+        WHEN r.observed_at <= i.removed_at THEN 'logged-out'
+        WHEN r.token IS NULL THEN 'deleted'
+        WHEN t.installation_kind <> r.kind THEN 'kind-conflict'
+        WHEN r.has_one_owner AND t.installation_hash IS DISTINCT FROM r.installation_hash THEN 'taken-over'
+        WHEN r.claimed_at <= t.dead_at THEN 'unregistered'
+        WHEN r.claimed_at <= t.quarantined_at THEN 'quarantined'
+    END AS verdict
+FROM installation_tokens r
+LEFT JOIN LATERAL (
+    SELECT its.removed_at, its.flapped_at FROM installations its
+    WHERE its.app_number = $1 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
+    LIMIT 1
+) AS i ON true
+LEFT JOIN LATERAL (
+    SELECT * FROM token_values its
+    WHERE its.app_number = $2 AND its.environment = r.environment AND its.token_digest = r.token_digest
+    LIMIT 1
+) AS t ON true) its WHERE its.app_number = $3 AND its.environment = $4::apns_environment
+AND its.installation_hash = $5 AND its.kind = $6
+AND its.attributes_type = $7 LIMIT 1) AS v
+WHERE r.app_number = $8 AND r.environment = $9::apns_environment
+AND r.installation_hash = $10 AND r.kind = $11
+AND r.attributes_type = $12 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $13 AND held.environment = $14::apns_environment
+AND held.installation_hash = $15 AND held.request_number = $16)
 RETURNING r.outcome, r.observed_at, r.confirmed_at, r.deleted_at, v.removed_at, v.verdict, v.owner_kind, r.touched_at;
 
 -- device token, 8 of 10: $1 bigint, $2 text, $3 bytea, $4 text, $5 text, $6 bigint, $7 text, $8 bytea, $9 bigint, $10 timestamp with time zone, $11 bytea, $12 bigint, $13 text, $14 bytea, $15 bigint, $16 text

@@ -10,8 +10,31 @@ AND r.environment = $8::apns_environment AND r.kind = $9 AND r.token_number > $1
     ORDER BY r.token_number LIMIT $11
 ) AS s) AS q;
 
--- export of device tokens, 2 of 2: $1 bigint, $2 text, $3 bigint, $4 text, $5 text, $6 bigint, $7 bigint
-SELECT r.installation_hash, r.attributes_type, r.token, r.observed_at FROM (SELECT * FROM installation_token_verdicts its
-WHERE its.app_number = $1 AND its.environment = $2::apns_environment AND its.app_number = $3 AND its.token_number > 0
-AND its.environment = $4::apns_environment AND its.kind = $5
-    AND its.token_number > $6 AND its.token_number <= $7 OFFSET 0) AS r WHERE r.verdict IS NULL ORDER BY r.token_number;
+-- export of device tokens, 2 of 2: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 bigint, $6 text, $7 text, $8 bigint, $9 bigint
+SELECT r.installation_hash, r.attributes_type, r.token, r.observed_at FROM (SELECT * FROM (SELECT
+    r.*, r.ctid AS place, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
+    t.quarantine_reason,
+    CASE
+        WHEN r.observed_at <= r.deleted_at AND r.purged_at = r.deleted_at THEN 'purged'
+        WHEN r.observed_at <= i.removed_at THEN 'logged-out'
+        WHEN r.token IS NULL THEN 'deleted'
+        WHEN t.installation_kind <> r.kind THEN 'kind-conflict'
+        WHEN r.has_one_owner AND t.installation_hash IS DISTINCT FROM r.installation_hash THEN 'taken-over'
+        WHEN r.claimed_at <= t.dead_at THEN 'unregistered'
+        WHEN r.claimed_at <= t.quarantined_at THEN 'quarantined'
+    END AS verdict
+FROM installation_tokens r
+LEFT JOIN LATERAL (
+    SELECT its.removed_at, its.flapped_at FROM installations its
+    WHERE its.app_number = $1 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
+    LIMIT 1
+) AS i ON true
+LEFT JOIN LATERAL (
+    SELECT * FROM token_values its
+    WHERE its.app_number = $2 AND its.environment = r.environment AND its.token_digest = r.token_digest
+    LIMIT 1
+) AS t ON true) its
+WHERE its.app_number = $3 AND its.environment = $4::apns_environment AND its.app_number = $5 AND its.token_number > 0
+AND its.environment = $6::apns_environment AND its.kind = $7
+    AND its.token_number > $8 AND its.token_number <= $9 OFFSET 0) AS r WHERE r.verdict IS NULL ORDER BY r.token_number;

@@ -10,13 +10,49 @@ FROM (SELECT max(s.number) AS last, count(*) AS count FROM (
     ORDER BY r.activity_number LIMIT $5
 ) AS s) AS q;
 
--- export of update tokens, 2 of 2: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 text
-SELECT r.activity_id, r.end_reason::text, CASE r.verdict WHEN 'logged-out' THEN r.removed_at ELSE r.ended_at END, coalesce(r.token_observed_at, r.last_observed_at), r.confirmed_at, r.expires_at, r.revision, r.state, CASE WHEN r.verdict IS NULL THEN r.token END, r.token_observed_at, r.started_at, n.alias, coalesce(n.ended_at >= r.ended_at, false), r.installation_hash, r.installation_observed_at, r.subject, r.subject_observed_at, r.aliases, r.aliases_observed_at, r.metadata, r.metadata_observed_at, r.starts_at, r.starts_at_observed_at, r.attributes_type, r.attributes_type_observed_at, r.frequent_pushes_enabled, r.frequent_pushes_enabled_observed_at FROM (SELECT * FROM activity_verdicts its
-WHERE its.app_number = $1 AND its.environment = $2::apns_environment AND its.app_number = $3 AND its.activity_number > 0
+-- export of update tokens, 2 of 2: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 text
+SELECT r.activity_id, r.end_reason::text, CASE r.verdict WHEN 'logged-out' THEN r.removed_at ELSE r.ended_at END, coalesce(r.token_observed_at, r.last_observed_at), r.confirmed_at, r.expires_at, r.revision, r.state, CASE WHEN r.verdict IS NULL THEN r.token END, r.token_observed_at, r.started_at, n.alias, coalesce(n.ended_at >= r.ended_at, false), r.installation_hash, r.installation_observed_at, r.subject, r.subject_observed_at, r.aliases, r.aliases_observed_at, r.metadata, r.metadata_observed_at, r.starts_at, r.starts_at_observed_at, r.attributes_type, r.attributes_type_observed_at, r.frequent_pushes_enabled, r.frequent_pushes_enabled_observed_at FROM (SELECT * FROM (SELECT
+    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
+    CASE
+        WHEN a.ended_at IS NOT NULL THEN 'ended'
+        WHEN i.removed_at >= a.started_at THEN 'logged-out'
+        WHEN s.state <> 'active' THEN s.state
+        WHEN a.token IS NULL THEN 'no-token'
+        ELSE v.value_verdict
+    END AS verdict
+FROM activities a
+LEFT JOIN LATERAL (
+    SELECT its.full_state_at, its.removed_at FROM installations its
+    WHERE its.app_number = $1 AND its.environment = a.environment
+        AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
+    LIMIT 1
+) AS i ON true
+CROSS JOIN LATERAL (
+    SELECT activity_state(
+        a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
+    ) AS state
+) AS s
+CROSS JOIN LATERAL (
+    SELECT CASE WHEN a.token_is_doubted THEN (
+        SELECT CASE
+            WHEN t.activity_id IS DISTINCT FROM a.activity_id THEN 'taken-over'
+            WHEN t.installation_hash IS NOT NULL THEN 'kind-conflict'
+            WHEN a.token_claimed_at <= t.dead_at AND t.purged_at = t.dead_at THEN 'purged'
+            WHEN a.token_claimed_at <= t.dead_at THEN 'unregistered'
+            WHEN a.token_claimed_at <= t.quarantined_at THEN 'quarantined'
+        END
+        FROM (SELECT) AS one LEFT JOIN LATERAL (
+            SELECT * FROM token_values its
+            WHERE its.app_number = $2 AND its.environment = a.environment AND its.token_digest = a.token_digest
+            LIMIT 1
+        ) AS t ON true
+    ) END AS value_verdict
+) AS v) its
+WHERE its.app_number = $3 AND its.environment = $4::apns_environment AND its.app_number = $5 AND its.activity_number > 0
 
-    AND its.activity_number > $4 AND its.activity_number <= $5 OFFSET 0) AS r LEFT JOIN LATERAL (
+    AND its.activity_number > $6 AND its.activity_number <= $7 OFFSET 0) AS r LEFT JOIN LATERAL (
     SELECT i.alias, i.ended_at FROM jsonb_array_elements_text(r.aliases -> 'liveactivityId') AS name
-    JOIN alias_identities i ON i.app_number = $6 AND i.environment = $7::apns_environment
+    JOIN alias_identities i ON i.app_number = $8 AND i.environment = $9::apns_environment
         AND i.alias = name AND i.owner = CASE
             WHEN r.installation_hash IS NOT NULL THEN 'installation:' || encode(r.installation_hash, 'hex')
             WHEN r.subject IS NOT NULL THEN 'subject:' || r.subject ELSE 'app' END

@@ -73,10 +73,33 @@ FROM (SELECT i.*, coalesce(i.flapped_at
     > greatest(i.removed_at, now() - $1), false) AS flaps FROM installations i) AS i WHERE i.app_number = $2 AND i.environment = $3::apns_environment
 AND i.installation_hash = $4;
 
--- installation, 5 of 9: $1 bigint, $2 text, $3 bytea
+-- installation, 5 of 9: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 bytea
 SELECT r.kind, nullif(r.attributes_type, ''), substr(r.token_digest, 1, 4), r.observed_at, r.confirmed_at, r.verdict
-FROM installation_token_verdicts r WHERE r.app_number = $1 AND r.environment = $2::apns_environment
-AND r.installation_hash = $3 AND r.token IS NOT NULL
+FROM (SELECT
+    r.*, r.ctid AS place, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
+    t.quarantine_reason,
+    CASE
+        WHEN r.observed_at <= r.deleted_at AND r.purged_at = r.deleted_at THEN 'purged'
+        WHEN r.observed_at <= i.removed_at THEN 'logged-out'
+        WHEN r.token IS NULL THEN 'deleted'
+        WHEN t.installation_kind <> r.kind THEN 'kind-conflict'
+        WHEN r.has_one_owner AND t.installation_hash IS DISTINCT FROM r.installation_hash THEN 'taken-over'
+        WHEN r.claimed_at <= t.dead_at THEN 'unregistered'
+        WHEN r.claimed_at <= t.quarantined_at THEN 'quarantined'
+    END AS verdict
+FROM installation_tokens r
+LEFT JOIN LATERAL (
+    SELECT its.removed_at, its.flapped_at FROM installations its
+    WHERE its.app_number = $1 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
+    LIMIT 1
+) AS i ON true
+LEFT JOIN LATERAL (
+    SELECT * FROM token_values its
+    WHERE its.app_number = $2 AND its.environment = r.environment AND its.token_digest = r.token_digest
+    LIMIT 1
+) AS t ON true) r WHERE r.app_number = $3 AND r.environment = $4::apns_environment
+AND r.installation_hash = $5 AND r.token IS NOT NULL
 ORDER BY r.kind, r.attributes_type;
 
 -- installation, 6 of 9: $1 bigint, $2 text, $3 bytea, $4 bigint, $5 text, $6 bytea, $7 bigint, $8 text, $9 bytea, $10 bigint

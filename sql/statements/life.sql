@@ -1,4 +1,4 @@
--- life, 1 of 2: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint, $6 text, $7 bigint, $8 text
+-- life, 1 of 2: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 text, $9 bigint, $10 text
 SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
     WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
     WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
@@ -6,12 +6,48 @@ SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict,
     WHEN 'quarantined' THEN t.quarantined_at ELSE a.token_observed_at END, a.end_reason::text, t.quarantine_reason, substr(a.token_digest, 1, 4), a.installation_hash, a.attributes_type, a.started_at, a.starts_at, coalesce(a.token_observed_at, a.last_observed_at), a.confirmed_at, a.expires_at, t.delivered_at, a.subject, a.aliases, a.metadata, a.attributes_type, a.frequent_pushes_enabled, a.revision, a.created_at, a.touched_at, a.last_observed_at, a.ended_at, a.expiry_recorded_at, t.dead_at, t.quarantined_at, t.quarantine_reason, i.full_state_at, i.removed_at, t.purged_at
 FROM (SELECT s.app_number, s.activity_number, (s.ended_at IS NOT NULL OR s.expiry_recorded_at IS NOT NULL) AS ended FROM activities s
 WHERE s.app_number = $1 AND s.environment = $2::apns_environment AND s.activity_id = $3 LIMIT 1) al
-CROSS JOIN LATERAL (SELECT * FROM activity_verdicts bearer
-    WHERE bearer.app_number = $4 AND bearer.activity_number = al.activity_number
+CROSS JOIN LATERAL (SELECT * FROM (SELECT
+    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
+    CASE
+        WHEN a.ended_at IS NOT NULL THEN 'ended'
+        WHEN i.removed_at >= a.started_at THEN 'logged-out'
+        WHEN s.state <> 'active' THEN s.state
+        WHEN a.token IS NULL THEN 'no-token'
+        ELSE v.value_verdict
+    END AS verdict
+FROM activities a
+LEFT JOIN LATERAL (
+    SELECT its.full_state_at, its.removed_at FROM installations its
+    WHERE its.app_number = $4 AND its.environment = a.environment
+        AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
+    LIMIT 1
+) AS i ON true
+CROSS JOIN LATERAL (
+    SELECT activity_state(
+        a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
+    ) AS state
+) AS s
+CROSS JOIN LATERAL (
+    SELECT CASE WHEN a.token_is_doubted THEN (
+        SELECT CASE
+            WHEN t.activity_id IS DISTINCT FROM a.activity_id THEN 'taken-over'
+            WHEN t.installation_hash IS NOT NULL THEN 'kind-conflict'
+            WHEN a.token_claimed_at <= t.dead_at AND t.purged_at = t.dead_at THEN 'purged'
+            WHEN a.token_claimed_at <= t.dead_at THEN 'unregistered'
+            WHEN a.token_claimed_at <= t.quarantined_at THEN 'quarantined'
+        END
+        FROM (SELECT) AS one LEFT JOIN LATERAL (
+            SELECT * FROM token_values its
+            WHERE its.app_number = $5 AND its.environment = a.environment AND its.token_digest = a.token_digest
+            LIMIT 1
+        ) AS t ON true
+    ) END AS value_verdict
+) AS v) bearer
+    WHERE bearer.app_number = $6 AND bearer.activity_number = al.activity_number
         AND bearer.activity_number > 0 LIMIT 1) AS a
-LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = $5 AND its.environment = $6::apns_environment
+LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = $7 AND its.environment = $8::apns_environment
     AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
-LEFT JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = $7 AND its.environment = $8::apns_environment
+LEFT JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = $9 AND its.environment = $10::apns_environment
     AND its.installation_hash = a.installation_hash LIMIT 1) AS i ON true;
 
 -- life, 2 of 2: $1 text, $2 bigint, $3 text, $4 text, $5 bigint, $6 text, $7 bigint, $8 text, $9 text, $10 bigint, $11 text, $12 text, $13 bigint, $14 text, $15 bigint

@@ -21,18 +21,54 @@ SELECT FROM token_values t WHERE t.app_number = $1 AND t.environment = $2::apns_
 ))
 ORDER BY t.token_digest FOR UPDATE;
 
--- purge of update tokens, 3 of 7: $1 bigint[], $2 bigint, $3 bigint, $4 text, $5 interval, $6 bigint, $7 text, $8 text, $9 interval
+-- purge of update tokens, 3 of 7: $1 bigint[], $2 bigint, $3 bigint, $4 bigint, $5 bigint, $6 text, $7 interval, $8 bigint, $9 text, $10 text, $11 interval
 SELECT r.number FROM unnest($1) AS named (number) CROSS JOIN LATERAL (
     SELECT s.app_number, s.environment, s.activity_number AS number, s.installation_hash,
     s.token_digest, s.confirmed_at, s.activity_id, s.attributes_type, s.token_observed_at AS observed_at, s.expires_at, s.starts_at,
 s.value_verdict AS verdict
-FROM activity_verdicts s
-WHERE s.token IS NOT NULL AND true AND s.app_number = $2 AND s.activity_number > 0
+FROM (SELECT
+    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
+    CASE
+        WHEN a.ended_at IS NOT NULL THEN 'ended'
+        WHEN i.removed_at >= a.started_at THEN 'logged-out'
+        WHEN s.state <> 'active' THEN s.state
+        WHEN a.token IS NULL THEN 'no-token'
+        ELSE v.value_verdict
+    END AS verdict
+FROM activities a
+LEFT JOIN LATERAL (
+    SELECT its.full_state_at, its.removed_at FROM installations its
+    WHERE its.app_number = $2 AND its.environment = a.environment
+        AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
+    LIMIT 1
+) AS i ON true
+CROSS JOIN LATERAL (
+    SELECT activity_state(
+        a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
+    ) AS state
+) AS s
+CROSS JOIN LATERAL (
+    SELECT CASE WHEN a.token_is_doubted THEN (
+        SELECT CASE
+            WHEN t.activity_id IS DISTINCT FROM a.activity_id THEN 'taken-over'
+            WHEN t.installation_hash IS NOT NULL THEN 'kind-conflict'
+            WHEN a.token_claimed_at <= t.dead_at AND t.purged_at = t.dead_at THEN 'purged'
+            WHEN a.token_claimed_at <= t.dead_at THEN 'unregistered'
+            WHEN a.token_claimed_at <= t.quarantined_at THEN 'quarantined'
+        END
+        FROM (SELECT) AS one LEFT JOIN LATERAL (
+            SELECT * FROM token_values its
+            WHERE its.app_number = $3 AND its.environment = a.environment AND its.token_digest = a.token_digest
+            LIMIT 1
+        ) AS t ON true
+    ) END AS value_verdict
+) AS v) s
+WHERE s.token IS NOT NULL AND true AND s.app_number = $4 AND s.activity_number > 0
  AND s.activity_number = named.number
     LIMIT 1
 ) AS r
-WHERE r.app_number = $3 AND r.environment = $4::apns_environment AND true AND (greatest(r.confirmed_at, r.starts_at) <= now() - $5 OR r.expires_at <= now() OR r.token_digest IN (SELECT q.token_digest FROM token_values q
-    WHERE q.app_number = $6 AND q.environment = $7::apns_environment AND q.quarantined_kind = $8 AND q.quarantined_at IS NOT NULL)) AND (greatest(r.confirmed_at, r.starts_at) <= now() - $9 OR r.expires_at <= now() OR r.verdict = 'quarantined')
+WHERE r.app_number = $5 AND r.environment = $6::apns_environment AND true AND (greatest(r.confirmed_at, r.starts_at) <= now() - $7 OR r.expires_at <= now() OR r.token_digest IN (SELECT q.token_digest FROM token_values q
+    WHERE q.app_number = $8 AND q.environment = $9::apns_environment AND q.quarantined_kind = $10 AND q.quarantined_at IS NOT NULL)) AND (greatest(r.confirmed_at, r.starts_at) <= now() - $11 OR r.expires_at <= now() OR r.verdict = 'quarantined')
 AND (r.verdict = 'quarantined') IS NOT FALSE ORDER BY 1;
 
 -- purge of update tokens, 4 of 7: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint[], $6 bigint, $7 text, $8 bigint

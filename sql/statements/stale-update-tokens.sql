@@ -6,29 +6,101 @@ SELECT max(s.number) AS last, count(*) AS count FROM (
     ORDER BY r.activity_number LIMIT $3
 ) AS s;
 
--- stale update tokens, 2 of 3: $1 interval, $2 bigint, $3 text, $4 interval, $5 bigint, $6 text, $7 text, $8 interval, $9 bigint, $10 bigint, $11 bigint, $12 bigint, $13 text
+-- stale update tokens, 2 of 3: $1 interval, $2 bigint, $3 bigint, $4 bigint, $5 text, $6 interval, $7 bigint, $8 text, $9 text, $10 interval, $11 bigint, $12 bigint, $13 bigint, $14 bigint, $15 text
 SELECT s.number, s.reasons, substr(s.token_digest, 1, 4), s.observed_at, s.confirmed_at, now(), s.activity_id, s.installation_hash, s.attributes_type, s.expires_at, t.quarantined_at, t.quarantine_reason
 FROM (
     SELECT r.*, array_remove(ARRAY[CASE WHEN greatest(r.confirmed_at, r.starts_at) <= now() - $1 THEN 'unconfirmed' END, CASE WHEN r.expires_at <= now() THEN 'expired' END, CASE WHEN r.verdict = 'quarantined' THEN 'quarantined' END], NULL) AS reasons FROM (SELECT s.app_number, s.environment, s.activity_number AS number, s.installation_hash,
     s.token_digest, s.confirmed_at, s.activity_id, s.attributes_type, s.token_observed_at AS observed_at, s.expires_at, s.starts_at,
 s.value_verdict AS verdict
-FROM activity_verdicts s
-WHERE s.token IS NOT NULL AND true) AS r
-    WHERE r.app_number = $2 AND r.environment = $3::apns_environment AND true AND (greatest(r.confirmed_at, r.starts_at) <= now() - $4 OR r.expires_at <= now() OR r.token_digest IN (SELECT q.token_digest FROM token_values q
-    WHERE q.app_number = $5 AND q.environment = $6::apns_environment AND q.quarantined_kind = $7 AND q.quarantined_at IS NOT NULL)) AND (greatest(r.confirmed_at, r.starts_at) <= now() - $8 OR r.expires_at <= now() OR r.verdict = 'quarantined')
-AND (r.verdict = 'quarantined') IS NOT FALSE AND r.number > 0 AND r.number > $9 AND r.number <= $10 ORDER BY r.number LIMIT $11
+FROM (SELECT
+    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
+    CASE
+        WHEN a.ended_at IS NOT NULL THEN 'ended'
+        WHEN i.removed_at >= a.started_at THEN 'logged-out'
+        WHEN s.state <> 'active' THEN s.state
+        WHEN a.token IS NULL THEN 'no-token'
+        ELSE v.value_verdict
+    END AS verdict
+FROM activities a
+LEFT JOIN LATERAL (
+    SELECT its.full_state_at, its.removed_at FROM installations its
+    WHERE its.app_number = $2 AND its.environment = a.environment
+        AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
+    LIMIT 1
+) AS i ON true
+CROSS JOIN LATERAL (
+    SELECT activity_state(
+        a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
+    ) AS state
 ) AS s
-LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = $12 AND its.environment = $13::apns_environment
+CROSS JOIN LATERAL (
+    SELECT CASE WHEN a.token_is_doubted THEN (
+        SELECT CASE
+            WHEN t.activity_id IS DISTINCT FROM a.activity_id THEN 'taken-over'
+            WHEN t.installation_hash IS NOT NULL THEN 'kind-conflict'
+            WHEN a.token_claimed_at <= t.dead_at AND t.purged_at = t.dead_at THEN 'purged'
+            WHEN a.token_claimed_at <= t.dead_at THEN 'unregistered'
+            WHEN a.token_claimed_at <= t.quarantined_at THEN 'quarantined'
+        END
+        FROM (SELECT) AS one LEFT JOIN LATERAL (
+            SELECT * FROM token_values its
+            WHERE its.app_number = $3 AND its.environment = a.environment AND its.token_digest = a.token_digest
+            LIMIT 1
+        ) AS t ON true
+    ) END AS value_verdict
+) AS v) s
+WHERE s.token IS NOT NULL AND true) AS r
+    WHERE r.app_number = $4 AND r.environment = $5::apns_environment AND true AND (greatest(r.confirmed_at, r.starts_at) <= now() - $6 OR r.expires_at <= now() OR r.token_digest IN (SELECT q.token_digest FROM token_values q
+    WHERE q.app_number = $7 AND q.environment = $8::apns_environment AND q.quarantined_kind = $9 AND q.quarantined_at IS NOT NULL)) AND (greatest(r.confirmed_at, r.starts_at) <= now() - $10 OR r.expires_at <= now() OR r.verdict = 'quarantined')
+AND (r.verdict = 'quarantined') IS NOT FALSE AND r.number > 0 AND r.number > $11 AND r.number <= $12 ORDER BY r.number LIMIT $13
+) AS s
+LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = $14 AND its.environment = $15::apns_environment
     AND its.token_digest = s.token_digest LIMIT 1) AS t ON true
 ORDER BY s.number;
 
--- stale update tokens, 3 of 3: $1 interval, $2 bigint, $3 text, $4 interval, $5 bigint, $6 text, $7 text, $8 interval, $9 bigint, $10 bigint
+-- stale update tokens, 3 of 3: $1 interval, $2 bigint, $3 bigint, $4 bigint, $5 text, $6 interval, $7 bigint, $8 text, $9 text, $10 interval, $11 bigint, $12 bigint
 SELECT array_remove(ARRAY[CASE WHEN greatest(r.confirmed_at, r.starts_at) <= now() - $1 THEN 'unconfirmed' END, CASE WHEN r.expires_at <= now() THEN 'expired' END, CASE WHEN r.verdict = 'quarantined' THEN 'quarantined' END], NULL) AS reasons, count(*) FROM (SELECT s.app_number, s.environment, s.activity_number AS number, s.installation_hash,
     s.token_digest, s.confirmed_at, s.activity_id, s.attributes_type, s.token_observed_at AS observed_at, s.expires_at, s.starts_at,
 s.value_verdict AS verdict
-FROM activity_verdicts s
+FROM (SELECT
+    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
+    CASE
+        WHEN a.ended_at IS NOT NULL THEN 'ended'
+        WHEN i.removed_at >= a.started_at THEN 'logged-out'
+        WHEN s.state <> 'active' THEN s.state
+        WHEN a.token IS NULL THEN 'no-token'
+        ELSE v.value_verdict
+    END AS verdict
+FROM activities a
+LEFT JOIN LATERAL (
+    SELECT its.full_state_at, its.removed_at FROM installations its
+    WHERE its.app_number = $2 AND its.environment = a.environment
+        AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
+    LIMIT 1
+) AS i ON true
+CROSS JOIN LATERAL (
+    SELECT activity_state(
+        a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
+    ) AS state
+) AS s
+CROSS JOIN LATERAL (
+    SELECT CASE WHEN a.token_is_doubted THEN (
+        SELECT CASE
+            WHEN t.activity_id IS DISTINCT FROM a.activity_id THEN 'taken-over'
+            WHEN t.installation_hash IS NOT NULL THEN 'kind-conflict'
+            WHEN a.token_claimed_at <= t.dead_at AND t.purged_at = t.dead_at THEN 'purged'
+            WHEN a.token_claimed_at <= t.dead_at THEN 'unregistered'
+            WHEN a.token_claimed_at <= t.quarantined_at THEN 'quarantined'
+        END
+        FROM (SELECT) AS one LEFT JOIN LATERAL (
+            SELECT * FROM token_values its
+            WHERE its.app_number = $3 AND its.environment = a.environment AND its.token_digest = a.token_digest
+            LIMIT 1
+        ) AS t ON true
+    ) END AS value_verdict
+) AS v) s
 WHERE s.token IS NOT NULL AND true) AS r
-WHERE r.app_number = $2 AND r.environment = $3::apns_environment AND true AND (greatest(r.confirmed_at, r.starts_at) <= now() - $4 OR r.expires_at <= now() OR r.token_digest IN (SELECT q.token_digest FROM token_values q
-    WHERE q.app_number = $5 AND q.environment = $6::apns_environment AND q.quarantined_kind = $7 AND q.quarantined_at IS NOT NULL)) AND (greatest(r.confirmed_at, r.starts_at) <= now() - $8 OR r.expires_at <= now() OR r.verdict = 'quarantined')
-AND (r.verdict = 'quarantined') IS NOT FALSE AND r.number > 0 AND r.number > $9 AND r.number <= $10
+WHERE r.app_number = $4 AND r.environment = $5::apns_environment AND true AND (greatest(r.confirmed_at, r.starts_at) <= now() - $6 OR r.expires_at <= now() OR r.token_digest IN (SELECT q.token_digest FROM token_values q
+    WHERE q.app_number = $7 AND q.environment = $8::apns_environment AND q.quarantined_kind = $9 AND q.quarantined_at IS NOT NULL)) AND (greatest(r.confirmed_at, r.starts_at) <= now() - $10 OR r.expires_at <= now() OR r.verdict = 'quarantined')
+AND (r.verdict = 'quarantined') IS NOT FALSE AND r.number > 0 AND r.number > $11 AND r.number <= $12
 GROUP BY 1;

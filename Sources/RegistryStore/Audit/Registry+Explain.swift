@@ -107,7 +107,7 @@ struct ExplainStatements {
         """
         SELECT \(columns)
         FROM \(sql: source) al
-        CROSS JOIN LATERAL (SELECT * FROM activity_verdicts bearer
+        CROSS JOIN LATERAL (SELECT * FROM \(sql: scope.view(.activities)) bearer
             WHERE bearer.app_number = \(scope.app.number) AND bearer.activity_number = al.activity_number
                 AND bearer.activity_number > 0 LIMIT 1) AS a
         LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE \(sql: scope.contains("its"))
@@ -135,7 +135,7 @@ struct ExplainStatements {
     private static func tokens(among named: SQL, in scope: Scope) -> SQL {
         """
         SELECT \(AliasExplanation.Token.columns)
-        FROM \(sql: named) CROSS JOIN LATERAL (SELECT * FROM installation_token_verdicts its
+        FROM \(sql: named) CROSS JOIN LATERAL (SELECT * FROM \(sql: scope.view(.installationTokens)) its
             WHERE \(sql: scope.contains("its")) AND its.installation_hash = named.installation_hash OFFSET 0) AS r
         ORDER BY r.installation_hash, r.kind, r.attributes_type
         """

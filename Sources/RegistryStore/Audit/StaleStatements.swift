@@ -102,7 +102,7 @@ struct StaleStatements {
         return """
             SELECT s.app_number, s.environment, s.\(unescaped: numbered.number) AS number, s.installation_hash,
                 s.token_digest, s.confirmed_at, \(unescaped: columns)
-            FROM \(unescaped: numbered.verdicts) s
+            FROM \(sql: numbered.verdicts) s
             WHERE s.token IS NOT NULL AND \(sql: isOfActivities ? "true" : "s.kind = \(kind.name)")
             """
     }

@@ -120,7 +120,7 @@ struct ExportStatements {
     func rows(of kind: TokenKind, after position: Int64, through last: Int64) -> SQL {
         let rows = NumberedRows(kind: kind, scope: scope)
         let page: SQL = """
-            (SELECT * FROM \(unescaped: rows.verdicts) its
+            (SELECT * FROM \(sql: rows.verdicts) its
             WHERE \(sql: scope.contains("its")) AND \(sql: rows.contains("its"))
                 AND its.\(unescaped: rows.number) > \(position) AND its.\(unescaped: rows.number) <= \(last) OFFSET 0) AS r
             """

@@ -98,7 +98,7 @@ struct FeedbackStatements {
                 SELECT 'update' COLLATE "C" AS kind, a.token_claimed_at AS claimed_at FROM activities a
                 WHERE \(sql: batch.accuses ? "a.ctid = q.activity_place AND " : "")\(sql: holds)
                 UNION ALL
-                (SELECT other.kind, other.claimed_at FROM token_holders other
+                (SELECT other.kind, other.claimed_at FROM \(sql: scope.view(.tokenHolders)) other
                 WHERE t.token_digest IS NOT NULL AND \(unescaped: Self.mayBeOfInstallation) AND other.kind <> 'update'
                     AND \(sql: scope.contains("other")) AND other.token_digest = q.token_digest
                 LIMIT \(QuarantineStatements.mostHolders))

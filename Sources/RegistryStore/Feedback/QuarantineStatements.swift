@@ -33,7 +33,7 @@ struct QuarantineStatements {
     var holders: SQL {
         """
         CROSS JOIN LATERAL (
-            SELECT * FROM token_holders current
+            SELECT * FROM \(sql: scope.view(.tokenHolders)) current
             WHERE \(sql: scope.contains("current")) AND current.token_digest = t.token_digest
             LIMIT \(Self.mostHolders)
         ) AS h

@@ -231,7 +231,7 @@ struct InstallationStatements {
     var tokens: SQL {
         """
         SELECT \(InstallationRecord.Token.columns)
-        FROM installation_token_verdicts r WHERE \(sql: isOf("r")) AND r.token IS NOT NULL
+        FROM \(sql: scope.view(.installationTokens)) r WHERE \(sql: isOf("r")) AND r.token IS NOT NULL
         ORDER BY r.kind, r.attributes_type
         """
     }

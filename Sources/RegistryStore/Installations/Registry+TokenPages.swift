@@ -71,7 +71,7 @@ enum TokenResolveStatements {
         return """
             SELECT c.* FROM installation_aliases al CROSS JOIN LATERAL (
                 SELECT \(ResolvedToken.columns(of: kind))
-                FROM current_installation_tokens cur
+                FROM \(sql: scope.view(.currentInstallationTokens)) cur
                 WHERE \(sql: scope.contains("cur"))
                     AND cur.installation_hash = al.installation_hash AND cur.kind = \(kind.name) AND \(sql: filter)
                 OFFSET 0

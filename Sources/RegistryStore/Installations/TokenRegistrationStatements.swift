@@ -181,7 +181,7 @@ struct TokenRegistrationStatements {
                     AND r.claimed_at > greatest(v.dead_at, v.quarantined_at))
                 OR (r.has_one_owner AND v.displaced_installation_hash IS NOT NULL)
             ) THEN 'reactivated' ELSE r.outcome END
-        FROM (SELECT * FROM installation_token_verdicts its WHERE \(sql: rows.matches("its")) LIMIT 1) AS v
+        FROM (SELECT * FROM \(sql: scope.view(.installationTokens)) its WHERE \(sql: rows.matches("its")) LIMIT 1) AS v
         WHERE \(sql: rows.matches("r")) AND \(sql: rows.isLocked)
         RETURNING \(MergedToken.columns)
         """

@@ -7,16 +7,18 @@ import RegistryCore
 enum ResolveStatements {
     /// The activity of an alias's row. The limit keeps the planner from joining all of a crowd before it takes the
     /// first page: rows are read in the order of the alias's index, and each is looked up by its number.
-    private static let current = """
-        (SELECT \(ResolvedActivity.columns.sql) FROM current_activities cur
-        WHERE cur.app_number = al.app_number AND cur.activity_number = al.activity_number
+    private static func current(in scope: Scope) -> SQL {
+        """
+        (SELECT \(ResolvedActivity.columns) FROM \(sql: scope.view(.currentActivities)) cur
+        WHERE cur.app_number = \(scope.app.number) AND cur.activity_number = al.activity_number
             AND cur.activity_number > 0 LIMIT 1) AS c
         """
+    }
 
     /// One page of an alias, in the order of the immutable number.
     static func page(of alias: Alias, after number: Int64, limit: Int, in scope: Scope) -> SQL {
         """
-        SELECT c.* FROM activity_aliases al CROSS JOIN LATERAL \(unescaped: current)
+        SELECT c.* FROM activity_aliases al CROSS JOIN LATERAL \(sql: current(in: scope))
         WHERE \(sql: isRow(of: alias, in: scope)) AND al.activity_number > \(number)
         ORDER BY al.activity_number LIMIT \(limit)
         """
@@ -25,7 +27,7 @@ enum ResolveStatements {
     /// The activities of an alias's rows up to a number, in the order of the immutable number.
     static func range(of alias: Alias, after number: Int64, through last: Int64, in scope: Scope) -> SQL {
         """
-        SELECT c.* FROM activity_aliases al CROSS JOIN LATERAL \(unescaped: current)
+        SELECT c.* FROM activity_aliases al CROSS JOIN LATERAL \(sql: current(in: scope))
         WHERE \(sql: isRow(of: alias, in: scope)) AND al.activity_number > \(number) AND al.activity_number <= \(last)
         ORDER BY al.activity_number
         """
@@ -35,7 +37,7 @@ enum ResolveStatements {
     /// those that are not are left out. `IS TRUE` keeps the alias's rows a hashed set, which is asked about each row.
     static func denseRange(of alias: Alias, after number: Int64, through last: Int64, in scope: Scope) -> SQL {
         """
-        SELECT \(ResolvedActivity.columns) FROM current_activities cur
+        SELECT \(ResolvedActivity.columns) FROM \(sql: scope.view(.currentActivities)) cur
         WHERE cur.app_number = \(scope.app.number) AND cur.activity_number > 0
             AND cur.activity_number > \(number) AND cur.activity_number <= \(last)
             AND (cur.activity_number IN (
@@ -72,7 +74,7 @@ enum ResolveStatements {
         SELECT q.position, c.*
         FROM unnest(\(aliases.map(\.kind)), \(aliases.map(\.value))) WITH ORDINALITY AS q (kind, value, position)
         CROSS JOIN LATERAL (
-            SELECT c.* FROM activity_aliases al CROSS JOIN LATERAL \(unescaped: current)
+            SELECT c.* FROM activity_aliases al CROSS JOIN LATERAL \(sql: current(in: scope))
             WHERE \(sql: scope.contains("al"))
                 AND al.kind = q.kind AND al.value = q.value AND NOT al.ended
             ORDER BY al.activity_number LIMIT \(limitPerAlias)
@@ -86,7 +88,7 @@ enum ResolveStatements {
         """
         SELECT \(ActivityRecord.columns)
         FROM (
-            SELECT * FROM activity_verdicts its
+            SELECT * FROM \(sql: scope.view(.activities)) its
             WHERE \(sql: scope.contains("its")) AND its.activity_id = \(id.rawValue) LIMIT 1
         ) AS a
         """

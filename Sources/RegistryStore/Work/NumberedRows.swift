@@ -8,8 +8,8 @@ struct NumberedRows {
 
     private var isOfActivities: Bool { kind.holder == .activity }
     var table: String { isOfActivities ? "activities" : "installation_tokens" }
-    /// The view that says of each why its token is withheld.
-    var verdicts: String { isOfActivities ? "activity_verdicts" : "installation_token_verdicts" }
+    /// The rows with what the view says of each: why its token is withheld.
+    var verdicts: SQL { scope.view(isOfActivities ? .activities : .installationTokens) }
     var number: String { isOfActivities ? "activity_number" : "token_number" }
 
     /// The row called `row` is one of them, said so that the index of numbers is asked: that of activities does not know the
