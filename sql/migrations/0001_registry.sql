@@ -153,7 +153,7 @@ CREATE TABLE activities (
     -- The random number of the batch of requests that was merged last: by it the statements of one transaction know which
     -- rows are theirs.
     batch_number bigint NOT NULL DEFAULT 0,
-    -- What its installation had said, as that batch saw it: the answer to the request is told by it. All others ask the
+    -- The last word of its installation as that batch saw it, by which the request is answered. All others ask the
     -- installation itself.
     installation_full_state_at timestamptz,
     installation_removed_at timestamptz,

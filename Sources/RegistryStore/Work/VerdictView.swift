@@ -29,7 +29,7 @@ enum VerdictView: String, CaseIterable {
         return "(\(sql: text))"
     }
 
-    /// What the migrations say, without comments, and with the texts of other views in place of their names.
+    /// The views' definition in the migrations, without comments, and with the texts of other views in place of their names.
     private var text: String {
         let definitions = Migration.all.compactMap { migration -> String? in
             let parts = migration.sql.components(separatedBy: "CREATE VIEW \(rawValue) AS")
