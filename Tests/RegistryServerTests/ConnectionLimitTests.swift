@@ -200,6 +200,24 @@ import Testing
         #expect(count.open == 0)
     }
 
+    /// As by a server that is cancelled. In a process of its own, for NIO traps on connections that are dropped.
+    @Test func whatNobodyHandlesIsClosed() async {
+        await #expect(processExitsWith: .success) {
+            let count = ConnectionCount(RegistryServer.ServerConfiguration.Limits(), trusted: [], logger: .silent)
+            let responder = CallbackResponder<ConnectionContext> { _, _ in Response(status: .noContent) }
+            let dropping = HTTPServerBuilder { responder in
+                DroppingChannel(base: CountedChannel(base: HTTP1Channel(responder: responder), count: count))
+            }
+            try await Application(responder: responder, server: dropping, logger: .silent).serve { port in
+                for _ in 0..<100 {
+                    let answer = try await RawConnection(port: port).read()
+                    #expect(answer.isEmpty)
+                }
+                try await until { count.open == 0 }
+            }
+        }
+    }
+
     /// Operators have few connections to the service's admin port; one address cannot take them all.
     @Test("The admin port has room for several") func theAdminPortHasRoomForSeveral() async throws {
         var configuration = RegistryServer.ServerConfiguration(port: 1)
@@ -235,4 +253,15 @@ private struct BrokenChannel: ServerChildChannel {
     }
 
     func handle(value: HTTP1Channel.Value, logger: Logger) async { await base.handle(value: value, logger: logger) }
+}
+
+/// A server that drops what it has accepted.
+private struct DroppingChannel<Base: ServerChildChannel>: ServerChildChannel {
+    let base: Base
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
+        base.setup(channel: channel, logger: logger)
+    }
+
+    func handle(value: Base.Value, logger: Logger) async {}
 }

@@ -2,25 +2,27 @@ import HummingbirdCore
 import Logging
 import NIOCore
 
-/// Connections that are counted, and closed when they cannot be served: nobody else closes those.
+/// Connections that are counted, and closed when they cannot be served or nobody comes to do so: nobody else closes those.
 struct CountedChannel<Base: ServerChildChannel>: ServerChildChannel {
     let base: Base
     let count: ConnectionCount
 
-    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<AcceptedConnection<Base>> {
         do {
             try count.admit(channel)
         } catch {
             return refuse(channel, because: error)
         }
-        return base.setup(channel: channel, logger: logger).flatMapError { refuse(channel, because: $0) }
+        return base.setup(channel: channel, logger: logger)
+            .map { AcceptedConnection($0, of: base, logger) }
+            .flatMapError { refuse(channel, because: $0) }
     }
 
-    func handle(value: Base.Value, logger: Logger) async {
-        await base.handle(value: value, logger: logger)
+    func handle(value: AcceptedConnection<Base>, logger: Logger) async {
+        await base.handle(value: value.take(), logger: logger)
     }
 
-    private func refuse(_ channel: any Channel, because error: any Error) -> EventLoopFuture<Base.Value> {
+    private func refuse<Value>(_ channel: any Channel, because error: any Error) -> EventLoopFuture<Value> {
         channel.close(promise: nil)
         return channel.closeFuture.flatMapThrowing { throw error }
     }

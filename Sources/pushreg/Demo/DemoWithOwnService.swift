@@ -71,8 +71,7 @@ final class DemoWithOwnService: Service {
             port.yield($0)
         }
         let group = ServiceGroup(services: [application], logger: logger)
-        // Not cancelled with the play: a server that is cancelled drops connections it took and has not begun to serve,
-        // which NIO's asynchronous channels answer with a crash. It is shut down instead.
+        // Not cancelled with the play, which would break off calls that are being answered: it is shut down instead.
         let service = Task { try await group.run() }
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await service.value }
