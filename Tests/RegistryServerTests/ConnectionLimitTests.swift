@@ -201,7 +201,7 @@ import Testing
     }
 
     /// As by a server that is cancelled. In a process of its own, for NIO traps on connections that are dropped.
-    @Test func whatNobodyHandlesIsClosed() async {
+    @Test("A connection that nobody handles is closed") func whatNobodyHandlesIsClosed() async {
         await #expect(processExitsWith: .success) {
             let count = ConnectionCount(RegistryServer.ServerConfiguration.Limits(), trusted: [], logger: .silent)
             let responder = CallbackResponder<ConnectionContext> { _, _ in Response(status: .noContent) }

@@ -33,14 +33,16 @@ FROM alias_identities i CROSS JOIN LATERAL (
 WHERE i.app_number = $5 AND i.environment = $6::apns_environment
 AND i.alias = $7 AND i.owner = $8;
 
--- alias identity, 4 of 8: $1 bigint, $2 text, $3 text, $4 text, $5 bigint, $6 text, $7 text, $8 text, $9 bigint
-SELECT r.observed_at, r.token_digest, r.activity_id, r.token, r.facts, (SELECT a.lifetime FROM activities a WHERE a.app_number = r.app_number AND a.environment = r.environment
-    AND a.activity_id = r.activity_id LIMIT 1)
+-- alias identity, 4 of 8: $1 bigint, $2 text, $3 text, $4 text, $5 bigint, $6 text, $7 bigint, $8 text, $9 text, $10 text, $11 bigint
+SELECT r.observed_at, r.token_digest, r.activity_id, r.token, r.facts, own.lifetime
 FROM alias_registrations r JOIN alias_identities i ON i.app_number = $1 AND i.environment = $2::apns_environment
 AND i.alias = $3 AND i.owner = $4
-WHERE r.app_number = $5 AND r.environment = $6::apns_environment
-AND r.alias = $7 AND r.owner = $8 AND (i.ended_at IS NULL OR r.observed_at > i.ended_at) AND r.token IS NOT NULL
-ORDER BY r.observed_at DESC, r.token_digest DESC LIMIT $9;
+LEFT JOIN LATERAL (
+    SELECT a.lifetime FROM activities a WHERE a.app_number = $5 AND a.environment = $6::apns_environment AND a.activity_id = r.activity_id LIMIT 1
+) AS own ON true
+WHERE r.app_number = $7 AND r.environment = $8::apns_environment
+AND r.alias = $9 AND r.owner = $10 AND (i.ended_at IS NULL OR r.observed_at > i.ended_at) AND r.token IS NOT NULL
+ORDER BY r.observed_at DESC, r.token_digest DESC LIMIT $11;
 
 -- alias identity, 5 of 8: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 interval, $6 bigint, $7 text, $8 text[], $9 timestamp with time zone
 SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_number = $1),

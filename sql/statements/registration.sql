@@ -33,7 +33,7 @@ FROM unnest($4, $5, $6, $7) AS q (activity_id, token, observed_at, who) CROSS JO
 HAVING count(*) > 0)::text[], $10))
 ORDER BY a.activity_id FOR UPDATE;
 
--- registration, 3 of 10: $1 text, $2 bigint, $3 bigint, $4 text, $5 text[], $6 bytea[], $7 timestamp with time zone[], $8 timestamp with time zone[], $9 bytea[], $10 text[], $11 jsonb[], $12 timestamp with time zone[], $13 jsonb[], $14 text[], $15 boolean[], $16 bigint, $17 text, $18 bigint, $19 text, $20 bigint, $21 text, $22 bigint, $23 text, $24 bigint, $25 bigint, $26 text, $27 interval, $28 bigint, $29 text
+-- registration, 3 of 10: $1 text, $2 bigint, $3 bigint, $4 text, $5 text[], $6 bytea[], $7 timestamp with time zone[], $8 timestamp with time zone[], $9 bytea[], $10 text[], $11 jsonb[], $12 timestamp with time zone[], $13 jsonb[], $14 text[], $15 boolean[], $16 bigint, $17 text, $18 bigint, $19 text, $20 bigint, $21 text, $22 bigint, $23 bigint, $24 text, $25 interval, $26 bigint, $27 text
 INSERT INTO activities AS stored (
     app_number, environment, activity_id, token, token_digest, token_observed_at, token_claimed_at,
 last_observed_at, started_at, starts_at, starts_at_observed_at, lifetime, expires_at, confirmed_at,
@@ -83,32 +83,27 @@ ELSE clock.received_at END AS given_at,
 FROM unnest($5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) AS q (activity_id, token, observed_at, started_at, installation_hash, subject, aliases, aliases_given_at, metadata, attributes_type, frequent_pushes_enabled)
 CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE q.activity_id IS NOT NULL) AS clock
 LEFT JOIN LATERAL (
-    SELECT own.installation_hash FROM activities own
-    WHERE own.app_number = $16 AND own.environment = $17::apns_environment AND own.activity_id = q.activity_id
-    LIMIT 1
-) AS named ON true
-LEFT JOIN LATERAL (
-    SELECT i.full_state_at, i.removed_at FROM installations i
-    WHERE i.app_number = $18 AND i.environment = $19::apns_environment
-        AND i.installation_hash = coalesce(named.installation_hash, q.installation_hash)
-    LIMIT 1
-) AS its ON true
-LEFT JOIN LATERAL (
     SELECT k.* FROM activities k
-    WHERE q.observed_at IS NULL AND k.app_number = $20 AND k.environment = $21::apns_environment AND k.activity_id = q.activity_id
+    WHERE k.app_number = $16 AND k.environment = $17::apns_environment AND k.activity_id = q.activity_id
     LIMIT 1
 ) AS known ON true
 LEFT JOIN LATERAL (
+    SELECT i.full_state_at, i.removed_at FROM installations i
+    WHERE i.app_number = $18 AND i.environment = $19::apns_environment
+        AND i.installation_hash = coalesce(known.installation_hash, q.installation_hash)
+    LIMIT 1
+) AS its ON true
+LEFT JOIN LATERAL (
     SELECT r.observed_at FROM retired_tokens r
-    WHERE q.observed_at IS NULL AND r.app_number = $22 AND r.environment = $23::apns_environment AND r.activity_id = q.activity_id
+    WHERE q.observed_at IS NULL AND r.app_number = $20 AND r.environment = $21::apns_environment AND r.activity_id = q.activity_id
         AND r.token_digest = sha256(q.token)
     LIMIT 1
 ) AS retired ON true) AS r
-WHERE app.app_number = $24 AND (r.observed_at IS NULL OR r.observed_at <= now() + interval '5 minutes')
-    AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $25 AND recent.environment = $26::apns_environment AND recent.erased_at > '-infinity'
-    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $27, false) AND EXISTS (
+WHERE app.app_number = $22 AND (r.observed_at IS NULL OR r.observed_at <= now() + interval '5 minutes')
+    AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $23 AND recent.environment = $24::apns_environment AND recent.erased_at > '-infinity'
+    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $25, false) AND EXISTS (
     SELECT FROM erasures erased
-    WHERE erased.app_number = $28 AND erased.environment = $29::apns_environment
+    WHERE erased.app_number = $26 AND erased.environment = $27::apns_environment
         AND erased.erased_digest = ANY((ARRAY[sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || r.activity_id, 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('installation:' || encode(r.installation_hash, 'hex'), 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('subject:' || r.subject, 'UTF8'))] || ARRAY(
@@ -380,7 +375,7 @@ WHERE (t.displaced_activity_id IS NOT NULL OR t.activity_id <> q.activity_id)
 )
 SELECT * FROM given;
 
--- registration, 10 of 10: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bytea[], $6 timestamp with time zone[], $7 timestamp with time zone[], $8 bytea[], $9 text[], $10 jsonb[], $11 timestamp with time zone[], $12 jsonb[], $13 text[], $14 boolean[], $15 bigint, $16 text, $17 bigint, $18 text, $19 bigint, $20 text, $21 bigint, $22 text, $23 bigint, $24 bigint, $25 text, $26 interval, $27 bigint, $28 text
+-- registration, 10 of 10: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bytea[], $6 timestamp with time zone[], $7 timestamp with time zone[], $8 bytea[], $9 text[], $10 jsonb[], $11 timestamp with time zone[], $12 jsonb[], $13 text[], $14 boolean[], $15 bigint, $16 text, $17 bigint, $18 text, $19 bigint, $20 text, $21 bigint, $22 bigint, $23 text, $24 interval, $25 bigint, $26 text
 SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_number = $1),
     '{}'::text[], ARRAY(SELECT r.activity_id FROM apps app CROSS JOIN LATERAL (SELECT q.*, sha256(q.token) AS token_digest, clock.received_at, CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
 WHEN known.token_digest = sha256(q.token) THEN known.token_observed_at
@@ -399,31 +394,26 @@ ELSE clock.received_at END AS given_at,
 FROM unnest($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) AS q (activity_id, token, observed_at, started_at, installation_hash, subject, aliases, aliases_given_at, metadata, attributes_type, frequent_pushes_enabled)
 CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE q.activity_id IS NOT NULL) AS clock
 LEFT JOIN LATERAL (
-    SELECT own.installation_hash FROM activities own
-    WHERE own.app_number = $15 AND own.environment = $16::apns_environment AND own.activity_id = q.activity_id
-    LIMIT 1
-) AS named ON true
-LEFT JOIN LATERAL (
-    SELECT i.full_state_at, i.removed_at FROM installations i
-    WHERE i.app_number = $17 AND i.environment = $18::apns_environment
-        AND i.installation_hash = coalesce(named.installation_hash, q.installation_hash)
-    LIMIT 1
-) AS its ON true
-LEFT JOIN LATERAL (
     SELECT k.* FROM activities k
-    WHERE q.observed_at IS NULL AND k.app_number = $19 AND k.environment = $20::apns_environment AND k.activity_id = q.activity_id
+    WHERE k.app_number = $15 AND k.environment = $16::apns_environment AND k.activity_id = q.activity_id
     LIMIT 1
 ) AS known ON true
 LEFT JOIN LATERAL (
+    SELECT i.full_state_at, i.removed_at FROM installations i
+    WHERE i.app_number = $17 AND i.environment = $18::apns_environment
+        AND i.installation_hash = coalesce(known.installation_hash, q.installation_hash)
+    LIMIT 1
+) AS its ON true
+LEFT JOIN LATERAL (
     SELECT r.observed_at FROM retired_tokens r
-    WHERE q.observed_at IS NULL AND r.app_number = $21 AND r.environment = $22::apns_environment AND r.activity_id = q.activity_id
+    WHERE q.observed_at IS NULL AND r.app_number = $19 AND r.environment = $20::apns_environment AND r.activity_id = q.activity_id
         AND r.token_digest = sha256(q.token)
     LIMIT 1
 ) AS retired ON true) AS r
-    WHERE app.app_number = $23 AND (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $24 AND recent.environment = $25::apns_environment AND recent.erased_at > '-infinity'
-    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $26, false) AND EXISTS (
+    WHERE app.app_number = $21 AND (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $22 AND recent.environment = $23::apns_environment AND recent.erased_at > '-infinity'
+    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $24, false) AND EXISTS (
     SELECT FROM erasures erased
-    WHERE erased.app_number = $27 AND erased.environment = $28::apns_environment
+    WHERE erased.app_number = $25 AND erased.environment = $26::apns_environment
         AND erased.erased_digest = ANY((ARRAY[sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || r.activity_id, 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('installation:' || encode(r.installation_hash, 'hex'), 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('subject:' || r.subject, 'UTF8'))] || ARRAY(

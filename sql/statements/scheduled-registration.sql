@@ -2,7 +2,7 @@
 
 -- scheduled registration, 2 of 12: the same as registration, 2 of 10
 
--- scheduled registration, 3 of 12: $1 text, $2 bigint, $3 bigint, $4 text, $5 text[], $6 bytea[], $7 timestamp with time zone[], $8 timestamp with time zone[], $9 bytea[], $10 text[], $11 jsonb[], $12 timestamp with time zone[], $13 jsonb[], $14 timestamp with time zone[], $15 boolean[], $16 text[], $17 boolean[], $18 bigint, $19 text, $20 bigint, $21 text, $22 bigint, $23 text, $24 bigint, $25 text, $26 bigint, $27 bigint, $28 text, $29 interval, $30 bigint, $31 text
+-- scheduled registration, 3 of 12: $1 text, $2 bigint, $3 bigint, $4 text, $5 text[], $6 bytea[], $7 timestamp with time zone[], $8 timestamp with time zone[], $9 bytea[], $10 text[], $11 jsonb[], $12 timestamp with time zone[], $13 jsonb[], $14 timestamp with time zone[], $15 boolean[], $16 text[], $17 boolean[], $18 bigint, $19 text, $20 bigint, $21 text, $22 bigint, $23 text, $24 bigint, $25 bigint, $26 text, $27 interval, $28 bigint, $29 text
 INSERT INTO activities AS stored (
     app_number, environment, activity_id, token, token_digest, token_observed_at, token_claimed_at,
 last_observed_at, started_at, starts_at, starts_at_observed_at, lifetime, expires_at, confirmed_at,
@@ -53,32 +53,27 @@ ELSE clock.received_at END AS given_at,
 FROM unnest($5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) AS q (activity_id, token, observed_at, started_at, installation_hash, subject, aliases, aliases_given_at, metadata, starts_at, was_accepted, attributes_type, frequent_pushes_enabled)
 CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE q.activity_id IS NOT NULL) AS clock
 LEFT JOIN LATERAL (
-    SELECT own.installation_hash FROM activities own
-    WHERE own.app_number = $18 AND own.environment = $19::apns_environment AND own.activity_id = q.activity_id
-    LIMIT 1
-) AS named ON true
-LEFT JOIN LATERAL (
-    SELECT i.full_state_at, i.removed_at FROM installations i
-    WHERE i.app_number = $20 AND i.environment = $21::apns_environment
-        AND i.installation_hash = coalesce(named.installation_hash, q.installation_hash)
-    LIMIT 1
-) AS its ON true
-LEFT JOIN LATERAL (
     SELECT k.* FROM activities k
-    WHERE q.observed_at IS NULL AND k.app_number = $22 AND k.environment = $23::apns_environment AND k.activity_id = q.activity_id
+    WHERE k.app_number = $18 AND k.environment = $19::apns_environment AND k.activity_id = q.activity_id
     LIMIT 1
 ) AS known ON true
 LEFT JOIN LATERAL (
+    SELECT i.full_state_at, i.removed_at FROM installations i
+    WHERE i.app_number = $20 AND i.environment = $21::apns_environment
+        AND i.installation_hash = coalesce(known.installation_hash, q.installation_hash)
+    LIMIT 1
+) AS its ON true
+LEFT JOIN LATERAL (
     SELECT r.observed_at FROM retired_tokens r
-    WHERE q.observed_at IS NULL AND r.app_number = $24 AND r.environment = $25::apns_environment AND r.activity_id = q.activity_id
+    WHERE q.observed_at IS NULL AND r.app_number = $22 AND r.environment = $23::apns_environment AND r.activity_id = q.activity_id
         AND r.token_digest = sha256(q.token)
     LIMIT 1
 ) AS retired ON true) AS r
-WHERE app.app_number = $26 AND (r.observed_at IS NULL OR r.observed_at <= now() + interval '5 minutes')
-    AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $27 AND recent.environment = $28::apns_environment AND recent.erased_at > '-infinity'
-    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $29, false) AND EXISTS (
+WHERE app.app_number = $24 AND (r.observed_at IS NULL OR r.observed_at <= now() + interval '5 minutes')
+    AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $25 AND recent.environment = $26::apns_environment AND recent.erased_at > '-infinity'
+    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $27, false) AND EXISTS (
     SELECT FROM erasures erased
-    WHERE erased.app_number = $30 AND erased.environment = $31::apns_environment
+    WHERE erased.app_number = $28 AND erased.environment = $29::apns_environment
         AND erased.erased_digest = ANY((ARRAY[sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || r.activity_id, 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('installation:' || encode(r.installation_hash, 'hex'), 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('subject:' || r.subject, 'UTF8'))] || ARRAY(
@@ -229,7 +224,7 @@ DELETE FROM retired_tokens r WHERE r.app_number = $1::numeric AND r.ctid = ANY(A
 
 -- scheduled registration, 11 of 12: the same as registration, 9 of 10
 
--- scheduled registration, 12 of 12: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bytea[], $6 timestamp with time zone[], $7 timestamp with time zone[], $8 bytea[], $9 text[], $10 jsonb[], $11 timestamp with time zone[], $12 jsonb[], $13 timestamp with time zone[], $14 boolean[], $15 text[], $16 boolean[], $17 bigint, $18 text, $19 bigint, $20 text, $21 bigint, $22 text, $23 bigint, $24 text, $25 bigint, $26 bigint, $27 text, $28 interval, $29 bigint, $30 text
+-- scheduled registration, 12 of 12: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bytea[], $6 timestamp with time zone[], $7 timestamp with time zone[], $8 bytea[], $9 text[], $10 jsonb[], $11 timestamp with time zone[], $12 jsonb[], $13 timestamp with time zone[], $14 boolean[], $15 text[], $16 boolean[], $17 bigint, $18 text, $19 bigint, $20 text, $21 bigint, $22 text, $23 bigint, $24 bigint, $25 text, $26 interval, $27 bigint, $28 text
 SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_number = $1),
     '{}'::text[], ARRAY(SELECT r.activity_id FROM apps app CROSS JOIN LATERAL (SELECT q.*, sha256(q.token) AS token_digest, clock.received_at, CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
 WHEN known.token_digest = sha256(q.token) THEN known.token_observed_at
@@ -249,31 +244,26 @@ ELSE clock.received_at END AS given_at,
 FROM unnest($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) AS q (activity_id, token, observed_at, started_at, installation_hash, subject, aliases, aliases_given_at, metadata, starts_at, was_accepted, attributes_type, frequent_pushes_enabled)
 CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE q.activity_id IS NOT NULL) AS clock
 LEFT JOIN LATERAL (
-    SELECT own.installation_hash FROM activities own
-    WHERE own.app_number = $17 AND own.environment = $18::apns_environment AND own.activity_id = q.activity_id
-    LIMIT 1
-) AS named ON true
-LEFT JOIN LATERAL (
-    SELECT i.full_state_at, i.removed_at FROM installations i
-    WHERE i.app_number = $19 AND i.environment = $20::apns_environment
-        AND i.installation_hash = coalesce(named.installation_hash, q.installation_hash)
-    LIMIT 1
-) AS its ON true
-LEFT JOIN LATERAL (
     SELECT k.* FROM activities k
-    WHERE q.observed_at IS NULL AND k.app_number = $21 AND k.environment = $22::apns_environment AND k.activity_id = q.activity_id
+    WHERE k.app_number = $17 AND k.environment = $18::apns_environment AND k.activity_id = q.activity_id
     LIMIT 1
 ) AS known ON true
 LEFT JOIN LATERAL (
+    SELECT i.full_state_at, i.removed_at FROM installations i
+    WHERE i.app_number = $19 AND i.environment = $20::apns_environment
+        AND i.installation_hash = coalesce(known.installation_hash, q.installation_hash)
+    LIMIT 1
+) AS its ON true
+LEFT JOIN LATERAL (
     SELECT r.observed_at FROM retired_tokens r
-    WHERE q.observed_at IS NULL AND r.app_number = $23 AND r.environment = $24::apns_environment AND r.activity_id = q.activity_id
+    WHERE q.observed_at IS NULL AND r.app_number = $21 AND r.environment = $22::apns_environment AND r.activity_id = q.activity_id
         AND r.token_digest = sha256(q.token)
     LIMIT 1
 ) AS retired ON true) AS r
-    WHERE app.app_number = $25 AND (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $26 AND recent.environment = $27::apns_environment AND recent.erased_at > '-infinity'
-    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $28, false) AND EXISTS (
+    WHERE app.app_number = $23 AND (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $24 AND recent.environment = $25::apns_environment AND recent.erased_at > '-infinity'
+    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $26, false) AND EXISTS (
     SELECT FROM erasures erased
-    WHERE erased.app_number = $29 AND erased.environment = $30::apns_environment
+    WHERE erased.app_number = $27 AND erased.environment = $28::apns_environment
         AND erased.erased_digest = ANY((ARRAY[sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || r.activity_id, 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('installation:' || encode(r.installation_hash, 'hex'), 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('subject:' || r.subject, 'UTF8'))] || ARRAY(

@@ -45,19 +45,14 @@ struct AliasIdentity {
         (activity: MergedActivity, lastObservedAt: Date?) in (activity: activity, lastObservedAt: lastObservedAt)
     }
 
-    /// A registration `r` that is remembered. The lifetime is that of its activity.
+    /// A registration `r` that is remembered, and the row `own` of its activity.
     static let registrationColumns = Columns(
         .one("r.observed_at"),
         .one("r.token_digest"),
         .one("r.activity_id"),
         .one("r.token"),
         .one("r.facts"),
-        .one(
-            """
-            (SELECT a.lifetime FROM activities a WHERE a.app_number = r.app_number AND a.environment = r.environment
-                AND a.activity_id = r.activity_id LIMIT 1)
-            """
-        ),
+        .one("own.lifetime"),
         as: registered
     )
 

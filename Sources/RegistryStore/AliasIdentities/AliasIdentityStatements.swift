@@ -81,6 +81,9 @@ struct AliasIdentityStatements {
         """
         SELECT \(AliasIdentity.registrationColumns)
         FROM alias_registrations r JOIN alias_identities i ON \(sql: identity("i"))
+        LEFT JOIN LATERAL (
+            SELECT a.lifetime FROM activities a WHERE \(sql: scope.contains("a")) AND a.activity_id = r.activity_id LIMIT 1
+        ) AS own ON true
         WHERE \(sql: identity("r")) AND (i.ended_at IS NULL OR r.observed_at > i.ended_at) AND r.token IS NOT NULL
         ORDER BY r.observed_at DESC, r.token_digest DESC LIMIT \(AliasTimeline.mostRegistrations)
         """

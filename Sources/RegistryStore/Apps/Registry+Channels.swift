@@ -25,7 +25,7 @@ extension Registry {
                     statements.channelUse(of: channel),
                 ])
                 guard !results[0].isEmpty else { throw try Refusal(of: nil, results[1][0]).problem }
-                let known = try results[2].decode(BroadcastChannel.columns(of: "own")).first
+                let known = try results[2].decode(BroadcastChannel.columns).first
                 let (isShared, others) = try results[3][0].decode(Bool.self, Int.self)
                 guard isShared || others < quota else { throw Self.quotaProblem(quota) }
                 let event = known == channel ? [] : [statements.event("channel-set")]
@@ -44,7 +44,7 @@ extension Registry {
     public func channel(of alias: Alias, in scope: Scope) async throws -> BroadcastChannel? {
         let statement = ResolveStatements.channels(of: [alias], in: scope)
         return try await read { session in
-            try session.execute(statement).byPosition(of: 1, BroadcastChannel.columns(of: "c"))[0].first
+            try session.execute(statement).byPosition(of: 1, BroadcastChannel.positioned)[0].first
         }
     }
 
@@ -92,7 +92,7 @@ struct ChannelStatements {
 
     /// The alias's own channel.
     var known: SQL {
-        "SELECT \(BroadcastChannel.columns(of: "own")) FROM channels own WHERE \(sql: matches("own"))"
+        "SELECT \(BroadcastChannel.columns) FROM channels c WHERE \(sql: matches("c"))"
     }
 
     /// Whether another alias has the channel that is asked for, and how many distinct ones all other aliases have. Asked

@@ -99,7 +99,7 @@ extension ListedChannel {
     /// The columns of the row called `c`.
     static let columns = Columns(
         Columns(.one("c.kind"), .one("c.value"), as: Alias.init(checkedKind:value:)),
-        BroadcastChannel.columns(of: "c"),
+        BroadcastChannel.columns,
         .one("c.updated_at"),
         as: ListedChannel.init
     )

@@ -24,7 +24,7 @@ struct MergedToken {
         .one("r.confirmed_at"),
         .one("r.deleted_at"),
         .one("v.removed_at"),
-        Columns(.one("v.verdict"), as: { (word: String?) in try word.map(TokenVerdict.init(stored:)) }),
+        .raw("v.verdict"),
         .one("v.owner_kind"),
         .one("r.touched_at"),
         as: MergedToken.init

@@ -68,12 +68,11 @@ extension ActivityAnswer {
             .one("\(row).confirmed_at"),
             .one("\(row).expires_at"),
             .one("\(row).revision"),
-            .one(state),
+            .raw(state),
             as: ActivityAnswer.init(stored:endReason:endedAt:observedAt:confirmedAt:expiresAt:revision:state:)
         )
     }
 
-    /// - Throws: ``UnreadableRow`` when the database holds what the schema does not allow.
     private init(
         stored id: ActivityID,
         endReason: String?,
@@ -82,11 +81,8 @@ extension ActivityAnswer {
         confirmedAt: Date?,
         expiresAt: Date?,
         revision: Int,
-        state: String
-    ) throws {
-        guard let state = ActivityState(rawValue: state) else {
-            throw UnreadableRow(detail: "an activity's state is not one of ours")
-        }
+        state: ActivityState
+    ) {
         self.init(activityID: id, state: state, revision: revision)
         reason = endReason ?? ([.expired, .ended].contains(state) ? state.rawValue : nil)
         self.endedAt = endedAt

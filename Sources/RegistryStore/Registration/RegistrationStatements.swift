@@ -86,82 +86,6 @@ struct RegistrationStatements {
 
     // MARK: The merge
 
-    /// The requests with the times that they count from: when the token was claimed, when aliases and facts were
-    /// given, and when the activity started.
-    private var timedRequests: SQL {
-        let times: SQL =
-            batch.shape.needsReceiptOrder
-            ? receiptTimes
-            : "q.observed_at AS claimed_at, false AS ends_quarantine, q.observed_at AS given_at"
-        return """
-            SELECT q.*, sha256(q.token) AS token_digest, clock.received_at, \(sql: times),
-                its.full_state_at AS installation_full_state_at, its.removed_at AS installation_removed_at,
-                \(sql: batch.shape.hasStarts ? Self.schedule : "NULL::timestamptz") AS scheduled_at,
-                least(coalesce(q.started_at, q.observed_at, clock.received_at), clock.received_at) AS said_started_at
-            FROM \(sql: batch.rows)
-            CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE q.activity_id IS NOT NULL) AS clock
-            \(sql: knownInstallations)
-            \(sql: batch.shape.needsReceiptOrder ? knownTokens : "")
-            """
-    }
-
-    /// The installations of the activities, or those that the requests name where the activities have none yet: what they
-    /// said last is merged with the requests, for the merge itself may look into no table where tables are distributed.
-    private var knownInstallations: SQL {
-        """
-        LEFT JOIN LATERAL (
-            SELECT own.installation_hash FROM activities own
-            WHERE \(sql: scope.contains("own")) AND own.activity_id = q.activity_id
-            LIMIT 1
-        ) AS named ON true
-        LEFT JOIN LATERAL (
-            SELECT i.full_state_at, i.removed_at FROM installations i
-            WHERE \(sql: scope.contains("i"))
-                AND i.installation_hash = coalesce(named.installation_hash, q.installation_hash)
-            LIMIT 1
-        ) AS its ON true
-        """
-    }
-
-    /// R5: a start is scheduled where it lies after the request was observed. What was observed longer ago than an activity lives
-    /// may be of one whose tombstone has gone (R4), so it does not say that it is still to come.
-    private static let schedule: SQL = """
-        CASE WHEN q.starts_at > coalesce(q.observed_at, clock.received_at) AND (q.was_accepted
-            OR coalesce(q.observed_at > clock.received_at - app.activity_lifetime, true)) THEN q.starts_at END
-        """
-
-    /// R3: the current token again claims nothing new; a retired one claims what it did, and so loses; another
-    /// counts as observed now.
-    private var receiptTimes: SQL {
-        """
-        CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
-        WHEN known.token_digest = sha256(q.token) THEN known.token_observed_at
-        ELSE coalesce(retired.observed_at, clock.received_at) END AS claimed_at,
-        q.observed_at IS NULL AND known.token_digest = sha256(q.token)
-        AND \(sql: QuarantineStatements.isEndedByReceipt(claimedAt: "token_claimed_at", in: scope))
-        AS ends_quarantine,
-        CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
-        WHEN known.token_digest <> sha256(q.token) THEN coalesce(retired.observed_at, clock.received_at)
-        ELSE clock.received_at END AS given_at
-        """
-    }
-
-    private var knownTokens: SQL {
-        """
-        LEFT JOIN LATERAL (
-            SELECT k.* FROM activities k
-            WHERE q.observed_at IS NULL AND \(sql: scope.contains("k")) AND k.activity_id = q.activity_id
-            LIMIT 1
-        ) AS known ON true
-        LEFT JOIN LATERAL (
-            SELECT r.observed_at FROM retired_tokens r
-            WHERE q.observed_at IS NULL AND \(sql: scope.contains("r")) AND r.activity_id = q.activity_id
-                AND r.token_digest = sha256(q.token)
-            LIMIT 1
-        ) AS retired ON true
-        """
-    }
-
     /// One upsert an activity; always writes, so that a repeated request is as durable as the first (R1).
     private var merge: SQL {
         let insertion = SQL.insertion(
@@ -192,7 +116,7 @@ struct RegistrationStatements {
                 CASE WHEN greatest(r.said_started_at, r.scheduled_at) + app.activity_lifetime <= now()
                     THEN 'expired'::activity_outcome ELSE 'registered' END,
                 r.received_at, now(), \(sql: batch.number), r.installation_full_state_at, r.installation_removed_at
-            FROM apps app CROSS JOIN LATERAL (\(sql: timedRequests)) AS r
+            FROM apps app CROSS JOIN LATERAL (\(sql: batch.timed(in: scope))) AS r
             WHERE app.app_number = \(app) AND (r.observed_at IS NULL OR r.observed_at <= now() + interval '5 minutes')
                 AND NOT \(sql: isErased)
             ORDER BY r.activity_id
@@ -230,7 +154,7 @@ struct RegistrationStatements {
             ofApp: app,
             foreign: batch.foreign(in: scope),
             erased: """
-                ARRAY(SELECT r.activity_id FROM apps app CROSS JOIN LATERAL (\(sql: timedRequests)) AS r
+                ARRAY(SELECT r.activity_id FROM apps app CROSS JOIN LATERAL (\(sql: batch.timed(in: scope))) AS r
                     WHERE app.app_number = \(app) AND \(sql: isErased))
                 """
         )

@@ -4,7 +4,8 @@ import RegistryCore
 /// The statements of a batch of registrations, from the templates of its shape.
 enum RegistrationTemplates {
     static func statements(of input: RegistrationStatements) -> [SQL] {
-        all[input.batch.shape]?.statements(of: input) ?? input.all
+        guard let templates = all[input.batch.shape] else { preconditionFailure("every shape has its templates") }
+        return templates.statements(of: input)
     }
 
     static let all = Dictionary(

@@ -70,7 +70,7 @@ struct ResolveRequest: Sendable {
         let results = try session.pipeline(statements)
         return AliasPage(
             activities: try results[0].decode(ResolvedActivity.columns),
-            channels: try results[1].byPosition(of: 1, BroadcastChannel.columns(of: "c"))[0]
+            channels: try results[1].byPosition(of: 1, BroadcastChannel.positioned)[0]
         )
     }
 
@@ -87,10 +87,10 @@ struct ResolveRequest: Sendable {
     ) throws -> (pages: [AliasPage], complete: Int) {
         let input = ResolveTemplates.Input(aliases: aliases, limit: limit, limitOfAll: most + 1, scope: scope)
         let results = try session.pipeline(ResolveTemplates.many.statements(of: input))
-        var activities = try results[0].byPosition(of: aliases.count, ResolvedActivity.columns)
+        var activities = try results[0].byPosition(of: aliases.count, ResolvedActivity.positioned)
         let last = results[0].count > most ? activities.lastIndex { !$0.isEmpty } : nil
         for index in activities.indices { activities[index].sort { $0.number < $1.number } }
-        let channels = try results[1].byPosition(of: aliases.count, BroadcastChannel.columns(of: "c"))
+        let channels = try results[1].byPosition(of: aliases.count, BroadcastChannel.positioned)
         return (
             zip(activities, channels).map { AliasPage(activities: $0, channels: $1) },
             complete: last ?? aliases.count
@@ -98,12 +98,21 @@ struct ResolveRequest: Sendable {
     }
 }
 
+/// A value, and the position in the request that it belongs to, counted from 1.
+typealias Positioned<Value> = (position: Int, value: Value)
+
+extension Columns where Value: Sendable {
+    /// The columns behind the position of a request `q`.
+    var positioned: Columns<Positioned<Value>> {
+        Columns<Positioned<Value>>(.one("q.position"), self) { (position: Int, value: Value) in (position, value) }
+    }
+}
+
 extension PostgresResult {
-    /// The values of the rows, by the position in the request that each row begins with, counted from 1.
-    func byPosition<Value: Sendable>(of count: Int, _ columns: Columns<Value>) throws -> [[Value]] {
+    /// The values of the rows, by their positions in the request.
+    func byPosition<Value: Sendable>(of count: Int, _ columns: Columns<Positioned<Value>>) throws -> [[Value]] {
         var found = [[Value]](repeating: [], count: count)
-        let positioned = Columns(.one("position"), columns) { (position: Int, value: Value) in (position, value) }
-        for (position, value) in try decode(positioned) { found[position - 1].append(value) }
+        for (position, value) in try decode(columns) { found[position - 1].append(value) }
         return found
     }
 }

@@ -97,7 +97,7 @@ enum ResolveStatements {
     /// The channels of aliases; each row begins with the alias's position in the request.
     static func channels(of aliases: [Alias], in scope: Scope) -> SQL {
         """
-        SELECT q.position, \(BroadcastChannel.columns(of: "c"))
+        SELECT \(BroadcastChannel.positioned)
         FROM unnest(\(aliases.map(\.kind)), \(aliases.map(\.value))) WITH ORDINALITY AS q (kind, value, position)
         CROSS JOIN LATERAL (
             SELECT ch.channel_id, ch.message_storage_policy FROM channels ch
@@ -124,6 +124,9 @@ extension ResolvedActivity {
         .one("cur.revision"),
         as: ResolvedActivity.init
     )
+
+    /// The same behind the position of a request `q`.
+    static let positioned = columns.positioned
 }
 
 extension ActivityRecord {
@@ -152,12 +155,13 @@ extension ActivityRecord {
 }
 
 extension BroadcastChannel {
-    /// The columns of the row called `row`.
-    static func columns(of row: String) -> Columns<BroadcastChannel> {
-        Columns(
-            .one("\(row).channel_id"),
-            .raw("\(row).message_storage_policy"),
-            as: { (id: UTF8Text, policy: StoragePolicy) in BroadcastChannel(stored: id, storagePolicy: policy) }
-        )
-    }
+    /// The columns of the row called `c`.
+    static let columns = Columns(
+        .one("c.channel_id"),
+        .raw("c.message_storage_policy"),
+        as: { (id: UTF8Text, policy: StoragePolicy) in BroadcastChannel(stored: id, storagePolicy: policy) }
+    )
+
+    /// The same behind the position of a request `q`.
+    static let positioned = columns.positioned
 }

@@ -73,16 +73,21 @@ extension InstallationHash: PostgresEncodable, PostgresDecodable, PostgresArrayE
 
 extension Columns where Value: RawRepresentable & Sendable, Value.RawValue: PostgresDecodable & Sendable {
     /// One column of a word or number that stands for a value; another one throws ``UnreadableRow``.
-    static func raw(_ sql: String) -> Columns {
-        Columns(
-            .one(sql),
-            as: { (raw: Value.RawValue) in
-                guard let value = Value(rawValue: raw) else {
-                    throw UnreadableRow(detail: "\(Value.self) has no value \(raw)")
-                }
-                return value
-            }
-        )
+    static func raw(_ sql: String) -> Columns { Columns(.one(sql), as: { try Value(stored: $0) }) }
+}
+
+extension Columns {
+    /// The same of one that may be null.
+    static func raw<Wrapped: RawRepresentable & Sendable>(_ sql: String) -> Columns
+    where Value == Wrapped?, Wrapped.RawValue: PostgresDecodable & Sendable {
+        Columns(.one(sql), as: { (raw: Wrapped.RawValue?) in try raw.map(Wrapped.init(stored:)) })
+    }
+}
+
+extension RawRepresentable {
+    fileprivate init(stored raw: RawValue) throws {
+        guard let value = Self(rawValue: raw) else { throw UnreadableRow(detail: "\(Self.self) has no value \(raw)") }
+        self = value
     }
 }
 

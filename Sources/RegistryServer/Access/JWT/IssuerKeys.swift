@@ -60,10 +60,10 @@ final class IssuerKeys: Sendable {
         }
         let isStale = known?.fetchedAt.map { clock.uptime() - $0 >= Self.maximumAge } ?? true
         if let keys = known?.keys, !isStale, suffices(keys) { return keys }
-        let fetching = startFetching(url, of: app, settings)
+        let (keys, fetching) = startFetching(url, of: app, settings)
         // Stale but sufficient keys are used while the refresh runs.
-        if let keys = known?.keys, suffices(keys) { return keys }
-        return await fetching?.value ?? known?.keys
+        if let keys, suffices(keys) { return keys }
+        return await fetching?.value ?? keys
     }
 
     /// Reads keys that the settings themselves hold, once.
@@ -78,21 +78,22 @@ final class IssuerKeys: Sendable {
         return keys
     }
 
-    /// The fetch that is under way, or a new one if it is time for one.
+    /// The keys that are known now, and the fetch that is under way, or a new one if it is time for one. Both in one look: a
+    /// fetch that ends between two would be missed.
     private func startFetching(
         _ url: String,
         of app: BundleID,
         _ settings: JSONObject
-    ) -> Task<VerificationKeySet?, Never>? {
+    ) -> (keys: VerificationKeySet?, fetching: Task<VerificationKeySet?, Never>?) {
         let now = clock.uptime()
         return entries.withLock { entries in
-            guard let entry = entries[app], entry.settings == settings else { return nil }
-            if let fetching = entry.fetching { return fetching }
-            if let triedAt = entry.triedAt, now - triedAt < Self.fetchInterval { return nil }
+            guard let entry = entries[app], entry.settings == settings else { return (nil, nil) }
+            if let fetching = entry.fetching { return (entry.keys, fetching) }
+            if let triedAt = entry.triedAt, now - triedAt < Self.fetchInterval { return (entry.keys, nil) }
             let task = Task { await self.load(url, of: app, settings, at: now) }
             entries[app]?.fetching = task
             entries[app]?.triedAt = now
-            return task
+            return (entry.keys, task)
         }
     }
 

@@ -1,0 +1,77 @@
+import PostgresDriver
+import RegistryCore
+
+extension RegistrationBatch {
+    /// The requests with the times that they count from: when the token was claimed, when aliases and facts were given, and when
+    /// the activity started; beside the row of the app, which is called `app`.
+    func timed(in scope: Scope) -> SQL {
+        let times: SQL =
+            shape.needsReceiptOrder
+            ? Self.receiptTimes(in: scope)
+            : "q.observed_at AS claimed_at, false AS ends_quarantine, q.observed_at AS given_at"
+        return """
+            SELECT q.*, sha256(q.token) AS token_digest, clock.received_at, \(sql: times),
+                its.full_state_at AS installation_full_state_at, its.removed_at AS installation_removed_at,
+                \(sql: shape.hasStarts ? Self.schedule : "NULL::timestamptz") AS scheduled_at,
+                least(coalesce(q.started_at, q.observed_at, clock.received_at), clock.received_at) AS said_started_at
+            FROM \(sql: rows)
+            CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE q.activity_id IS NOT NULL) AS clock
+            \(sql: Self.known(in: scope))
+            \(sql: shape.needsReceiptOrder ? Self.retired(in: scope) : "")
+            """
+    }
+
+    /// The activities as they are `known`, and their installations `its`, or those that the requests name where the activities
+    /// have none yet: what they said last is merged with the requests, for the merge itself may look into no table where tables
+    /// are distributed.
+    private static func known(in scope: Scope) -> SQL {
+        """
+        LEFT JOIN LATERAL (
+            SELECT k.* FROM activities k
+            WHERE \(sql: scope.contains("k")) AND k.activity_id = q.activity_id
+            LIMIT 1
+        ) AS known ON true
+        LEFT JOIN LATERAL (
+            SELECT i.full_state_at, i.removed_at FROM installations i
+            WHERE \(sql: scope.contains("i"))
+                AND i.installation_hash = coalesce(known.installation_hash, q.installation_hash)
+            LIMIT 1
+        ) AS its ON true
+        """
+    }
+
+    /// R5: a start is scheduled where it lies after the request was observed. What was observed longer ago than an activity lives
+    /// may be of one whose tombstone has gone (R4), so it does not say that it is still to come.
+    private static let schedule: SQL = """
+        CASE WHEN q.starts_at > coalesce(q.observed_at, clock.received_at) AND (q.was_accepted
+            OR coalesce(q.observed_at > clock.received_at - app.activity_lifetime, true)) THEN q.starts_at END
+        """
+
+    /// R3: the current token again claims nothing new; a retired one claims what it did, and so loses; another
+    /// counts as observed now.
+    private static func receiptTimes(in scope: Scope) -> SQL {
+        """
+        CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
+        WHEN known.token_digest = sha256(q.token) THEN known.token_observed_at
+        ELSE coalesce(retired.observed_at, clock.received_at) END AS claimed_at,
+        q.observed_at IS NULL AND known.token_digest = sha256(q.token)
+        AND \(sql: QuarantineStatements.isEndedByReceipt(claimedAt: "token_claimed_at", in: scope))
+        AS ends_quarantine,
+        CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
+        WHEN known.token_digest <> sha256(q.token) THEN coalesce(retired.observed_at, clock.received_at)
+        ELSE clock.received_at END AS given_at
+        """
+    }
+
+    /// The token that a request brings, if its activity had it before.
+    private static func retired(in scope: Scope) -> SQL {
+        """
+        LEFT JOIN LATERAL (
+            SELECT r.observed_at FROM retired_tokens r
+            WHERE q.observed_at IS NULL AND \(sql: scope.contains("r")) AND r.activity_id = q.activity_id
+                AND r.token_digest = sha256(q.token)
+            LIMIT 1
+        ) AS retired ON true
+        """
+    }
+}
