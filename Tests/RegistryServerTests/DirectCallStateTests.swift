@@ -11,7 +11,7 @@ import Testing
 
     @Test("Requests behind a call that is answered are held, and let go in order")
     func requestsAreHeldAndLetGoInOrder() {
-        var connection = Connection()
+        var connection = RecordedConnection()
         for path in ["/hot/1", "/hot/2", "/usual/3", "/hot/4", "/hot/5"] { connection.request(path) }
         #expect(connection.done() == ["start /hot/1 ()"])
         connection.answer()
@@ -26,7 +26,7 @@ import Testing
 
     @Test("A call is taken only while no request before it is open downstream")
     func requestsDownstreamAreFirst() {
-        var connection = Connection()
+        var connection = RecordedConnection()
         connection.request("/usual/1")
         connection.request("/hot/2")
         #expect(connection.done() == ["pass /usual/1", "pass end", "pass /hot/2", "pass end"])
@@ -42,7 +42,7 @@ import Testing
 
     @Test("An answer to input that was no request opens the way for nothing")
     func anAnswerToNoRequestDoesNotCount() {
-        var connection = Connection()
+        var connection = RecordedConnection()
         connection.endResponse()
         connection.request("/usual/1")
         connection.request("/hot/2")
@@ -51,7 +51,7 @@ import Testing
 
     @Test("Events and errors are held while a call is answered, each in its place")
     func eventsKeepTheirPlace() {
-        var connection = Connection()
+        var connection = RecordedConnection()
         connection.receive(.other("event 1"))
         connection.receive(.part(.head(.to("/hot/1"))))
         connection.receive(.other("event 2"))
@@ -70,7 +70,7 @@ import Testing
 
     @Test("The end of a read follows the last event that was held, and nothing else")
     func theEndOfAReadFollowsTheLastEvent() {
-        var connection = Connection()
+        var connection = RecordedConnection()
         connection.request("/hot/1")
         connection.answer()
         #expect(connection.done() == ["start /hot/1 ()", "write"])
@@ -83,7 +83,7 @@ import Testing
 
     @Test("Held calls that are answered at once follow one another, and none lets go within another")
     func callsThatAreAnsweredAtOnceDoNotNest() {
-        var connection = Connection()
+        var connection = RecordedConnection()
         for path in ["/hot/1", "/now/2", "/now/3", "/hot/4", "/now/5"] { connection.request(path) }
         _ = connection.done()
         connection.answer()
@@ -101,7 +101,7 @@ import Testing
 
     @Test("A read passes while nothing waits behind the call that is answered")
     func aReadPassesWhileNothingWaits() {
-        var connection = Connection()
+        var connection = RecordedConnection()
         connection.read()
         connection.receive(.part(.head(.to("/hot/1"))))
         connection.read()
@@ -112,7 +112,7 @@ import Testing
 
     @Test("A read is held while something waits behind the call that is answered, and given once it has gone")
     func aReadWaitsForWhatIsHeld() {
-        var connection = Connection()
+        var connection = RecordedConnection()
         for path in ["/hot/1", "/hot/2"] { connection.request(path) }
         connection.read()
         connection.read()
@@ -127,7 +127,7 @@ import Testing
 
     @Test("A held read is given for a call of whose body a part has been held")
     func aHeldReadIsGivenForTheRestOfABody() {
-        var connection = Connection()
+        var connection = RecordedConnection()
         connection.request("/hot/1")
         connection.receive(.part(.head(.to("/hot/2"))))
         connection.receive(.part(.body(ByteBuffer(string: "half"))))
@@ -140,7 +140,7 @@ import Testing
 
     @Test("After an answer that does not fit, nothing is let go or read until the connection takes more")
     func aReaderWhoStopsIsWaitedFor() {
-        var connection = Connection()
+        var connection = RecordedConnection()
         for path in ["/hot/1", "/hot/2"] { connection.request(path) }
         connection.setWritable(false)
         connection.answer()
@@ -158,7 +158,7 @@ import Testing
 
     @Test("While an answer does not fit, a read is held although nothing waits")
     func noReadWhileDraining() {
-        var connection = Connection()
+        var connection = RecordedConnection()
         connection.request("/hot/1")
         connection.setWritable(false)
         connection.answer()
@@ -172,7 +172,7 @@ import Testing
 
     @Test("A body in several parts is one, and only that is given room, once")
     func aBodyInSeveralParts() {
-        var connection = Connection()
+        var connection = RecordedConnection()
         connection.request("/hot/1", body: "whole", " body")
         connection.completeRead()
         connection.answer()
@@ -192,7 +192,7 @@ import Testing
 
     @Test("Where there is no room for a body, the request is handed on whole")
     func aRequestWithoutRoomIsHandedOn() {
-        var connection = Connection(room: 9)
+        var connection = RecordedConnection(room: 9)
         connection.receive(.part(.head(.to("/hot/1"))))
         connection.receive(.part(.body(ByteBuffer(string: "one"))))
         connection.completeRead()
@@ -212,9 +212,9 @@ import Testing
 
     // MARK: Removal
 
-    @Test("A removed handler does nothing", arguments: Connection.Moment.allCases)
-    private func aRemovedHandlerDoesNothing(_ moment: Connection.Moment) {
-        var connection = Connection()
+    @Test("A removed handler does nothing", arguments: RecordedConnection.Moment.allCases)
+    func aRemovedHandlerDoesNothing(_ moment: RecordedConnection.Moment) {
+        var connection = RecordedConnection()
         connection.advance(to: moment)
         _ = connection.done()
         connection.remove()
@@ -232,148 +232,12 @@ import Testing
 
     @Test("A handler whose removal a held event brings lets go nothing more")
     func removalEndsTheRelease() {
-        var connection = Connection()
+        var connection = RecordedConnection()
         connection.request("/hot/1")
         connection.receive(.other("fatal"))
         connection.request("/hot/2")
         connection.read()
         connection.answer()
         #expect(connection.done() == ["start /hot/1 ()", "write", "pass fatal"])
-    }
-}
-
-/// A handler that does no more with its state's actions than to note them.
-private struct Connection {
-    enum Event {
-        case part(HTTPRequestPart)
-        case other(String)
-
-        var name: String {
-            switch self {
-            case .part(.head(let head)): head.path ?? ""
-            case .part(.body(let bytes)): String(buffer: bytes)
-            case .part(.end): "end"
-            case .other(let name): name
-            }
-        }
-    }
-
-    enum Moment: CaseIterable { case idle, reading, readingWithRoom, answering, draining, downstream }
-
-    let budget: BodyBudget
-    /// The paths that were asked about, whether they make a call.
-    private(set) var asked: [String] = []
-    /// How many releases were under way within one another.
-    private(set) var deepest = 0
-    private var state = DirectCallState<String, Event>()
-    private var isWritable = true
-    private var notes: [String] = []
-    private var depth = 0
-
-    /// - Parameter room: for bodies, each of which takes 10.
-    init(room: Int = 10) { budget = BodyBudget(room) }
-
-    /// The deeds since this was last asked.
-    mutating func done() -> [String] {
-        defer { notes = [] }
-        return notes
-    }
-
-    mutating func request(_ path: String, body: String...) {
-        receive(.part(.head(.to(path))))
-        for part in body { receive(.part(.body(ByteBuffer(string: part)))) }
-        receive(.part(.end(nil)))
-    }
-
-    mutating func receive(_ event: Event) {
-        guard case .part(let part) = event else { return perform(state.receive(event)) }
-        var asked: [String] = []
-        let action = state.read(part, event) { head in
-            asked.append(head.path ?? "")
-            return head.path?.hasPrefix("/usual") == false ? head.path : nil
-        }
-        self.asked += asked
-        perform(action)
-    }
-
-    mutating func completeRead() {
-        var reserved: [String] = []
-        let action = state.readCompleted { [budget] call in
-            reserved.append("reserve \(call)")
-            return try? budget.reserve(10, for: nil)
-        }
-        notes += reserved
-        perform(action)
-    }
-
-    mutating func read() { perform(state.wantsRead()) }
-
-    mutating func endResponse() { state.responseEnded() }
-
-    mutating func setWritable(_ isWritable: Bool) {
-        self.isWritable = isWritable
-        perform(state.writabilityChanged(isWritable: isWritable))
-    }
-
-    mutating func answer() { perform(state.answered(ByteBuffer())) }
-
-    mutating func finish() { perform(state.finished(isWritable: isWritable)) }
-
-    mutating func remove() { state.removed() }
-
-    /// Brings about the moment, with as much held as can be.
-    mutating func advance(to moment: Moment) {
-        switch moment {
-        case .idle: break
-        case .reading, .readingWithRoom:
-            receive(.part(.head(.to("/hot/1"))))
-            receive(.part(.body(ByteBuffer(string: "half"))))
-            if moment == .readingWithRoom { completeRead() }
-        case .answering, .draining:
-            for path in ["/hot/1", "/usual/2"] { request(path) }
-            read()
-            guard moment == .draining else { return }
-            setWritable(false)
-            answer()
-        case .downstream: request("/usual/1")
-        }
-    }
-
-    private mutating func perform(_ action: DirectCallState<String, Event>.Action) {
-        switch action {
-        case .nothing: break
-        case .pass(let event):
-            notes.append("pass \(event.name)")
-            if event.name == "fatal" { remove() }
-        case .handOn: take("hand on")
-        case .start: if take("start")?.hasPrefix("/now") == true { answer() }
-        case .write:
-            notes.append("write")
-            finish()
-        case .read: notes.append("read")
-        case .release:
-            depth += 1
-            deepest = max(deepest, depth)
-            while let action = state.next() { perform(action) }
-            depth -= 1
-        case .receive(let event): receive(event)
-        case .completeRead:
-            notes.append("complete")
-            completeRead()
-        }
-    }
-
-    /// - Returns: the call that was taken.
-    @discardableResult private mutating func take(_ deed: String) -> String? {
-        guard let request = state.takeRequest() else { return nil }
-        let room = request.room == nil ? "" : " with room"
-        notes.append("\(deed) \(request.call) (\(String(buffer: request.body)))\(room)")
-        return request.call
-    }
-}
-
-extension HTTPRequest {
-    fileprivate static func to(_ path: String) -> HTTPRequest {
-        HTTPRequest(method: .put, scheme: "http", authority: "localhost", path: path)
     }
 }
