@@ -96,12 +96,16 @@ extension DirectCallTests {
                     answers.add("\(name): \(call[0]) \(call[2])\n" + normalized(await connection.read()))
                 }
                 // By now all is known that can be known of the caller.
-                let path = "\(path)/aliases/liveactivityId/x/activities"
-                var head = HTTPRequest(method: .get, scheme: nil, authority: "localhost", path: path)
-                head.headerFields = fields
-                var lastKey: RememberedKey?
-                let isTaken = responder.directCall(head, from: nil, after: &lastKey) != nil
-                #expect(isTaken == ["sender", "senderOfOne", "admin", "root"].contains(name), "\(name)")
+                func isTaken(_ method: HTTPRequest.Method, _ path: String) -> Bool {
+                    var head = HTTPRequest(method: method, scheme: nil, authority: "localhost", path: Self.path + path)
+                    head.headerFields = fields
+                    var lastKey: RememberedKey?
+                    return responder.directCall(head, from: nil, after: &lastKey) != nil
+                }
+                let senders = ["sender", "senderOfOne", "admin", "root"]
+                #expect(isTaken(.get, "/aliases/liveactivityId/x/activities") == senders.contains(name), "\(name)")
+                let clients = senders + ["client", "clientOfOne", "user", "userOfOne"]
+                #expect(isTaken(.put, "/activities/a-1") == clients.contains(name), "\(name)")
             }
         }
         return answers.answers

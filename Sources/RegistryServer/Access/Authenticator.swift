@@ -10,21 +10,6 @@ struct Authenticator: Sendable {
     let keys: KeyDirectory
     let tokens: JWTVerifier
     let failures: FailedCredentials
-    private let provedTokens = ProvedTokens()
-
-    init(
-        insecureNoAuth: Bool,
-        apps: AppDirectory,
-        keys: KeyDirectory,
-        tokens: JWTVerifier,
-        failures: FailedCredentials
-    ) {
-        self.insecureNoAuth = insecureNoAuth
-        self.apps = apps
-        self.keys = keys
-        self.tokens = tokens
-        self.failures = failures
-    }
 
     /// Finds out who bears the credentials of a request.
     ///
@@ -80,28 +65,31 @@ struct Authenticator: Sendable {
                 throw Problem.invalidCredentials
             }
         }
-        let name = ProvedTokens.Name(text, of: bundleID)
-        do {
-            let isKnown = provedTokens.contains(name)
-            let user = try await failures.verify(from: network, isKnown: isKnown) {
-                let token = try CompactJWT(text)
-                guard let app = try await apps.app(bundleID, isAuthenticated: false) else {
-                    throw Problem.invalidCredentials
-                }
-                return try await tokens.principal(for: token, of: app)
+        let name = VerifiedTokens.Name(text, of: bundleID)
+        if let user = knownUser(of: name, bundleID) { return user }
+        return try await failures.verify(from: network, isKnown: tokens.wasValid(name)) {
+            let token = try CompactJWT(text)
+            guard let app = try await apps.app(bundleID, isAuthenticated: false) else {
+                throw Problem.invalidCredentials
             }
-            if !isKnown { provedTokens.add(name) }
-            return user
-        } catch let problem as Problem where problem.code == .unauthenticated {
-            provedTokens.remove(name)
-            throw problem
+            return try await tokens.user(of: token, named: name, app)
         }
     }
 
-    /// The caller of a request, if known without asking anybody: the bearer of an API key that was used lately.
+    private func knownUser(of name: VerifiedTokens.Name, _ bundleID: BundleID) -> Principal? {
+        apps.known(bundleID).flatMap { tokens.knownUser(of: name, $0) }
+    }
+
+    /// The caller of a request, if known without asking anybody: the bearer of an API key or a JWT that was used lately.
     ///
-    /// - Parameter last: the key that the connection's last request bore; becomes this one's.
-    func knownPrincipal(for fields: HTTPFields, after last: inout RememberedKey?) -> Principal? {
+    /// - Parameters:
+    ///   - bundleID: as for ``principal(for:of:from:)``.
+    ///   - last: the key that the connection's last request bore; becomes this one's.
+    func knownPrincipal(
+        for fields: HTTPFields,
+        of bundleID: String?,
+        after last: inout RememberedKey?
+    ) -> Principal? {
         if let last, last.isBorne(by: fields) { return knownPrincipal(of: last) }
         switch try? Credentials(fields) {
         case .some(.none): return insecureNoAuth ? .insecure : nil
@@ -109,7 +97,10 @@ struct Authenticator: Sendable {
             let remembered = RememberedKey(key, of: fields)
             last = remembered
             return knownPrincipal(of: remembered)
-        case .token, nil: return nil
+        case .token(let text):
+            guard let bundleID = bundleID.flatMap({ try? BundleID($0) }) else { return nil }
+            return knownUser(of: VerifiedTokens.Name(text, of: bundleID), bundleID)
+        case nil: return nil
         }
     }
 

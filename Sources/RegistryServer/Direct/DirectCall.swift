@@ -31,7 +31,11 @@ extension RegistryResponder {
         guard routes.hotMethods.contains(head.method), Self.isOrdinary(fields), let located = try? locate(head),
             case .hot(let action, asLines: _) = located.match.route.action, isBrief(located, fields),
             located.match.route.body != .none || fields[.contentLength] == nil,
-            let principal = access.authenticator.knownPrincipal(for: fields, after: &lastKey),
+            let principal = access.authenticator.knownPrincipal(
+                for: fields,
+                of: located.match.parameters["bundleId"],
+                after: &lastKey
+            ),
             case .admitted(let admission)? = try? admit(
                 principal,
                 to: located,

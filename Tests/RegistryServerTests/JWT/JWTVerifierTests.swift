@@ -17,10 +17,7 @@ import Testing
     {
         let clock = ServiceClock(date: { now }, uptime: { .zero })
         let keys = IssuerKeys(clock: clock, logger: .silent) { _ in throw JSONFaultReason("no network") }
-        return try await JWTVerifier(keys: keys, clock: clock).principal(
-            for: CompactJWT(Secret(text)),
-            of: app(settings)
-        )
+        return try await JWTVerifier(keys: keys, clock: clock).user(of: text, app(settings))
     }
 
     @Test("The forged JWTs are enough") func thereAreEnough() { #expect(Forgery.all.count >= 60) }
@@ -113,5 +110,13 @@ import Testing
     )
     func appsWithoutSettingsTakeNone(_ settings: JSONObject?) async {
         #expect(JWTRequirements(settings) == nil)
+    }
+}
+
+extension JWTVerifier {
+    /// Verifies a token as a request with it does.
+    func user(of text: String, _ app: App) async throws -> Principal {
+        let text = Secret(text)
+        return try await user(of: CompactJWT(text), named: VerifiedTokens.Name(text, of: app.bundleID), app)
     }
 }

@@ -20,6 +20,9 @@ final class IssuerKeys: Sendable {
         var fetchedAt: Duration?
         var triedAt: Duration?
         var fetching: Task<VerificationKeySet?, Never>?
+
+        /// Keys of the settings themselves were never fetched, and do not age.
+        func isStale(at now: Duration) -> Bool { fetchedAt.map { now - $0 >= IssuerKeys.maximumAge } ?? false }
     }
 
     private let fetch: @Sendable (String) async throws -> JSONValue
@@ -36,6 +39,14 @@ final class IssuerKeys: Sendable {
         self.clock = clock
         self.logger = logger
         self.fetch = fetch
+    }
+
+    /// Whether keys are those by which a token of the app would be checked now, and are not to be fetched again yet.
+    func areCurrent(_ keys: VerificationKeySet, of app: BundleID) -> Bool {
+        let now = clock.uptime()
+        return entries.withLock { entries in
+            entries[app].map { $0.keys === keys && !$0.isStale(at: now) } ?? false
+        }
     }
 
     /// The keys to check a token by.
@@ -58,8 +69,7 @@ final class IssuerKeys: Sendable {
             if let keys = known?.keys { return keys }
             return await keep(source, of: app, settings)
         }
-        let isStale = known?.fetchedAt.map { clock.uptime() - $0 >= Self.maximumAge } ?? true
-        if let keys = known?.keys, !isStale, suffices(keys) { return keys }
+        if let known, let keys = known.keys, !known.isStale(at: clock.uptime()), suffices(keys) { return keys }
         let (keys, fetching) = startFetching(url, of: app, settings)
         // Stale but sufficient keys are used while the refresh runs.
         if let keys, suffices(keys) { return keys }

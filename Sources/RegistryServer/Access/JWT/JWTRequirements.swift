@@ -32,31 +32,33 @@ struct JWTRequirements: Sendable {
 
     /// Checks the claims of a token whose signature is good.
     ///
-    /// - Returns: the subject.
+    /// - Returns: the subject, and from when until when the token is good, in seconds since 1970.
     /// - Throws: `unauthenticated`, with what is wrong.
-    func subject(of claims: JSONObject, at now: Date) throws(Problem) -> UTF8Text {
+    func subject(of claims: JSONObject, at now: Date) throws(Problem) -> (UTF8Text, validity: Range<TimeInterval>) {
         guard claims["iss"] == .string(issuer) else { throw CompactJWT.refusal("Its iss is not the app's issuer.") }
         let named = Self.texts(claims["aud"])
         guard named.contains(where: { name in audiences.contains { UTF8Text($0) == UTF8Text(name) } }) else {
             throw CompactJWT.refusal("Its aud is not the app's audience.")
         }
-        try checkTimes(claims, now.timeIntervalSince1970)
+        let validity = try validity(of: claims, at: now.timeIntervalSince1970)
         guard case .string(let text)? = claims[subjectClaim], let subject = try? UTF8Text.subject(text) else {
             throw CompactJWT.refusal(
                 "Its \(subjectClaim) must be 1 to 128 bytes of text without control characters."
             )
         }
-        return subject
+        return (subject, validity)
     }
 
-    private func checkTimes(_ claims: JSONObject, _ now: TimeInterval) throws(Problem) {
+    private func validity(of claims: JSONObject, at now: TimeInterval) throws(Problem) -> Range<TimeInterval> {
         guard let expiry = Self.seconds(claims["exp"]), now < expiry + Self.leeway else {
             throw CompactJWT.refusal("Its exp is over or missing.")
         }
-        guard let start = claims["nbf"] else { return }
+        let end = expiry + Self.leeway
+        guard let start = claims["nbf"] else { return -.infinity..<end }
         guard let start = Self.seconds(start), now >= start - Self.leeway else {
             throw CompactJWT.refusal("Its nbf has not come yet.")
         }
+        return start - Self.leeway..<end
     }
 
     private static func seconds(_ value: JSONValue?) -> TimeInterval? {

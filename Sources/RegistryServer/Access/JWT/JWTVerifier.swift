@@ -5,30 +5,65 @@ import Synchronization
 
 /// Checks the JWTs of signed-in users against the settings of the app that the path names; a token names no app itself.
 struct JWTVerifier: Sendable {
-    let keys: IssuerKeys
-    let clock: ServiceClock
+    private let keys: IssuerKeys
+    private let clock: ServiceClock
+    private let verified = VerifiedTokens()
 
-    /// The user of a token.
+    init(keys: IssuerKeys, clock: ServiceClock) {
+        self.keys = keys
+        self.clock = clock
+    }
+
+    /// The user of a token that was verified before, if all that it turned on is as it was.
+    func knownUser(of name: VerifiedTokens.Name, _ app: App) -> Principal? {
+        guard let proof = verified.proof(of: name), proof.appUpdatedAt == app.updatedAt,
+            keys.areCurrent(proof.keys, of: app.bundleID),
+            proof.validity.contains(clock.date().timeIntervalSince1970)
+        else { return nil }
+        return proof.user
+    }
+
+    /// Whether a token was valid when it was last shown, however long ago.
+    func wasValid(_ name: VerifiedTokens.Name) -> Bool { verified.proof(of: name) != nil }
+
+    /// The user of a token, which is remembered by its name.
     ///
-    /// - Throws: `unauthenticated`; `unavailable` when none of the issuer's keys was ever to be had.
-    func principal(for token: CompactJWT, of app: App) async throws(Problem) -> Principal {
+    /// - Throws: `unauthenticated`, after which the token is forgotten; `unavailable` when none of the issuer's keys was ever to
+    ///   be had.
+    func user(of token: CompactJWT, named name: VerifiedTokens.Name, _ app: App) async throws(Problem) -> Principal {
+        do throws(Problem) {
+            let proof = try await verify(token, of: app)
+            verified.add(proof, of: name)
+            return proof.user
+        } catch {
+            if error.code == .unauthenticated { verified.remove(name) }
+            throw error
+        }
+    }
+
+    private func verify(_ token: CompactJWT, of app: App) async throws(Problem) -> VerifiedTokens.Proof {
         guard let settings = app.settings.jwt, let requirements = JWTRequirements(settings) else {
             throw Problem.invalidCredentials
         }
         // Without a kid only the signature tells whether the key is the right one still; what it tells holds for the answer.
-        let verified = Mutex(false)
+        let fits = Mutex(false)
         let found = await keys.keys(of: app.bundleID, settings, requirements.source) { set in
             let candidates = set.candidates(for: token)
             guard token.keyID == nil else { return !candidates.isEmpty }
-            let fits = candidates.contains { $0.verifies(token) }
-            if fits { verified.withLock { $0 = true } }
-            return fits
+            let isVerified = candidates.contains { $0.verifies(token) }
+            if isVerified { fits.withLock { $0 = true } }
+            return isVerified
         }
         guard let found else { throw Self.noKeys }
-        let isVerified = verified.withLock { $0 } || found.candidates(for: token).contains { $0.verifies(token) }
+        let isVerified = fits.withLock { $0 } || found.candidates(for: token).contains { $0.verifies(token) }
         guard isVerified else { throw Problem.invalidCredentials }
-        let subject = try requirements.subject(of: token.claims, at: clock.date())
-        return Principal(role: .client, who: AuditName.user(subject), app: app.bundleID, subject: subject)
+        let (subject, validity) = try requirements.subject(of: token.claims, at: clock.date())
+        return VerifiedTokens.Proof(
+            user: Principal(role: .client, who: AuditName.user(subject), app: app.bundleID, subject: subject),
+            validity: validity,
+            keys: found,
+            appUpdatedAt: app.updatedAt
+        )
     }
 
     private static var noKeys: Problem {

@@ -73,8 +73,8 @@ struct VerificationKey: Sendable {
     }
 }
 
-/// The keys of an issuer, as a JSON Web Key Set lists them.
-struct VerificationKeySet: Sendable {
+/// The keys of an issuer, as a JSON Web Key Set lists them. One that is fetched again is another set, with the same keys too.
+final class VerificationKeySet: Sendable {
     let keys: [VerificationKey]
 
     /// The most keys that are looked at.

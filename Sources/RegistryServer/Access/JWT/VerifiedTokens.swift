@@ -3,32 +3,68 @@ import Foundation
 import RegistryCore
 import Synchronization
 
-/// The JWTs that were valid when they were last shown, by their digests. Each is verified every time all the same: to be
-/// known only means not to be taken for a guess.
-final class ProvedTokens: Sendable {
+/// The JWTs that were verified lately, by their digests: the next request with one of them needs no signature checked.
+///
+/// A proof holds until its token is over, the issuer's keys were fetched anew, or the app was changed. Of a token whose proof
+/// does not hold any more, it is still known that it is no guess.
+final class VerifiedTokens: Sendable {
     /// A JWT as it was shown for an app.
     struct Name: Sendable, Hashable {
-        fileprivate let digest: [UInt8]
+        private let digest: SHA256.Digest
 
         init(_ text: Secret, of bundleID: BundleID) {
-            digest = Array(SHA256.hash(data: Data("\(bundleID)\0\(text.revealed)".utf8)))
+            var hash = SHA256()
+            hash.update(data: Data("\(bundleID)\0".utf8))
+            hash.update(data: Data(text.revealed.utf8))
+            digest = hash.finalize()
         }
     }
 
-    /// How many are known.
-    static let maximumCount = 10_000
+    /// The user whom a signature vouched for, and the facts on which that turned.
+    struct Proof: Sendable {
+        let user: Principal
+        /// In seconds since 1970.
+        let validity: Range<TimeInterval>
+        let keys: VerificationKeySet
+        let appUpdatedAt: Date
+    }
 
-    private let names = Mutex<Set<Name>>([])
+    /// How many are known: at some 500 bytes each, 10 MB.
+    static let maximumCount = 20_000
 
-    func contains(_ name: Name) -> Bool { names.withLock { $0.contains(name) } }
+    private struct State {
+        /// Those that were shown since `old` became old.
+        var young: [Name: Proof] = [:]
+        var old: [Name: Proof] = [:]
 
-    func add(_ name: Name) {
-        names.withLock { names in
-            // Issuers alone can make them, so that nobody has a use for pushing others out.
-            if names.count >= Self.maximumCount { names.removeAll(keepingCapacity: true) }
-            names.insert(name)
+        /// Issuers alone can make tokens, so that nobody has a use for pushing others out.
+        mutating func add(_ proof: Proof, of name: Name) {
+            if young.count >= VerifiedTokens.maximumCount / 2 { (young, old) = ([:], young) }
+            young[name] = proof
         }
     }
 
-    func remove(_ name: Name) { names.withLock { _ = $0.remove(name) } }
+    private let state = Mutex(State())
+
+    /// How many are known now.
+    var count: Int { state.withLock { $0.young.count + $0.old.count } }
+
+    /// The proof of a token, which need not hold any more.
+    func proof(of name: Name) -> Proof? {
+        state.withLock { state in
+            if let proof = state.young[name] { return proof }
+            guard let proof = state.old.removeValue(forKey: name) else { return nil }
+            state.add(proof, of: name)
+            return proof
+        }
+    }
+
+    func add(_ proof: Proof, of name: Name) { state.withLock { $0.add(proof, of: name) } }
+
+    func remove(_ name: Name) {
+        state.withLock { state in
+            state.young[name] = nil
+            state.old[name] = nil
+        }
+    }
 }

@@ -1,0 +1,121 @@
+import Foundation
+import RegistryCore
+import Synchronization
+import Testing
+
+@testable import RegistryServer
+
+@Suite struct VerifiedTokensTests {
+    /// An app, its issuer's keys behind a URL, and a token that was verified by them.
+    private struct Setting: Sendable {
+        let clock = ManualClock()
+        let verifier: JWTVerifier
+        let text: Secret
+        let second: Int64
+
+        init(_ claims: JSONObject = [:]) async throws {
+            let keys = IssuerKeys(clock: clock.clock, logger: .silent) { _ in TestIssuer.honest.keySet }
+            verifier = JWTVerifier(keys: keys, clock: clock.clock)
+            second = Int64(clock.now.timeIntervalSince1970)
+            text = Secret(TestIssuer.honest.token(claims: claims, at: clock.now))
+        }
+
+        func app(_ bundleID: String = "a", updatedAt: Date = .distantPast) throws -> App {
+            var settings = TestIssuer.honest.settings
+            settings["jwks"] = nil
+            settings["jwksUrl"] = "https://login.example.com/keys"
+            return App(
+                number: 1,
+                bundleID: try BundleID(bundleID),
+                settings: AppSettings(jwt: settings),
+                createdAt: .distantPast,
+                updatedAt: updatedAt
+            )
+        }
+
+        func name(_ app: App) -> VerifiedTokens.Name { VerifiedTokens.Name(text, of: app.bundleID) }
+
+        @discardableResult
+        func verify(_ app: App) async throws -> Principal {
+            try await verifier.user(of: CompactJWT(text), named: name(app), app)
+        }
+
+        func knownUser(_ app: App) -> Principal? { verifier.knownUser(of: name(app), app) }
+    }
+
+    @Test("A token is known once it was verified, for its app alone") func isKnownOnceVerified() async throws {
+        let setting = try await Setting()
+        let app = try setting.app()
+        #expect(setting.knownUser(app) == nil)
+        #expect(!setting.verifier.wasValid(setting.name(app)))
+        let user = try await setting.verify(app)
+        #expect(setting.knownUser(app) == user)
+        #expect(setting.verifier.wasValid(setting.name(app)))
+        #expect(setting.knownUser(try setting.app("b")) == nil)
+    }
+
+    @Test("A known token is over with its exp and the clocks' difference, and is then refused")
+    func isOverWithItsExpiry() async throws {
+        let now = Int64(ManualClock().now.timeIntervalSince1970)
+        let setting = try await Setting(["exp": .integer(now + 100)])
+        let app = try setting.app()
+        let user = try await setting.verify(app)
+        let left = setting.second + 100 + 60 - Int64(setting.clock.now.timeIntervalSince1970)
+        setting.clock.advance(by: .seconds(left - 1))
+        #expect(setting.knownUser(app) == user)
+        setting.clock.advance(by: .seconds(1))
+        #expect(setting.knownUser(app) == nil)
+        // It is known to be no guess until it is refused.
+        #expect(setting.verifier.wasValid(setting.name(app)))
+        let problem = await #expect(throws: Problem.self) { try await setting.verify(app) }
+        #expect(problem?.code == .unauthenticated)
+        #expect(!setting.verifier.wasValid(setting.name(app)))
+    }
+
+    @Test("A known token is verified again when the app was changed") func isVerifiedAgainAfterAChange() async throws {
+        let setting = try await Setting()
+        let (before, after) = (try setting.app(), try setting.app(updatedAt: setting.clock.now))
+        try await setting.verify(before)
+        #expect(setting.knownUser(after) == nil)
+        let user = try await setting.verify(after)
+        #expect(setting.knownUser(after) == user)
+    }
+
+    @Test("A known token is verified again when the issuer's keys are due, and by those that came then")
+    func isVerifiedAgainWithNewKeys() async throws {
+        let setting = try await Setting()
+        let app = try setting.app()
+        try await setting.verify(app)
+        setting.clock.advance(by: IssuerKeys.maximumAge - .seconds(1))
+        #expect(setting.knownUser(app) != nil)
+        setting.clock.advance(by: .seconds(1))
+        #expect(setting.knownUser(app) == nil)
+        // Verified by the old keys while the new ones come, and then by those.
+        while setting.knownUser(app) == nil {
+            try await setting.verify(app)
+            await Task.yield()
+        }
+        setting.clock.advance(by: IssuerKeys.maximumAge - .seconds(1))
+        #expect(setting.knownUser(app) != nil)
+    }
+
+    @Test("Tokens that are shown stay known however many others come, and no more are kept than there is room for")
+    func staysKnownWhileItIsShown() async throws {
+        let setting = try await Setting()
+        let app = try setting.app()
+        let keys = try #require(await VerificationKeySet(TestIssuer.honest.keySet))
+        let proof = VerifiedTokens.Proof(
+            user: .anonymous,
+            validity: 0..<1,
+            keys: keys,
+            appUpdatedAt: .distantPast
+        )
+        func name(_ number: Int) -> VerifiedTokens.Name { VerifiedTokens.Name(Secret("\(number)"), of: app.bundleID) }
+        let tokens = VerifiedTokens()
+        for number in 0...VerifiedTokens.maximumCount * 2 {
+            tokens.add(proof, of: name(number))
+            #expect(tokens.proof(of: name(0)) != nil)
+        }
+        #expect((VerifiedTokens.maximumCount / 2...VerifiedTokens.maximumCount).contains(tokens.count))
+    }
+}
