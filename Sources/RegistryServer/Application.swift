@@ -59,7 +59,7 @@ public func buildApplication(
 /// Puts a responder behind the connections that the service serves, with their limits.
 ///
 /// - Parameters:
-///   - direct: Answers hot calls in the pipelines of plain HTTP/1.1 connections; nil leaves all to `responder`.
+///   - direct: Answers hot calls in the pipelines of connections and streams; nil leaves all to `responder`.
 ///   - local: The addresses of this machine, which may have any number of connections, as the trusted proxies may.
 func makeApplication<Responder: HTTPResponder<ConnectionContext>>(
     responder: Responder,
@@ -82,7 +82,14 @@ func makeApplication<Responder: HTTPResponder<ConnectionContext>>(
     let count = ConnectionCount(limits, trusted: local + configuration.trustedProxies, logger: logger)
     let secure = configuration.tls.map { identity in
         HTTPServerBuilder {
-            let channel = try SecureChannel(identity, limits, connections, responder: $0)
+            let channel = try SecureChannel(
+                identity,
+                limits,
+                connections,
+                direct: direct,
+                logger: logger,
+                responder: $0
+            )
             return CountedChannel(base: EventLoopChannel(base: channel), count: count)
         }
     }

@@ -34,7 +34,7 @@ import Testing
     private static let earlier = #""observedAt":"\#(RFC3339.format(.minutesAgo(9)))""#
 
     /// Requests of hot routes and their statuses, in an order in which each finds the same on a new database.
-    private static let requests: [(request: [String], status: Int)] = [
+    static let requests: [(request: [String], status: Int)] = [
         (put("a-1", #"{"token":"aa01","aliases":{"orderId":"o-1"},\#(observed)}"#), 201),
         (put("a-1", #"{"token":"aa01",\#(observed)}"#), 200),
         (put("a-1", #"{"token":"aa00",\#(earlier)}"#), 409),

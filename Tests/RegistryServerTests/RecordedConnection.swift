@@ -27,7 +27,7 @@ struct RecordedConnection {
     private(set) var asked: [String] = []
     /// How many releases were under way within one another.
     private(set) var deepest = 0
-    private var state = DirectCallState<String, Event>()
+    private var state = DirectCallState<String, ByteBuffer, Event>()
     private var isWritable = true
     private var notes: [String] = []
     private var depth = 0
@@ -101,7 +101,7 @@ struct RecordedConnection {
         }
     }
 
-    private mutating func perform(_ action: DirectCallState<String, Event>.Action) {
+    private mutating func perform(_ action: DirectCallState<String, ByteBuffer, Event>.Action) {
         switch action {
         case .nothing: break
         case .pass(let event):

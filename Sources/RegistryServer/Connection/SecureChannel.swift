@@ -4,32 +4,65 @@ import HummingbirdHTTP2
 import Logging
 import NIOCore
 import NIOHTTP2
+import NIOSSL
 
 /// TLS connections that speak HTTP/2 or HTTP/1.1, as their handshake (ALPN) says, and that must get that far in time:
 /// no timer of the layers below runs before they do.
 struct SecureChannel: ServerChildChannel {
-    private let base: HTTP2UpgradeChannel
+    private typealias Connection = EventLoopChannel<HTTP1Channel>
+
+    struct Value: ServerChildChannelValue {
+        fileprivate typealias Negotiated = NIONegotiatedHTTPVersion<HTTP1Channel.Value, HTTP2Channel.Value>
+
+        fileprivate let negotiated: EventLoopFuture<Negotiated>
+        let channel: any Channel
+    }
+
+    private let context: NIOSSLContext
+    private let connections: Connection
+    private let streams: HTTP2Channel
     private let handshakeDeadline: TimeAmount
 
+    /// - Parameter direct: answers hot calls in the pipelines of connections and streams; nil leaves all to `responder`.
     init(
         _ identity: TLSIdentity,
         _ limits: ServerConfiguration.Limits,
-        _ streams: HTTP1Channel.Configuration,
+        _ connections: HTTP1Channel.Configuration,
+        direct: RegistryResponder?,
+        logger: Logger,
         responder: @escaping HTTPChannelHandler.Responder
     ) throws {
-        base = try HTTP2UpgradeChannel(
-            tlsConfiguration: identity.configuration,
+        var configuration = identity.configuration
+        configuration.applicationProtocols = NIOHTTP2SupportedALPNProtocols
+        context = try NIOSSLContext(configuration: configuration)
+        self.connections = EventLoopChannel(
+            base: HTTP1Channel(responder: responder, configuration: connections),
+            direct: direct
+        )
+        // A stream has one request, whose deadlines the guard keeps.
+        let streams = HTTP1Channel.Configuration(
+            additionalChannelHandlers: Self.handlersOfStream(limits, direct, logger)
+        )
+        self.streams = HTTP2Channel(
+            responder: responder,
             configuration: HTTP2ChannelConfiguration(
                 idleTimeout: limits.idleTimeout,
                 gracefulCloseTimeout: limits.requestDeadline,
                 streamConfiguration: streams
-            ),
-            responder: responder
+            )
         )
         handshakeDeadline = TimeAmount(limits.requestDeadline)
     }
 
-    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<HTTP2UpgradeChannel.Value> {
+    private static func handlersOfStream(
+        _ limits: ServerConfiguration.Limits,
+        _ direct: RegistryResponder?,
+        _ logger: Logger
+    ) -> [any RemovableChannelHandler] {
+        [ConnectionGuard(limits)] + (direct.map { [DirectCallHandler($0, logger: logger)] } ?? [])
+    }
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         channel.eventLoop.scheduleTask(in: handshakeDeadline) {
             let pipeline = channel.pipeline.syncOperations
             let speaks =
@@ -37,10 +70,27 @@ struct SecureChannel: ServerChildChannel {
                 || (try? pipeline.handler(type: NIOHTTP2Handler.self)) != nil
             if !speaks { channel.close(promise: nil) }
         }
-        return base.setup(channel: channel, logger: logger)
+        do {
+            try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
+        } catch {
+            return channel.eventLoop.makeFailedFuture(error)
+        }
+        return channel.configureHTTP2AsyncSecureUpgrade { channel in
+            connections.setup(channel: channel, logger: logger)
+        } http2ConnectionInitializer: { channel in
+            streams.setup(channel: channel, logger: logger)
+        }
+        .map { Value(negotiated: $0, channel: channel) }
     }
 
-    func handle(value: HTTP2UpgradeChannel.Value, logger: Logger) async {
-        await base.handle(value: value, logger: logger)
+    func handle(value: Value, logger: Logger) async {
+        do {
+            switch try await value.negotiated.get() {
+            case .http1_1(let connection): await connections.handle(value: connection, logger: logger)
+            case .http2(let connection): await streams.handle(value: connection, logger: logger)
+            }
+        } catch {
+            logger.debug("a connection ended before it spoke HTTP", metadata: ["reason": "\(error)"])
+        }
     }
 }

@@ -1,7 +1,6 @@
 import HTTPTypes
 import Logging
 import NIOCore
-import NIOHTTP1
 import RegistryCore
 import RegistryStore
 
@@ -57,13 +56,13 @@ extension RegistryResponder {
     /// - Parameters:
     ///   - body: the whole body, empty where there is none.
     ///   - executor: runs what goes on between waits.
-    ///   - complete: told how to make the bytes of the response, once, on any thread.
+    ///   - complete: told how to make the answer, once, on any thread.
     func start(
         _ direct: DirectCall,
         body: ByteBuffer,
-        on executor: any TaskExecutor,
+        on executor: (any TaskExecutor)?,
         logger: Logger,
-        complete: @escaping @Sendable (@escaping @Sendable () -> ByteBuffer) -> Void
+        complete: @escaping @Sendable (@escaping @Sendable () -> DirectAnswer) -> Void
     ) {
         let (admission, fields) = (direct.admission, direct.head.headerFields)
         let request = AnsweredRequest(
@@ -75,8 +74,8 @@ extension RegistryResponder {
             requestID: RequestID.choose(fields[RequestID.field]),
             start: direct.start
         )
-        let answer: @Sendable (Result<WholeAnswer, any Error>) -> ByteBuffer = {
-            request.answer($0, logger).bytes(requestID: request.requestID)
+        let answer: @Sendable (Result<WholeAnswer, any Error>) -> DirectAnswer = {
+            DirectAnswer(request.answer($0, logger), requestID: request.requestID)
         }
         let count: RequestCount
         do {
@@ -98,32 +97,5 @@ extension RegistryResponder {
         return try direct.action(
             ScopedCall(call: Call(to: self, direct.admission, body: received), scope: direct.scope)
         )
-    }
-}
-
-extension WholeAnswer {
-    /// The response as it goes out.
-    ///
-    /// No field can hold what ends a line: `HTTPField` takes no such value.
-    fileprivate func bytes(requestID: String) -> ByteBuffer {
-        var buffer = ByteBuffer()
-        buffer.reserveCapacity(512 + body.count)
-        let reason = HTTPResponseStatus(statusCode: status.code).reasonPhrase
-        buffer.writeString("HTTP/1.1 \(status.code) \(reason)\r\n")
-        forEachField(requestID: requestID) { buffer.writeField($0.name, $0.value) }
-        buffer.writeField(.contentLength, String(body.count))
-        buffer.writeField(.date, HTTPDate.now)
-        buffer.writeStaticString("\r\n")
-        buffer.writeBytes(body)
-        return buffer
-    }
-}
-
-extension ByteBuffer {
-    fileprivate mutating func writeField(_ name: HTTPField.Name, _ value: String) {
-        writeString(name.rawName)
-        writeStaticString(": ")
-        writeString(value)
-        writeStaticString("\r\n")
     }
 }

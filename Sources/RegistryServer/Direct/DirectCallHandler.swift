@@ -9,14 +9,15 @@ import RegistryStore
 ///
 /// It does what its state says, which keeps the answers in order.
 ///
-/// Answers are written as bytes, past all that would make them of parts; the other handlers are told of their ends.
+/// On a connection of HTTP/1.1 answers are written as bytes, past all that would make them of parts, and the other handlers are
+/// told of their ends. On a stream of HTTP/2 they are written as parts.
 final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
-    private typealias State = DirectCallState<DirectCall, Event>
+    private typealias State = DirectCallState<DirectCall, DirectAnswer, Event>
 
     private enum Event {
         case part(NIOAny)
@@ -25,29 +26,25 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private let responder: RegistryResponder
-    private let executor: any TaskExecutor
     private let logger: Logger
-    /// The place in the pipeline from which bytes are written.
+    private var executor: (any TaskExecutor)?
+    /// The place in the pipeline from which bytes are written; nil on a stream.
     private var encoder: ChannelHandlerContext?
     private var state = State()
     private var lastKey: RememberedKey?
     /// The address at the other end, once it was asked for.
     private var peer: IPAddress?
 
-    /// - Parameter encoder: of the encoder of responses, which bytes go past.
-    init(
-        _ responder: RegistryResponder,
-        executor: any TaskExecutor,
-        logger: Logger,
-        past encoder: ChannelHandlerContext
-    ) {
+    /// - Parameter encoder: of the encoder of responses, which bytes go past; nil on a stream.
+    init(_ responder: RegistryResponder, logger: Logger, past encoder: ChannelHandlerContext? = nil) {
         self.responder = responder
-        self.executor = executor
         self.logger = logger
         self.encoder = encoder
     }
 
     // MARK: What comes
+
+    func handlerAdded(context: ChannelHandlerContext) { executor = EventLoopExecutor(context.eventLoop) }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let action = state.read(unwrapInboundIn(data), .part(data)) { head in
@@ -106,13 +103,22 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
         case .completeRead: channelReadComplete(context: context)
         case .handOn: if let request = state.takeRequest() { handOn(request, context) }
         case .start: if let request = state.takeRequest() { start(request, context) }
-        case .write(let bytes):
-            encoder?.write(NIOAny(IOData.byteBuffer(bytes)), promise: nil)
-            context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        case .write(let answer):
+            write(answer, context)
             perform(state.finished(isWritable: context.channel.isWritable), context)
         case .release: while let action = state.next() { perform(action, context) }
         case .read: context.read()
         }
+    }
+
+    private func write(_ answer: DirectAnswer, _ context: ChannelHandlerContext) {
+        if let encoder {
+            encoder.write(NIOAny(IOData.byteBuffer(answer.bytes)), promise: nil)
+        } else {
+            context.write(wrapOutboundOut(.head(answer.head)), promise: nil)
+            context.write(wrapOutboundOut(.body(answer.body)), promise: nil)
+        }
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
     }
 
     private func pass(_ event: Event, _ context: ChannelHandlerContext) {
@@ -139,7 +145,7 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
-    private func finish(_ make: () -> ByteBuffer, _ context: ChannelHandlerContext) {
+    private func finish(_ make: () -> DirectAnswer, _ context: ChannelHandlerContext) {
         // Also for a caller who has left: the call is counted and logged as the answer is made.
         perform(state.answered(make()), context)
     }

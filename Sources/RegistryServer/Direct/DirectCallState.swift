@@ -8,7 +8,7 @@ import NIOHTTPTypes
 /// behind the handler, and while one is being answered here, whatever comes after it is held, further reads included.
 ///
 /// Every method returns what its caller must do. A request is large, and copied with no action: `takeRequest()` gives it.
-struct DirectCallState<Call, Event> {
+struct DirectCallState<Call, Answer, Event> {
     enum Action {
         case nothing
         /// Lets an event go on as it came.
@@ -17,7 +17,7 @@ struct DirectCallState<Call, Event> {
         case handOn
         /// Takes the request, and makes its answer.
         case start
-        case write(ByteBuffer)
+        case write(Answer)
         case read
         /// Does all that `next()` says.
         case release
@@ -138,7 +138,7 @@ extension DirectCallState {
 
 extension DirectCallState {
     /// The answer was made.
-    func answered(_ bytes: ByteBuffer) -> Action { phase == .answering ? .write(bytes) : .nothing }
+    func answered(_ answer: Answer) -> Action { phase == .answering ? .write(answer) : .nothing }
 
     /// The answer was written.
     mutating func finished(isWritable: Bool) -> Action {

@@ -9,16 +9,15 @@ import NIOHTTP1
 /// and each change may wake a sleeping core. All other calls go to that pool; see ``RegistryResponder/isBrief(_:_:)``.
 struct EventLoopChannel<Base: ServerChildChannel>: ServerChildChannel {
     let base: Base
-    /// Answers hot calls in the connection's own pipeline; nil where that is not the requests'.
+    /// Answers hot calls in the connection's own pipeline; nil where there is none for requests.
     var direct: RegistryResponder?
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
         guard let direct else { return base.setup(channel: channel, logger: logger) }
         return base.setup(channel: channel, logger: logger).flatMapThrowing { value in
             let pipeline = channel.pipeline.syncOperations
-            let executor = EventLoopExecutor(channel.eventLoop)
             let encoder = try pipeline.context(handlerType: HTTPResponseEncoder.self)
-            let handler = DirectCallHandler(direct, executor: executor, logger: logger, past: encoder)
+            let handler = DirectCallHandler(direct, logger: logger, past: encoder)
             // Behind the one that knows which connections are idle, and may be closed.
             let states = try pipeline.handler(type: HTTPConnectionStateHandler.self)
             try pipeline.addHandler(handler, position: .after(states))

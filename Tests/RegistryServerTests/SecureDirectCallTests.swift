@@ -1,0 +1,151 @@
+import AsyncHTTPClient
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Logging
+import NIOCore
+import NIOHTTP1
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+@testable import RegistryServer
+
+/// Hot calls over TLS, on connections of HTTP/1.1 and on streams of HTTP/2.
+@Suite(.timeLimit(.minutes(15))) struct SecureDirectCallTests {
+    typealias Version = HTTPClient.Configuration.HTTPVersion
+
+    /// The usual way of a service that has none: whatever gets there is told so.
+    private struct Nowhere: HTTPResponder {
+        func respond(to request: Request, context: ConnectionContext) async throws -> Response {
+            Response(status: .init(code: 599, reasonPhrase: "Usual way"))
+        }
+    }
+
+    /// Runs the service with TLS and a client that speaks so.
+    private static func run(
+        _ version: Version,
+        directly: Bool,
+        isUsualWayOpen: Bool = true,
+        _ test: @Sendable (HTTPClient, Int) async throws -> Void
+    ) async throws {
+        let files = try TLSTests.Files()
+        defer { files.remove() }
+        let database = try await TestDatabase.make()
+        _ = try await database.scope()
+        var configuration = ServerConfiguration(port: 0, insecureNoAuth: true)
+        configuration.tls = try TLSIdentity(certificate: files.certificate, key: files.key, logger: .silent)
+        let responder = RegistryResponder(registry: database.registry, configuration: configuration, logger: .silent)
+        // Hot calls are taken once the app is known.
+        _ = try await responder.access.apps.app(BundleID("com.example.food"))
+        let test = { @Sendable port in
+            try await TLSTests.call(version, trusting: files) { try await test($0, port) }
+        }
+        let direct = directly ? responder : nil
+        if isUsualWayOpen {
+            try await makeApplication(
+                responder: responder,
+                direct: direct,
+                configuration: configuration,
+                logger: .silent
+            ).serve(test)
+        } else {
+            try await makeApplication(
+                responder: Nowhere(),
+                direct: direct,
+                configuration: configuration,
+                logger: .silent
+            ).serve(test)
+        }
+    }
+
+    private static func request(_ parts: [String], _ number: Int, _ port: Int) -> HTTPClientRequest {
+        let target = parts[0].split(separator: " ")
+        var request = HTTPClientRequest(url: "https://localhost:\(port)\(target[1])")
+        request.method = HTTPMethod(rawValue: String(target[0]))
+        for line in parts[1].components(separatedBy: "\r\n") where !line.hasPrefix("Content-Length") {
+            let field = line.components(separatedBy: ": ")
+            request.headers.add(name: field[0], value: field[1])
+        }
+        request.headers.add(name: "Request-Id", value: "r-\(number)")
+        if target[0] != "GET" { request.body = .bytes(ByteBuffer(string: parts[2])) }
+        return request
+    }
+
+    /// The answer in one form, whichever way and version it came by.
+    private static func text(_ response: HTTPClientResponse) async throws -> String {
+        let body = try await response.body.collect(upTo: 1 << 20)
+        let fields = response.headers.map { "\($0.name.lowercased()): \($0.value)\r\n" }.sorted().joined()
+        return DirectCallTests.normalized("\(response.status.code)\r\n\(fields)\r\n\(String(buffer: body))")
+    }
+
+    private static func answers(_ version: Version, directly: Bool) async throws -> [String] {
+        let answers = AnswerBox()
+        try await run(version, directly: directly) { client, port in
+            for (number, (parts, _)) in DirectCallTests.requests.enumerated() {
+                let request = request(parts, number, port)
+                answers.add(try await text(client.execute(request, timeout: .seconds(30))))
+            }
+        }
+        return answers.answers
+    }
+
+    @Test("Both ways answer the same over TLS", arguments: [Version.http1Only, .automatic])
+    func bothWaysAnswerTheSameOverTLS(_ version: Version) async throws {
+        let usual = try await Self.answers(version, directly: false)
+        let direct = try await Self.answers(version, directly: true)
+        #expect(usual.count == DirectCallTests.requests.count)
+        #expect(direct.count == usual.count)
+        for (index, request) in DirectCallTests.requests.enumerated() {
+            #expect(direct[index] == usual[index])
+            #expect(direct[index].hasPrefix("\(request.status)\n"), "\(request.request): \(direct[index])")
+        }
+    }
+
+    @Test(
+        "Hot calls over TLS do not take the usual way, and all others do",
+        arguments: [Version.http1Only, .automatic]
+    )
+    func hotCallsDoNotTakeTheUsualWay(_ version: Version) async throws {
+        try await Self.run(version, directly: true, isUsualWayOpen: false) { client, port in
+            let calls = [
+                (DirectCallTests.put("a-1", #"{"token":"aa01"}"#), 201),
+                (DirectCallTests.get("orderId/o-1/activities"), 200),
+                (DirectCallTests.get("orderId/o-1/activities", "Accept: application/x-ndjson"), 599),
+                (DirectCallTests.get("orderId/o-1/channel"), 599),
+                (DirectCallTests.put("a-1", #"{"token":"aa01"}"#), 200),
+            ]
+            for (number, (parts, status)) in calls.enumerated() {
+                let response = try await client.execute(Self.request(parts, number, port), timeout: .seconds(30))
+                #expect(Int(response.status.code) == status, "\(parts[0])")
+                _ = try await response.body.collect(upTo: 1 << 20)
+            }
+        }
+    }
+
+    @Test("Hundreds of streams at once, hot and not, are each answered with their own") func manyStreamsAtOnce()
+        async throws
+    {
+        try await Self.run(.automatic, directly: true) { client, port in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<400 {
+                    group.addTask {
+                        let id = "m-\(number)"
+                        let body =
+                            #"{"token":"aa\#(String(number + 0x1000, radix: 16))","aliases":{"orderId":"\#(id)"}}"#
+                        let put = Self.request(DirectCallTests.put(id, body), number, port)
+                        #expect(try await Self.text(client.execute(put, timeout: .seconds(60))).hasPrefix("201\n"))
+                        let accept =
+                            number.isMultiple(of: 2) ? "Accept: application/json" : "Accept: application/x-ndjson"
+                        let get = Self.request(DirectCallTests.get("orderId/\(id)/activities", accept), number, port)
+                        let answer = try await Self.text(client.execute(get, timeout: .seconds(60)))
+                        #expect(answer.contains("request-id: r-\(number)\n"))
+                        #expect(answer.contains(#""activityId":"\#(id)""#))
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+}
