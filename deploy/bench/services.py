@@ -112,12 +112,13 @@ def load(service, kind, key, seconds, connections=64, rate=0, count=1_000_000, b
     return result
 
 
-# The parameters of the registry's statements, for pgbench: an expression over :n, the activity, and :r, the token.
+# The parameters of the registry's statements, for pgbench: an expression over :n, the activity, :r, the token, and :b, the
+# batch, which all statements of a transaction must know by the same number.
 EXPRESSIONS = {
     "environment": "'sandbox'::text", "kind": "'orderId'::text", "value": "('o-' || :n::text)",
     "kinds": "ARRAY['orderId'::text]", "values": "ARRAY['o-' || :n::text]", "after": "0::bigint", "limit": "101::bigint",
     "activity_id": "ARRAY['a-' || :n::text]", "observed_at": "ARRAY[now()]", "who": "ARRAY['pgbench'::text]",
-    "batch_number": "(random() * 9e18)::bigint",
+    "batch_number": ":b::bigint",
     "token": "ARRAY[decode(lpad(to_hex(:r::bigint), 16, '0') || repeat('cd', 72), 'hex')]",
     "aliases": "ARRAY[jsonb_build_object('orderId', jsonb_build_array('o-' || :n::text))]",
     "tombstoneRetention": "'7 days'::interval", "eventRetention": "'90 days'::interval",
@@ -148,7 +149,10 @@ def texts(path, app, substitute=expression):
 
 def pgbench(database, path, seconds, clients, count=1_000_000, app=1):
     """Transactions a second of a path's statements, each transaction in one round trip."""
-    script = "\\set n random(1, %d)\n\\set r random(1, 1000000000000000000)\n\\startpipeline\n%s;\n\\endpipeline\n"
+    script = (
+        "\\set n random(1, %d)\n\\set r random(1, 1000000000000000000)\n\\set b random(1, 9000000000000000000)\n"
+        "\\startpipeline\n%s;\n\\endpipeline\n"
+    )
     with tempfile.NamedTemporaryFile("w", suffix=".sql", dir=DIRECTORY) as file:
         file.write(script % (count, ";\n".join(texts(path, app))))
         file.flush()
