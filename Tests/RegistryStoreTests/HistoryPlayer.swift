@@ -14,13 +14,13 @@ struct HistoryPlayer {
     func play(_ request: ClientRequest, on registry: Registry) async throws {
         do {
             switch request {
-            case .register(let activity, let token, let time, let startedAt, let startsAt, let installation, let alias):
-                var registration = registration(token, at: time)
-                registration.startedAt = startedAt.map(date)
-                registration.startsAt = startsAt.map(date)
-                registration.installation = installation.map(hash)
-                registration.aliases = try alias.map { try AliasSet([self.alias($0)]) }
-                _ = try await registry.register(registration, as: id(activity), in: scope, by: "test")
+            case .register(let request):
+                var registration = registration(request.token, at: request.observedAt)
+                registration.startedAt = request.startedAt.map(date)
+                registration.startsAt = request.startsAt.map(date)
+                registration.installation = request.installation.map(hash)
+                registration.aliases = try request.alias.map { try AliasSet([alias($0)]) }
+                _ = try await registry.register(registration, as: id(request.activity), in: scope, by: "test")
             case .death(let token, let time):
                 let report = FeedbackReport(
                     token: self.token(token),

@@ -170,8 +170,8 @@ import Testing
 extension ClientRequest {
     fileprivate var time: Int {
         switch self {
-        case .register(_, _, let time, _, _, _, _), .end(_, let time), .fullState(_, let time, _), .death(_, let time):
-            time
+        case .register(let request): request.observedAt
+        case .end(_, let time), .fullState(_, let time, _), .death(_, let time): time
         }
     }
 }

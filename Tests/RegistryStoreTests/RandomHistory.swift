@@ -27,15 +27,17 @@ struct RandomHistory {
         case 3, 4: return .death(token: Int.random(in: 0..<tokens, using: &generator), at: time)
         default:
             return .register(
-                activity: activity,
-                token: Int.random(in: 0..<tokens, using: &generator),
-                observedAt: time,
-                startedAt: startedAt(time, using: &generator),
-                startsAt: Int.random(in: 0..<3, using: &generator) > 0
-                    ? nil : Int.random(in: time - 2..<time + 100, using: &generator),
-                installation: Bool.random(using: &generator)
-                    ? nil : Int.random(in: 0..<installations, using: &generator),
-                alias: Bool.random(using: &generator) ? nil : Int.random(in: 0..<3, using: &generator)
+                .init(
+                    activity: activity,
+                    token: Int.random(in: 0..<tokens, using: &generator),
+                    observedAt: time,
+                    startedAt: startedAt(time, using: &generator),
+                    startsAt: Int.random(in: 0..<3, using: &generator) > 0
+                        ? nil : Int.random(in: time - 2..<time + 100, using: &generator),
+                    installation: Bool.random(using: &generator)
+                        ? nil : Int.random(in: 0..<installations, using: &generator),
+                    alias: Bool.random(using: &generator) ? nil : Int.random(in: 0..<3, using: &generator)
+                )
             )
         }
     }

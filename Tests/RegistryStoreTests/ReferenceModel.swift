@@ -4,20 +4,22 @@ import TestSupport
 
 /// A client's request or a sender's report, as the reference model and the registry both get it.
 enum ClientRequest: Hashable {
-    case register(
-        activity: Int,
-        token: Int,
-        observedAt: Int,
-        startedAt: Int?,
-        startsAt: Int?,
-        installation: Int?,
-        alias: Int?
-    )
+    case register(Registration)
     case end(activity: Int, observedAt: Int)
     /// Activities and their tokens.
     case fullState(installation: Int, observedAt: Int, items: [Item])
     /// A sender's report: APNs said that the token is dead since then.
     case death(token: Int, at: Int)
+
+    struct Registration: Hashable {
+        let activity: Int
+        let token: Int
+        let observedAt: Int
+        let startedAt: Int?
+        let startsAt: Int?
+        let installation: Int?
+        let alias: Int?
+    }
 
     struct Item: Hashable {
         let activity: Int
@@ -103,11 +105,12 @@ struct ReferenceModel {
     private mutating func fold(_ request: ClientRequest) {
         switch request {
         case .death(let token, let time): deaths[token] = max(deaths[token] ?? .min, time)
-        case .register(let activity, let token, let time, let startedAt, let startsAt, let installation, let alias):
-            observe(activity, at: time, startedAt: startedAt, installation: installation)
-            if let startsAt { schedule(activity, for: startsAt, at: time) }
-            claim(token, for: activity, at: time)
-            if let alias { self.alias(alias, for: activity, at: time) }
+        case .register(let request):
+            let (activity, time) = (request.activity, request.observedAt)
+            observe(activity, at: time, startedAt: request.startedAt, installation: request.installation)
+            if let startsAt = request.startsAt { schedule(activity, for: startsAt, at: time) }
+            claim(request.token, for: activity, at: time)
+            if let alias = request.alias { self.alias(alias, for: activity, at: time) }
         case .end(let activity, let time):
             activities[activity, default: Activity()].endedAt.lower(to: time)
         case .fullState(let installation, let time, let items):
