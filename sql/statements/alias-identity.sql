@@ -1,4 +1,4 @@
--- alias identity, 1 of 8: $1 text, $2 text, $3 text, $4 timestamp with time zone, $5 bigint, $6 timestamp with time zone, $7 bigint, $8 text, $9 interval, $10 bigint, $11 text, $12 text[], $13 timestamp with time zone
+-- alias identity, 1: $1 text, $2 text, $3 text, $4 timestamp with time zone, $5 bigint, $6 timestamp with time zone, $7 bigint, $8 text, $9 interval, $10 bigint, $11 text, $12 text[], $13 timestamp with time zone
 INSERT INTO alias_identities AS stored (app_number, environment, alias, owner, touched_at)
 SELECT app.app_number, $1::apns_environment, $2, $3,
     greatest(clock_timestamp(), $4)
@@ -14,13 +14,13 @@ WHERE app.app_number = $5 AND coalesce($6 <= now() + interval '5 minutes', true)
 ON CONFLICT (app_number, environment, alias, owner) DO UPDATE SET touched_at = greatest(stored.touched_at, excluded.touched_at)
 RETURNING stored.activity_id, stored.closed_activity_id, stored.ended_at;
 
--- alias identity, 2 of 8: $1 bytea, $2 bigint, $3 text, $4 text, $5 text, $6 bytea
+-- alias identity, 2: $1 bytea, $2 bigint, $3 text, $4 text, $5 text, $6 bytea
 SELECT clock_timestamp(), coalesce(sha256($1), ''), EXISTS (
     SELECT FROM alias_registrations r WHERE r.app_number = $2 AND r.environment = $3::apns_environment
 AND r.alias = $4 AND r.owner = $5 AND r.token_digest = sha256($6)
 );
 
--- alias identity, 3 of 8: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text, $7 text, $8 text
+-- alias identity, 3: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text, $7 text, $8 text
 SELECT stored.outcome::text, stored.token_digest, stored.activity_id, stored.end_reason::text, coalesce(stored.ended_at, CASE WHEN its.removed_at >= stored.started_at THEN its.removed_at END), coalesce(stored.token_observed_at, stored.last_observed_at), stored.confirmed_at, stored.expires_at, stored.revision, activity_state(stored.ended_at, stored.started_at, stored.expires_at, stored.last_observed_at,
 its.removed_at, its.full_state_at), now(), stored.expires_at > now(), stored.token_claimed_at, stored.previous_claimed_at, stored.last_observed_at
 FROM alias_identities i CROSS JOIN LATERAL (
@@ -33,7 +33,7 @@ FROM alias_identities i CROSS JOIN LATERAL (
 WHERE i.app_number = $5 AND i.environment = $6::apns_environment
 AND i.alias = $7 AND i.owner = $8;
 
--- alias identity, 4 of 8: $1 bigint, $2 text, $3 text, $4 text, $5 bigint, $6 text, $7 bigint, $8 text, $9 text, $10 text, $11 bigint
+-- alias identity, 4: $1 bigint, $2 text, $3 text, $4 text, $5 bigint, $6 text, $7 bigint, $8 text, $9 text, $10 text, $11 bigint
 SELECT r.observed_at, r.token_digest, r.activity_id, r.token, r.facts, own.lifetime
 FROM alias_registrations r JOIN alias_identities i ON i.app_number = $1 AND i.environment = $2::apns_environment
 AND i.alias = $3 AND i.owner = $4
@@ -44,7 +44,7 @@ WHERE r.app_number = $7 AND r.environment = $8::apns_environment
 AND r.alias = $9 AND r.owner = $10 AND (i.ended_at IS NULL OR r.observed_at > i.ended_at) AND r.token IS NOT NULL
 ORDER BY r.observed_at DESC, r.token_digest DESC LIMIT $11;
 
--- alias identity, 5 of 8: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 interval, $6 bigint, $7 text, $8 text[], $9 timestamp with time zone
+-- alias identity, 5: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 interval, $6 bigint, $7 text, $8 text[], $9 timestamp with time zone
 SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_number = $1),
     '{}'::text[], ARRAY(SELECT 'identity' FROM apps app WHERE app.app_number = $2 AND (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $3 AND recent.environment = $4::apns_environment AND recent.erased_at > '-infinity'
     ORDER BY recent.erased_at DESC LIMIT 1) > now() - $5, false) AND EXISTS (
@@ -54,13 +54,13 @@ SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_number = $1
         AND (erased.erased_digest = NULL OR erased.erased_at >= coalesce($9, now()))
 )) IS TRUE), false;
 
--- alias identity, 6 of 8: $1 timestamp with time zone[], $2 bytea[], $3 bigint, $4 text, $5 text, $6 text
+-- alias identity, 6: $1 timestamp with time zone[], $2 bytea[], $3 bigint, $4 text, $5 text, $6 text
 UPDATE alias_registrations r SET token = NULL, facts = NULL
 FROM unnest($1, $2) AS q (observed_at, token_digest)
 WHERE r.app_number = $3 AND r.environment = $4::apns_environment
 AND r.alias = $5 AND r.owner = $6 AND r.observed_at = q.observed_at AND r.token_digest = q.token_digest;
 
--- alias identity, 7 of 8: $1 bigint, $2 text, $3 text, $4 text, $5 bigint, $6 text, $7 text, $8 text, $9 bigint
+-- alias identity, 7: $1 bigint, $2 text, $3 text, $4 text, $5 bigint, $6 text, $7 text, $8 text, $9 bigint
 DELETE FROM alias_registrations d WHERE d.app_number = $1 AND d.environment = $2::apns_environment
 AND d.alias = $3 AND d.owner = $4 AND d.ctid = ANY(ARRAY(
     SELECT r.ctid FROM alias_registrations r WHERE r.app_number = $5 AND r.environment = $6::apns_environment
@@ -68,7 +68,7 @@ AND r.alias = $7 AND r.owner = $8 AND r.token IS NULL
     ORDER BY r.observed_at DESC, r.token_digest DESC OFFSET $9 LIMIT 1000
 ));
 
--- alias identity, 8 of 8: $1 bigint, $2 text, $3 text, $4 text, $5 interval, $6 interval, $7 bigint, $8 text
+-- alias identity, 8: $1 bigint, $2 text, $3 text, $4 text, $5 interval, $6 interval, $7 bigint, $8 text
 DELETE FROM alias_registrations r
 WHERE r.app_number = $1 AND r.environment = $2::apns_environment
 AND r.alias = $3 AND r.owner = $4

@@ -1,4 +1,4 @@
--- burst guard, 1 of 1: $1 bigint, $2 text, $3 bigint, $4 text, $5 bytea[], $6 text[], $7 timestamp with time zone[], $8 text[], $9 text[], $10 text[], $11 bigint, $12 text, $13 bigint, $14 text, $15 bigint, $16 bigint, $17 bigint, $18 bigint, $19 bigint, $20 bigint, $21 bigint, $22 bigint, $23 text, $24 bigint, $25 bigint, $26 text, $27 bigint, $28 text
+-- burst guard, 1: $1 bigint, $2 text, $3 bigint, $4 text, $5 bytea[], $6 text[], $7 timestamp with time zone[], $8 text[], $9 text[], $10 text[], $11 bigint, $12 text, $13 bigint, $14 text, $15 bigint, $16 bigint, $17 bigint, $18 bigint, $19 bigint, $20 bigint, $21 bigint, $22 bigint, $23 text, $24 bigint, $25 bigint, $26 text, $27 bigint, $28 text
 UPDATE quarantine_guards g SET reported_at = judged.at, tripped_at = CASE
     WHEN g.tripped_at IS NOT NULL AND g.reported_at > judged.since THEN g.tripped_at
     WHEN judged.is_burst THEN judged.at END

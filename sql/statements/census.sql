@@ -1,4 +1,4 @@
--- census, 1 of 3: $1 double precision
+-- census, 1: $1 double precision
 SELECT r.environment::text, v.state,
     CASE WHEN v.state = 'active' AND r.token IS NOT NULL THEN CASE WHEN v.verdict IS NULL THEN 'current' WHEN v.verdict = 'quarantined' THEN 'quarantined' ELSE 'withheld' END END, count(*)
 FROM activities AS r TABLESAMPLE SYSTEM ($1) REPEATABLE (7) CROSS JOIN LATERAL (
@@ -6,14 +6,14 @@ FROM activities AS r TABLESAMPLE SYSTEM ($1) REPEATABLE (7) CROSS JOIN LATERAL (
 ) AS v
 GROUP BY 1, 2, 3;
 
--- census, 2 of 3: $1 double precision
+-- census, 2: $1 double precision
 SELECT r.environment::text, r.kind, CASE WHEN v.verdict IS NULL THEN 'current' WHEN v.verdict = 'quarantined' THEN 'quarantined' ELSE 'withheld' END, count(*)
 FROM installation_tokens AS r TABLESAMPLE SYSTEM ($1) REPEATABLE (7) CROSS JOIN LATERAL (
     SELECT * FROM installation_token_verdicts its WHERE its.place = r.ctid LIMIT 1
 ) AS v WHERE r.token IS NOT NULL
 GROUP BY 1, 2, 3;
 
--- census, 3 of 3
+-- census, 3
 SELECT
     (SELECT now() - min(oldest.expires_at) FROM apps p
         CROSS JOIN unnest(enum_range(NULL::apns_environment)) AS e (environment)

@@ -1,92 +1,92 @@
--- deletion of an app, 1 of 21: $1 text
+-- deletion of an app, 1: $1 text
 WITH deleted AS (DELETE FROM apps WHERE bundle_id = $1 RETURNING app_number)
 INSERT INTO deleted_apps (app_number) SELECT deleted.app_number FROM deleted RETURNING app_number;
 
--- deletion of an app, 2 of 21
+-- deletion of an app, 2
 SELECT pg_relation_size('activities') / current_setting('block_size')::int8;
 
--- deletion of an app, 3 of 21: $1 bigint, $2 text, $3 text
+-- deletion of an app, 3: $1 bigint, $2 text, $3 text
 DELETE FROM activity_aliases WHERE app_number = $1
     AND ctid >= $2::text::tid AND ctid < $3::text::tid;
 
--- deletion of an app, 4 of 21: $1 bigint, $2 text, $3 text
+-- deletion of an app, 4: $1 bigint, $2 text, $3 text
 DELETE FROM token_values WHERE app_number = $1
     AND ctid >= $2::text::tid AND ctid < $3::text::tid;
 
--- deletion of an app, 5 of 21: $1 bigint, $2 text, $3 text
+-- deletion of an app, 5: $1 bigint, $2 text, $3 text
 DELETE FROM retired_tokens WHERE app_number = $1
     AND ctid >= $2::text::tid AND ctid < $3::text::tid;
 
--- deletion of an app, 6 of 21: $1 bigint, $2 text, $3 text
+-- deletion of an app, 6: $1 bigint, $2 text, $3 text
 DELETE FROM activities WHERE app_number = $1
     AND ctid >= $2::text::tid AND ctid < $3::text::tid;
 
--- deletion of an app, 7 of 21: $1 bigint, $2 text, $3 text
+-- deletion of an app, 7: $1 bigint, $2 text, $3 text
 DELETE FROM erasures WHERE app_number = $1
     AND ctid >= $2::text::tid AND ctid < $3::text::tid;
 
--- deletion of an app, 8 of 21: $1 bigint, $2 bigint
+-- deletion of an app, 8: $1 bigint, $2 bigint
 DELETE FROM alias_registrations WHERE app_number = $1 AND (tableoid, ctid) IN (
     SELECT tableoid, ctid FROM alias_registrations WHERE app_number = $2 LIMIT 10000
 );
 
--- deletion of an app, 9 of 21: $1 bigint, $2 bigint
+-- deletion of an app, 9: $1 bigint, $2 bigint
 DELETE FROM alias_identities WHERE app_number = $1 AND (tableoid, ctid) IN (
     SELECT tableoid, ctid FROM alias_identities WHERE app_number = $2 LIMIT 10000
 );
 
--- deletion of an app, 10 of 21: $1 bigint, $2 bigint
+-- deletion of an app, 10: $1 bigint, $2 bigint
 DELETE FROM installation_tokens WHERE app_number = $1 AND (tableoid, ctid) IN (
     SELECT tableoid, ctid FROM installation_tokens WHERE app_number = $2 LIMIT 10000
 );
 
--- deletion of an app, 11 of 21: $1 bigint, $2 bigint
+-- deletion of an app, 11: $1 bigint, $2 bigint
 DELETE FROM installation_token_claims WHERE app_number = $1 AND (tableoid, ctid) IN (
     SELECT tableoid, ctid FROM installation_token_claims WHERE app_number = $2 LIMIT 10000
 );
 
--- deletion of an app, 12 of 21: $1 bigint, $2 bigint
+-- deletion of an app, 12: $1 bigint, $2 bigint
 DELETE FROM installation_aliases WHERE app_number = $1 AND (tableoid, ctid) IN (
     SELECT tableoid, ctid FROM installation_aliases WHERE app_number = $2 LIMIT 10000
 );
 
--- deletion of an app, 13 of 21: $1 bigint, $2 bigint
+-- deletion of an app, 13: $1 bigint, $2 bigint
 DELETE FROM installations WHERE app_number = $1 AND (tableoid, ctid) IN (
     SELECT tableoid, ctid FROM installations WHERE app_number = $2 LIMIT 10000
 );
 
--- deletion of an app, 14 of 21: $1 bigint, $2 bigint
+-- deletion of an app, 14: $1 bigint, $2 bigint
 DELETE FROM channels WHERE app_number = $1 AND (tableoid, ctid) IN (
     SELECT tableoid, ctid FROM channels WHERE app_number = $2 LIMIT 10000
 );
 
--- deletion of an app, 15 of 21: $1 bigint, $2 bigint
+-- deletion of an app, 15: $1 bigint, $2 bigint
 DELETE FROM channel_quotas WHERE app_number = $1 AND (tableoid, ctid) IN (
     SELECT tableoid, ctid FROM channel_quotas WHERE app_number = $2 LIMIT 10000
 );
 
--- deletion of an app, 16 of 21: $1 bigint, $2 bigint
+-- deletion of an app, 16: $1 bigint, $2 bigint
 DELETE FROM quarantine_guards WHERE app_number = $1 AND (tableoid, ctid) IN (
     SELECT tableoid, ctid FROM quarantine_guards WHERE app_number = $2 LIMIT 10000
 );
 
--- deletion of an app, 17 of 21: $1 bigint, $2 bigint
+-- deletion of an app, 17: $1 bigint, $2 bigint
 DELETE FROM events WHERE app_number = $1 AND (tableoid, ctid) IN (
     SELECT tableoid, ctid FROM events WHERE app_number = $2 LIMIT 10000
 );
 
--- deletion of an app, 18 of 21: $1 bigint, $2 bigint
+-- deletion of an app, 18: $1 bigint, $2 bigint
 DELETE FROM token_counts WHERE app_number = $1 AND (tableoid, ctid) IN (
     SELECT tableoid, ctid FROM token_counts WHERE app_number = $2 LIMIT 10000
 );
 
--- deletion of an app, 19 of 21: $1 bigint, $2 bigint
+-- deletion of an app, 19: $1 bigint, $2 bigint
 DELETE FROM api_keys WHERE app_number = $1 AND (tableoid, ctid) IN (
     SELECT tableoid, ctid FROM api_keys WHERE app_number = $2 LIMIT 10000
 );
 
--- deletion of an app, 20 of 21: $1 bigint
+-- deletion of an app, 20: $1 bigint
 DELETE FROM deleted_apps WHERE app_number = $1;
 
--- deletion of an app, 21 of 21
+-- deletion of an app, 21
 SELECT app_number FROM deleted_apps ORDER BY app_number;

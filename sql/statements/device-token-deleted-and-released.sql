@@ -1,6 +1,6 @@
--- device token, deleted and released, 1 of 7: the same as device token, 1 of 10
+-- device token, deleted and released, 1: the same as device token, 1
 
--- device token, deleted and released, 2 of 7: $1 text, $2 bytea, $3 text, $4 text, $5 boolean, $6 timestamp with time zone, $7 bigint, $8 bigint, $9 text, $10 bytea, $11 bigint
+-- device token, deleted and released, 2: $1 text, $2 bytea, $3 text, $4 text, $5 boolean, $6 timestamp with time zone, $7 bigint, $8 bigint, $9 text, $10 bytea, $11 bigint
 INSERT INTO installation_tokens AS stored (
     app_number, environment, installation_hash, kind, attributes_type, has_one_owner, deleted_at, outcome
 )
@@ -22,7 +22,7 @@ ON CONFLICT (app_number, environment, installation_hash, kind, attributes_type) 
     previous_claimed_at = NULL, touched_at = excluded.touched_at
 RETURNING 1;
 
--- device token, deleted and released, 3 of 7: $1 bigint, $2 interval, $3 text, $4 text, $5 text, $6 bigint, $7 text, $8 bigint, $9 text, $10 bytea, $11 text, $12 text, $13 bigint, $14 text, $15 bytea, $16 bigint
+-- device token, deleted and released, 3: $1 bigint, $2 interval, $3 text, $4 text, $5 text, $6 bigint, $7 text, $8 bigint, $9 text, $10 bytea, $11 text, $12 text, $13 bigint, $14 text, $15 bytea, $16 bigint
 INSERT INTO events (
     app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
 )
@@ -43,18 +43,18 @@ AND held.installation_hash = $15 AND held.request_number = $16)) AS given) AS e
 )
 SELECT * FROM given;
 
--- device token, deleted and released, 4 of 7: $1 bigint, $2 text
+-- device token, deleted and released, 4: $1 bigint, $2 text
 INSERT INTO quarantine_guards AS stored (app_number, environment, kind)
 SELECT $1, $2::apns_environment, kinds.kind FROM token_kinds kinds ORDER BY kinds.kind
 ON CONFLICT (app_number, environment, kind) DO UPDATE SET reported_at = stored.reported_at;
 
--- device token, deleted and released, 5 of 7: $1 bigint, $2 text, $3 bytea, $4 text, $5 text
+-- device token, deleted and released, 5: $1 bigint, $2 text, $3 bytea, $4 text, $5 text
 UPDATE installation_tokens r SET touched_at = statement_timestamp()
 WHERE r.app_number = $1 AND r.environment = $2::apns_environment
 AND r.installation_hash = $3 AND r.kind = $4
 AND r.attributes_type = $5 AND r.token IS NOT NULL RETURNING 1;
 
--- device token, deleted and released, 6 of 7: $1 bigint, $2 interval, $3 text, $4 text, $5 text, $6 bigint, $7 text, $8 bigint, $9 text, $10 bytea, $11 text, $12 text, $13 bigint, $14 text, $15 bigint, $16 text, $17 bytea, $18 text, $19 text
+-- device token, deleted and released, 6: $1 bigint, $2 interval, $3 text, $4 text, $5 text, $6 bigint, $7 text, $8 bigint, $9 text, $10 bytea, $11 text, $12 text, $13 bigint, $14 text, $15 bigint, $16 text, $17 bytea, $18 text, $19 text
 INSERT INTO events (
     app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
 )
@@ -80,7 +80,7 @@ AND own.attributes_type = $19 AND own.token IS NOT NULL
 )
 SELECT * FROM given;
 
--- device token, deleted and released, 7 of 7: $1 bigint, $2 text, $3 bigint, $4 text, $5 bytea, $6 text, $7 text
+-- device token, deleted and released, 7: $1 bigint, $2 text, $3 bigint, $4 text, $5 bytea, $6 text, $7 text
 UPDATE token_values t SET quarantined_at = NULL, quarantined_kind = NULL, quarantine_reason = NULL,
     effect = 'none', touched_at = statement_timestamp()
 WHERE t.app_number = $1 AND t.environment = $2::apns_environment

@@ -1,4 +1,4 @@
--- end, 1 of 6: $1 text, $2 text, $3 bigint, $4 timestamp with time zone, $5 text[], $6 timestamp with time zone, $7 bigint, $8 bigint, $9 text, $10 interval, $11 bigint, $12 text
+-- end, 1: $1 text, $2 text, $3 bigint, $4 timestamp with time zone, $5 text[], $6 timestamp with time zone, $7 bigint, $8 bigint, $9 text, $10 interval, $11 bigint, $12 text
 INSERT INTO activities AS stored (
     app_number, environment, activity_id, started_at, lifetime, expires_at, ended_at, end_reason, outcome, created_at,
 batch_number, installation_hash, installation_observed_at, subject, subject_observed_at
@@ -43,7 +43,7 @@ OR (excluded.subject_observed_at, excluded.subject) < (stored.subject_observed_a
 WHERE true
 RETURNING stored.activity_id, stored.outcome::text, stored.expires_at > now();
 
--- end, 2 of 6: $1 bigint, $2 text, $3 text[], $4 bigint
+-- end, 2: $1 bigint, $2 text, $3 text[], $4 bigint
 INSERT INTO retired_tokens AS stored (
     app_number, environment, activity_id, token_digest, observed_at, reason
 )
@@ -63,7 +63,7 @@ SELECT * FROM given
 ON CONFLICT (app_number, environment, activity_id, token_digest) DO UPDATE SET
     observed_at = greatest(stored.observed_at, excluded.observed_at), reason = excluded.reason;
 
--- end, 3 of 6: $1 bigint, $2 bigint, $3 text, $4 bigint, $5 text, $6 text[]
+-- end, 3: $1 bigint, $2 bigint, $3 text, $4 bigint, $5 text, $6 text[]
 UPDATE activity_aliases al SET ended = true WHERE al.app_number = $1::numeric AND al.ctid = ANY(ARRAY(
     SELECT found.row FROM activities a CROSS JOIN LATERAL jsonb_each(a.aliases) AS kinds
 CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS JOIN LATERAL (
@@ -76,7 +76,7 @@ CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS 
 AND a.activity_id = ANY($6) AND (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)
 ));
 
--- end, 4 of 6: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 text[], $8 bigint
+-- end, 4: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 text[], $8 bigint
 INSERT INTO events (
     app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
 )
@@ -93,7 +93,7 @@ WHERE a.app_number = $5 AND a.environment = $6::apns_environment
 )
 SELECT * FROM given;
 
--- end, 5 of 6: $1 bigint, $2 text[], $3 bigint, $4 bigint, $5 text, $6 interval, $7 bigint, $8 text
+-- end, 5: $1 bigint, $2 text[], $3 bigint, $4 bigint, $5 text, $6 interval, $7 bigint, $8 text
 SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_number = $1),
     '{}'::text[], ARRAY(SELECT e.activity_id FROM apps app CROSS JOIN unnest($2) AS e (activity_id)
     WHERE app.app_number = $3 AND (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $4 AND recent.environment = $5::apns_environment AND recent.erased_at > '-infinity'
@@ -104,7 +104,7 @@ SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_number = $1
         AND (erased.erased_digest = sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || e.activity_id, 'UTF8')) OR erased.erased_at >= 'infinity')
 )) IS TRUE), false;
 
--- end, 6 of 6: $1 text, $2 text, $3 bigint, $4 bigint, $5 bigint, $6 text, $7 text, $8 text, $9 bigint, $10 bigint, $11 bigint, $12 bigint, $13 text, $14 interval, $15 bigint, $16 text
+-- end, 6: $1 text, $2 text, $3 bigint, $4 bigint, $5 bigint, $6 text, $7 text, $8 text, $9 bigint, $10 bigint, $11 bigint, $12 bigint, $13 text, $14 interval, $15 bigint, $16 text
 INSERT INTO activities AS stored (
     app_number, environment, activity_id, started_at, lifetime, expires_at, ended_at, end_reason, outcome, created_at,
 batch_number, installation_hash, installation_observed_at, subject, subject_observed_at

@@ -1,11 +1,11 @@
--- erasure of a Live Activity, 1 of 19: $1 text, $2 text, $3 bigint
+-- erasure of a Live Activity, 1: $1 text, $2 text, $3 bigint
 INSERT INTO erasures AS stored (app_number, environment, erased_digest, erased_at)
 SELECT app.app_number, $1::apns_environment, sha256(uuid_send(app.erasure_salt) || convert_to(given.name, 'UTF8')), clock_timestamp()
 FROM apps app CROSS JOIN (SELECT $2::text AS name) AS given
 WHERE app.app_number = $3
 ON CONFLICT (app_number, environment, erased_digest) DO UPDATE SET erased_at = excluded.erased_at;
 
--- erasure of a Live Activity, 2 of 19: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 text, $6 text, $7 text, $8 bigint
+-- erasure of a Live Activity, 2: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 text, $6 text, $7 text, $8 bigint
 SELECT a.activity_id FROM activities a
 WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY(ARRAY(SELECT bearer.activity_id FROM activity_aliases al CROSS JOIN LATERAL (
     SELECT b.activity_id FROM activities b
@@ -15,12 +15,12 @@ WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_
 WHERE al.app_number = $4 AND al.environment = $5::apns_environment AND al.kind = $6 AND al.value = $7 LIMIT $8))
 ORDER BY a.activity_id FOR UPDATE;
 
--- erasure of a Live Activity, 3 of 19: $1 text, $2 bigint, $3 text, $4 text[]
+-- erasure of a Live Activity, 3: $1 text, $2 bigint, $3 text, $4 text[]
 UPDATE events e SET activity_id = NULL, installation_hash = NULL, subject = NULL, aliases = NULL,
     token_fingerprint = NULL, who = CASE WHEN starts_with(e.who, $1) THEN 'erased' ELSE e.who END
 WHERE e.app_number = $2 AND e.environment = $3::apns_environment AND e.activity_id = ANY($4);
 
--- erasure of a Live Activity, 4 of 19: $1 text, $2 text[], $3 bigint
+-- erasure of a Live Activity, 4: $1 text, $2 text[], $3 bigint
 INSERT INTO erasures AS stored (app_number, environment, erased_digest, erased_at)
 SELECT app.app_number, $1::apns_environment, sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || q.id, 'UTF8')), clock_timestamp()
 FROM apps app CROSS JOIN unnest($2) AS q (id)
@@ -28,7 +28,7 @@ WHERE app.app_number = $3
 ORDER BY 3
 ON CONFLICT (app_number, environment, erased_digest) DO UPDATE SET erased_at = excluded.erased_at;
 
--- erasure of a Live Activity, 5 of 19: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text, $7 bigint, $8 text, $9 text[]
+-- erasure of a Live Activity, 5: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text, $7 bigint, $8 text, $9 text[]
 DELETE FROM alias_registrations d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.row FROM activities a
     CROSS JOIN LATERAL jsonb_array_elements_text(a.aliases -> $2) AS named
@@ -46,7 +46,7 @@ DELETE FROM alias_registrations d WHERE d.app_number = $1::numeric AND d.ctid = 
     WHERE a.app_number = $7 AND a.environment = $8::apns_environment AND a.activity_id = ANY($9)
 ));
 
--- erasure of a Live Activity, 6 of 19: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text, $7 bigint, $8 text, $9 text[]
+-- erasure of a Live Activity, 6: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text, $7 bigint, $8 text, $9 text[]
 DELETE FROM alias_identities d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.row FROM activities a
     CROSS JOIN LATERAL jsonb_array_elements_text(a.aliases -> $2) AS named
@@ -64,7 +64,7 @@ DELETE FROM alias_identities d WHERE d.app_number = $1::numeric AND d.ctid = ANY
     WHERE a.app_number = $7 AND a.environment = $8::apns_environment AND a.activity_id = ANY($9)
 ));
 
--- erasure of a Live Activity, 7 of 19: $1 bigint, $2 text, $3 text, $4 text, $5 bigint, $6 bigint, $7 text
+-- erasure of a Live Activity, 7: $1 bigint, $2 text, $3 text, $4 text, $5 bigint, $6 bigint, $7 text
 SELECT i.installation_hash
 FROM (
     SELECT found.hash FROM (SELECT al.installation_hash FROM installation_aliases al
@@ -74,10 +74,10 @@ WHERE al.app_number = $1 AND al.environment = $2::apns_environment AND al.kind =
     WHERE its.app_number = $6 AND its.environment = $7::apns_environment AND its.installation_hash = named.hash LIMIT 1 FOR UPDATE
 ) AS i;
 
--- erasure of a Live Activity, 8 of 19
+-- erasure of a Live Activity, 8
 SELECT set_config('enable_seqscan', 'off', true);
 
--- erasure of a Live Activity, 9 of 19: $1 text, $2 bytea[], $3 bigint
+-- erasure of a Live Activity, 9: $1 text, $2 bytea[], $3 bigint
 INSERT INTO erasures AS stored (app_number, environment, erased_digest, erased_at)
 SELECT app.app_number, $1::apns_environment, sha256(uuid_send(app.erasure_salt) || convert_to('installation:' || encode(q.installation_hash, 'hex'), 'UTF8')), clock_timestamp()
 FROM apps app CROSS JOIN unnest($2) AS q (installation_hash)
@@ -85,7 +85,7 @@ WHERE app.app_number = $3
 ORDER BY 3
 ON CONFLICT (app_number, environment, erased_digest) DO UPDATE SET erased_at = excluded.erased_at;
 
--- erasure of a Live Activity, 10 of 19: $1 bigint, $2 text, $3 bytea[], $4 bigint, $5 text, $6 bytea[], $7 bigint, $8 text, $9 bytea[], $10 bigint, $11 text, $12 bytea[]
+-- erasure of a Live Activity, 10: $1 bigint, $2 text, $3 bytea[], $4 bigint, $5 text, $6 bytea[], $7 bigint, $8 text, $9 bytea[], $10 bigint, $11 text, $12 bytea[]
 DELETE FROM token_values t WHERE t.app_number = $1 AND t.environment = $2::apns_environment AND t.token_digest = ANY(ARRAY(
     SELECT found.it FROM unnest($3) AS named (hash) CROSS JOIN LATERAL (
     SELECT its.token_digest AS it FROM installation_token_claims its
@@ -104,7 +104,7 @@ DELETE FROM token_values t WHERE t.app_number = $1 AND t.environment = $2::apns_
         AND r.token_digest = t.token_digest AND r.installation_hash <> ALL($12) LIMIT 1
 ) IS NULL));
 
--- erasure of a Live Activity, 11 of 19: $1 bigint, $2 text, $3 bytea[], $4 bigint, $5 text, $6 bytea[], $7 bigint, $8 text, $9 bytea[]
+-- erasure of a Live Activity, 11: $1 bigint, $2 text, $3 bytea[], $4 bigint, $5 text, $6 bytea[], $7 bigint, $8 text, $9 bytea[]
 UPDATE token_values t SET installation_hash = NULL, installation_kind = NULL, installation_observed_at = NULL,
     displaced_installation_hash = NULL, displaced_installation_kind = NULL
 WHERE t.app_number = $1 AND t.environment = $2::apns_environment AND t.token_digest = ANY(ARRAY(
@@ -121,7 +121,7 @@ WHERE t.app_number = $1 AND t.environment = $2::apns_environment AND t.token_dig
 ))
     AND t.activity_id IS NOT NULL AND t.installation_hash = ANY($9);
 
--- erasure of a Live Activity, 12 of 19: $1 bigint, $2 bytea[], $3 bigint, $4 text
+-- erasure of a Live Activity, 12: $1 bigint, $2 bytea[], $3 bigint, $4 text
 DELETE FROM installation_tokens d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.it FROM unnest($2) AS named (hash) CROSS JOIN LATERAL (
     SELECT its.ctid AS it FROM installation_tokens its
@@ -130,7 +130,7 @@ DELETE FROM installation_tokens d WHERE d.app_number = $1::numeric AND d.ctid = 
 ) AS found
 ));
 
--- erasure of a Live Activity, 13 of 19: $1 bigint, $2 bytea[], $3 bigint, $4 text
+-- erasure of a Live Activity, 13: $1 bigint, $2 bytea[], $3 bigint, $4 text
 DELETE FROM installation_token_claims d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.it FROM unnest($2) AS named (hash) CROSS JOIN LATERAL (
     SELECT its.ctid AS it FROM installation_token_claims its
@@ -139,7 +139,7 @@ DELETE FROM installation_token_claims d WHERE d.app_number = $1::numeric AND d.c
 ) AS found
 ));
 
--- erasure of a Live Activity, 14 of 19: $1 bigint, $2 bytea[], $3 bigint, $4 text
+-- erasure of a Live Activity, 14: $1 bigint, $2 bytea[], $3 bigint, $4 text
 DELETE FROM installation_aliases d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.it FROM unnest($2) AS named (hash) CROSS JOIN LATERAL (
     SELECT its.ctid AS it FROM installation_aliases its
@@ -148,7 +148,7 @@ DELETE FROM installation_aliases d WHERE d.app_number = $1::numeric AND d.ctid =
 ) AS found
 ));
 
--- erasure of a Live Activity, 15 of 19: $1 bigint, $2 bytea[], $3 bigint, $4 text
+-- erasure of a Live Activity, 15: $1 bigint, $2 bytea[], $3 bigint, $4 text
 DELETE FROM installations d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.it FROM unnest($2) AS named (hash) CROSS JOIN LATERAL (
     SELECT its.ctid AS it FROM installations its
@@ -157,19 +157,19 @@ DELETE FROM installations d WHERE d.app_number = $1::numeric AND d.ctid = ANY(AR
 ) AS found
 ));
 
--- erasure of a Live Activity, 16 of 19: $1 text, $2 bigint, $3 text, $4 bigint, $5 text, $6 bytea[]
+-- erasure of a Live Activity, 16: $1 text, $2 bigint, $3 text, $4 bigint, $5 text, $6 bytea[]
 UPDATE events e SET activity_id = NULL, installation_hash = NULL, subject = NULL, aliases = NULL,
     token_fingerprint = NULL, who = CASE WHEN starts_with(e.who, $1) THEN 'erased' ELSE e.who END
 WHERE e.app_number = $2 AND e.environment = $3::apns_environment AND e.event_number = ANY(ARRAY(SELECT o.event_number FROM events o
 WHERE (o.app_number = $4) IS TRUE
     AND (o.environment = $5::apns_environment) IS TRUE AND o.installation_hash = ANY($6)));
 
--- erasure of a Live Activity, 17 of 19: $1 bigint, $2 text, $3 text
+-- erasure of a Live Activity, 17: $1 bigint, $2 text, $3 text
 DELETE FROM alias_registrations d WHERE d.app_number = $1 AND d.environment = $2::apns_environment AND d.alias = $3;
 
--- erasure of a Live Activity, 18 of 19: $1 bigint, $2 text, $3 text
+-- erasure of a Live Activity, 18: $1 bigint, $2 text, $3 text
 DELETE FROM alias_identities d WHERE d.app_number = $1 AND d.environment = $2::apns_environment AND d.alias = $3;
 
--- erasure of a Live Activity, 19 of 19: $1 bigint, $2 text, $3 text, $4 text
+-- erasure of a Live Activity, 19: $1 bigint, $2 text, $3 text, $4 text
 DELETE FROM channels c
 WHERE c.app_number = $1 AND c.environment = $2::apns_environment AND c.kind = $3 AND c.value = $4;

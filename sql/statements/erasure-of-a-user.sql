@@ -1,19 +1,19 @@
--- erasure of a user, 1 of 18: the same as erasure of a Live Activity, 1 of 19
+-- erasure of a user, 1: the same as erasure of a Live Activity, 1
 
--- erasure of a user, 2 of 18: $1 bigint, $2 text, $3 bigint, $4 text, $5 text, $6 bigint
+-- erasure of a user, 2: $1 bigint, $2 text, $3 bigint, $4 text, $5 text, $6 bigint
 SELECT a.activity_id FROM activities a
 WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY(ARRAY(SELECT c.activity_id FROM activities c WHERE c.app_number = $3 AND c.environment = $4::apns_environment AND c.subject = $5 LIMIT $6))
 ORDER BY a.activity_id FOR UPDATE;
 
--- erasure of a user, 3 of 18: the same as erasure of a Live Activity, 3 of 19
+-- erasure of a user, 3: the same as erasure of a Live Activity, 3
 
--- erasure of a user, 4 of 18: the same as erasure of a Live Activity, 4 of 19
+-- erasure of a user, 4: the same as erasure of a Live Activity, 4
 
--- erasure of a user, 5 of 18: the same as erasure of a Live Activity, 5 of 19
+-- erasure of a user, 5: the same as erasure of a Live Activity, 5
 
--- erasure of a user, 6 of 18: the same as erasure of a Live Activity, 6 of 19
+-- erasure of a user, 6: the same as erasure of a Live Activity, 6
 
--- erasure of a user, 7 of 18: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint, $6 text
+-- erasure of a user, 7: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint, $6 text
 SELECT i.installation_hash
 FROM (
     SELECT found.hash FROM (SELECT c.installation_hash FROM installations c WHERE c.app_number = $1 AND c.environment = $2::apns_environment AND c.subject = $3 LIMIT $4) AS found (hash) ORDER BY found.hash
@@ -22,25 +22,25 @@ FROM (
     WHERE its.app_number = $5 AND its.environment = $6::apns_environment AND its.installation_hash = named.hash LIMIT 1 FOR UPDATE
 ) AS i;
 
--- erasure of a user, 8 of 18: the same as erasure of a Live Activity, 8 of 19
+-- erasure of a user, 8: the same as erasure of a Live Activity, 8
 
--- erasure of a user, 9 of 18: the same as erasure of a Live Activity, 9 of 19
+-- erasure of a user, 9: the same as erasure of a Live Activity, 9
 
--- erasure of a user, 10 of 18: the same as erasure of a Live Activity, 10 of 19
+-- erasure of a user, 10: the same as erasure of a Live Activity, 10
 
--- erasure of a user, 11 of 18: the same as erasure of a Live Activity, 11 of 19
+-- erasure of a user, 11: the same as erasure of a Live Activity, 11
 
--- erasure of a user, 12 of 18: the same as erasure of a Live Activity, 12 of 19
+-- erasure of a user, 12: the same as erasure of a Live Activity, 12
 
--- erasure of a user, 13 of 18: the same as erasure of a Live Activity, 13 of 19
+-- erasure of a user, 13: the same as erasure of a Live Activity, 13
 
--- erasure of a user, 14 of 18: the same as erasure of a Live Activity, 14 of 19
+-- erasure of a user, 14: the same as erasure of a Live Activity, 14
 
--- erasure of a user, 15 of 18: the same as erasure of a Live Activity, 15 of 19
+-- erasure of a user, 15: the same as erasure of a Live Activity, 15
 
--- erasure of a user, 16 of 18: the same as erasure of a Live Activity, 16 of 19
+-- erasure of a user, 16: the same as erasure of a Live Activity, 16
 
--- erasure of a user, 17 of 18: $1 bigint, $2 bigint, $3 text, $4 text, $5 bigint, $6 text
+-- erasure of a user, 17: $1 bigint, $2 bigint, $3 text, $4 text, $5 bigint, $6 text
 DELETE FROM alias_registrations d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT its.row FROM (
         SELECT i.alias, i.owner FROM alias_identities i
@@ -51,7 +51,7 @@ DELETE FROM alias_registrations d WHERE d.app_number = $1::numeric AND d.ctid = 
     ) AS its
 ));
 
--- erasure of a user, 18 of 18: $1 bigint, $2 bigint, $3 text, $4 text, $5 bigint, $6 text
+-- erasure of a user, 18: $1 bigint, $2 bigint, $3 text, $4 text, $5 bigint, $6 text
 DELETE FROM alias_identities d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT its.row FROM (
         SELECT i.alias, i.owner FROM alias_identities i

@@ -1,19 +1,19 @@
--- erasure of an installation, 1 of 18: the same as erasure of a Live Activity, 1 of 19
+-- erasure of an installation, 1: the same as erasure of a Live Activity, 1
 
--- erasure of an installation, 2 of 18: $1 bigint, $2 text, $3 bigint, $4 text, $5 bytea, $6 bigint
+-- erasure of an installation, 2: $1 bigint, $2 text, $3 bigint, $4 text, $5 bytea, $6 bigint
 SELECT a.activity_id FROM activities a
 WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY(ARRAY(SELECT c.activity_id FROM activities c WHERE c.app_number = $3 AND c.environment = $4::apns_environment AND c.installation_hash = $5 LIMIT $6))
 ORDER BY a.activity_id FOR UPDATE;
 
--- erasure of an installation, 3 of 18: the same as erasure of a Live Activity, 3 of 19
+-- erasure of an installation, 3: the same as erasure of a Live Activity, 3
 
--- erasure of an installation, 4 of 18: the same as erasure of a Live Activity, 4 of 19
+-- erasure of an installation, 4: the same as erasure of a Live Activity, 4
 
--- erasure of an installation, 5 of 18: the same as erasure of a Live Activity, 5 of 19
+-- erasure of an installation, 5: the same as erasure of a Live Activity, 5
 
--- erasure of an installation, 6 of 18: the same as erasure of a Live Activity, 6 of 19
+-- erasure of an installation, 6: the same as erasure of a Live Activity, 6
 
--- erasure of an installation, 7 of 18: $1 bytea, $2 bigint, $3 bigint, $4 text
+-- erasure of an installation, 7: $1 bytea, $2 bigint, $3 bigint, $4 text
 SELECT i.installation_hash
 FROM (
     SELECT found.hash FROM (SELECT $1::bytea LIMIT $2) AS found (hash) ORDER BY found.hash
@@ -22,24 +22,24 @@ FROM (
     WHERE its.app_number = $3 AND its.environment = $4::apns_environment AND its.installation_hash = named.hash LIMIT 1 FOR UPDATE
 ) AS i;
 
--- erasure of an installation, 8 of 18: the same as erasure of a Live Activity, 8 of 19
+-- erasure of an installation, 8: the same as erasure of a Live Activity, 8
 
--- erasure of an installation, 9 of 18: the same as erasure of a Live Activity, 9 of 19
+-- erasure of an installation, 9: the same as erasure of a Live Activity, 9
 
--- erasure of an installation, 10 of 18: the same as erasure of a Live Activity, 10 of 19
+-- erasure of an installation, 10: the same as erasure of a Live Activity, 10
 
--- erasure of an installation, 11 of 18: the same as erasure of a Live Activity, 11 of 19
+-- erasure of an installation, 11: the same as erasure of a Live Activity, 11
 
--- erasure of an installation, 12 of 18: the same as erasure of a Live Activity, 12 of 19
+-- erasure of an installation, 12: the same as erasure of a Live Activity, 12
 
--- erasure of an installation, 13 of 18: the same as erasure of a Live Activity, 13 of 19
+-- erasure of an installation, 13: the same as erasure of a Live Activity, 13
 
--- erasure of an installation, 14 of 18: the same as erasure of a Live Activity, 14 of 19
+-- erasure of an installation, 14: the same as erasure of a Live Activity, 14
 
--- erasure of an installation, 15 of 18: the same as erasure of a Live Activity, 15 of 19
+-- erasure of an installation, 15: the same as erasure of a Live Activity, 15
 
--- erasure of an installation, 16 of 18: the same as erasure of a Live Activity, 16 of 19
+-- erasure of an installation, 16: the same as erasure of a Live Activity, 16
 
--- erasure of an installation, 17 of 18: the same as erasure of a user, 17 of 18
+-- erasure of an installation, 17: the same as erasure of a user, 17
 
--- erasure of an installation, 18 of 18: the same as erasure of a user, 18 of 18
+-- erasure of an installation, 18: the same as erasure of a user, 18

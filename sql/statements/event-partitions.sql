@@ -1,7 +1,7 @@
--- event partitions, 1 of 5
+-- event partitions, 1
 SELECT pg_try_advisory_xact_lock(hashtext('pushreg event partitions'), 'events'::regclass::oid::int);
 
--- event partitions, 2 of 5
+-- event partitions, 2
 SELECT name FROM (
     SELECT DISTINCT 'events_' || to_char((now() + a.event_retention)::date + 1 + ahead.days, 'YYYYMMDD') AS name
     FROM apps a CROSS JOIN generate_series(0, 3) AS ahead (days)
@@ -9,16 +9,16 @@ SELECT name FROM (
 WHERE to_regclass(wanted.name) IS NULL
 ORDER BY name;
 
--- event partitions, 3 of 5
+-- event partitions, 3
 SELECT c.relname::text FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
 WHERE i.inhparent = 'events'::regclass AND c.relname ~ '^events_[0-9]{8}$'
     AND to_date(substr(c.relname, 8), 'YYYYMMDD') <= current_date
 ORDER BY c.relname;
 
--- event partitions, 4 of 5
+-- event partitions, 4
 SELECT DISTINCT app_number FROM events_default WHERE drop_on <= current_date;
 
--- event partitions, 5 of 5: $1 bigint, $2 bigint
+-- event partitions, 5: $1 bigint, $2 bigint
 DELETE FROM events_default e WHERE e.app_number = $1 AND e.drop_on <= current_date AND e.event_number <= (
     SELECT max(page.event_number) FROM (
         SELECT past.event_number FROM events_default past

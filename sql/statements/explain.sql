@@ -1,4 +1,4 @@
--- explain, 1 of 3: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 text, $6 bigint, $7 text, $8 text, $9 text, $10 boolean, $11 bigint, $12 bigint
+-- explain, 1: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 text, $6 bigint, $7 text, $8 text, $9 text, $10 boolean, $11 bigint, $12 bigint
 SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
     WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
     WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
@@ -51,7 +51,7 @@ WHERE al.app_number = $6 AND al.environment = $7::apns_environment
     AND (al.ended, al.activity_number) > ($10, $11)
 ORDER BY al.ended, al.activity_number LIMIT $12;
 
--- explain, 2 of 3: $1 bigint, $2 text, $3 text, $4 text, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 text
+-- explain, 2: $1 bigint, $2 text, $3 text, $4 text, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 text
 SELECT r.kind, r.installation_hash, nullif(r.attributes_type, ''), coalesce(r.verdict, 'handed-out'), CASE r.verdict WHEN 'purged' THEN r.purged_at WHEN 'logged-out' THEN r.removed_at
     WHEN 'deleted' THEN r.deleted_at WHEN 'kind-conflict' THEN r.owned_at WHEN 'taken-over' THEN r.owned_at
     WHEN 'unregistered' THEN r.dead_at WHEN 'quarantined' THEN r.quarantined_at ELSE r.observed_at END, r.quarantine_reason, substr(r.token_digest, 1, 4), r.observed_at, r.confirmed_at
@@ -84,7 +84,7 @@ LEFT JOIN LATERAL (
     WHERE its.app_number = $8 AND its.environment = $9::apns_environment AND its.installation_hash = named.installation_hash OFFSET 0) AS r
 ORDER BY r.installation_hash, r.kind, r.attributes_type;
 
--- explain, 3 of 3: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint, $6 text, $7 text, $8 text, $9 bigint, $10 text, $11 text, $12 text, $13 bigint, $14 text, $15 text, $16 text, $17 bigint, $18 text, $19 text, $20 text
+-- explain, 3: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint, $6 text, $7 text, $8 text, $9 bigint, $10 text, $11 text, $12 text, $13 bigint, $14 text, $15 text, $16 text, $17 bigint, $18 text, $19 text, $20 text
 SELECT (SELECT x.erased_at FROM erasures x
         WHERE x.app_number = $1 AND x.environment = $2::apns_environment
             -- Of the app's salt first: joined, all erasures would be compared with it.

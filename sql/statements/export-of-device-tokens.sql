@@ -1,4 +1,4 @@
--- export of device tokens, 1 of 2: $1 bigint, $2 text, $3 text, $4 bigint, $5 text, $6 text, $7 bigint, $8 text, $9 text, $10 bigint, $11 bigint
+-- export of device tokens, 1: $1 bigint, $2 text, $3 text, $4 bigint, $5 text, $6 text, $7 bigint, $8 text, $9 text, $10 bigint, $11 bigint
 SELECT q.last, q.count, (SELECT min(r.token_number) FROM installation_tokens r WHERE r.app_number = $1 AND r.token_number > 0
 AND r.environment = $2::apns_environment AND r.kind = $3),
     (SELECT max(r.token_number) FROM installation_tokens r WHERE r.app_number = $4 AND r.token_number > 0
@@ -10,7 +10,7 @@ AND r.environment = $8::apns_environment AND r.kind = $9 AND r.token_number > $1
     ORDER BY r.token_number LIMIT $11
 ) AS s) AS q;
 
--- export of device tokens, 2 of 2: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 bigint, $6 text, $7 text, $8 bigint, $9 bigint
+-- export of device tokens, 2: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 bigint, $6 text, $7 text, $8 bigint, $9 bigint
 SELECT r.installation_hash, r.attributes_type, r.token, r.observed_at FROM (SELECT * FROM (SELECT
     r.*, r.ctid AS place, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
     t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,

@@ -1,6 +1,6 @@
--- feedback, 1 of 10: the same as device token, deleted and released, 4 of 7
+-- feedback, 1: the same as device token, deleted and released, 4
 
--- feedback, 2 of 10: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 bigint, $12 bigint, $13 text, $14 bigint, $15 bigint, $16 text, $17 bigint, $18 text, $19 bigint, $20 text
+-- feedback, 2: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 bigint, $12 bigint, $13 text, $14 bigint, $15 bigint, $16 text, $17 bigint, $18 text, $19 bigint, $20 text
 INSERT INTO events (
     app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
 )
@@ -89,7 +89,7 @@ WHERE v.app_number = $19 AND v.environment = $20::apns_environment AND v.quarant
 )
 SELECT * FROM given;
 
--- feedback, 3 of 10: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 text, $12 bigint, $13 bigint, $14 text, $15 bigint, $16 text, $17 bigint, $18 text
+-- feedback, 3: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 text, $12 bigint, $13 bigint, $14 text, $15 bigint, $16 text, $17 bigint, $18 text
 UPDATE activities a SET revision = a.revision + 1
 WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY(ARRAY(SELECT h.activity_id FROM token_values t CROSS JOIN LATERAL (
     SELECT * FROM (SELECT t.app_number, t.environment, t.token_digest, h.kind, h.claimed_at, h.activity_id, h.installation_hash, h.subject,
@@ -169,7 +169,7 @@ JOIN quarantine_guards g ON g.app_number = $15 AND g.environment = $16::apns_env
 WHERE v.app_number = $17 AND v.environment = $18::apns_environment AND v.quarantined_at > now() - interval '10 minutes'))
     AND h.claimed_at <= t.quarantined_at AND h.claimed_at > coalesce(t.dead_at, '-infinity')));
 
--- feedback, 4 of 10: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text, $7 bigint, $8 text
+-- feedback, 4: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text, $7 bigint, $8 text
 UPDATE token_values v SET quarantined_at = NULL, quarantined_kind = NULL, quarantine_reason = NULL,
     effect = 'none'
 WHERE v.app_number = $1 AND v.environment = $2::apns_environment AND v.token_digest = ANY(ARRAY(
@@ -181,7 +181,7 @@ WHERE v.app_number = $7 AND v.environment = $8::apns_environment AND v.quarantin
 ))
 RETURNING v.token_digest;
 
--- feedback, 5 of 10: $1 bigint, $2 text, $3 bigint, $4 text, $5 bytea[]
+-- feedback, 5: $1 bigint, $2 text, $3 bigint, $4 text, $5 bytea[]
 SELECT a.activity_id, a.ctid::text FROM activities a
 WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY(ARRAY(
     SELECT t.activity_id FROM token_values t
@@ -189,17 +189,17 @@ WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_
 ))
 ORDER BY a.activity_id FOR UPDATE;
 
--- feedback, 6 of 10: $1 bigint, $2 text, $3 text[]
+-- feedback, 6: $1 bigint, $2 text, $3 text[]
 SELECT a.activity_id, a.ctid::text FROM activities a
 WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY($3)
 ORDER BY a.activity_id FOR UPDATE;
 
--- feedback, 7 of 10: $1 bigint, $2 text, $3 bytea[]
+-- feedback, 7: $1 bigint, $2 text, $3 bytea[]
 SELECT t.token_digest, t.activity_id, t.ctid::text FROM token_values t
 WHERE t.app_number = $1 AND t.environment = $2::apns_environment AND t.token_digest = ANY($3)
 ORDER BY t.token_digest FOR UPDATE;
 
--- feedback, 8 of 10: $1 bytea[], $2 text[], $3 timestamp with time zone[], $4 text[], $5 text[], $6 text[], $7 bigint, $8 text, $9 bigint, $10 text, $11 bigint, $12 bigint, $13 bigint, $14 bigint, $15 bigint, $16 bigint, $17 bigint, $18 bigint, $19 text, $20 bigint, $21 bigint, $22 text, $23 bigint, $24 bigint, $25 text, $26 bigint, $27 text, $28 bigint, $29 text, $30 bigint, $31 text
+-- feedback, 8: $1 bytea[], $2 text[], $3 timestamp with time zone[], $4 text[], $5 text[], $6 text[], $7 bigint, $8 text, $9 bigint, $10 text, $11 bigint, $12 bigint, $13 bigint, $14 bigint, $15 bigint, $16 bigint, $17 bigint, $18 bigint, $19 text, $20 bigint, $21 bigint, $22 text, $23 bigint, $24 bigint, $25 text, $26 bigint, $27 text, $28 bigint, $29 text, $30 bigint, $31 text
 WITH reports AS MATERIALIZED (SELECT q.*, now() AS received_at, s.accused_at, held.kind, held.claimed_at, t.dead_at, t.quarantined_at,
     coalesce((t.activity_id IS NOT NULL OR t.installation_hash IS NOT NULL OR t.start_observed_at IS NOT NULL), false) AS was_known,
     coalesce((g.tripped_at IS NOT NULL AND g.reported_at > now() - interval '10 minutes'), false) AS is_guarded,
@@ -327,7 +327,7 @@ LEFT JOIN LATERAL (
 ) AS elsewhere ON true
 ORDER BY r.position;
 
--- feedback, 9 of 10: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bytea[], $8 bigint, $9 bigint, $10 text, $11 bigint, $12 text, $13 bytea[], $14 bigint, $15 bigint, $16 bigint, $17 bigint, $18 bigint, $19 bigint, $20 bigint, $21 bigint, $22 bigint, $23 text, $24 bigint
+-- feedback, 9: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bytea[], $8 bigint, $9 bigint, $10 text, $11 bigint, $12 text, $13 bytea[], $14 bigint, $15 bigint, $16 bigint, $17 bigint, $18 bigint, $19 bigint, $20 bigint, $21 bigint, $22 bigint, $23 text, $24 bigint
 INSERT INTO events (
     app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
 )
@@ -420,7 +420,7 @@ WHERE h.kind <> 'update' AND (t.activity_id IS NULL OR t.installation_hash IS NO
 )
 SELECT * FROM given;
 
--- feedback, 10 of 10: $1 bytea[], $2 text[], $3 timestamp with time zone[], $4 text[], $5 text[], $6 text[], $7 bigint, $8 text, $9 bigint, $10 text, $11 bigint, $12 bigint, $13 bigint, $14 bigint, $15 bigint, $16 bigint, $17 bigint, $18 bigint, $19 text, $20 bigint, $21 bigint, $22 text, $23 bigint, $24 text, $25 bigint, $26 text
+-- feedback, 10: $1 bytea[], $2 text[], $3 timestamp with time zone[], $4 text[], $5 text[], $6 text[], $7 bigint, $8 text, $9 bigint, $10 text, $11 bigint, $12 bigint, $13 bigint, $14 bigint, $15 bigint, $16 bigint, $17 bigint, $18 bigint, $19 text, $20 bigint, $21 bigint, $22 text, $23 bigint, $24 text, $25 bigint, $26 text
 WITH reports AS MATERIALIZED (SELECT q.*, now() AS received_at, s.accused_at, held.kind, held.claimed_at, t.dead_at, t.quarantined_at,
     coalesce((t.activity_id IS NOT NULL OR t.installation_hash IS NOT NULL OR t.start_observed_at IS NOT NULL), false) AS was_known,
     coalesce((g.tripped_at IS NOT NULL AND g.reported_at > now() - interval '10 minutes'), false) AS is_guarded,

@@ -1,15 +1,15 @@
--- full state, 1 of 5: $1 timestamp with time zone, $2 bigint, $3 text, $4 bytea
+-- full state, 1: $1 timestamp with time zone, $2 bigint, $3 text, $4 bytea
 UPDATE installations i SET previous_full_state_at = i.full_state_at,
     full_state_at = greatest(i.full_state_at, $1)
 WHERE i.app_number = $2 AND i.environment = $3::apns_environment
     AND i.installation_hash = $4;
 
--- full state, 2 of 5: $1 bigint, $2 text, $3 bytea, $4 bigint
+-- full state, 2: $1 bigint, $2 text, $3 bytea, $4 bigint
 SELECT count(*) FROM (SELECT a.activity_id FROM activities a
 WHERE a.app_number = $1 AND a.environment = $2::apns_environment
     AND a.installation_hash = $3 AND a.ended_at IS NULL LIMIT $4) AS counted;
 
--- full state, 3 of 5: $1 bigint, $2 text, $3 text[], $4 bigint, $5 text, $6 bytea, $7 bigint, $8 bigint, $9 text, $10 bytea[]
+-- full state, 3: $1 bigint, $2 text, $3 text[], $4 bigint, $5 text, $6 bytea, $7 bigint, $8 bigint, $9 text, $10 bytea[]
 SELECT FROM activities a
 WHERE a.app_number = $1 AND a.environment = $2::apns_environment
     -- One list, for the index to be asked by: by several the planner may rather look through all of the app.
@@ -22,7 +22,7 @@ WHERE a.app_number = $4 AND a.environment = $5::apns_environment
     ))
 ORDER BY a.activity_id FOR UPDATE;
 
--- full state, 4 of 5: $1 bigint, $2 text, $3 bytea, $4 timestamp with time zone, $5 bigint, $6 text, $7 text[]
+-- full state, 4: $1 bigint, $2 text, $3 bytea, $4 timestamp with time zone, $5 bigint, $6 text, $7 text[]
 UPDATE activities a SET outcome = 'dismissed', revision = a.revision + 1, touched_at = statement_timestamp()
 FROM installations i
 WHERE i.app_number = $1 AND i.environment = $2::apns_environment
@@ -34,7 +34,7 @@ WHERE i.app_number = $1 AND i.environment = $2::apns_environment
     AND (i.previous_full_state_at IS NULL OR a.last_observed_at >= i.previous_full_state_at)
 RETURNING a.activity_id;
 
--- full state, 5 of 5: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bigint, $8 text, $9 bytea, $10 text[], $11 timestamp with time zone
+-- full state, 5: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bigint, $8 text, $9 bytea, $10 text[], $11 timestamp with time zone
 INSERT INTO events (
     app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
 )

@@ -1,6 +1,6 @@
--- installation, 1 of 9: the same as device token, 1 of 10
+-- installation, 1: the same as device token, 1
 
--- installation, 2 of 9: $1 text, $2 bytea, $3 bigint, $4 timestamp with time zone, $5 text, $6 boolean, $7 timestamp with time zone, $8 bigint, $9 timestamp with time zone, $10 bigint, $11 text, $12 interval, $13 bigint, $14 text, $15 text[], $16 timestamp with time zone
+-- installation, 2: $1 text, $2 bytea, $3 bigint, $4 timestamp with time zone, $5 text, $6 boolean, $7 timestamp with time zone, $8 bigint, $9 timestamp with time zone, $10 bigint, $11 text, $12 interval, $13 bigint, $14 text, $15 text[], $16 timestamp with time zone
 INSERT INTO installations AS stored (
     app_number, environment, installation_hash, request_number, request_observed_at, subject, subject_observed_at
 )
@@ -32,7 +32,7 @@ changed = coalesce(NOT coalesce(excluded.subject_observed_at <= stored.removed_a
 > (coalesce(stored.subject_observed_at, '-infinity'), stored.subject COLLATE "C"))
 RETURNING stored.xmax = 0;
 
--- installation, 3 of 9: $1 timestamp with time zone, $2 jsonb, $3 jsonb, $4 text, $5 bigint, $6 text, $7 bytea, $8 bigint, $9 text, $10 bytea, $11 bigint
+-- installation, 3: $1 timestamp with time zone, $2 jsonb, $3 jsonb, $4 text, $5 bigint, $6 text, $7 bytea, $8 bigint, $9 text, $10 bytea, $11 bigint
 UPDATE installations i SET
     aliases = CASE WHEN (r.aliases IS NOT NULL AND r.given_at > coalesce(i.removed_at, '-infinity')
     AND r.given_at >= coalesce(i.taken_over_at, '-infinity')
@@ -67,13 +67,13 @@ AND i.installation_hash = $7 AND EXISTS (SELECT FROM installations held WHERE he
 AND held.installation_hash = $10 AND held.request_number = $11)
 RETURNING r.given_at, i.aliases_observed_at, i.metadata_observed_at, i.removed_at, coalesce(i.subject <> r.subject, false), i.touched_at;
 
--- installation, 4 of 9: $1 interval, $2 bigint, $3 text, $4 bytea
+-- installation, 4: $1 interval, $2 bigint, $3 text, $4 bytea
 SELECT i.installation_hash, i.flaps, i.touched_at, i.subject, i.aliases, i.aliases_observed_at, i.metadata, i.metadata_observed_at, i.full_state_at, i.removed_at
 FROM (SELECT i.*, coalesce(i.flapped_at
     > greatest(i.removed_at, now() - $1), false) AS flaps FROM installations i) AS i WHERE i.app_number = $2 AND i.environment = $3::apns_environment
 AND i.installation_hash = $4;
 
--- installation, 5 of 9: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 bytea
+-- installation, 5: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 bytea
 SELECT r.kind, nullif(r.attributes_type, ''), substr(r.token_digest, 1, 4), r.observed_at, r.confirmed_at, r.verdict
 FROM (SELECT
     r.*, r.ctid AS place, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
@@ -102,7 +102,7 @@ LEFT JOIN LATERAL (
 AND r.installation_hash = $5 AND r.token IS NOT NULL
 ORDER BY r.kind, r.attributes_type;
 
--- installation, 6 of 9: $1 bigint, $2 text, $3 bytea, $4 bigint, $5 text, $6 bytea, $7 bigint, $8 text, $9 bytea, $10 bigint
+-- installation, 6: $1 bigint, $2 text, $3 bytea, $4 bigint, $5 text, $6 bytea, $7 bigint, $8 text, $9 bytea, $10 bigint
 DELETE FROM installation_aliases al USING installations i
 WHERE i.app_number = $1 AND i.environment = $2::apns_environment
 AND i.installation_hash = $3 AND al.app_number = $4 AND al.environment = $5::apns_environment
@@ -110,7 +110,7 @@ AND al.installation_hash = $6 AND NOT coalesce(i.aliases -> al.kind ? al.value, 
     AND EXISTS (SELECT FROM installations held WHERE held.app_number = $7 AND held.environment = $8::apns_environment
 AND held.installation_hash = $9 AND held.request_number = $10);
 
--- installation, 7 of 9: $1 bigint, $2 text, $3 bytea, $4 bigint, $5 text, $6 bytea, $7 bigint
+-- installation, 7: $1 bigint, $2 text, $3 bytea, $4 bigint, $5 text, $6 bytea, $7 bigint
 INSERT INTO installation_aliases (app_number, environment, kind, value, installation_hash)
 SELECT i.app_number, i.environment, kinds.key, alias_values.value, i.installation_hash
 FROM installations i CROSS JOIN LATERAL jsonb_each(i.aliases) AS kinds
@@ -120,7 +120,7 @@ AND i.installation_hash = $3 AND EXISTS (SELECT FROM installations held WHERE he
 AND held.installation_hash = $6 AND held.request_number = $7)
 ON CONFLICT DO NOTHING;
 
--- installation, 8 of 9: $1 bigint, $2 bigint, $3 text, $4 bytea, $5 text, $6 bigint, $7 bigint, $8 text, $9 interval, $10 bigint, $11 text, $12 text[], $13 timestamp with time zone
+-- installation, 8: $1 bigint, $2 bigint, $3 text, $4 bytea, $5 text, $6 bigint, $7 bigint, $8 text, $9 interval, $10 bigint, $11 text, $12 text[], $13 timestamp with time zone
 SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_number = $1),
     ARRAY(SELECT 'installation' FROM installations i
 WHERE i.app_number = $2 AND i.environment = $3::apns_environment
@@ -133,7 +133,7 @@ AND i.installation_hash = $4 AND NOT coalesce(i.subject = $5::text, true)), ARRA
         AND (erased.erased_digest = NULL OR erased.erased_at >= coalesce($13, now()))
 )) IS TRUE), false;
 
--- installation, 9 of 9: $1 bigint, $2 interval, $3 text, $4 text, $5 text, $6 bigint, $7 text, $8 bytea, $9 bigint, $10 text, $11 bytea, $12 bigint
+-- installation, 9: $1 bigint, $2 interval, $3 text, $4 text, $5 text, $6 bigint, $7 text, $8 bytea, $9 bigint, $10 text, $11 bytea, $12 bigint
 INSERT INTO events (
     app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
 )

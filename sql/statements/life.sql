@@ -1,4 +1,4 @@
--- life, 1 of 2: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 text, $9 bigint, $10 text
+-- life, 1: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 text, $9 bigint, $10 text
 SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
     WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
     WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
@@ -50,7 +50,7 @@ LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = $7 AND 
 LEFT JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = $9 AND its.environment = $10::apns_environment
     AND its.installation_hash = a.installation_hash LIMIT 1) AS i ON true;
 
--- life, 2 of 2: $1 text, $2 bigint, $3 text, $4 text, $5 bigint, $6 text, $7 bigint, $8 text, $9 text, $10 bigint, $11 text, $12 text, $13 bigint, $14 text, $15 bigint
+-- life, 2: $1 text, $2 bigint, $3 text, $4 text, $5 bigint, $6 text, $7 bigint, $8 text, $9 text, $10 bigint, $11 text, $12 text, $13 bigint, $14 text, $15 bigint
 SELECT substr(r.token_digest, 1, 4), r.observed_at, r.reason::text, r.retired_at
 FROM activities a
 JOIN retired_tokens r ON r.activity_id = $1 AND r.app_number = $2

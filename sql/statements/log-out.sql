@@ -1,13 +1,13 @@
--- log-out, 1 of 8: the same as device token, 1 of 10
+-- log-out, 1: the same as device token, 1
 
--- log-out, 2 of 8: $1 timestamp with time zone, $2 bigint, $3 text, $4 bytea, $5 bigint, $6 text, $7 bytea
+-- log-out, 2: $1 timestamp with time zone, $2 bigint, $3 text, $4 bytea, $5 bigint, $6 text, $7 bytea
 SELECT coalesce($1, greatest(clock_timestamp(), i.aliases_observed_at, i.metadata_observed_at,
     (SELECT max(r.observed_at) FROM installation_tokens r WHERE r.app_number = $2 AND r.environment = $3::apns_environment
 AND r.installation_hash = $4)))
 FROM installations i WHERE i.app_number = $5 AND i.environment = $6::apns_environment
 AND i.installation_hash = $7;
 
--- log-out, 3 of 8: $1 bigint, $2 text, $3 bigint, $4 text, $5 bytea, $6 bigint, $7 timestamp with time zone, $8 bigint
+-- log-out, 3: $1 bigint, $2 text, $3 bigint, $4 text, $5 bytea, $6 bigint, $7 timestamp with time zone, $8 bigint
 SELECT a.activity_id, a.activity_number FROM activities a
 WHERE a.app_number = $1 AND a.environment = $2::apns_environment
     AND a.activity_id = ANY(ARRAY(
@@ -19,7 +19,7 @@ AND own.installation_hash = $5 AND own.ended_at IS NULL AND own.activity_number 
 ))
 ORDER BY a.activity_id FOR UPDATE;
 
--- log-out, 4 of 8: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bytea, $8 timestamp with time zone, $9 bigint, $10 text, $11 bigint, $12 text, $13 bytea, $14 timestamp with time zone
+-- log-out, 4: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bytea, $8 timestamp with time zone, $9 bigint, $10 text, $11 bigint, $12 text, $13 bytea, $14 timestamp with time zone
 INSERT INTO events (
     app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
 )
@@ -43,7 +43,7 @@ AND r.installation_hash = $13 AND r.token IS NOT NULL AND r.observed_at <= $14) 
 )
 SELECT * FROM given;
 
--- log-out, 5 of 8: $1 timestamp with time zone, $2 timestamp with time zone, $3 timestamp with time zone, $4 timestamp with time zone, $5 timestamp with time zone, $6 timestamp with time zone, $7 timestamp with time zone, $8 timestamp with time zone, $9 bigint, $10 text, $11 bytea
+-- log-out, 5: $1 timestamp with time zone, $2 timestamp with time zone, $3 timestamp with time zone, $4 timestamp with time zone, $5 timestamp with time zone, $6 timestamp with time zone, $7 timestamp with time zone, $8 timestamp with time zone, $9 bigint, $10 text, $11 bytea
 UPDATE installations i SET
     -- The next user begins anew: it has no owner.
     subject = CASE WHEN i.subject_observed_at > $1 THEN i.subject END,
@@ -57,11 +57,11 @@ UPDATE installations i SET
 WHERE i.app_number = $9 AND i.environment = $10::apns_environment
 AND i.installation_hash = $11;
 
--- log-out, 6 of 8: $1 bigint, $2 text, $3 bytea, $4 timestamp with time zone
+-- log-out, 6: $1 bigint, $2 text, $3 bytea, $4 timestamp with time zone
 UPDATE installation_tokens r SET token = NULL, outcome = 'ended', touched_at = statement_timestamp()
 WHERE r.app_number = $1 AND r.environment = $2::apns_environment
 AND r.installation_hash = $3 AND r.token IS NOT NULL AND r.observed_at <= $4;
 
--- log-out, 7 of 8: the same as installation, 6 of 9
+-- log-out, 7: the same as installation, 6
 
--- log-out, 8 of 8: the same as installation, 7 of 9
+-- log-out, 8: the same as installation, 7

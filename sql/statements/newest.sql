@@ -1,4 +1,4 @@
--- newest, 1 of 2: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 text
+-- newest, 1: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 text
 SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
     WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
     WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
@@ -50,7 +50,7 @@ LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = $7 AND 
     AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
 ORDER BY al.ended, al.activity_number DESC;
 
--- newest, 2 of 2: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 text
+-- newest, 2: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 text
 SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
     WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
     WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at

@@ -1,4 +1,4 @@
--- purge of device tokens, 1 of 4: $1 bigint[], $2 bigint, $3 text, $4 text, $5 text, $6 bigint, $7 text
+-- purge of device tokens, 1: $1 bigint[], $2 bigint, $3 text, $4 text, $5 text, $6 bigint, $7 text
 SELECT FROM (
     SELECT DISTINCT held.it AS hash
     FROM (SELECT found.it FROM unnest($1) AS named (number) CROSS JOIN LATERAL (
@@ -13,7 +13,7 @@ AND its.environment = $3::apns_environment AND its.kind = $4 AND its.token_numbe
     LIMIT 1 FOR UPDATE
 ) AS locked;
 
--- purge of device tokens, 2 of 4: $1 bigint[], $2 bigint, $3 bigint, $4 text, $5 bigint, $6 text, $7 text, $8 bigint, $9 text, $10 interval, $11 bigint, $12 text, $13 text, $14 interval, $15 interval, $16 interval
+-- purge of device tokens, 2: $1 bigint[], $2 bigint, $3 bigint, $4 text, $5 bigint, $6 text, $7 text, $8 bigint, $9 text, $10 interval, $11 bigint, $12 text, $13 text, $14 interval, $15 interval, $16 interval
 SELECT r.number FROM unnest($1) AS named (number) CROSS JOIN LATERAL (
     SELECT s.app_number, s.environment, s.token_number AS number, s.installation_hash,
     s.token_digest, s.confirmed_at, NULL::text AS activity_id, nullif(s.attributes_type, '') AS attributes_type, s.observed_at,
@@ -52,7 +52,7 @@ WHERE r.app_number = $8 AND r.environment = $9::apns_environment AND true AND (g
     > greatest(r.removed_at, now() - $16), false))
 AND (r.verdict = 'quarantined') IS NOT FALSE ORDER BY 1;
 
--- purge of device tokens, 3 of 4: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bigint, $8 bigint[], $9 bigint, $10 text, $11 text, $12 text
+-- purge of device tokens, 3: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bigint, $8 bigint[], $9 bigint, $10 text, $11 text, $12 text
 INSERT INTO events (
     app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
 )
@@ -77,7 +77,7 @@ AND its.environment = $10::apns_environment AND its.kind = $11 AND its.token_num
 )
 SELECT * FROM given;
 
--- purge of device tokens, 4 of 4: $1 bigint, $2 bigint[], $3 bigint, $4 text, $5 text, $6 text
+-- purge of device tokens, 4: $1 bigint, $2 bigint[], $3 bigint, $4 text, $5 text, $6 text
 UPDATE installation_tokens r SET token = NULL, deleted_at = greatest(r.deleted_at, r.observed_at),
     purged_at = greatest(r.deleted_at, r.observed_at), outcome = 'ended', touched_at = statement_timestamp()
 WHERE r.app_number = $1::numeric AND r.ctid = ANY(ARRAY(

@@ -1,4 +1,4 @@
--- purge of update tokens, 1 of 7: $1 bigint, $2 text, $3 bigint[], $4 bigint, $5 text
+-- purge of update tokens, 1: $1 bigint, $2 text, $3 bigint[], $4 bigint, $5 text
 SELECT FROM activities a WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY(ARRAY(
     SELECT found.it FROM unnest($3) AS named (number) CROSS JOIN LATERAL (
     SELECT its.activity_id AS it FROM activities its
@@ -8,7 +8,7 @@ SELECT FROM activities a WHERE a.app_number = $1 AND a.environment = $2::apns_en
 ) AS found
 )) ORDER BY a.activity_id FOR UPDATE;
 
--- purge of update tokens, 2 of 7: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint[], $6 bigint, $7 text
+-- purge of update tokens, 2: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint[], $6 bigint, $7 text
 SELECT FROM token_values t WHERE t.app_number = $1 AND t.environment = $2::apns_environment AND t.token_digest = ANY(ARRAY(
     SELECT a.token_digest FROM activities a WHERE a.app_number = $3 AND a.environment = $4::apns_environment AND a.activity_id = ANY(ARRAY(
     SELECT found.it FROM unnest($5) AS named (number) CROSS JOIN LATERAL (
@@ -21,7 +21,7 @@ SELECT FROM token_values t WHERE t.app_number = $1 AND t.environment = $2::apns_
 ))
 ORDER BY t.token_digest FOR UPDATE;
 
--- purge of update tokens, 3 of 7: $1 bigint[], $2 bigint, $3 bigint, $4 bigint, $5 bigint, $6 text, $7 interval, $8 bigint, $9 text, $10 text, $11 interval
+-- purge of update tokens, 3: $1 bigint[], $2 bigint, $3 bigint, $4 bigint, $5 bigint, $6 text, $7 interval, $8 bigint, $9 text, $10 text, $11 interval
 SELECT r.number FROM unnest($1) AS named (number) CROSS JOIN LATERAL (
     SELECT s.app_number, s.environment, s.activity_number AS number, s.installation_hash,
     s.token_digest, s.confirmed_at, s.activity_id, s.attributes_type, s.token_observed_at AS observed_at, s.expires_at, s.starts_at,
@@ -71,7 +71,7 @@ WHERE r.app_number = $5 AND r.environment = $6::apns_environment AND true AND (g
     WHERE q.app_number = $8 AND q.environment = $9::apns_environment AND q.quarantined_kind = $10 AND q.quarantined_at IS NOT NULL)) AND (greatest(r.confirmed_at, r.starts_at) <= now() - $11 OR r.expires_at <= now() OR r.verdict = 'quarantined')
 AND (r.verdict = 'quarantined') IS NOT FALSE ORDER BY 1;
 
--- purge of update tokens, 4 of 7: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint[], $6 bigint, $7 text, $8 bigint
+-- purge of update tokens, 4: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint[], $6 bigint, $7 text, $8 bigint
 UPDATE token_values t SET dead_at = greatest(t.dead_at, its.token_claimed_at),
     purged_at = greatest(t.dead_at, its.token_claimed_at), effect = 'none'
 FROM (
@@ -90,7 +90,7 @@ FROM (
 ) AS its
 WHERE t.ctid = its.place AND t.app_number = $8::numeric;
 
--- purge of update tokens, 5 of 7: $1 bigint, $2 text, $3 bigint[], $4 bigint, $5 text
+-- purge of update tokens, 5: $1 bigint, $2 text, $3 bigint[], $4 bigint, $5 text
 INSERT INTO retired_tokens AS stored (
     app_number, environment, activity_id, token_digest, observed_at, reason
 )
@@ -112,7 +112,7 @@ SELECT * FROM given
 ON CONFLICT (app_number, environment, activity_id, token_digest) DO UPDATE SET
     observed_at = greatest(stored.observed_at, excluded.observed_at), reason = excluded.reason;
 
--- purge of update tokens, 6 of 7: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bigint[], $8 bigint, $9 text
+-- purge of update tokens, 6: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bigint[], $8 bigint, $9 text
 INSERT INTO events (
     app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
 )
@@ -133,7 +133,7 @@ WHERE a.app_number = $5 AND a.environment = $6::apns_environment AND a.activity_
 )
 SELECT * FROM given;
 
--- purge of update tokens, 7 of 7: $1 bigint, $2 text, $3 bigint[], $4 bigint, $5 text
+-- purge of update tokens, 7: $1 bigint, $2 text, $3 bigint[], $4 bigint, $5 text
 UPDATE activities a SET token_is_doubted = true, revision = a.revision + 1, touched_at = statement_timestamp()
 WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY(ARRAY(
     SELECT found.it FROM unnest($3) AS named (number) CROSS JOIN LATERAL (

@@ -1,4 +1,4 @@
--- registration, 1 of 10: $1 text, $2 text[], $3 bytea[], $4 timestamp with time zone[], $5 text[], $6 bigint, $7 bigint, $8 text, $9 interval, $10 bigint, $11 text
+-- registration, 1: $1 text, $2 text[], $3 bytea[], $4 timestamp with time zone[], $5 text[], $6 bigint, $7 bigint, $8 text, $9 interval, $10 bigint, $11 text
 INSERT INTO activities (
     app_number, environment, activity_id, started_at, lifetime, expires_at, outcome, created_at
 )
@@ -20,7 +20,7 @@ ORDER BY q.activity_id
 SELECT * FROM given
 ON CONFLICT (app_number, environment, activity_id) DO NOTHING;
 
--- registration, 2 of 10: $1 bigint, $2 text, $3 text[], $4 text[], $5 bytea[], $6 timestamp with time zone[], $7 text[], $8 bigint, $9 text, $10 text[]
+-- registration, 2: $1 bigint, $2 text, $3 text[], $4 text[], $5 bytea[], $6 timestamp with time zone[], $7 text[], $8 bigint, $9 text, $10 text[]
 SELECT FROM activities a
 WHERE a.app_number = $1 AND a.environment = $2::apns_environment
     AND a.activity_id = ANY(coalesce((SELECT $3::text[] || array_agg(t.activity_id)
@@ -33,7 +33,7 @@ FROM unnest($4, $5, $6, $7) AS q (activity_id, token, observed_at, who) CROSS JO
 HAVING count(*) > 0)::text[], $10))
 ORDER BY a.activity_id FOR UPDATE;
 
--- registration, 3 of 10: $1 text, $2 bigint, $3 bigint, $4 text, $5 text[], $6 bytea[], $7 timestamp with time zone[], $8 timestamp with time zone[], $9 bytea[], $10 text[], $11 jsonb[], $12 timestamp with time zone[], $13 jsonb[], $14 text[], $15 boolean[], $16 bigint, $17 text, $18 bigint, $19 text, $20 bigint, $21 text, $22 bigint, $23 bigint, $24 text, $25 interval, $26 bigint, $27 text
+-- registration, 3: $1 text, $2 bigint, $3 bigint, $4 text, $5 text[], $6 bytea[], $7 timestamp with time zone[], $8 timestamp with time zone[], $9 bytea[], $10 text[], $11 jsonb[], $12 timestamp with time zone[], $13 jsonb[], $14 text[], $15 boolean[], $16 bigint, $17 text, $18 bigint, $19 text, $20 bigint, $21 text, $22 bigint, $23 bigint, $24 text, $25 interval, $26 bigint, $27 text
 INSERT INTO activities AS stored (
     app_number, environment, activity_id, token, token_digest, token_observed_at, token_claimed_at,
 last_observed_at, started_at, starts_at, starts_at_observed_at, lifetime, expires_at, confirmed_at,
@@ -213,7 +213,7 @@ installation_removed_at = excluded.installation_removed_at
 RETURNING stored.outcome::text, stored.token_digest, stored.activity_id, stored.end_reason::text, coalesce(stored.ended_at, CASE WHEN stored.installation_removed_at >= stored.started_at THEN stored.installation_removed_at END), coalesce(stored.token_observed_at, stored.last_observed_at), stored.confirmed_at, stored.expires_at, stored.revision, activity_state(stored.ended_at, stored.started_at, stored.expires_at, stored.last_observed_at,
 stored.installation_removed_at, stored.installation_full_state_at), now(), stored.expires_at > now(), stored.token_claimed_at, stored.previous_claimed_at;
 
--- registration, 4 of 10: $1 text[], $2 bytea[], $3 timestamp with time zone[], $4 text[], $5 bigint, $6 text, $7 bigint
+-- registration, 4: $1 text[], $2 bytea[], $3 timestamp with time zone[], $4 text[], $5 bigint, $6 text, $7 bigint
 INSERT INTO token_values AS stored (app_number, environment, token_digest, activity_id, observed_at)
 SELECT a.app_number, a.environment, sha256(q.token), a.activity_id,
     coalesce(q.observed_at, a.token_observed_at)
@@ -234,7 +234,7 @@ OR (excluded.observed_at, excluded.activity_id) > (stored.observed_at, stored.ac
         AND excluded.activity_id <> stored.activity_id THEN stored.activity_id END
 RETURNING stored.token_digest, stored.activity_id, stored.dead_at, stored.quarantined_at, stored.installation_hash IS NOT NULL, coalesce(stored.purged_at = stored.dead_at, false);
 
--- registration, 5 of 10: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 bigint, $6 text, $7 text[], $8 bytea[], $9 timestamp with time zone[], $10 text[], $11 bigint, $12 text, $13 bigint, $14 text, $15 bigint
+-- registration, 5: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 bigint, $6 text, $7 text[], $8 bytea[], $9 timestamp with time zone[], $10 text[], $11 bigint, $12 text, $13 bigint, $14 text, $15 bigint
 UPDATE activities a SET (token_is_doubted, outcome, revision) = (
     SELECT a.token_is_doubted OR (t.activity_id IS DISTINCT FROM a.activity_id OR t.installation_hash IS NOT NULL
 OR coalesce(a.token_claimed_at <= greatest(t.dead_at, t.quarantined_at), false)),
@@ -268,7 +268,7 @@ AND a.token_claimed_at > greatest(t.dead_at, t.quarantined_at), false))
     OR (NOT a.token_is_doubted AND a.ended_at IS NULL AND (t.activity_id IS DISTINCT FROM a.activity_id OR t.installation_hash IS NOT NULL
 OR coalesce(a.token_claimed_at <= greatest(t.dead_at, t.quarantined_at), false)))));
 
--- registration, 6 of 10: $1 bigint, $2 bigint, $3 text, $4 bigint, $5 text, $6 text[], $7 bigint
+-- registration, 6: $1 bigint, $2 bigint, $3 text, $4 bigint, $5 text, $6 text[], $7 bigint
 DELETE FROM activity_aliases al WHERE al.app_number = $1::numeric AND al.ctid = ANY(ARRAY(
     SELECT found.row FROM activities a CROSS JOIN LATERAL jsonb_each(a.displaced_aliases) AS kinds
 CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS JOIN LATERAL (
@@ -281,7 +281,7 @@ CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS 
 AND a.activity_id = ANY($6) AND NOT coalesce(a.aliases -> kinds.key ? alias_values.value, false) AND a.batch_number = $7
 ));
 
--- registration, 7 of 10: $1 bigint, $2 text, $3 text[], $4 bigint
+-- registration, 7: $1 bigint, $2 text, $3 text[], $4 bigint
 INSERT INTO activity_aliases (app_number, environment, kind, value, ended, activity_number)
 SELECT a.app_number, a.environment, kinds.key, alias_values.value, a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL, a.activity_number
 FROM activities a CROSS JOIN LATERAL jsonb_each(a.aliases) AS kinds
@@ -290,7 +290,7 @@ WHERE a.app_number = $1 AND a.environment = $2::apns_environment
 AND a.activity_id = ANY($3) AND a.aliases_changed AND a.batch_number = $4
 ON CONFLICT DO NOTHING;
 
--- registration, 8 of 10: $1 text[], $2 bytea[], $3 timestamp with time zone[], $4 text[], $5 bigint, $6 text, $7 bigint, $8 bigint, $9 text, $10 bigint, $11 text
+-- registration, 8: $1 text[], $2 bytea[], $3 timestamp with time zone[], $4 text[], $5 bigint, $6 text, $7 bigint, $8 bigint, $9 text, $10 bigint, $11 text
 INSERT INTO retired_tokens AS stored (
     app_number, environment, activity_id, token_digest, observed_at, reason
 )
@@ -332,7 +332,7 @@ SELECT * FROM given
 ON CONFLICT (app_number, environment, activity_id, token_digest) DO UPDATE SET
     observed_at = greatest(stored.observed_at, excluded.observed_at), reason = excluded.reason;
 
--- registration, 9 of 10: $1 bigint, $2 interval, $3 text, $4 text[], $5 bytea[], $6 timestamp with time zone[], $7 text[], $8 bigint, $9 text, $10 bigint, $11 bigint, $12 text, $13 bigint, $14 text
+-- registration, 9: $1 bigint, $2 interval, $3 text, $4 text[], $5 bytea[], $6 timestamp with time zone[], $7 text[], $8 bigint, $9 text, $10 bigint, $11 bigint, $12 text, $13 bigint, $14 text
 INSERT INTO events (
     app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
 )
@@ -375,7 +375,7 @@ WHERE (t.displaced_activity_id IS NOT NULL OR t.activity_id <> q.activity_id)
 )
 SELECT * FROM given;
 
--- registration, 10 of 10: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bytea[], $6 timestamp with time zone[], $7 timestamp with time zone[], $8 bytea[], $9 text[], $10 jsonb[], $11 timestamp with time zone[], $12 jsonb[], $13 text[], $14 boolean[], $15 bigint, $16 text, $17 bigint, $18 text, $19 bigint, $20 text, $21 bigint, $22 bigint, $23 text, $24 interval, $25 bigint, $26 text
+-- registration, 10: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bytea[], $6 timestamp with time zone[], $7 timestamp with time zone[], $8 bytea[], $9 text[], $10 jsonb[], $11 timestamp with time zone[], $12 jsonb[], $13 text[], $14 boolean[], $15 bigint, $16 text, $17 bigint, $18 text, $19 bigint, $20 text, $21 bigint, $22 bigint, $23 text, $24 interval, $25 bigint, $26 text
 SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_number = $1),
     '{}'::text[], ARRAY(SELECT r.activity_id FROM apps app CROSS JOIN LATERAL (SELECT q.*, sha256(q.token) AS token_digest, clock.received_at, CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
 WHEN known.token_digest = sha256(q.token) THEN known.token_observed_at

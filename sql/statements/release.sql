@@ -1,6 +1,6 @@
--- release, 1 of 8: the same as device token, deleted and released, 4 of 7
+-- release, 1: the same as device token, deleted and released, 4
 
--- release, 2 of 8: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 bigint, $12 bigint, $13 text, $14 bigint, $15 bigint, $16 text, $17 bigint, $18 text, $19 bigint, $20 text, $21 text
+-- release, 2: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 bigint, $12 bigint, $13 text, $14 bigint, $15 bigint, $16 text, $17 bigint, $18 text, $19 bigint, $20 text, $21 text
 INSERT INTO events (
     app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
 )
@@ -90,7 +90,7 @@ WHERE a.app_number = $19 AND a.environment = $20::apns_environment AND a.activit
 )
 SELECT * FROM given;
 
--- release, 3 of 8: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 text, $12 bigint, $13 bigint, $14 text, $15 bigint, $16 text, $17 bigint, $18 text, $19 text
+-- release, 3: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 text, $12 bigint, $13 bigint, $14 text, $15 bigint, $16 text, $17 bigint, $18 text, $19 text
 UPDATE activities a SET revision = a.revision + 1
 WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY(ARRAY(SELECT h.activity_id FROM token_values t CROSS JOIN LATERAL (
     SELECT * FROM (SELECT t.app_number, t.environment, t.token_digest, h.kind, h.claimed_at, h.activity_id, h.installation_hash, h.subject,
@@ -171,7 +171,7 @@ JOIN token_values v ON v.app_number = $15 AND v.environment = $16::apns_environm
 WHERE a.app_number = $17 AND a.environment = $18::apns_environment AND a.activity_id = $19))
     AND h.claimed_at <= t.quarantined_at AND h.claimed_at > coalesce(t.dead_at, '-infinity')));
 
--- release, 4 of 8: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text, $7 bigint, $8 text, $9 text
+-- release, 4: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text, $7 bigint, $8 text, $9 text
 UPDATE token_values v SET quarantined_at = NULL, quarantined_kind = NULL, quarantine_reason = NULL,
     effect = 'none'
 WHERE v.app_number = $1 AND v.environment = $2::apns_environment AND v.token_digest = ANY(ARRAY(
@@ -184,9 +184,9 @@ WHERE a.app_number = $7 AND a.environment = $8::apns_environment AND a.activity_
 ))
 RETURNING v.token_digest;
 
--- release, 5 of 8: the same as device token, deleted and released, 4 of 7
+-- release, 5: the same as device token, deleted and released, 4
 
--- release, 6 of 8: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 bigint, $12 bigint, $13 text, $14 bigint, $15 bigint, $16 text, $17 bigint, $18 text
+-- release, 6: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 bigint, $12 bigint, $13 text, $14 bigint, $15 bigint, $16 text, $17 bigint, $18 text
 INSERT INTO events (
     app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
 )
@@ -275,7 +275,7 @@ WHERE v.app_number = $17 AND v.environment = $18::apns_environment AND v.quarant
 )
 SELECT * FROM given;
 
--- release, 7 of 8: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 text, $12 bigint, $13 bigint, $14 text, $15 bigint, $16 text
+-- release, 7: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 text, $12 bigint, $13 bigint, $14 text, $15 bigint, $16 text
 UPDATE activities a SET revision = a.revision + 1
 WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY(ARRAY(SELECT h.activity_id FROM token_values t CROSS JOIN LATERAL (
     SELECT * FROM (SELECT t.app_number, t.environment, t.token_digest, h.kind, h.claimed_at, h.activity_id, h.installation_hash, h.subject,
@@ -355,7 +355,7 @@ WHERE v.app_number = $15 AND v.environment = $16::apns_environment AND v.quarant
     AND v.quarantined_at IS NOT NULL))
     AND h.claimed_at <= t.quarantined_at AND h.claimed_at > coalesce(t.dead_at, '-infinity')));
 
--- release, 8 of 8: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text
+-- release, 8: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text
 UPDATE token_values v SET quarantined_at = NULL, quarantined_kind = NULL, quarantine_reason = NULL,
     effect = 'none'
 WHERE v.app_number = $1 AND v.environment = $2::apns_environment AND v.token_digest = ANY(ARRAY(

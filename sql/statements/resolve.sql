@@ -1,4 +1,4 @@
--- resolve, 1 of 7: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 text, $6 text, $7 text, $8 bigint, $9 bigint
+-- resolve, 1: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 text, $6 text, $7 text, $8 bigint, $9 bigint
 SELECT c.* FROM activity_aliases al CROSS JOIN LATERAL (SELECT cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled, cur.started_at, cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision FROM (SELECT * FROM (SELECT
     a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
     CASE
@@ -42,7 +42,7 @@ WHERE al.app_number = $4 AND al.environment = $5::apns_environment
     AND al.kind = $6 AND al.value = $7 AND NOT al.ended AND al.activity_number > $8
 ORDER BY al.activity_number LIMIT $9;
 
--- resolve, 2 of 7: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 text, $6 text, $7 text, $8 bigint, $9 bigint
+-- resolve, 2: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 text, $6 text, $7 text, $8 bigint, $9 bigint
 SELECT c.* FROM activity_aliases al CROSS JOIN LATERAL (SELECT cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled, cur.started_at, cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision FROM (SELECT * FROM (SELECT
     a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
     CASE
@@ -86,13 +86,13 @@ WHERE al.app_number = $4 AND al.environment = $5::apns_environment
     AND al.kind = $6 AND al.value = $7 AND NOT al.ended AND al.activity_number > $8 AND al.activity_number <= $9
 ORDER BY al.activity_number;
 
--- resolve, 3 of 7: $1 bigint, $2 text, $3 text, $4 text, $5 bigint, $6 bigint
+-- resolve, 3: $1 bigint, $2 text, $3 text, $4 text, $5 bigint, $6 bigint
 SELECT al.activity_number FROM activity_aliases al
 WHERE al.app_number = $1 AND al.environment = $2::apns_environment
     AND al.kind = $3 AND al.value = $4 AND NOT al.ended AND al.activity_number > $5
 ORDER BY al.activity_number LIMIT 1 OFFSET $6;
 
--- resolve, 4 of 7: $1 text[], $2 text[], $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 text, $8 bigint, $9 bigint
+-- resolve, 4: $1 text[], $2 text[], $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 text, $8 bigint, $9 bigint
 SELECT q.position, c.*
 FROM unnest($1, $2) WITH ORDINALITY AS q (kind, value, position)
 CROSS JOIN LATERAL (
@@ -141,7 +141,7 @@ WHERE cur.app_number = $5 AND cur.activity_number = al.activity_number
 ) AS c
 LIMIT $9;
 
--- resolve, 5 of 7: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 text
+-- resolve, 5: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 text
 SELECT a.activity_id, a.end_reason::text, CASE a.verdict WHEN 'logged-out' THEN a.removed_at ELSE a.ended_at END, coalesce(a.token_observed_at, a.last_observed_at), a.confirmed_at, a.expires_at, a.revision, a.state, nullif(a.verdict, 'no-token'), CASE WHEN a.verdict IS NULL THEN a.token END, a.installation_hash, a.attributes_type, a.frequent_pushes_enabled, a.started_at, a.starts_at
 FROM (
     SELECT * FROM (SELECT
@@ -184,7 +184,7 @@ CROSS JOIN LATERAL (
     WHERE its.app_number = $3 AND its.environment = $4::apns_environment AND its.activity_id = $5 LIMIT 1
 ) AS a;
 
--- resolve, 6 of 7: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 text, $6 bigint, $7 text, $8 text, $9 text, $10 bytea, $11 bytea, $12 text, $13 bigint
+-- resolve, 6: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 text, $6 bigint, $7 text, $8 text, $9 text, $10 bytea, $11 bytea, $12 text, $13 bigint
 SELECT c.* FROM installation_aliases al CROSS JOIN LATERAL (
     SELECT cur.token, cur.installation_hash, cur.attributes_type, cur.observed_at, cur.confirmed_at
     FROM (SELECT * FROM (SELECT
@@ -221,4 +221,4 @@ WHERE al.app_number = $6 AND al.environment = $7::apns_environment
     AND (al.installation_hash, c.attributes_type) > ($11, $12)
 ORDER BY al.installation_hash, c.attributes_type LIMIT $13;
 
--- resolve, 7 of 7: the same as resolve, 6 of 7
+-- resolve, 7: the same as resolve, 6

@@ -1,8 +1,8 @@
--- scheduled registration, 1 of 12: the same as registration, 1 of 10
+-- scheduled registration, 1: the same as registration, 1
 
--- scheduled registration, 2 of 12: the same as registration, 2 of 10
+-- scheduled registration, 2: the same as registration, 2
 
--- scheduled registration, 3 of 12: $1 text, $2 bigint, $3 bigint, $4 text, $5 text[], $6 bytea[], $7 timestamp with time zone[], $8 timestamp with time zone[], $9 bytea[], $10 text[], $11 jsonb[], $12 timestamp with time zone[], $13 jsonb[], $14 timestamp with time zone[], $15 boolean[], $16 text[], $17 boolean[], $18 bigint, $19 text, $20 bigint, $21 text, $22 bigint, $23 text, $24 bigint, $25 bigint, $26 text, $27 interval, $28 bigint, $29 text
+-- scheduled registration, 3: $1 text, $2 bigint, $3 bigint, $4 text, $5 text[], $6 bytea[], $7 timestamp with time zone[], $8 timestamp with time zone[], $9 bytea[], $10 text[], $11 jsonb[], $12 timestamp with time zone[], $13 jsonb[], $14 timestamp with time zone[], $15 boolean[], $16 text[], $17 boolean[], $18 bigint, $19 text, $20 bigint, $21 text, $22 bigint, $23 text, $24 bigint, $25 bigint, $26 text, $27 interval, $28 bigint, $29 text
 INSERT INTO activities AS stored (
     app_number, environment, activity_id, token, token_digest, token_observed_at, token_claimed_at,
 last_observed_at, started_at, starts_at, starts_at_observed_at, lifetime, expires_at, confirmed_at,
@@ -183,15 +183,15 @@ installation_removed_at = excluded.installation_removed_at
 RETURNING stored.outcome::text, stored.token_digest, stored.activity_id, stored.end_reason::text, coalesce(stored.ended_at, CASE WHEN stored.installation_removed_at >= stored.started_at THEN stored.installation_removed_at END), coalesce(stored.token_observed_at, stored.last_observed_at), stored.confirmed_at, stored.expires_at, stored.revision, activity_state(stored.ended_at, stored.started_at, stored.expires_at, stored.last_observed_at,
 stored.installation_removed_at, stored.installation_full_state_at), now(), stored.expires_at > now(), stored.token_claimed_at, stored.previous_claimed_at;
 
--- scheduled registration, 4 of 12: the same as registration, 4 of 10
+-- scheduled registration, 4: the same as registration, 4
 
--- scheduled registration, 5 of 12: the same as registration, 5 of 10
+-- scheduled registration, 5: the same as registration, 5
 
--- scheduled registration, 6 of 12: the same as registration, 6 of 10
+-- scheduled registration, 6: the same as registration, 6
 
--- scheduled registration, 7 of 12: the same as registration, 7 of 10
+-- scheduled registration, 7: the same as registration, 7
 
--- scheduled registration, 8 of 12: $1 bigint, $2 bigint, $3 text, $4 bigint, $5 text, $6 text[], $7 bigint
+-- scheduled registration, 8: $1 bigint, $2 bigint, $3 text, $4 bigint, $5 text, $6 text[], $7 bigint
 UPDATE activity_aliases al SET ended = false WHERE al.app_number = $1::numeric AND al.ctid = ANY(ARRAY(
     SELECT found.row FROM activities a CROSS JOIN LATERAL jsonb_each(a.aliases) AS kinds
 CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS JOIN LATERAL (
@@ -204,7 +204,7 @@ CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS 
 AND a.activity_id = ANY($6) AND (NOT (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)) IS TRUE AND a.batch_number = $7
 ));
 
--- scheduled registration, 9 of 12: $1 bigint, $2 text[], $3 bigint, $4 text, $5 bigint, $6 text
+-- scheduled registration, 9: $1 bigint, $2 text[], $3 bigint, $4 text, $5 bigint, $6 text
 DELETE FROM retired_tokens r WHERE r.app_number = $1::numeric AND r.ctid = ANY(ARRAY(
     SELECT found.row FROM unnest($2) AS named (activity_id)
     CROSS JOIN LATERAL (
@@ -220,11 +220,11 @@ DELETE FROM retired_tokens r WHERE r.app_number = $1::numeric AND r.ctid = ANY(A
     WHERE a.ended_at IS NULL AND a.expiry_recorded_at IS NULL AND found.reason = 'expired'
 ));
 
--- scheduled registration, 10 of 12: the same as registration, 8 of 10
+-- scheduled registration, 10: the same as registration, 8
 
--- scheduled registration, 11 of 12: the same as registration, 9 of 10
+-- scheduled registration, 11: the same as registration, 9
 
--- scheduled registration, 12 of 12: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bytea[], $6 timestamp with time zone[], $7 timestamp with time zone[], $8 bytea[], $9 text[], $10 jsonb[], $11 timestamp with time zone[], $12 jsonb[], $13 timestamp with time zone[], $14 boolean[], $15 text[], $16 boolean[], $17 bigint, $18 text, $19 bigint, $20 text, $21 bigint, $22 text, $23 bigint, $24 bigint, $25 text, $26 interval, $27 bigint, $28 text
+-- scheduled registration, 12: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bytea[], $6 timestamp with time zone[], $7 timestamp with time zone[], $8 bytea[], $9 text[], $10 jsonb[], $11 timestamp with time zone[], $12 jsonb[], $13 timestamp with time zone[], $14 boolean[], $15 text[], $16 boolean[], $17 bigint, $18 text, $19 bigint, $20 text, $21 bigint, $22 text, $23 bigint, $24 bigint, $25 text, $26 interval, $27 bigint, $28 text
 SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_number = $1),
     '{}'::text[], ARRAY(SELECT r.activity_id FROM apps app CROSS JOIN LATERAL (SELECT q.*, sha256(q.token) AS token_digest, clock.received_at, CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
 WHEN known.token_digest = sha256(q.token) THEN known.token_observed_at

@@ -1,4 +1,4 @@
--- search, 1 of 7: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 text
+-- search, 1: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 text
 SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
     WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
     WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
@@ -49,7 +49,7 @@ LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = $8 AND 
     AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
 ORDER BY al.ended, al.activity_number DESC;
 
--- search, 2 of 7: $1 bigint, $2 text, $3 text, $4 text, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 text
+-- search, 2: $1 bigint, $2 text, $3 text, $4 text, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 text
 SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
     WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
     WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
@@ -99,7 +99,7 @@ LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = $9 AND 
     AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
 ORDER BY al.ended, al.activity_number DESC;
 
--- search, 3 of 7: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 text
+-- search, 3: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 text
 SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
     WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
     WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
@@ -149,7 +149,7 @@ LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = $8 AND 
     AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
 ORDER BY al.ended, al.activity_number DESC;
 
--- search, 4 of 7: $1 bigint, $2 text, $3 bigint, $4 text, $5 bytea, $6 bytea, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 bigint, $12 text
+-- search, 4: $1 bigint, $2 text, $3 bigint, $4 text, $5 bytea, $6 bytea, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 bigint, $12 text
 SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
     WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
     WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
@@ -204,7 +204,7 @@ LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = $11 AND
     AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
 ORDER BY al.ended, al.activity_number DESC;
 
--- search, 5 of 7: $1 bigint, $2 text, $3 bytea, $4 bytea, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 text
+-- search, 5: $1 bigint, $2 text, $3 bytea, $4 bytea, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 text
 SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict, 'handed-out'), CASE a.verdict WHEN 'ended' THEN a.ended_at WHEN 'logged-out' THEN a.removed_at
     WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
     WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
@@ -256,7 +256,7 @@ LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = $9 AND 
     AND its.token_digest = a.token_digest LIMIT 1) AS t ON true
 ORDER BY al.ended, al.activity_number DESC;
 
--- search, 6 of 7: $1 bigint, $2 text, $3 bytea, $4 bytea, $5 bigint, $6 bigint, $7 text, $8 bytea, $9 bytea, $10 bigint, $11 bigint, $12 text, $13 bytea, $14 bytea, $15 bigint, $16 bigint
+-- search, 6: $1 bigint, $2 text, $3 bytea, $4 bytea, $5 bigint, $6 bigint, $7 text, $8 bytea, $9 bytea, $10 bigint, $11 bigint, $12 text, $13 bytea, $14 bytea, $15 bigint, $16 bigint
 (SELECT i.installation_hash FROM installations i
 WHERE i.app_number = $1 AND i.environment = $2::apns_environment AND i.installation_hash >= $3 AND i.installation_hash <= $4 LIMIT $5)
 UNION
@@ -269,6 +269,6 @@ WHERE v.app_number = $11 AND v.environment = $12::apns_environment AND v.install
 LIMIT $15)
 LIMIT $16;
 
--- search, 7 of 7: $1 bigint, $2 text, $3 text, $4 text, $5 bigint
+-- search, 7: $1 bigint, $2 text, $3 text, $4 text, $5 bigint
 SELECT al.installation_hash FROM installation_aliases al
 WHERE al.app_number = $1 AND al.environment = $2::apns_environment AND al.kind = $3 AND al.value = $4 LIMIT $5;

@@ -1,4 +1,4 @@
--- stale device tokens, 1 of 3: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint
+-- stale device tokens, 1: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint
 SELECT max(s.number) AS last, count(*) AS count FROM (
     SELECT r.token_number AS number FROM installation_tokens r
     WHERE r.app_number = $1 AND r.token_number > 0
@@ -6,7 +6,7 @@ AND r.environment = $2::apns_environment AND r.kind = $3 AND r.token_number > $4
     ORDER BY r.token_number LIMIT $5
 ) AS s;
 
--- stale device tokens, 2 of 3: $1 interval, $2 interval, $3 bigint, $4 bigint, $5 text, $6 bigint, $7 text, $8 interval, $9 bigint, $10 text, $11 text, $12 interval, $13 interval, $14 interval, $15 bigint, $16 bigint, $17 bigint, $18 bigint, $19 text
+-- stale device tokens, 2: $1 interval, $2 interval, $3 bigint, $4 bigint, $5 text, $6 bigint, $7 text, $8 interval, $9 bigint, $10 text, $11 text, $12 interval, $13 interval, $14 interval, $15 bigint, $16 bigint, $17 bigint, $18 bigint, $19 text
 SELECT s.number, s.reasons, substr(s.token_digest, 1, 4), s.observed_at, s.confirmed_at, now(), s.activity_id, s.installation_hash, s.attributes_type, s.expires_at, t.quarantined_at, t.quarantine_reason
 FROM (
     SELECT r.*, array_remove(ARRAY[CASE WHEN greatest(r.confirmed_at, r.starts_at) <= now() - $1 THEN 'unconfirmed' END, CASE WHEN r.verdict = 'quarantined' THEN 'quarantined' END, CASE WHEN coalesce(r.flapped_at
@@ -48,7 +48,7 @@ LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = $18 AND
     AND its.token_digest = s.token_digest LIMIT 1) AS t ON true
 ORDER BY s.number;
 
--- stale device tokens, 3 of 3: $1 interval, $2 interval, $3 bigint, $4 bigint, $5 text, $6 bigint, $7 text, $8 interval, $9 bigint, $10 text, $11 text, $12 interval, $13 interval, $14 interval, $15 bigint, $16 bigint
+-- stale device tokens, 3: $1 interval, $2 interval, $3 bigint, $4 bigint, $5 text, $6 bigint, $7 text, $8 interval, $9 bigint, $10 text, $11 text, $12 interval, $13 interval, $14 interval, $15 bigint, $16 bigint
 SELECT array_remove(ARRAY[CASE WHEN greatest(r.confirmed_at, r.starts_at) <= now() - $1 THEN 'unconfirmed' END, CASE WHEN r.verdict = 'quarantined' THEN 'quarantined' END, CASE WHEN coalesce(r.flapped_at
     > greatest(r.removed_at, now() - $2), false) THEN 'flapping' END], NULL) AS reasons, count(*) FROM (SELECT s.app_number, s.environment, s.token_number AS number, s.installation_hash,
     s.token_digest, s.confirmed_at, NULL::text AS activity_id, nullif(s.attributes_type, '') AS attributes_type, s.observed_at,

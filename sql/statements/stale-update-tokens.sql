@@ -1,4 +1,4 @@
--- stale update tokens, 1 of 3: $1 bigint, $2 bigint, $3 bigint
+-- stale update tokens, 1: $1 bigint, $2 bigint, $3 bigint
 SELECT max(s.number) AS last, count(*) AS count FROM (
     SELECT r.activity_number AS number FROM activities r
     WHERE r.app_number = $1 AND r.activity_number > 0
@@ -6,7 +6,7 @@ SELECT max(s.number) AS last, count(*) AS count FROM (
     ORDER BY r.activity_number LIMIT $3
 ) AS s;
 
--- stale update tokens, 2 of 3: $1 interval, $2 bigint, $3 bigint, $4 bigint, $5 text, $6 interval, $7 bigint, $8 text, $9 text, $10 interval, $11 bigint, $12 bigint, $13 bigint, $14 bigint, $15 text
+-- stale update tokens, 2: $1 interval, $2 bigint, $3 bigint, $4 bigint, $5 text, $6 interval, $7 bigint, $8 text, $9 text, $10 interval, $11 bigint, $12 bigint, $13 bigint, $14 bigint, $15 text
 SELECT s.number, s.reasons, substr(s.token_digest, 1, 4), s.observed_at, s.confirmed_at, now(), s.activity_id, s.installation_hash, s.attributes_type, s.expires_at, t.quarantined_at, t.quarantine_reason
 FROM (
     SELECT r.*, array_remove(ARRAY[CASE WHEN greatest(r.confirmed_at, r.starts_at) <= now() - $1 THEN 'unconfirmed' END, CASE WHEN r.expires_at <= now() THEN 'expired' END, CASE WHEN r.verdict = 'quarantined' THEN 'quarantined' END], NULL) AS reasons FROM (SELECT s.app_number, s.environment, s.activity_number AS number, s.installation_hash,
@@ -58,7 +58,7 @@ LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = $14 AND
     AND its.token_digest = s.token_digest LIMIT 1) AS t ON true
 ORDER BY s.number;
 
--- stale update tokens, 3 of 3: $1 interval, $2 bigint, $3 bigint, $4 bigint, $5 text, $6 interval, $7 bigint, $8 text, $9 text, $10 interval, $11 bigint, $12 bigint
+-- stale update tokens, 3: $1 interval, $2 bigint, $3 bigint, $4 bigint, $5 text, $6 interval, $7 bigint, $8 text, $9 text, $10 interval, $11 bigint, $12 bigint
 SELECT array_remove(ARRAY[CASE WHEN greatest(r.confirmed_at, r.starts_at) <= now() - $1 THEN 'unconfirmed' END, CASE WHEN r.expires_at <= now() THEN 'expired' END, CASE WHEN r.verdict = 'quarantined' THEN 'quarantined' END], NULL) AS reasons, count(*) FROM (SELECT s.app_number, s.environment, s.activity_number AS number, s.installation_hash,
     s.token_digest, s.confirmed_at, s.activity_id, s.attributes_type, s.token_observed_at AS observed_at, s.expires_at, s.starts_at,
 s.value_verdict AS verdict

@@ -1,6 +1,6 @@
--- start token, deleted and released, 1 of 7: the same as device token, 1 of 10
+-- start token, deleted and released, 1: the same as device token, 1
 
--- start token, deleted and released, 2 of 7: $1 text, $2 bytea, $3 text, $4 text, $5 boolean, $6 timestamp with time zone, $7 bigint, $8 bigint, $9 text, $10 bytea, $11 bigint, $12 bigint, $13 text, $14 bytea, $15 text, $16 text, $17 bigint, $18 text, $19 bytea, $20 text, $21 bigint, $22 bigint
+-- start token, deleted and released, 2: $1 text, $2 bytea, $3 text, $4 text, $5 boolean, $6 timestamp with time zone, $7 bigint, $8 bigint, $9 text, $10 bytea, $11 bigint, $12 bigint, $13 text, $14 bytea, $15 text, $16 text, $17 bigint, $18 text, $19 bytea, $20 text, $21 bigint, $22 bigint
 INSERT INTO installation_tokens AS stored (
     app_number, environment, installation_hash, kind, attributes_type, has_one_owner, deleted_at, outcome
 )
@@ -28,12 +28,12 @@ ON CONFLICT (app_number, environment, installation_hash, kind, attributes_type) 
     previous_claimed_at = NULL, touched_at = excluded.touched_at
 RETURNING 1;
 
--- start token, deleted and released, 3 of 7: the same as device token, deleted and released, 3 of 7
+-- start token, deleted and released, 3: the same as device token, deleted and released, 3
 
--- start token, deleted and released, 4 of 7: the same as device token, deleted and released, 4 of 7
+-- start token, deleted and released, 4: the same as device token, deleted and released, 4
 
--- start token, deleted and released, 5 of 7: the same as device token, deleted and released, 5 of 7
+-- start token, deleted and released, 5: the same as device token, deleted and released, 5
 
--- start token, deleted and released, 6 of 7: the same as device token, deleted and released, 6 of 7
+-- start token, deleted and released, 6: the same as device token, deleted and released, 6
 
--- start token, deleted and released, 7 of 7: the same as device token, deleted and released, 7 of 7
+-- start token, deleted and released, 7: the same as device token, deleted and released, 7

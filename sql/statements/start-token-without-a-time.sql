@@ -1,13 +1,13 @@
--- start token without a time, 1 of 7: the same as device token, 1 of 10
+-- start token without a time, 1: the same as device token, 1
 
--- start token without a time, 2 of 7: the same as start token, 2 of 7
+-- start token without a time, 2: the same as start token, 2
 
--- start token without a time, 3 of 7: the same as device token, 4 of 10
+-- start token without a time, 3: the same as device token, 4
 
--- start token without a time, 4 of 7: the same as device token, 5 of 10
+-- start token without a time, 4: the same as device token, 5
 
--- start token without a time, 5 of 7: the same as start token, 5 of 7
+-- start token without a time, 5: the same as start token, 5
 
--- start token without a time, 6 of 7: the same as device token, 7 of 10
+-- start token without a time, 6: the same as device token, 7
 
--- start token without a time, 7 of 7: the same as start token, 7 of 7
+-- start token without a time, 7: the same as start token, 7

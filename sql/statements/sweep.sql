@@ -1,16 +1,16 @@
--- sweep, 1 of 15: $1 bigint, $2 text, $3 bigint
+-- sweep, 1: $1 bigint, $2 text, $3 bigint
 SELECT a.activity_id FROM activities a
 WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.ended_at IS NULL AND a.expiry_recorded_at IS NULL AND a.expires_at <= now()
 ORDER BY a.expires_at LIMIT $3 FOR UPDATE SKIP LOCKED;
 
--- sweep, 2 of 15: $1 bigint, $2 text, $3 interval, $4 interval, $5 bigint
+-- sweep, 2: $1 bigint, $2 text, $3 interval, $4 interval, $5 bigint
 SELECT a.activity_id FROM activities a
 WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)
     AND a.expires_at <= now() - $3
     AND a.touched_at <= now() - $4
 ORDER BY a.expires_at LIMIT $5 FOR UPDATE SKIP LOCKED;
 
--- sweep, 3 of 15: $1 bigint, $2 text, $3 bigint, $4 text, $5 interval, $6 bigint
+-- sweep, 3: $1 bigint, $2 text, $3 bigint, $4 text, $5 interval, $6 bigint
 DELETE FROM token_values t WHERE t.app_number = $1 AND t.environment = $2::apns_environment AND t.token_digest = ANY(ARRAY(
     SELECT v.token_digest FROM token_values v
     WHERE v.app_number = $3 AND v.environment = $4::apns_environment AND v.activity_id IS NULL AND v.installation_hash IS NULL
@@ -18,13 +18,13 @@ DELETE FROM token_values t WHERE t.app_number = $1 AND t.environment = $2::apns_
     ORDER BY v.touched_at LIMIT $6 FOR UPDATE SKIP LOCKED
 ));
 
--- sweep, 4 of 15: $1 bigint, $2 text, $3 interval, $4 interval, $5 bigint
+-- sweep, 4: $1 bigint, $2 text, $3 interval, $4 interval, $5 bigint
 SELECT i.alias, i.owner FROM alias_identities i
 WHERE i.app_number = $1 AND i.environment = $2::apns_environment AND i.touched_at > '-infinity'
     AND i.touched_at <= now() - $3 - $4
 ORDER BY i.touched_at LIMIT $5 FOR UPDATE SKIP LOCKED;
 
--- sweep, 5 of 15: $1 bigint, $2 text[], $3 text[], $4 bigint, $5 text
+-- sweep, 5: $1 bigint, $2 text[], $3 text[], $4 bigint, $5 text
 DELETE FROM alias_registrations d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.row FROM unnest($2, $3) AS gone (alias, owner)
     CROSS JOIN LATERAL (
@@ -33,7 +33,7 @@ DELETE FROM alias_registrations d WHERE d.app_number = $1::numeric AND d.ctid = 
     ) AS found
 ));
 
--- sweep, 6 of 15: $1 bigint, $2 text[], $3 text[], $4 bigint, $5 text
+-- sweep, 6: $1 bigint, $2 text[], $3 text[], $4 bigint, $5 text
 DELETE FROM alias_identities d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.row FROM unnest($2, $3) AS gone (alias, owner)
     CROSS JOIN LATERAL (
@@ -42,13 +42,13 @@ DELETE FROM alias_identities d WHERE d.app_number = $1::numeric AND d.ctid = ANY
     ) AS found
 ));
 
--- sweep, 7 of 15: $1 bigint, $2 text, $3 text[]
+-- sweep, 7: $1 bigint, $2 text, $3 text[]
 UPDATE activities a SET token = NULL, expiry_recorded_at = now(), revision = a.revision + 1
 WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY($3);
 
--- sweep, 8 of 15: the same as end, 3 of 6
+-- sweep, 8: the same as end, 3
 
--- sweep, 9 of 15: $1 bigint, $2 text, $3 text[]
+-- sweep, 9: $1 bigint, $2 text, $3 text[]
 INSERT INTO retired_tokens AS stored (
     app_number, environment, activity_id, token_digest, observed_at, reason
 )
@@ -63,7 +63,7 @@ SELECT * FROM given
 ON CONFLICT (app_number, environment, activity_id, token_digest) DO UPDATE SET
     observed_at = greatest(stored.observed_at, excluded.observed_at), reason = excluded.reason;
 
--- sweep, 10 of 15: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 text[]
+-- sweep, 10: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 text[]
 INSERT INTO events (
     app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
 )
@@ -77,14 +77,14 @@ FROM activities a WHERE a.app_number = $5 AND a.environment = $6::apns_environme
 )
 SELECT * FROM given;
 
--- sweep, 11 of 15: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bigint
+-- sweep, 11: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bigint
 DELETE FROM retired_tokens r WHERE r.app_number = $1::numeric AND r.ctid = ANY(ARRAY(
     SELECT t.ctid FROM retired_tokens t WHERE t.app_number = $2 AND t.environment = $3::apns_environment AND t.activity_id = ANY($4)
     LIMIT $5
 ))
 RETURNING r.token_digest;
 
--- sweep, 12 of 15: $1 bigint, $2 text, $3 bytea[], $4 text[], $5 bigint, $6 text, $7 bigint, $8 text
+-- sweep, 12: $1 bigint, $2 text, $3 bytea[], $4 text[], $5 bigint, $6 text, $7 bigint, $8 text
 WITH theirs AS MATERIALIZED (
     SELECT v.token_digest, v.installation_hash IS NOT NULL OR v.start_observed_at IS NOT NULL AS is_installations
     FROM token_values v
@@ -98,7 +98,7 @@ WITH theirs AS MATERIALIZED (
 DELETE FROM token_values t WHERE t.app_number = $7 AND t.environment = $8::apns_environment
     AND t.token_digest = ANY(ARRAY(SELECT theirs.token_digest FROM theirs WHERE NOT theirs.is_installations));
 
--- sweep, 13 of 15: $1 bigint, $2 bigint, $3 text, $4 bigint, $5 text, $6 text[]
+-- sweep, 13: $1 bigint, $2 bigint, $3 text, $4 bigint, $5 text, $6 text[]
 DELETE FROM activity_aliases al WHERE al.app_number = $1::numeric AND al.ctid = ANY(ARRAY(
     SELECT found.row FROM activities a CROSS JOIN LATERAL jsonb_each(a.aliases) AS kinds
 CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS JOIN LATERAL (
@@ -111,7 +111,7 @@ CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS 
 AND a.activity_id = ANY($6) AND true
 ));
 
--- sweep, 14 of 15: $1 bigint, $2 text, $3 bigint, $4 text, $5 text[], $6 text[], $7 bigint, $8 text, $9 bigint, $10 text
+-- sweep, 14: $1 bigint, $2 text, $3 bigint, $4 text, $5 text[], $6 text[], $7 bigint, $8 text, $9 bigint, $10 text
 WITH theirs AS MATERIALIZED (
     SELECT v.token_digest, v.installation_hash IS NOT NULL OR v.start_observed_at IS NOT NULL AS is_installations
     FROM token_values v
@@ -125,5 +125,5 @@ WITH theirs AS MATERIALIZED (
 DELETE FROM token_values t WHERE t.app_number = $9 AND t.environment = $10::apns_environment
     AND t.token_digest = ANY(ARRAY(SELECT theirs.token_digest FROM theirs WHERE NOT theirs.is_installations));
 
--- sweep, 15 of 15: $1 bigint, $2 text, $3 text[]
+-- sweep, 15: $1 bigint, $2 text, $3 text[]
 DELETE FROM activities a WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY($3);

@@ -1,10 +1,10 @@
--- token counts, 1 of 3
+-- token counts, 1
 SELECT EXISTS (SELECT FROM apps p CROSS JOIN unnest(enum_range(NULL::apns_environment)) AS e (environment) WHERE NOT EXISTS (
     SELECT FROM token_counts c
     WHERE c.app_number = p.app_number AND c.environment = e.environment AND c.counted_at = date_bin('5 minutes', now(), '2020-01-01'::timestamptz)
 ));
 
--- token counts, 2 of 3: $1 double precision, $2 double precision, $3 double precision, $4 double precision
+-- token counts, 2: $1 double precision, $2 double precision, $3 double precision, $4 double precision
 INSERT INTO token_counts (app_number, environment, counted_at, counts)
 SELECT p.app_number, e.environment, date_bin('5 minutes', now(), '2020-01-01'::timestamptz), coalesce(found.counts, '{}')
 FROM apps p CROSS JOIN unnest(enum_range(NULL::apns_environment)) AS e (environment)
@@ -25,7 +25,7 @@ GROUP BY 1, 2, 3
 ) AS found ON found.app_number = p.app_number AND found.environment = e.environment
 ON CONFLICT DO NOTHING;
 
--- token counts, 3 of 3
+-- token counts, 3
 DELETE FROM token_counts c
 WHERE c.counted_at < now() - interval '31 days' OR c.counted_at < now() - interval '25 hours' AND EXISTS (
     SELECT FROM token_counts later
