@@ -63,14 +63,13 @@ import Testing
         let heavy = Route.all.filter { $0.isHeavy(asLines: false) }.map { route in
             "\(route.method) \(route.template.split(separator: "/").dropFirst(route.template.contains("environment") ? 4 : 2).joined(separator: "/"))"
         }
-        #expect(
-            Set(heavy) == [
-                "PUT installations/{installationId}/activities", "DELETE installations/{installationId}",
-                "POST resolve", "POST feedback", "DELETE aliases/{kind}/{value}/activities", "POST release",
-                "POST erasures", "GET stats", "GET audit/stale", "POST audit/stale/purge", "GET audit/events",
-                "GET audit/explain", "DELETE {bundleId}",
-            ]
-        )
+        let listed: Set = [
+            "PUT installations/{installationId}/activities", "DELETE installations/{installationId}",
+            "POST resolve", "POST feedback", "DELETE aliases/{kind}/{value}/activities", "POST release",
+            "POST erasures", "GET stats", "GET audit/stale", "POST audit/stale/purge", "GET audit/events",
+            "GET audit/explain", "DELETE {bundleId}",
+        ]
+        #expect(listed.symmetricDifference(heavy).isEmpty)
         let streamed = Route.all.filter { $0.isHeavy(asLines: true) && !$0.isHeavy(asLines: false) }
         #expect(streamed.map(\.template) == ["/v1/apps/{bundleId}/{environment}/aliases/{kind}/{value}/activities"])
     }

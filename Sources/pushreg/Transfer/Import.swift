@@ -12,7 +12,7 @@ struct Import: AsyncParsableCommand {
             interrupted and repeated; of a file it goes on where it was, which FILE.imported says. Lines that are refused \
             or faulty are named on standard error. It exits with 1 when a line was faulty. A line made by hand is \
             {"activityId", "token", "observedAt"}, with "startedAt", "startsAt", "installationId", "attributesType", \
-            "aliases", "frequentPushesEnabled", "metadata" as in PUT …/activities/{activityId}, and "subject"; observedAt is required.
+            "aliases", "frequentPushesEnabled", "metadata" as in the body of a registration, and "subject"; observedAt is required.
             """
     )
 

@@ -1,0 +1,64 @@
+import RegistryCore
+import Testing
+
+@testable import RegistryServer
+@testable import RegistryStore
+
+/// A fact of an activity that the store keeps is read from bodies, told in answers, and described.
+@Suite struct FactTests {
+    /// The facts as JSON names them.
+    private static let names: [String] = StoredFact.all.map { fact in
+        let words = fact.name.split(separator: "_").map(String.init)
+        return words[0] + words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
+    }
+
+    private static let document = OpenAPIDocument.embedded.json
+
+    private static func property(_ name: String, of schema: String) -> JSONValue? {
+        document["components"]?["schemas"]?[schema]?["properties"]?[name]
+    }
+
+    private static func facts(in json: JSONObject, wereChecked: Bool) throws -> ActivityFacts {
+        var reader = JSONReader(.object(json))
+        let facts = ActivityFacts(from: &reader, wereChecked: wereChecked)
+        try reader.check()
+        return facts
+    }
+
+    private static func json(_ facts: ActivityFacts) throws -> JSONValue {
+        var writer = JSONWriter(reservingCapacity: 128)
+        writer.object { facts.writeMembers(to: &$0) }
+        return try JSONParser.parse(writer.bytes)
+    }
+
+    @Test("Every fact is described in the bodies that say it, where it may be null, and in the answers that tell it")
+    func everyFactIsDescribed() {
+        for name in Self.names {
+            for schema in ["Registration", "AliasRegistration", "FullStateItem"] {
+                let property = Self.property(name, of: schema)
+                let types = (property?["oneOf"]?.elements ?? []).compactMap { $0["type"]?.text }
+                let isNullable = types.contains("null") || property?["type"]?.elements.contains("null") == true
+                #expect(isNullable, "\(schema) must describe \(name), and take null for it")
+            }
+            for schema in ["ActivityRecord", "ResolvedActivity"] {
+                #expect(Self.property(name, of: schema) != nil, "\(schema) must describe \(name)")
+            }
+        }
+    }
+
+    @Test("Every fact is told as it was read, and read again as it was stored") func everyFactIsTold() throws {
+        let example = SchemaExample(document: .embedded)
+        let members = try Self.names.map { name in
+            (name, example.value(try #require(Self.property(name, of: "ResolvedActivity"), "\(name)")))
+        }
+        let told = JSONObject(members)
+        #expect(told.count == StoredFact.all.count)
+        for wereChecked in [false, true] {
+            let facts = try Self.facts(in: told, wereChecked: wereChecked)
+            let answer = try Self.json(facts)
+            for (name, value) in members { #expect(answer[name] == value, "ActivityFacts must read and write \(name)") }
+        }
+        let nothing = JSONObject(Self.names.map { ($0, .null) })
+        #expect(try Self.facts(in: nothing, wereChecked: false) == ActivityFacts())
+    }
+}
