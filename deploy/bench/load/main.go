@@ -4,12 +4,12 @@ package main
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
+	"log"
 	"math/rand"
-	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -18,120 +18,120 @@ type result struct {
 	Connections int     `json:"connections"`
 	Rate        float64 `json:"rate"`
 	Requests    uint64  `json:"requests"`
-	// Answers other than 200 and 201, by status; 0 stands for connections that broke.
+	// Answers that are not good, by status: 0 stands for connections and streams that broke, 200 for full states of which
+	// items were refused.
 	Others map[int]int `json:"others,omitempty"`
 	P50    float64     `json:"p50Microseconds"`
 	P99    float64     `json:"p99Microseconds"`
 	P999   float64     `json:"p999Microseconds"`
-}
-
-type worker struct {
-	latencies histogram
-	good      uint64
-	others    map[int]int
+	// The same of equal parts of the time.
+	PartsP99 []float64 `json:"partsP99Microseconds,omitempty"`
+	// What this program used itself while it measured.
+	CPUSeconds float64 `json:"cpuSeconds"`
+	// JWTs that had to be signed while it measured.
+	SignedLate int64 `json:"signedLate,omitempty"`
 }
 
 func main() {
-	address := flag.String("address", "127.0.0.1:8080", "host and port of the service")
-	kind := flag.String("kind", "resolve", "hello, resolve, register, new, batch or feedback")
-	connections := flag.Int("connections", 64, "connections")
-	seconds := flag.Float64("seconds", 5, "how long to measure")
-	warm := flag.Float64("warm", 1, "seconds before, which do not count")
-	requests := flag.Int64("requests", 0, "how many requests to measure instead of how long, without warming; 0 is by time")
-	rate := flag.Float64("rate", 0, "requests a second in all; 0 is as fast as it goes")
-	count := flag.Int("count", 1000000, "activities in the database; new ones are numbered from there on")
-	batch := flag.Int("batch", 100, "aliases or reports a request")
-	flag.Parse()
-
-	start := time.Now().Add(time.Duration(*warm * float64(time.Second)))
-	end := start.Add(time.Duration(*seconds * float64(time.Second)))
-	if *requests > 0 {
-		start, end = time.Now(), time.Now().Add(time.Hour)
+	o := readOptions()
+	if o.kind == "keys" {
+		set, err := makeKeys(o.jwtKeys)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(string(set))
+		return
 	}
-	workers := make([]worker, *connections)
-	var ticket atomic.Int64
+	work := o.plan()
 	first := time.Now()
+	measured := o.span(first)
+	used := cpuFrom(measured.start)
+	total := sum(run(o, work, first, measured))
+	if o.requests > 0 {
+		o.seconds = time.Since(measured.start).Seconds()
+	}
+	total.Kind, total.Rate = o.kind, float64(total.Requests)/o.seconds
+	total.CPUSeconds, total.SignedLate = used(), work.callers.late.Load()
+	line, err := json.Marshal(total)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(string(line))
+}
+
+func run(o *options, work *plan, first time.Time, measured span) []worker {
+	d := o.dialer(measured.end.Add(time.Minute))
+	next := o.pace(first, measured)
+	workers := make([]worker, o.connections)
 	var group sync.WaitGroup
 	for index := range workers {
 		group.Add(1)
 		go func(index int) {
 			defer group.Done()
-			next := func() time.Time { return time.Now() }
-			if *rate > 0 {
-				next = func() time.Time {
-					due := first.Add(time.Duration(float64(ticket.Add(1)) / *rate * float64(time.Second)))
-					time.Sleep(time.Until(due))
-					return due
-				}
-			} else if *requests > 0 {
-				next = func() time.Time {
-					if ticket.Add(1) > *requests {
-						return end.Add(1)
-					}
-					return time.Now()
-				}
-			}
+			workers[index].latencies = make([]histogram, o.parts)
 			random := rand.New(rand.NewSource(int64(index) + time.Now().UnixNano()))
-			workers[index].run(*address, makerOf(*kind, *address, os.Getenv("BENCH_KEY"), *count, *batch, index, *connections), random, next, start, end)
+			workers[index].run(d, work.maker(index), random, next, measured)
 		}(index)
 	}
 	group.Wait()
-	if *requests > 0 {
-		*seconds = time.Since(start).Seconds()
-	}
-	report(*kind, workers, *seconds)
+	return workers
 }
 
-func (w *worker) run(address string, make maker, random *rand.Rand, next func() time.Time, start, end time.Time) {
-	w.others = map[int]int{}
-	var link *connection
-	for {
-		due := next()
-		// Where more is asked for than the service can do, what is due falls behind the time.
-		if due.After(end) || time.Now().After(end) {
-			return
+// pace gives what tells when the next request is due, and waits until then.
+func (o *options) pace(first time.Time, measured span) func() time.Time {
+	var ticket atomic.Int64
+	switch {
+	case o.rate > 0:
+		return func() time.Time {
+			due := first.Add(duration(float64(ticket.Add(1)) / o.rate))
+			time.Sleep(time.Until(due))
+			return due
 		}
-		var err error
-		if link == nil {
-			if link, err = dial(address); err != nil {
-				w.others[0]++
-				time.Sleep(10 * time.Millisecond)
-				continue
+	case o.requests > 0:
+		return func() time.Time {
+			if ticket.Add(1) > o.requests {
+				return measured.end.Add(1)
 			}
-		}
-		status, err := link.exchange(make(random))
-		done := time.Now()
-		if err != nil {
-			link.socket.Close()
-			link = nil
-		}
-		if done.Before(start) || done.After(end) {
-			continue
-		}
-		if err == nil && (status == 200 || status == 201) {
-			w.good++
-			w.latencies.add(done.Sub(due).Microseconds())
-		} else {
-			w.others[status]++
+			return time.Now()
 		}
 	}
+	return time.Now
 }
 
-func report(kind string, workers []worker, seconds float64) {
-	var all histogram
-	total := result{Kind: kind, Connections: len(workers), Others: map[int]int{}}
+// cpuFrom gives what tells the seconds of CPU that this program has used since a time.
+func cpuFrom(start time.Time) func() float64 {
+	use := func() float64 {
+		var usage syscall.Rusage
+		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+			log.Fatal(err)
+		}
+		return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()).Seconds()
+	}
+	before := make(chan float64, 1)
+	time.AfterFunc(time.Until(start), func() { before <- use() })
+	return func() float64 { return use() - <-before }
+}
+
+func sum(workers []worker) result {
+	all := make([]histogram, len(workers[0].latencies))
+	total := result{Connections: len(workers), Others: map[int]int{}}
 	for index := range workers {
-		all.merge(&workers[index].latencies)
+		for part := range all {
+			all[part].merge(&workers[index].latencies[part])
+		}
 		total.Requests += workers[index].good
 		for status, count := range workers[index].others {
 			total.Others[status] += count
 		}
 	}
-	total.Rate = float64(total.Requests) / seconds
-	total.P50, total.P99, total.P999 = all.quantile(0.5), all.quantile(0.99), all.quantile(0.999)
-	line, err := json.Marshal(total)
-	if err != nil {
-		panic(err)
+	if len(all) > 1 {
+		for part := range all {
+			total.PartsP99 = append(total.PartsP99, all[part].quantile(0.99))
+		}
 	}
-	fmt.Println(string(line))
+	for part := range all[1:] {
+		all[0].merge(&all[1+part])
+	}
+	total.P50, total.P99, total.P999 = all[0].quantile(0.5), all[0].quantile(0.99), all[0].quantile(0.999)
+	return total
 }
