@@ -1,9 +1,9 @@
 // The registry's two hottest calls as a team would write them by hand in Go: net/http, pgx and a pool, one transaction
 // a request, the statements of the registry itself.
 //
-//	peer -database URL -statements FILE -address HOST:PORT
+//	pgx -database URL -statements FILE -address HOST:PORT [-certificate FILE -key FILE]
 //
-// The key of the load generator is read from BENCH_KEY's row in api_keys, as the registry does.
+// Keys and the issuer of JWTs are those that the registry's database has.
 package main
 
 import (
@@ -12,12 +12,11 @@ import (
 	"encoding/json"
 	"flag"
 	"log"
-	"net/http"
 	"os"
 	"regexp"
 	"strconv"
 
-	"github.com/jackc/pgx/v4/pgxpool"
+	"../peer"
 )
 
 // A statement of the registry: its text and what goes into each of its parameters.
@@ -80,7 +79,6 @@ func readStatements(path string) (map[string][]*statement, error) {
 func main() {
 	database := flag.String("database", "", "connection string")
 	statements := flag.String("statements", "", "the output of pushreg statements")
-	address := flag.String("address", "127.0.0.1:8090", "where to listen")
 	connections := flag.Int("connections", 16, "connections to Postgres")
 	flag.Parse()
 
@@ -88,14 +86,11 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	configuration, err := pgxpool.ParseConfig(*database)
+	access, err := peer.ReadAccess(context.Background(), *database)
 	if err != nil {
 		log.Fatal(err)
 	}
-	configuration.MaxConns = int32(*connections)
-	configuration.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_generic_plan"
-	configuration.ConnConfig.RuntimeParams["jit"] = "off"
-	pool, err := pgxpool.ConnectConfig(context.Background(), configuration)
+	pool, err := peer.Connect(context.Background(), *database, *connections)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -103,11 +98,5 @@ func main() {
 	if err := service.readApp(context.Background()); err != nil {
 		log.Fatal(err)
 	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("/livez", func(writer http.ResponseWriter, _ *http.Request) {
-		writer.Header().Set("Content-Type", "application/json")
-		writer.Write([]byte(`{"status":"ok"}`))
-	})
-	mux.HandleFunc("/v1/apps/com.example.food/sandbox/", service.route)
-	log.Fatal(http.ListenAndServe(*address, mux))
+	peer.Serve(service, access)
 }
