@@ -3,11 +3,14 @@
 import argparse
 import json
 import os
+import signal
 import sys
 import time
 
 import cluster
-from measurements import EXTRA, MEASUREMENTS, Bench
+from harness import Bench, note
+from measurements import EXTRA, MEASUREMENTS
+from versions import versions
 
 
 def main():
@@ -17,14 +20,17 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--sizes", action="store_true")
     parser.add_argument("--count", type=int, default=1_000_000)
+    parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--json", default=os.path.join(cluster.DIRECTORY, "figures.json"))
     options = parser.parse_args()
     known = MEASUREMENTS | EXTRA
     chosen = options.only.split(",") if options.only else list(MEASUREMENTS)
     if unknown := set(chosen) - set(known):
         parser.error(f"there is no measurement called {', '.join(sorted(unknown))}; there are {', '.join(known)}")
-    if options.sizes and "sizes" not in chosen:
+    if options.sizes and not {"sizes", "cold"} & set(chosen):
         chosen.append("sizes")
+    # Whoever is told to end ends what it has started first.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     begin = time.monotonic()
     with cluster.Cluster() as database:
         where = machine()
@@ -38,9 +44,12 @@ def main():
             bench.stop()
     figures = bench.table.rows
     with open(options.json, "w", encoding="utf-8") as file:
-        json.dump({"machine": where, "rounds": options.rounds, "seconds": options.seconds, "rows": figures}, file, indent=1)
+        json.dump({"machine": where, "versions": versions(), "rounds": options.rounds, "seconds": options.seconds,
+                   "rows": figures}, file, indent=1)
     print(f"\n{where}; medians of {options.rounds} runs of {options.seconds:g} s; {time.monotonic() - begin:.0f} s in all")
     bench.table.print()
+    print("generator: what the load generator took of the machine's CPU while the one and the other were measured")
+    print("; ".join(f"{name} {version}" for name, version in versions().items()))
 
 
 def machine():
@@ -48,10 +57,6 @@ def machine():
         model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "unknown CPU")
     pages = "huge pages" if cluster.huge_pages() >= cluster.HUGE_PAGES else "no huge pages"
     return f"{os.cpu_count()} cores of {model}, load generator and Postgres included, {pages}"
-
-
-def note(text):
-    print(text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

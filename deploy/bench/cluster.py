@@ -43,6 +43,21 @@ def keep_huge_pages(count):
         print(f"without huge pages: {error}", file=sys.stderr)
 
 
+def forget_files(directory):
+    """Has the kernel drop what it has read: all files by root, those of the directory by others."""
+    os.sync()
+    try:
+        with open("/proc/sys/vm/drop_caches", "w", encoding="utf-8") as file:
+            file.write("3")
+        return
+    except OSError:
+        pass
+    for folder, _, names in os.walk(directory):
+        for name in names:
+            with open(os.path.join(folder, name), "rb") as file:
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
 def tool(name):
     found = subprocess.run(["pg_config", "--bindir"], capture_output=True, text=True, check=False).stdout.strip()
     for directory in [found, *sorted((f"/usr/lib/postgresql/{v}/bin" for v in os.listdir("/usr/lib/postgresql")), reverse=True)]:
@@ -51,11 +66,15 @@ def tool(name):
     sys.exit(f"{name} is not installed")
 
 
+def children_of(parent):
+    found = subprocess.run(["pgrep", "-P", str(parent)], capture_output=True, text=True, check=False)
+    return list(map(int, found.stdout.split()))
+
+
 def cpu_of(parent):
     """Seconds of CPU that a process and its children have used."""
-    found = subprocess.run(["pgrep", "-P", str(parent)], capture_output=True, text=True, check=False)
     ticks = 0
-    for pid in [parent, *map(int, found.stdout.split())]:
+    for pid in [parent, *children_of(parent)]:
         with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
             fields = file.read().rsplit(") ", 1)[1].split()
         ticks += int(fields[11]) + int(fields[12])
@@ -88,26 +107,43 @@ class Cluster:
         self.huge_pages = huge_pages()
         if self.huge_pages < HUGE_PAGES:
             keep_huge_pages(HUGE_PAGES)
-        options = " ".join(f"-c {name}='{value}'" for name, value in SETTINGS.items())
-        log = os.path.join(DIRECTORY, "postgres.log")
         try:
-            self.as_user(tool("pg_ctl"), "-D", self.data, "-w", "-t", "300", "-l", log, "-o", options, "start")
+            self.start()
         except BaseException:
             self.give_back_huge_pages()
             raise
         return self
 
     def __exit__(self, *_):
-        self.as_user(tool("pg_ctl"), "-D", self.data, "-w", "-m", "fast", "stop")
+        # It does not run where a restart went wrong.
+        if os.path.exists(os.path.join(self.data, "postmaster.pid")):
+            self.shut_down()
         self.give_back_huge_pages()
+
+    def start(self):
+        options = " ".join(f"-c {name}='{value}'" for name, value in SETTINGS.items())
+        log = os.path.join(DIRECTORY, "postgres.log")
+        self.as_user(tool("pg_ctl"), "-D", self.data, "-w", "-t", "300", "-l", log, "-o", options, "start")
+
+    def shut_down(self):
+        self.as_user(tool("pg_ctl"), "-D", self.data, "-w", "-t", "300", "-m", "fast", "stop")
+
+    def restart_cold(self):
+        """Begins again with nothing in memory, neither Postgres's nor the kernel's."""
+        self.shut_down()
+        forget_files(self.data)
+        self.start()
 
     def give_back_huge_pages(self):
         if self.huge_pages < HUGE_PAGES:
             keep_huge_pages(self.huge_pages)
 
-    def cpu(self):
+    def pid(self):
         with open(os.path.join(self.data, "postmaster.pid"), encoding="utf-8") as file:
-            return cpu_of(int(file.readline()))
+            return int(file.readline())
+
+    def cpu(self):
+        return cpu_of(self.pid())
 
     def as_user(self, *command):
         demote = {"user": self.user, "group": pwd.getpwnam(self.user).pw_gid} if os.geteuid() == 0 else {}
@@ -122,9 +158,9 @@ class Cluster:
     def url_of(self, database):
         return self.url.replace("dbname=postgres", f"dbname={database}")
 
-    def prepare(self, count, database="bench", fan_out=True):
+    def prepare(self, count, database="bench", fan_out=True, users=0):
         """Makes the database anew from a seeded one, so that every run begins with the same."""
-        seeded = self.seeded(count, f"{database}_seeded", fan_out)
+        seeded = self.seeded(count, f"{database}_seeded", fan_out, users)
         self.psql("-c", f"DROP DATABASE IF EXISTS {database} WITH (FORCE)", database="postgres")
         self.psql("-c", f"CREATE DATABASE {database} TEMPLATE {seeded} STRATEGY file_copy", database="postgres")
         self.warm(database)
@@ -132,10 +168,10 @@ class Cluster:
     def warm(self, database):
         self.psql("-c", WARMING, database=database)
 
-    def seeded(self, count, database, fan_out=False):
+    def seeded(self, count, database, fan_out=False, users=0):
         """Fills a database unless it was; gives its name. Whoever only reads needs no copy of it."""
         if not self.is_fresh(database, count):
-            self.seed(count, database, fan_out)
+            self.seed(count, database, fan_out, users)
         return database
 
     def is_fresh(self, database, count):
@@ -148,13 +184,13 @@ class Cluster:
         """
         return self.psql("-Atc", query, database=database) == str(count)
 
-    def seed(self, count, database, fan_out):
+    def seed(self, count, database, fan_out, users):
         print(f"filling {database} with {count} activities", file=sys.stderr, flush=True)
         self.empty(database)
         seeds = [("sandbox", 0)] + ([("production", 1)] if fan_out else [])
         for environment, is_fan_out in seeds:
             self.psql("-v", f"count={count}", "-v", f"fan_out={is_fan_out}", "-v", f"environment={environment}",
-                      "-f", os.path.join(HERE, "seed.sql"), database=database)
+                      "-v", f"users={users}", "-f", os.path.join(HERE, "seed.sql"), database=database)
         self.psql("-c", "VACUUM ANALYZE", database=database)
         self.psql("-c", f"CREATE TABLE bench_seeds AS SELECT {count} AS count, '{schema()}' AS schema, now() AS made_at; CHECKPOINT", database=database)
 

@@ -1,65 +1,22 @@
-"""The measurements: each function runs the service and its peers in turns and adds rows to the table."""
+"""The measurements of plain HTTP/1.1 by key: each function runs the service and its peers in turns and adds rows to the table."""
 
 import os
 import statistics
 import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import generators
 import services
-from cluster import DIRECTORY, tool
-from flame import record
-from table import Table
-
-CLIENTS = [8, 16, 32, 64]
-
-
-class Bench:
-    def __init__(self, database, options):
-        self.database = database
-        self.options = options
-        self.table = Table()
-        self.key = database.key()
-        self.running = {}
-        self.best_clients = {}
-        # The rates of pushreg in this run, by kind of load.
-        self.rates = {}
-
-    def service(self, name):
-        if name not in self.running:
-            self.running[name] = getattr(services, "registry" if name == "pushreg" else name)(self.database)
-        return self.running[name]
-
-    def stop(self):
-        for service in self.running.values():
-            service.stop()
-        self.running = {}
-
-    def load(self, name, kind, seconds=None, **options):
-        return services.load(self.service(name), kind, self.key, seconds or self.options.seconds, **options)
-
-    def turns(self, **runs):
-        """Runs each in turns, beginning with another one in each round; gives the medians."""
-        names = list(runs)
-        results = {name: [] for name in names}
-        for name in names:
-            if name in ("pushreg", "pgx", "fastapi"):
-                self.service(name)
-        for index in range(self.options.rounds):
-            shift = index % len(names)
-            for name in names[shift:] + names[:shift]:
-                results[name].append(runs[name]())
-        for name in names:
-            print(f"   {name}: {' '.join(f'{value:.0f}' for value in results[name])}", file=sys.stderr, flush=True)
-        return {name: statistics.median(values) for name, values in results.items()}
-
-    def pgbench(self, path):
-        """With the number of clients that is best at it."""
-        if path not in self.best_clients:
-            rates = {n: services.pgbench(self.database, path, 2, n) for n in CLIENTS}
-            self.best_clients[path] = max(rates, key=rates.get)
-        return services.pgbench(self.database, path, self.options.seconds, self.best_clients[path])
+import statements
+from callers import jwt
+from cluster import tool
+from costs import flame, wal
+from forms import forms
+from plain_peers import plain_peers
+from protocols import protocols
+from sizes import cold, first, sizes
+from soak import soak
 
 
 def hello(bench):
@@ -101,7 +58,7 @@ def flush(bench):
     try:
         rates = bench.turns(
             pushreg=lambda: bench.load("pushreg", "register")["rate"],
-            pgbench=lambda: services.pgbench(bench.database, "register", bench.options.seconds, 8),
+            pgbench=lambda: statements.pgbench(bench.database, "register", bench.options.seconds, 8),
         )
     finally:
         bench.database.psql("-c", "ALTER SYSTEM RESET ALL")
@@ -176,7 +133,7 @@ def copy(bench):
             "value": "'m-1'::text", "after": "0::bigint", "limit": "NULL::bigint",
         }.get(parameter["name"], "NULL")
 
-    query = services.texts("resolve", 1, literal)[0]
+    query = statements.texts("resolve", 1, literal)[0]
     command = f"COPY ({query}) TO STDOUT (FORMAT binary)"
     script = '"$0" -X -q "$1" -c "$2" | cat >/dev/null'
     environment = {**os.environ, "PGOPTIONS": "-c jit=off"}
@@ -233,7 +190,7 @@ def instances(bench):
         before = [count() for count in counters]
         with ThreadPoolExecutor() as pool:
             results = list(pool.map(
-                lambda service: services.load(service, "resolve", bench.key, bench.options.seconds, 64 // len(chosen)), chosen))
+                lambda service: generators.load(service, "resolve", bench.key, bench.options.seconds, 64 // len(chosen)), chosen))
         rate = sum(result["rate"] for result in results)
         requests = rate * (bench.options.seconds + 0.5)
         return [rate] + [(count() - first) / requests * 1e6 for count, first in zip(counters, before)]
@@ -249,83 +206,11 @@ def instances(bench):
         bench.table.add(f"CPU µs of {name} by two instances: by one", mine, other, mine / other)
 
 
-def sizes(bench):
-    """Resolve in databases of several sizes."""
-    counts = {"s": 10_000, "m": bench.options.count}
-    if bench.options.sizes:
-        counts["l"] = 10_000_000
-    running = {}
-    for name, count in counts.items():
-        database = "bench" if name == "m" else f"bench_{count}"
-        if name != "m":
-            bench.database.seeded(count, database)
-            bench.database.warm(database)
-        key = bench.database.key(database)
-        running[name] = (services.registry(bench.database, f"pushreg-{count}", url=bench.database.url_of(database)), key, count)
-    rates = bench.turns(**{
-        name: (lambda s=s, k=k, c=c: services.load(s, "resolve", k, bench.options.seconds, count=c)["rate"])
-        for name, (s, k, c) in running.items()
-    })
-    for service, _, _ in running.values():
-        service.stop()
-    for name in list(counts)[1:]:
-        bench.table.add(f"resolve with {counts[name]:,} activities, /s: with 10,000", rates[name], rates["s"],
-                        rates[name] / rates["s"], 0.75, 0.9)
-
-
-FIRST, LATER = 200_000, 60_000
-
-
-def first(bench):
-    """New activities into an empty database whose tables were never analyzed, and more of them once they are."""
-    def run(name):
-        database = f"bench_first_{name}"
-        bench.database.empty(database)
-        url, key = bench.database.url_of(database), bench.database.key(database)
-        service = (services.registry if name == "pushreg" else services.pgx)(bench.database, f"{name}-first", url=url)
-        try:
-            early = services.load(service, "new", key, 0, count=0, requests=FIRST)["rate"]
-            bench.database.psql("-c", "ANALYZE", database=database)
-            return early, services.load(service, "new", key, 0, count=FIRST, requests=LATER)["rate"]
-        finally:
-            service.stop()
-
-    rounds = [(run("pushreg"), run("pgx")) for _ in range(bench.options.rounds)]
-    for index, (ours, theirs) in enumerate(rounds):
-        print(f"   round {index + 1}: pushreg {ours[0]:.0f}, later {ours[1]:.0f}; pgx {theirs[0]:.0f}, later {theirs[1]:.0f}",
-              file=sys.stderr, flush=True)
-    early, later = (statistics.median(ours[index] for ours, _ in rounds) for index in (0, 1))
-    bench.table.add(f"the first {FIRST:,} registrations of an empty database, /s: {LATER:,} more", early, later, early / later, 0.9, 1.0)
-    theirs = statistics.median(theirs[0] for _, theirs in rounds)
-    bench.table.add("the same: Go, pgx", early, theirs, early / theirs)
-
-
-def flame(bench):
-    """Draws where the service's time goes, and tells what a request costs it and Postgres."""
-    for kind in ("resolve", "register"):
-        path = os.path.join(DIRECTORY, f"{kind}.svg")
-        record(bench, kind, path)
-        print(f"   {path}", file=sys.stderr, flush=True)
-        costs = [cost(bench, kind) for _ in range(bench.options.rounds)]
-        for name, values in zip(("the service", "Postgres"), zip(*costs)):
-            bench.table.add(f"{kind}, 64 connections, CPU µs: {name}", statistics.median(values))
-
-
-def cost(bench, kind):
-    """Microseconds of CPU a request, of the service and of Postgres."""
-    counters = [bench.service("pushreg").cpu, bench.database.cpu]
-    before = [count() for count in counters]
-    result = bench.load("pushreg", kind)
-    # Half a second of warming is not counted among the requests.
-    requests = result["requests"] * (bench.options.seconds + 0.5) / bench.options.seconds
-    return [(count() - first) / requests * 1e6 for count, first in zip(counters, before)]
-
-
-# Measurements that run only when they are asked for.
-EXTRA = {"sizes": sizes, "flame": flame, "first": first}
+# Measurements that run only when they are asked for: they are long, or need more than is installed.
+EXTRA = {"sizes": sizes, "flame": flame, "first": first, "cold": cold, "soak": soak}
 
 MEASUREMENTS = {
     "hello": hello, "resolve": resolve, "register": register, "single": single, "latency": latency, "batch": batch,
     "feedback": feedback, "flush": flush, "fan-out": fan_out, "memory": memory, "overload": overload,
-    "instances": instances,
+    "instances": instances, "protocols": protocols, "jwt": jwt, "forms": forms, "plain-peers": plain_peers, "wal": wal,
 }

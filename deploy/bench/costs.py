@@ -1,0 +1,119 @@
+"""What a request costs: processor time, the write-ahead log, and walks down indexes."""
+
+import os
+import statistics
+import subprocess
+import time
+
+import services
+from cluster import DIRECTORY
+from flame import record
+from harness import note
+
+
+def flame(bench):
+    """Draws where the service's time goes, and tells what a request costs it and Postgres."""
+    for kind in ("resolve", "register"):
+        path = os.path.join(DIRECTORY, f"{kind}.svg")
+        record(bench, kind, path)
+        note(f"   {path}")
+        costs = [cost(bench, kind) for _ in range(bench.options.rounds)]
+        for name, values in zip(("the service", "Postgres"), zip(*costs)):
+            bench.table.add(f"{kind}, 64 connections, CPU µs: {name}", statistics.median(values))
+
+
+def cost(bench, kind):
+    """Microseconds of CPU a request, of the service and of Postgres."""
+    counters = [bench.service("pushreg").cpu, bench.database.cpu]
+    before = [count() for count in counters]
+    result = bench.load("pushreg", kind)
+    # Half a second of warming is not counted among the requests.
+    requests = result["requests"] * (bench.options.seconds + 0.5) / bench.options.seconds
+    return [(count() - first) / requests * 1e6 for count, first in zip(counters, before)]
+
+
+# Rotations that are measured of each service; fewer where the whole bench is a small one.
+ROTATIONS = 20_000
+INDEXES = """
+    SELECT x.indexrelname, x.idx_scan, io.idx_blks_hit + io.idx_blks_read
+    FROM pg_stat_user_indexes x JOIN pg_statio_user_indexes io USING (indexrelid)
+"""
+
+
+def wal(bench):
+    """Bytes of write-ahead log a rotation, right after a checkpoint: then the first change of a page logs all of it."""
+    starts = {"ours": services.registry, "theirs": services.pgx}
+    count = min(ROTATIONS, bench.options.count)
+    # Connections of others would have something left to tell.
+    bench.stop()
+    # It would write, and read indexes, whenever it likes.
+    set_autovacuum(bench.database, "off")
+    try:
+        costs = bench.rounds(**{name: lambda name=name: rotate(bench, starts[name], count) for name in starts})
+    finally:
+        set_autovacuum(bench.database, None)
+    medians = {
+        name: [statistics.median(values) for values in zip(*(cost["log"] for cost in rounds))] for name, rounds in costs.items()
+    }
+    whats = ("WAL bytes a rotation, from a checkpoint on", "of them full page images", "full page images a rotation")
+    for what, ours, theirs in zip(whats, medians["ours"], medians["theirs"]):
+        bench.table.add(f"{what}: Go, pgx", ours, theirs, ours / theirs if theirs else None)
+    walks = {name: rounds[-1]["indexes"] for name, rounds in costs.items()}
+    note(f"   {'a rotation':60} {'walks':>10} {'pages':>10} {'pgx walks':>10} {'pgx pages':>10}")
+    for index in sorted(walks["ours"], key=walks["ours"].get, reverse=True):
+        counts = (*walks["ours"][index], *walks["theirs"][index])
+        if any(counts):
+            note(f"   {index[:60]:60} {' '.join(f'{number / count:10.3f}' for number in counts)}")
+
+
+def set_autovacuum(database, value):
+    database.psql("-c", f"ALTER SYSTEM SET autovacuum = {value}" if value else "ALTER SYSTEM RESET autovacuum")
+    database.psql("-c", "SELECT pg_reload_conf()")
+
+
+def rotate(bench, start, count):
+    database = bench.database
+    bench.start("wal", start(database, "wal"))
+    database.psql("-c", "CHECKPOINT")
+    before, indexes = position(database), index_counts(database)
+    bench.load("wal", "register", requests=count)
+    bench.end("wal")
+    wait_for_backends(database)
+    after, walked = position(database), index_counts(database)
+    written = [(int(last) - int(first)) / count for first, last in zip(before[1:], after[1:])]
+    images = image_bytes(database, before[0], after[0])
+    return {
+        "log": (written[0], images / count, written[1]),
+        "indexes": {name: tuple(map(int.__sub__, walked[name], indexes[name])) for name in walked},
+    }
+
+
+def position(database):
+    """Where the log is, as text and in bytes, and how many images of full pages have been written."""
+    query = "SELECT lsn, lsn - '0/0', wal_fpi FROM pg_current_wal_insert_lsn() AS lsn CROSS JOIN pg_stat_wal"
+    return database.psql("-Atc", query).split("|")
+
+
+def image_bytes(database, first, last):
+    """Bytes of images of full pages between two places; the extension came with Postgres 15."""
+    try:
+        database.psql("-c", "CREATE EXTENSION IF NOT EXISTS pg_walinspect")
+        return int(database.psql("-Atc", f"SELECT sum(fpi_size) FROM pg_get_wal_stats('{first}', '{last}')"))
+    except subprocess.CalledProcessError as error:
+        note(f"   images of full pages are not measured: {error.stderr.strip()}")
+        return 0
+
+
+def index_counts(database):
+    rows = (row.split("|") for row in database.psql("-Atc", INDEXES).splitlines())
+    return {name: (int(walks), int(pages or 0)) for name, walks, pages in rows}
+
+
+def wait_for_backends(database):
+    """Until all have ended: then each has told what it has counted."""
+    query = "SELECT count(*) FROM pg_stat_activity WHERE datname = 'bench' AND pid <> pg_backend_pid()"
+    for _ in range(100):
+        if database.psql("-Atc", query) == "0":
+            return
+        time.sleep(0.1)
+    raise SystemExit("somebody else is connected to the database")

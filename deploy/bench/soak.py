@@ -1,0 +1,129 @@
+"""Hours in small: activities that start, rotate, end or expire, and go, at half of what the service can do."""
+
+import os
+import threading
+
+import services
+from cluster import children_of, cpu_of
+from harness import note
+
+DATABASE, COPY = "bench_soak", "bench_soak_copy"
+PARTS = 6
+SIZES = """
+    SELECT c.relname, pg_total_relation_size(c.oid) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = 'public' AND c.relkind = 'r' AND c.relname <> 'bench_seeds' ORDER BY 2 DESC
+"""
+CLEANING = """
+    SELECT relname, n_live_tup, n_dead_tup, n_tup_ins, n_tup_upd, n_tup_hot_upd, n_tup_del, autovacuum_count
+    FROM pg_stat_user_tables WHERE n_tup_ins > 0 ORDER BY n_tup_upd + n_tup_del DESC
+"""
+
+
+def soak(bench):
+    seconds = bench.options.minutes * 60
+    lifetime = max(2, seconds / 12)
+    rate = peak(bench) / 2
+    # From its start to its last rotation an activity takes six turns of all that are open: six tenths of its lifetime.
+    opened = max(64, round(rate * lifetime / 10))
+    key = prepare(bench, lifetime)
+    service = start(bench, lifetime)
+    note(f"   {rate:.0f}/s for {bench.options.minutes:g} minutes; activities live {lifetime:g} s, {opened} are open")
+    with AutovacuumWatch(bench.database) as watch:
+        result = bench.load("soak", "life", seconds=seconds, key=key, rate=rate, warm=0, may_refuse=True,
+                            arguments=("-open", str(opened), "-parts", str(PARTS)))
+    note(f"   {result['rate']:.0f}/s were answered; others: {result.get('others') or 'none'}")
+    note(f"   p99 of each sixth, µs: {' '.join(f'{value:.0f}' for value in result['partsP99Microseconds'])}")
+    note(f"   resident memory, now and at its highest, MiB: {service.memory()}")
+    bench.end("soak")
+    note(f"   {CLEANING.split('SELECT ')[1].split(chr(10))[0]}")
+    note(bench.database.psql("-Atc", CLEANING, database=DATABASE))
+    report(bench, result, watch.seconds / seconds / os.cpu_count())
+
+
+def report(bench, result, cleaning):
+    first, last = result["partsP99Microseconds"][0], result["partsP99Microseconds"][-1]
+    minutes = f"{bench.options.minutes:g} minutes"
+    bench.table.add(f"p99 µs of the last sixth of {minutes} of lives: of the first", last, first, last / first, 1.3, 1.1,
+                    lower_is_better=True, generator=[result["generator"], result["generator"]])
+    used, fresh = compared_sizes(bench.database)
+    bench.table.add(f"MiB of tables and indexes after {minutes}, without events: freshly written", used, fresh, used / fresh,
+                    2.0, 1.5, lower_is_better=True)
+    bench.table.add("share of the machine's CPU that autovacuum's workers took", cleaning)
+
+
+def peak(bench):
+    """Steps of lives a second, as fast as it goes."""
+    key = prepare(bench)
+    start(bench)
+    rate = bench.load("soak", "life", seconds=5 * bench.options.seconds, key=key)["rate"]
+    bench.end("soak")
+    return rate
+
+
+def prepare(bench, lifetime=None):
+    """An empty database. Its tombstones go sooner than the registry's settings allow, which keep them for an hour at least,
+    lest a request that is an hour late bring one back: here none is late."""
+    bench.database.empty(DATABASE)
+    if lifetime:
+        bench.database.psql("-c", f"""
+            ALTER TABLE apps DROP CONSTRAINT apps_tombstones_outlive_activities;
+            UPDATE apps SET activity_lifetime = make_interval(secs => {lifetime}),
+                tombstone_retention = make_interval(secs => {2 * lifetime}),
+                event_retention = make_interval(secs => {2 * lifetime})
+        """, database=DATABASE)
+    return bench.database.key(DATABASE)
+
+
+def start(bench, lifetime=600):
+    url = bench.database.url_of(DATABASE)
+    # The later one counts.
+    sweep = f"PT{max(1, round(lifetime / 10))}S"
+    return bench.start("soak", services.registry(bench.database, "soak", "--sweep-interval", sweep, url=url))
+
+
+def compared_sizes(database):
+    """MiB of what there is, and of the same rows written anew. Events are only added and go by the day: they cannot bloat, and
+    would hide what does."""
+    database.psql("-c", f"DROP DATABASE IF EXISTS {COPY} WITH (FORCE)", database="postgres")
+    database.psql("-c", f"CREATE DATABASE {COPY} TEMPLATE {DATABASE} STRATEGY file_copy", database="postgres")
+    database.psql("-c", "SET statement_timeout = 0", "-c", "VACUUM FULL", database=COPY)
+    used, fresh = ({name: int(size) for name, size in (
+        row.split("|") for row in database.psql("-Atc", SIZES, database=of).splitlines())} for of in (DATABASE, COPY))
+    database.psql("-c", f"DROP DATABASE {COPY} WITH (FORCE)", database="postgres")
+    for name, size in used.items():
+        if size > 2**20:
+            note(f"   {name}: {size / 2**20:.1f} MiB, freshly written {fresh[name] / 2**20:.1f}")
+    return [sum(size for name, size in sizes.items() if not name.startswith("events")) / 2**20 for sizes in (used, fresh)]
+
+
+class AutovacuumWatch:
+    """Adds up what autovacuum's workers use, who come and go."""
+
+    def __init__(self, database):
+        self.database = database
+        self.used = {}
+        self.ended = threading.Event()
+        self.thread = threading.Thread(target=self.watch)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.ended.set()
+        self.thread.join()
+
+    def watch(self):
+        while not self.ended.wait(0.5):
+            for pid in children_of(self.database.pid()):
+                try:
+                    with open(f"/proc/{pid}/cmdline", encoding="utf-8") as file:
+                        if "autovacuum worker" in file.read():
+                            self.used[pid] = cpu_of(pid)
+                except OSError:
+                    # It has ended meanwhile.
+                    pass
+
+    @property
+    def seconds(self):
+        return sum(self.used.values())

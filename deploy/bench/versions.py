@@ -1,0 +1,35 @@
+"""The versions of what is measured, and of what it is measured with."""
+
+import functools
+import os
+import platform
+import re
+import shutil
+import subprocess
+
+from cluster import DIRECTORY, PUSHREG, tool
+
+PIP = os.path.join(DIRECTORY, "venv", "bin", "pip")
+# Of the programs, the version is what looks like one in what they print. Those that are not there are left out.
+COMMANDS = {
+    "pushreg": [PUSHREG, "--version"], "Postgres": [tool("postgres"), "--version"], "Go": ["go", "version"],
+    "pgx": ["dpkg-query", "--show", "golang-github-jackc-pgx-v4-dev"], "redis-server": ["redis-server", "--version"],
+    "redigo": ["dpkg-query", "--show", "golang-github-gomodule-redigo-dev"],
+    "golang-jwt": ["dpkg-query", "--show", "golang-github-golang-jwt-jwt-dev"],
+    "x/net": ["dpkg-query", "--show", "golang-golang-x-net-dev"], "wrk": ["wrk", "-v"],
+    "FastAPI": [PIP, "show", "fastapi"], "asyncpg": [PIP, "show", "asyncpg"], "uvicorn": [PIP, "show", "uvicorn"],
+}
+
+
+@functools.cache
+def versions():
+    found = {name: version(command) for name, command in COMMANDS.items() if shutil.which(command[0])}
+    found["Python"] = platform.python_version()
+    return {name: text for name, text in found.items() if text}
+
+
+def version(command):
+    # Packages are named by versions too, as pgx-v4 is, so what is looked for has a dot.
+    output = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    match = re.search(r"\d+(\.\d+)+[^\s;,]*", output)
+    return match and match[0]
