@@ -29,7 +29,7 @@ def main():
         parser.error(f"there is no measurement called {', '.join(sorted(unknown))}; there are {', '.join(known)}")
     if options.sizes and not {"sizes", "cold"} & set(chosen):
         chosen.append("sizes")
-    # Whoever is told to end ends what it has started first.
+    # A program that is told to end ends what it has started first.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     begin = time.monotonic()
     with cluster.Cluster() as database:

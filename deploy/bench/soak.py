@@ -9,7 +9,7 @@ from harness import note
 
 DATABASE, COPY = "bench_soak", "bench_soak_copy"
 PARTS = 6
-# What does not end an hour's run, but is told: a connection broke, or the service was so far behind that activities expired.
+# Answers that do not end an hour's run, but are told: a connection broke, or the service was so far behind that activities expired.
 REFUSALS = ("0", "409", "410", "503")
 SIZES = """
     SELECT c.relname, pg_total_relation_size(c.oid) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// What the app's settings ask of a JWT; measurements of the bench put the same there.
+// The claims that the app's settings ask of a JWT; measurements of the bench put the same there.
 const (
 	issuer   = "https://login.example.com"
 	audience = "food"

@@ -16,7 +16,7 @@ type connection struct {
 	reader *bufio.Reader
 	host   string
 	buffer []byte
-	// What is under way.
+	// The request that is under way.
 	current exchange
 }
 

@@ -26,7 +26,7 @@ type result struct {
 	P999   float64     `json:"p999Microseconds"`
 	// The same of equal parts of the time.
 	PartsP99 []float64 `json:"partsP99Microseconds,omitempty"`
-	// What this program used itself while it measured.
+	// The share of this program itself while it measured.
 	CPUSeconds float64 `json:"cpuSeconds"`
 	// JWTs that had to be signed while it measured.
 	SignedLate int64 `json:"signedLate,omitempty"`

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// What the service may send ahead: of one answer, and of all together before it hears that we have read them.
+// The bytes that the service may send ahead: of one answer, and of all together before it hears that we have read them.
 const (
 	streamWindow     = 1 << 20
 	connectionWindow = 1 << 26
@@ -35,7 +35,7 @@ type multiplexed struct {
 	// Of the header that is being decoded.
 	status int
 	out    outflow
-	// What has come since the service was last told that there is room for more.
+	// The bytes that have come since the service was last told that there is room for more.
 	unannounced int
 }
 
@@ -46,7 +46,7 @@ type stream struct {
 	// Of the request's body: what is not sent yet, and how much of it the service takes.
 	rest   []byte
 	window int64
-	// What has come since the service was last told that there is room for more.
+	// The bytes that have come since the service was last told that there is room for more.
 	unannounced int
 }
 
@@ -97,7 +97,7 @@ func (m *multiplexed) begin(r *request, due time.Time) error {
 	m.open[s.id] = s
 	m.block.Reset()
 	field := func(name, value string, changes bool) {
-		// What is never the same again must not drive out of the table what is.
+		// A field that is never the same again must not drive out of the table one that is.
 		m.encoder.WriteField(hpack.HeaderField{Name: name, Value: value, Sensitive: changes})
 	}
 	field(":method", r.method, false)
