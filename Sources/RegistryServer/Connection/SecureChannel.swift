@@ -86,7 +86,7 @@ struct SecureChannel: ServerChildChannel {
     func handle(value: Value, logger: Logger) async {
         do {
             switch try await value.negotiated.get() {
-            case .http1_1(let connection): await connections.handle(value: connection, logger: logger)
+            case .http1_1(let connection): await connections.base.handle(value: connection, logger: logger)
             case .http2(let connection): await streams.handle(value: connection, logger: logger)
             }
         } catch {

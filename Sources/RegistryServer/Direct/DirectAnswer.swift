@@ -20,7 +20,9 @@ struct DirectAnswer: Sendable {
         buffer.reserveCapacity(512 + answer.body.count)
         let reason = HTTPResponseStatus(statusCode: answer.status.code).reasonPhrase
         buffer.writeString("HTTP/1.1 \(answer.status.code) \(reason)\r\n")
-        forEachField { buffer.writeField($0.name, $0.value) }
+        answer.forEachField(requestID: requestID) { buffer.writeField($0.name, $0.value) }
+        buffer.writeField(.contentLength, String(answer.body.count))
+        buffer.writeField(.date, HTTPDate.now)
         buffer.writeStaticString("\r\n")
         buffer.writeBytes(answer.body)
         return buffer
@@ -28,18 +30,13 @@ struct DirectAnswer: Sendable {
 
     /// The response before its body.
     var head: HTTPResponse {
-        var fields = HTTPFields()
-        forEachField { fields.append($0) }
+        var fields = answer.allFields(requestID: requestID)
+        fields[.contentLength] = String(answer.body.count)
+        fields[.date] = HTTPDate.now
         return HTTPResponse(status: answer.status, headerFields: fields)
     }
 
     var body: ByteBuffer { ByteBuffer(bytes: answer.body) }
-
-    private func forEachField(_ tell: (HTTPField) -> Void) {
-        answer.forEachField(requestID: requestID, tell)
-        tell(HTTPField(name: .contentLength, value: String(answer.body.count)))
-        tell(HTTPField(name: .date, value: HTTPDate.now))
-    }
 }
 
 extension ByteBuffer {

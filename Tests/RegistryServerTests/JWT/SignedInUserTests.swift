@@ -41,6 +41,30 @@ import Testing
         }
     }
 
+    @Test("A change of the app's settings holds for a JWT that is remembered, from the next request on")
+    func settingsHoldForARememberedToken() async throws {
+        try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
+            let admin = try await server.key(.admin)
+            let user = Self.fields(TestIssuer.honest.token(at: Date()))
+            func set(_ audience: JSONValue) async throws {
+                var settings = TestIssuer.honest.settings
+                settings["audience"] = audience
+                let body: JSONValue = ["jwt": .object(settings)]
+                #expect(try await server.call(.put, Self.food, body, admin.fields).status == 200)
+            }
+            func status() async throws -> Int {
+                try await server.call(.put, "…/activities/a", ["token": .token(1)], user).status
+            }
+            try await set([.string(TestIssuer.audience)])
+            // By the second the direct way knows them.
+            #expect(try await [status(), status(), status()] == [201, 200, 200])
+            try await set(["another"])
+            #expect(try await [status(), status()] == [401, 401])
+            try await set([.string(TestIssuer.audience)])
+            #expect(try await status() == 200)
+        }
+    }
+
     @Test("No forged JWT comes in") func noForgeryComesIn() async throws {
         try await LiveServer.run(insecureNoAuth: true) { (server: LiveServer) async throws in
             let settings: JSONValue = ["jwt": .object(TestIssuer.honest.settings)]

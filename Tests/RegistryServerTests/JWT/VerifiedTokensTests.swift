@@ -5,7 +5,7 @@ import Testing
 
 @testable import RegistryServer
 
-@Suite struct VerifiedTokensTests {
+@Suite(.timeLimit(.minutes(5))) struct VerifiedTokensTests {
     /// An app, its issuer's keys behind a URL, and a token that was verified by them.
     private struct Setting: Sendable {
         let clock = ManualClock()
