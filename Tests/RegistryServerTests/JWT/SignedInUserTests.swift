@@ -51,6 +51,9 @@ import Testing
                 settings["audience"] = audience
                 let body: JSONValue = ["jwt": .object(settings)]
                 #expect(try await server.call(.put, Self.food, body, admin.fields).status == 200)
+                // Somebody else's call has the app known again before the user comes.
+                let path = "…/aliases/orderId/o/activities"
+                #expect(try await server.call(.get, path, nil, admin.fields).status == 200)
             }
             func status() async throws -> Int {
                 try await server.call(.put, "…/activities/a", ["token": .token(1)], user).status
