@@ -104,16 +104,16 @@ import Testing
         try await activity.end()
         try await activity.database.run(
             """
-            INSERT INTO retired_tokens (app_number, environment, activity_id, token_digest, observed_at, reason)
-            SELECT a.app_number, a.environment, a.activity_id, sha256(int8send(n)), a.token_observed_at, 'rotated'
+            INSERT INTO token_values (app_number, environment, token_digest, activity_id, activity_number, observed_at)
+            SELECT a.app_number, a.environment, sha256(int8send(n)), a.activity_id, a.activity_number, a.token_observed_at
             FROM activities a CROSS JOIN generate_series(1::bigint, 25000) AS n
             """
         )
         try await activity.database.run(
             """
-            INSERT INTO token_values (app_number, environment, token_digest, activity_id, observed_at)
-            SELECT app_number, environment, token_digest, activity_id, observed_at FROM retired_tokens
-            ON CONFLICT DO NOTHING
+            INSERT INTO former_claims (app_number, environment, activity_id, token_digest, observed_at)
+            SELECT a.app_number, a.environment, a.activity_id, sha256(int8send(-n)), a.token_observed_at
+            FROM activities a CROSS JOIN generate_series(1::bigint, 15000) AS n
             """
         )
         try await activity.database.run(
@@ -124,12 +124,12 @@ import Testing
         )
         var left: [String] = []
         for _ in 0..<3 {
-            left.append(contentsOf: try await activity.column("SELECT count(*)::text FROM retired_tokens"))
+            left.append(contentsOf: try await activity.column("SELECT count(*)::text FROM token_values"))
             #expect(try await registry.sweep(.tombstones, limit: 100, in: scope) == (left.count < 3 ? 100 : 1))
         }
         #expect(left == ["25001", "15001", "5001"])
         #expect(try await registry.sweep(.tombstones, limit: 100, in: scope) == 0)
-        for table in ["activities", "retired_tokens", "token_values"] {
+        for table in ["activities", "former_claims", "token_values"] {
             #expect(try await activity.column("SELECT count(*)::text FROM \(unescaped: table)") == ["0"], "\(table)")
         }
     }

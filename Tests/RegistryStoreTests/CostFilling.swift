@@ -52,8 +52,8 @@ extension TestDatabase {
         )
         try await run(
             """
-            INSERT INTO token_values (app_number, environment, token_digest, activity_id, observed_at)
-            SELECT app_number, environment, token_digest, activity_id, token_observed_at FROM activities a
+            INSERT INTO token_values (app_number, environment, token_digest, activity_id, activity_number, observed_at)
+            SELECT app_number, environment, token_digest, activity_id, activity_number, token_observed_at FROM activities a
             WHERE \(sql: isAdded) ON CONFLICT DO NOTHING
             """
         )

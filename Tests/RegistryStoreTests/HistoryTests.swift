@@ -143,14 +143,16 @@ import Testing
                     a.end_reason, a.installation_hash, a.installation_observed_at, a.aliases, a.aliases_observed_at,
                     -- Of an end that nothing else is known with, the time of receipt.
                     CASE WHEN a.last_observed_at IS NOT NULL THEN a.started_at END, a.starts_at,
-                    (SELECT array_agg((r.token_digest, r.observed_at)::text ORDER BY r.token_digest)
-                     FROM retired_tokens r
-                     WHERE r.app_number = a.app_number AND r.activity_id = a.activity_id AND r.reason = 'rotated'
-                         AND r.token_digest <> a.token_digest))
+                    -- A claim that the value's row has counts in place of an earlier one that was lost meanwhile.
+                    (SELECT array_agg((f.token_digest, f.observed_at)::text ORDER BY f.token_digest)
+                     FROM former_claims f
+                     JOIN token_values t USING (app_number, environment, token_digest)
+                     WHERE f.app_number = a.app_number AND f.activity_id = a.activity_id
+                         AND t.activity_id <> a.activity_id))
                 FROM activities a WHERE a.app_number = \(scope.app.number) ORDER BY 1
                 """,
                 """
-                SELECT concat_ws('|', t.token_digest, t.activity_id, t.observed_at, t.dead_at) FROM token_values t
+                SELECT concat_ws('|', t.token_digest, t.activity_id, t.activity_number IS NULL, t.observed_at, t.dead_at) FROM token_values t
                 WHERE t.app_number = \(scope.app.number) ORDER BY 1
                 """,
                 """

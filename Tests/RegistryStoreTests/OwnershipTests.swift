@@ -51,7 +51,7 @@ import Testing
     /// All that is stored, as text.
     private func contents(_ activity: TestActivity) async throws -> [String] {
         try await activity.database.pool.withSession { session in
-            let tables = ["activities", "token_values", "retired_tokens", "activity_aliases", "events"]
+            let tables = ["activities", "token_values", "former_claims", "activity_aliases", "events"]
             return try tables.flatMap { table in
                 try session.execute("SELECT t::text FROM \(unescaped: table) t ORDER BY 1").decode(String.self)
             }

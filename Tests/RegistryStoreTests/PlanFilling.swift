@@ -7,7 +7,7 @@ import TestSupport
 enum PlanFilling {
     /// Without names it would wait for the schemas of all other tests.
     static let analysis = """
-        ANALYZE activities, token_values, activity_aliases, installations, retired_tokens, alias_identities, \
+        ANALYZE activities, token_values, activity_aliases, installations, former_claims, alias_identities, \
         alias_registrations, installation_tokens, installation_token_claims, installation_aliases, channels, \
         channel_quotas
         """
@@ -89,8 +89,8 @@ enum PlanFilling {
             _ = try session.pipeline([
                 Self.activityRows(app, first...count),
                 """
-                INSERT INTO token_values (app_number, environment, token_digest, activity_id, observed_at)
-                SELECT app_number, environment, token_digest, activity_id, token_observed_at FROM activities
+                INSERT INTO token_values (app_number, environment, token_digest, activity_id, activity_number, observed_at)
+                SELECT app_number, environment, token_digest, activity_id, activity_number, token_observed_at FROM activities
                 ON CONFLICT DO NOTHING
                 """,
                 """
@@ -105,8 +105,8 @@ enum PlanFilling {
                 ON CONFLICT DO NOTHING
                 """,
                 """
-                INSERT INTO retired_tokens (app_number, environment, activity_id, token_digest, observed_at, reason)
-                SELECT app_number, environment, activity_id, sha256(token_digest), token_observed_at, 'rotated'
+                INSERT INTO former_claims (app_number, environment, activity_id, token_digest, observed_at)
+                SELECT app_number, environment, activity_id, sha256(token_digest), token_observed_at
                 FROM activities
                 ON CONFLICT DO NOTHING
                 """,

@@ -222,7 +222,7 @@ struct PlannedStatements {
                 statements: [sweep.expired(limit: 10), sweep.tombstones(limit: 10)]
                     + [sweep.deleteUnclaimedValues(limit: 10), sweep.staleIdentities(limit: 10)]
                     + sweep.deleteIdentities([("activity-5", "app")]) + sweep.recordExpiry(of: ids)
-                    + [sweep.deleteRetired(of: ids), sweep.deleteValues(digests, of: ids)] + sweep.delete(ids)
+                    + [sweep.deleteFormerClaims(of: ids), sweep.deleteValues(of: ids)] + sweep.delete(ids)
             ),
             Self(
                 name: "sweep of installations",

@@ -33,8 +33,8 @@ import Testing
         #expect(try await activity.currentToken() != nil)
         let claims = try await activity.database.count(
             """
-            SELECT count(*) FROM activities a JOIN retired_tokens r USING (app_number, environment, activity_id)
-            WHERE (r.observed_at, r.token_digest) > (a.token_observed_at, a.token_digest)
+            SELECT count(*) FROM activities a JOIN token_values t USING (app_number, environment, activity_id)
+            WHERE (t.observed_at, t.token_digest) > (a.token_observed_at, a.token_digest)
             """
         )
         #expect(claims == 0)

@@ -230,6 +230,25 @@ import Testing
         #expect(try await second.currentToken() == .sample(1))
     }
 
+    @Test("A claim that another activity has outdone is remembered: without a time of its own its token does not come back")
+    func anOutdoneClaimIsRemembered() async throws {
+        let first = try await TestActivity.make()
+        let second = first.another("second")
+        // One was rotated away before another activity claimed it; the other was the other's already.
+        _ = try await first.register(1, at: t0)
+        _ = try await first.register(2, at: after(1))
+        _ = try await second.register(1, at: after(2))
+        _ = try await second.register(3, at: after(4))
+        #expect(await first.problem { try await first.register(3, at: after(3)) }?.activity?.reason == "taken-over")
+        _ = try await first.register(4, at: after(5))
+        for token in [1, 3] {
+            #expect(await first.problem { try await first.register(token, at: nil) }?.code == .superseded, "\(token)")
+        }
+        #expect(try await first.currentToken() == .sample(4))
+        #expect(try await second.currentToken() == .sample(3))
+        #expect(try await first.retired() == ["rotated", "taken-over", "taken-over"])
+    }
+
     @Test("Environments and apps never mix") func environmentsAndAppsNeverMix() async throws {
         let sandbox = try await TestActivity.make()
         let production = Scope(app: sandbox.scope.app, environment: .production)

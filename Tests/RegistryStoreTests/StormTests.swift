@@ -150,8 +150,8 @@ extension TestActivity {
                 ) AS t
                 """,
                 """
-                INSERT INTO token_values (app_number, environment, token_digest, activity_id, observed_at)
-                SELECT app_number, environment, token_digest, activity_id, token_observed_at FROM activities
+                INSERT INTO token_values (app_number, environment, token_digest, activity_id, activity_number, observed_at)
+                SELECT app_number, environment, token_digest, activity_id, activity_number, token_observed_at FROM activities
                 """,
             ])
             try session.simple("ANALYZE activities, token_values")

@@ -93,7 +93,7 @@ import Testing
         #expect(try await activity.sweep(.tombstones) == 0)
         try await activity.age(by: "9 hours")
         #expect(try await activity.sweep(.tombstones) == 1)
-        for table in ["activities", "token_values", "retired_tokens", "activity_aliases"] {
+        for table in ["activities", "token_values", "former_claims", "activity_aliases"] {
             #expect(try await activity.count("SELECT count(*) FROM \(unescaped: table)") == 0, "\(table)")
         }
         // Nothing returns: what is that old has expired.

@@ -66,7 +66,7 @@ struct TestActivity {
     }
 
     func retired() async throws -> [String] {
-        try await column("SELECT reason::text FROM retired_tokens WHERE activity_id = \(id.rawValue) ORDER BY 1")
+        try await database.registry.life(of: id, events: 1, in: scope)?.retired.map(\.reason).sorted() ?? []
     }
 
     /// When the row was last written, to the microsecond.

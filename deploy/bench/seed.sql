@@ -18,8 +18,8 @@ CROSS JOIN LATERAL (
 ) AS t
 WHERE app.bundle_id = 'com.example.food';
 
-INSERT INTO token_values (app_number, environment, token_digest, activity_id, observed_at)
-SELECT app_number, environment, token_digest, activity_id, token_observed_at FROM activities
+INSERT INTO token_values (app_number, environment, token_digest, activity_id, activity_number, observed_at)
+SELECT app_number, environment, token_digest, activity_id, activity_number, token_observed_at FROM activities
 WHERE environment = :'environment'
 ORDER BY token_digest;
 

@@ -19,10 +19,6 @@ CREATE TYPE activity_outcome AS ENUM (
 -- The effect of a sender's report on a token value: whether it is no longer handed out since.
 CREATE TYPE token_effect AS ENUM ('none', 'dropped', 'quarantined');
 
-CREATE TYPE retirement_reason AS ENUM (
-    'rotated', 'ended', 'expired', 'taken-over', 'purged'
-);
-
 CREATE TABLE apps (
     app_number bigint GENERATED ALWAYS AS IDENTITY,
     bundle_id text COLLATE "C" NOT NULL,
@@ -142,8 +138,6 @@ CREATE TABLE activities (
     revision bigint NOT NULL DEFAULT 1,
     -- The effect of the last request; see activity_outcome.
     outcome activity_outcome NOT NULL,
-    displaced_digest bytea,
-    displaced_observed_at timestamptz,
     -- Whether it gave the aliases that hold now, and those that it replaced.
     aliases_changed boolean NOT NULL DEFAULT false,
     displaced_aliases jsonb,
@@ -226,9 +220,11 @@ CREATE TABLE token_values (
     token_digest bytea NOT NULL,
     -- The activity with the greatest (observed_at, activity_id) that ever claimed it; it stays after rotation and end.
     activity_id text COLLATE "C",
+    activity_number bigint,
     observed_at timestamptz,
-    -- The owner whom the last request displaced: the same transaction writes its retirement and audit event.
+    -- The owner whom the last request displaced, and its claim: the same transaction writes both down elsewhere.
     displaced_activity_id text COLLATE "C",
+    displaced_observed_at timestamptz,
     -- The same for kinds that installations hold. A value that has this is never handed out as an activity token.
     installation_kind text COLLATE "C",
     installation_hash bytea,
@@ -258,7 +254,9 @@ CREATE TABLE token_values (
     touched_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     CONSTRAINT token_values_pkey PRIMARY KEY (token_digest, app_number, environment),
     CONSTRAINT token_values_digest_is_sha256 CHECK (octet_length(token_digest) = 32),
-    CONSTRAINT token_values_owner_is_whole CHECK ((activity_id IS NULL) = (observed_at IS NULL)),
+    CONSTRAINT token_values_owner_is_whole CHECK (
+        (activity_id IS NULL) = (observed_at IS NULL) AND (activity_id IS NULL) = (activity_number IS NULL)
+    ),
     CONSTRAINT token_values_installation_is_whole CHECK (
         (installation_hash IS NULL) = (installation_observed_at IS NULL)
         AND (installation_hash IS NULL) = (installation_kind IS NULL)
@@ -269,6 +267,9 @@ CREATE TABLE token_values (
 ) WITH (fillfactor = 80);
 
 -- The burst guard counts and releases the last minutes' quarantines.
+-- All tokens that an activity had, but those that another has claimed since.
+CREATE INDEX token_values_of_activity ON token_values (activity_number, app_number) WHERE activity_number IS NOT NULL;
+
 CREATE INDEX token_values_quarantined ON token_values (app_number, environment, quarantined_kind, quarantined_at)
     WHERE quarantined_at IS NOT NULL;
 
@@ -305,19 +306,18 @@ CREATE TABLE activity_aliases (
     CONSTRAINT activity_aliases_pkey PRIMARY KEY (value, kind, app_number, environment, ended, activity_number)
 );
 
--- Tokens that were, or would have been, an activity's current one: a registration without observedAt may not bring
--- one back. A row about the token that is current again is of an earlier time and does not count. One that APNs said is
--- dead stays the activity's last until another comes: the row of its value tells.
-CREATE TABLE retired_tokens (
+-- Claims that lost their value to another activity: the value's row keeps the one of its owner. By them a token that comes
+-- again without a time of its own still counts from when it was claimed.
+CREATE TABLE former_claims (
     app_number bigint NOT NULL,
     environment apns_environment NOT NULL,
     activity_id text COLLATE "C" NOT NULL,
     token_digest bytea NOT NULL,
+    -- The greatest.
     observed_at timestamptz NOT NULL,
-    reason retirement_reason NOT NULL,
-    retired_at timestamptz NOT NULL DEFAULT now(),
-    CONSTRAINT retired_tokens_pkey PRIMARY KEY (activity_id, token_digest, app_number, environment)
+    CONSTRAINT former_claims_pkey PRIMARY KEY (activity_id, token_digest, app_number, environment)
 );
+
 
 -- An activity known only by (liveactivityId, owner): which of the ids that the server made is its latest, and when
 -- it last ended under this name.

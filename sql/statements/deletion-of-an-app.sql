@@ -14,7 +14,7 @@ DELETE FROM token_values WHERE app_number = $1
     AND ctid >= $2::text::tid AND ctid < $3::text::tid;
 
 -- deletion of an app, 5: $1 bigint, $2 text, $3 text
-DELETE FROM retired_tokens WHERE app_number = $1
+DELETE FROM former_claims WHERE app_number = $1
     AND ctid >= $2::text::tid AND ctid < $3::text::tid;
 
 -- deletion of an app, 6: $1 bigint, $2 text, $3 text

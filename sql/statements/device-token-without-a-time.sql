@@ -15,5 +15,3 @@
 -- device token without a time, 8: the same as device token, 8
 
 -- device token without a time, 9: the same as device token, 9
-
--- device token without a time, 10: the same as device token, 10

@@ -187,29 +187,7 @@ AND r.attributes_type = $12 AND EXISTS (SELECT FROM installations held WHERE hel
 AND held.installation_hash = $15 AND held.request_number = $16)
 RETURNING r.outcome, r.observed_at, r.confirmed_at, r.deleted_at, v.removed_at, v.verdict, v.owner_kind, r.touched_at;
 
--- device token, 8: $1 bigint, $2 text, $3 bytea, $4 text, $5 text, $6 bigint, $7 text, $8 bytea, $9 bigint, $10 timestamp with time zone, $11 bytea, $12 bigint, $13 text, $14 bytea, $15 bigint, $16 text
-INSERT INTO retired_tokens AS stored (
-    app_number, environment, activity_id, token_digest, observed_at, reason
-)
-WITH given (
-    app_number, environment, activity_id, token_digest, observed_at, reason
-) AS MATERIALIZED (
-SELECT a.app_number, a.environment, a.activity_id, a.token_digest, a.token_observed_at,
-    'taken-over'::retirement_reason
-FROM (SELECT * FROM installation_tokens r WHERE r.app_number = $1 AND r.environment = $2::apns_environment
-AND r.installation_hash = $3 AND r.kind = $4
-AND r.attributes_type = $5 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $6 AND held.environment = $7::apns_environment
-AND held.installation_hash = $8 AND held.request_number = $9)
-AND ($10 IS NOT NULL OR r.token_digest = sha256($11))) AS r CROSS JOIN LATERAL (SELECT * FROM token_values v WHERE v.app_number = $12 AND v.environment = $13::apns_environment
-    AND v.token_digest = sha256($14) LIMIT 1) AS t CROSS JOIN LATERAL (SELECT * FROM activities claimant WHERE claimant.app_number = $15 AND claimant.environment = $16::apns_environment
-AND claimant.activity_id = t.activity_id LIMIT 1) AS a
-WHERE a.token_digest = t.token_digest AND a.ended_at IS NULL AND t.became_installations ORDER BY 3, 4
-)
-SELECT * FROM given
-ON CONFLICT (app_number, environment, activity_id, token_digest) DO UPDATE SET
-    observed_at = greatest(stored.observed_at, excluded.observed_at), reason = excluded.reason;
-
--- device token, 9: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bytea, $8 text, $9 text, $10 bigint, $11 text, $12 bytea, $13 bigint, $14 bigint, $15 text, $16 bigint, $17 text, $18 bytea, $19 text, $20 text, $21 bigint, $22 text, $23 bytea, $24 bigint, $25 bigint, $26 text, $27 bigint, $28 text, $29 bigint, $30 text, $31 bytea, $32 text, $33 text, $34 bigint, $35 text, $36 bytea, $37 bigint, $38 timestamp with time zone, $39 bytea, $40 bigint, $41 text, $42 bytea, $43 bigint, $44 text, $45 bigint, $46 text, $47 bigint, $48 text, $49 bytea, $50 text, $51 text, $52 bigint, $53 text, $54 bytea, $55 bigint, $56 bigint, $57 text, $58 bigint, $59 text, $60 bigint, $61 text, $62 bytea, $63 text, $64 text, $65 bigint, $66 text, $67 bytea, $68 bigint, $69 timestamp with time zone, $70 bytea, $71 bigint, $72 text, $73 bytea, $74 bigint, $75 text, $76 bigint, $77 text, $78 bytea, $79 text, $80 text, $81 bigint, $82 text, $83 bytea, $84 bigint, $85 timestamp with time zone, $86 bytea, $87 bigint, $88 text, $89 bytea, $90 bigint, $91 text, $92 bigint, $93 bigint, $94 text
+-- device token, 8: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bytea, $8 text, $9 text, $10 bigint, $11 text, $12 bytea, $13 bigint, $14 bigint, $15 text, $16 bigint, $17 text, $18 bytea, $19 text, $20 text, $21 bigint, $22 text, $23 bytea, $24 bigint, $25 bigint, $26 text, $27 bigint, $28 text, $29 bigint, $30 text, $31 bytea, $32 text, $33 text, $34 bigint, $35 text, $36 bytea, $37 bigint, $38 timestamp with time zone, $39 bytea, $40 bigint, $41 text, $42 bytea, $43 bigint, $44 text, $45 bigint, $46 text, $47 bigint, $48 text, $49 bytea, $50 text, $51 text, $52 bigint, $53 text, $54 bytea, $55 bigint, $56 bigint, $57 text, $58 bigint, $59 text, $60 bigint, $61 text, $62 bytea, $63 text, $64 text, $65 bigint, $66 text, $67 bytea, $68 bigint, $69 timestamp with time zone, $70 bytea, $71 bigint, $72 text, $73 bytea, $74 bigint, $75 text, $76 bigint, $77 text, $78 bytea, $79 text, $80 text, $81 bigint, $82 text, $83 bytea, $84 bigint, $85 timestamp with time zone, $86 bytea, $87 bigint, $88 text, $89 bytea, $90 bigint, $91 text, $92 bigint, $93 bigint, $94 text
 INSERT INTO events (
     app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
 )
@@ -293,7 +271,7 @@ WHERE t.became_installations AND loser.token IS NOT NULL) AS given) AS e
 )
 SELECT * FROM given;
 
--- device token, 10: $1 bigint, $2 text, $3 bigint, $4 text, $5 bytea, $6 bytea
+-- device token, 9: $1 bigint, $2 text, $3 bigint, $4 text, $5 bytea, $6 bytea
 UPDATE activities a SET token_is_doubted = true
 WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = (
     SELECT t.activity_id FROM token_values t

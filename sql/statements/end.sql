@@ -29,7 +29,6 @@ ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET
         OR (excluded.ended_at, excluded.end_reason) < (stored.ended_at, stored.end_reason)
         THEN excluded.end_reason ELSE stored.end_reason END,
     outcome = CASE WHEN stored.ended_at IS NULL THEN 'ended'::activity_outcome ELSE 'refused' END,
-    displaced_digest = NULL, displaced_observed_at = NULL,
     revision = stored.revision + CASE WHEN stored.ended_at IS NULL THEN 1 ELSE 0 END,
     installation_hash = CASE WHEN excluded.installation_hash IS NOT NULL AND (stored.installation_hash IS NULL
 OR (excluded.installation_observed_at, excluded.installation_hash) < (stored.installation_observed_at, stored.installation_hash)) THEN excluded.installation_hash ELSE stored.installation_hash END,
@@ -43,27 +42,7 @@ OR (excluded.subject_observed_at, excluded.subject) < (stored.subject_observed_a
 WHERE true
 RETURNING stored.activity_id, stored.outcome::text, stored.expires_at > now();
 
--- end, 2: $1 bigint, $2 text, $3 text[], $4 bigint
-INSERT INTO retired_tokens AS stored (
-    app_number, environment, activity_id, token_digest, observed_at, reason
-)
-WITH given (
-    app_number, environment, activity_id, token_digest, observed_at, reason
-) AS MATERIALIZED (
-SELECT r.* FROM activities a CROSS JOIN LATERAL (SELECT a.app_number, a.environment, a.activity_id, d.token_digest, d.observed_at, d.reason::retirement_reason
-FROM (
-    VALUES (a.displaced_digest, a.displaced_observed_at, 'rotated'),
-        (CASE WHEN a.ended_at IS NOT NULL THEN a.token_digest END, a.token_observed_at, 'ended')
-) AS d (token_digest, observed_at, reason)
-WHERE d.token_digest IS NOT NULL) AS r
-WHERE a.app_number = $1 AND a.environment = $2::apns_environment
-    AND a.activity_id = ANY($3) AND a.batch_number = $4 ORDER BY 3, 4
-)
-SELECT * FROM given
-ON CONFLICT (app_number, environment, activity_id, token_digest) DO UPDATE SET
-    observed_at = greatest(stored.observed_at, excluded.observed_at), reason = excluded.reason;
-
--- end, 3: $1 bigint, $2 bigint, $3 text, $4 bigint, $5 text, $6 text[]
+-- end, 2: $1 bigint, $2 bigint, $3 text, $4 bigint, $5 text, $6 text[]
 UPDATE activity_aliases al SET ended = true WHERE al.app_number = $1::numeric AND al.ctid = ANY(ARRAY(
     SELECT found.row FROM activities a CROSS JOIN LATERAL jsonb_each(a.aliases) AS kinds
 CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS JOIN LATERAL (
@@ -76,7 +55,7 @@ CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS 
 AND a.activity_id = ANY($6) AND (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)
 ));
 
--- end, 4: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 text[], $8 bigint
+-- end, 3: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 text[], $8 bigint
 INSERT INTO events (
     app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
 )
@@ -93,7 +72,7 @@ WHERE a.app_number = $5 AND a.environment = $6::apns_environment
 )
 SELECT * FROM given;
 
--- end, 5: $1 bigint, $2 text[], $3 bigint, $4 bigint, $5 text, $6 interval, $7 bigint, $8 text
+-- end, 4: $1 bigint, $2 text[], $3 bigint, $4 bigint, $5 text, $6 interval, $7 bigint, $8 text
 SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_number = $1),
     '{}'::text[], ARRAY(SELECT e.activity_id FROM apps app CROSS JOIN unnest($2) AS e (activity_id)
     WHERE app.app_number = $3 AND (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $4 AND recent.environment = $5::apns_environment AND recent.erased_at > '-infinity'
@@ -104,7 +83,7 @@ SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_number = $1
         AND (erased.erased_digest = sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || e.activity_id, 'UTF8')) OR erased.erased_at >= 'infinity')
 )) IS TRUE), false;
 
--- end, 6: $1 text, $2 text, $3 bigint, $4 bigint, $5 bigint, $6 text, $7 text, $8 text, $9 bigint, $10 bigint, $11 bigint, $12 bigint, $13 text, $14 interval, $15 bigint, $16 text
+-- end, 5: $1 text, $2 text, $3 bigint, $4 bigint, $5 bigint, $6 text, $7 text, $8 text, $9 bigint, $10 bigint, $11 bigint, $12 bigint, $13 text, $14 interval, $15 bigint, $16 text
 INSERT INTO activities AS stored (
     app_number, environment, activity_id, started_at, lifetime, expires_at, ended_at, end_reason, outcome, created_at,
 batch_number, installation_hash, installation_observed_at, subject, subject_observed_at
@@ -143,7 +122,6 @@ ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET
         OR (excluded.ended_at, excluded.end_reason) < (stored.ended_at, stored.end_reason)
         THEN excluded.end_reason ELSE stored.end_reason END,
     outcome = CASE WHEN stored.ended_at IS NULL THEN 'ended'::activity_outcome ELSE 'refused' END,
-    displaced_digest = NULL, displaced_observed_at = NULL,
     revision = stored.revision + CASE WHEN stored.ended_at IS NULL THEN 1 ELSE 0 END,
     installation_hash = CASE WHEN excluded.installation_hash IS NOT NULL AND (stored.installation_hash IS NULL
 OR (excluded.installation_observed_at, excluded.installation_hash) < (stored.installation_observed_at, stored.installation_hash)) THEN excluded.installation_hash ELSE stored.installation_hash END,

@@ -50,23 +50,30 @@ LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = $7 AND 
 LEFT JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = $9 AND its.environment = $10::apns_environment
     AND its.installation_hash = a.installation_hash LIMIT 1) AS i ON true;
 
--- life, 2: $1 text, $2 bigint, $3 text, $4 text, $5 bigint, $6 text, $7 bigint, $8 text, $9 text, $10 bigint, $11 text, $12 text, $13 bigint, $14 text, $15 bigint
-SELECT substr(r.token_digest, 1, 4), r.observed_at, r.reason::text, r.retired_at
-FROM activities a
-JOIN retired_tokens r ON r.activity_id = $1 AND r.app_number = $2
-AND r.environment = $3::apns_environment
-    AND (r.token_digest IS DISTINCT FROM a.token_digest OR r.observed_at >= a.token_observed_at)
-WHERE a.activity_id = $4 AND a.app_number = $5
-AND a.environment = $6::apns_environment
-UNION ALL
-SELECT substr(a.token_digest, 1, 4), a.token_observed_at, 'unregistered', t.dead_at
-FROM activities a
-JOIN token_values t ON t.app_number = $7 AND t.environment = $8::apns_environment
-    AND t.token_digest = a.token_digest AND t.activity_id = a.activity_id AND t.dead_at >= a.token_claimed_at
-WHERE a.activity_id = $9 AND a.app_number = $10
-AND a.environment = $11::apns_environment AND NOT EXISTS (
-    SELECT FROM retired_tokens r
-    WHERE r.activity_id = $12 AND r.app_number = $13
-AND r.environment = $14::apns_environment AND r.token_digest = a.token_digest AND r.observed_at >= a.token_observed_at
-)
-ORDER BY 2 DESC LIMIT $15;
+-- life, 2: $1 bigint, $2 text, $3 text, $4 bigint, $5 text, $6 text, $7 bigint, $8 text, $9 bigint, $10 text, $11 bigint, $12 text, $13 text, $14 bigint, $15 text, $16 bigint
+SELECT substr(had.token_digest, 1, 4), had.observed_at, had.reason FROM (
+    SELECT t.token_digest, t.observed_at, 'rotated' AS reason
+    FROM activities a JOIN token_values t ON t.app_number = $1 AND t.environment = $2::apns_environment AND t.activity_number = a.activity_number
+    WHERE a.activity_id = $3 AND a.app_number = $4
+AND a.environment = $5::apns_environment AND t.token_digest IS DISTINCT FROM a.token_digest
+    UNION ALL
+    SELECT f.token_digest, f.observed_at, 'taken-over' FROM former_claims f
+    WHERE f.activity_id = $6 AND f.app_number = $7
+AND f.environment = $8::apns_environment AND NOT EXISTS (
+        SELECT FROM token_values t WHERE t.app_number = $9 AND t.environment = $10::apns_environment AND t.token_digest = f.token_digest
+            AND t.activity_id = f.activity_id
+    )
+    UNION ALL
+    SELECT a.token_digest, a.token_observed_at, CASE
+        WHEN a.ended_at IS NOT NULL THEN 'ended'
+        WHEN a.expiry_recorded_at IS NOT NULL THEN 'expired'
+        WHEN t.installation_hash IS NOT NULL THEN 'taken-over'
+        WHEN t.dead_at >= a.token_claimed_at AND t.purged_at = t.dead_at THEN 'purged'
+        WHEN t.dead_at >= a.token_claimed_at THEN 'unregistered'
+    END
+    FROM activities a JOIN token_values t ON t.app_number = $11 AND t.environment = $12::apns_environment AND t.token_digest = a.token_digest
+        AND t.activity_id = a.activity_id
+    WHERE a.activity_id = $13 AND a.app_number = $14
+AND a.environment = $15::apns_environment
+) AS had
+WHERE had.reason IS NOT NULL ORDER BY had.observed_at DESC LIMIT $16;

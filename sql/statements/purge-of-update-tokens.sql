@@ -90,29 +90,7 @@ FROM (
 ) AS its
 WHERE t.ctid = its.place AND t.app_number = $8::numeric;
 
--- purge of update tokens, 5: $1 bigint, $2 text, $3 bigint[], $4 bigint, $5 text
-INSERT INTO retired_tokens AS stored (
-    app_number, environment, activity_id, token_digest, observed_at, reason
-)
-WITH given (
-    app_number, environment, activity_id, token_digest, observed_at, reason
-) AS MATERIALIZED (
-SELECT a.app_number, a.environment, a.activity_id, a.token_digest, a.token_observed_at,
-    'purged'::retirement_reason
-FROM activities a WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY(ARRAY(
-    SELECT found.it FROM unnest($3) AS named (number) CROSS JOIN LATERAL (
-    SELECT its.activity_id AS it FROM activities its
-    WHERE its.app_number = $4 AND its.activity_number > 0
- AND its.activity_number = named.number
-        AND its.environment = $5::apns_environment LIMIT 1
-) AS found
-)) ORDER BY 3, 4
-)
-SELECT * FROM given
-ON CONFLICT (app_number, environment, activity_id, token_digest) DO UPDATE SET
-    observed_at = greatest(stored.observed_at, excluded.observed_at), reason = excluded.reason;
-
--- purge of update tokens, 6: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bigint[], $8 bigint, $9 text
+-- purge of update tokens, 5: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bigint[], $8 bigint, $9 text
 INSERT INTO events (
     app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
 )
@@ -133,7 +111,7 @@ WHERE a.app_number = $5 AND a.environment = $6::apns_environment AND a.activity_
 )
 SELECT * FROM given;
 
--- purge of update tokens, 7: $1 bigint, $2 text, $3 bigint[], $4 bigint, $5 text
+-- purge of update tokens, 6: $1 bigint, $2 text, $3 bigint[], $4 bigint, $5 text
 UPDATE activities a SET token_is_doubted = true, revision = a.revision + 1, touched_at = statement_timestamp()
 WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY(ARRAY(
     SELECT found.it FROM unnest($3) AS named (number) CROSS JOIN LATERAL (

@@ -33,7 +33,7 @@ FROM unnest($4, $5, $6, $7) AS q (activity_id, token, observed_at, who) CROSS JO
 HAVING count(*) > 0)::text[], $10))
 ORDER BY a.activity_id FOR UPDATE;
 
--- registration, 3: $1 text, $2 bigint, $3 bigint, $4 text, $5 text[], $6 bytea[], $7 timestamp with time zone[], $8 timestamp with time zone[], $9 bytea[], $10 text[], $11 jsonb[], $12 timestamp with time zone[], $13 jsonb[], $14 text[], $15 boolean[], $16 bigint, $17 text, $18 bigint, $19 text, $20 bigint, $21 text, $22 bigint, $23 bigint, $24 text, $25 interval, $26 bigint, $27 text
+-- registration, 3: $1 text, $2 bigint, $3 bigint, $4 text, $5 text[], $6 bytea[], $7 timestamp with time zone[], $8 timestamp with time zone[], $9 bytea[], $10 text[], $11 jsonb[], $12 timestamp with time zone[], $13 jsonb[], $14 text[], $15 boolean[], $16 bigint, $17 text, $18 bigint, $19 text, $20 bigint, $21 text, $22 bigint, $23 text, $24 bigint, $25 bigint, $26 text, $27 interval, $28 bigint, $29 text
 INSERT INTO activities AS stored (
     app_number, environment, activity_id, token, token_digest, token_observed_at, token_claimed_at,
 last_observed_at, started_at, starts_at, starts_at_observed_at, lifetime, expires_at, confirmed_at,
@@ -93,17 +93,22 @@ LEFT JOIN LATERAL (
         AND i.installation_hash = coalesce(known.installation_hash, q.installation_hash)
     LIMIT 1
 ) AS its ON true
-LEFT JOIN LATERAL (
-    SELECT r.observed_at FROM retired_tokens r
-    WHERE q.observed_at IS NULL AND r.app_number = $20 AND r.environment = $21::apns_environment AND r.activity_id = q.activity_id
-        AND r.token_digest = sha256(q.token)
-    LIMIT 1
-) AS retired ON true) AS r
-WHERE app.app_number = $22 AND (r.observed_at IS NULL OR r.observed_at <= now() + interval '5 minutes')
-    AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $23 AND recent.environment = $24::apns_environment AND recent.erased_at > '-infinity'
-    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $25, false) AND EXISTS (
+CROSS JOIN LATERAL (
+    SELECT max(claims.observed_at) AS observed_at FROM (
+        SELECT v.observed_at FROM token_values v
+        WHERE q.observed_at IS NULL AND v.app_number = $20 AND v.environment = $21::apns_environment AND v.token_digest = sha256(q.token)
+            AND v.activity_id = q.activity_id
+        UNION ALL
+        SELECT f.observed_at FROM former_claims f
+        WHERE q.observed_at IS NULL AND f.app_number = $22 AND f.environment = $23::apns_environment AND f.activity_id = q.activity_id
+            AND f.token_digest = sha256(q.token)
+    ) AS claims
+) AS retired) AS r
+WHERE app.app_number = $24 AND (r.observed_at IS NULL OR r.observed_at <= now() + interval '5 minutes')
+    AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $25 AND recent.environment = $26::apns_environment AND recent.erased_at > '-infinity'
+    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $27, false) AND EXISTS (
     SELECT FROM erasures erased
-    WHERE erased.app_number = $26 AND erased.environment = $27::apns_environment
+    WHERE erased.app_number = $28 AND erased.environment = $29::apns_environment
         AND erased.erased_digest = ANY((ARRAY[sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || r.activity_id, 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('installation:' || encode(r.installation_hash, 'hex'), 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('subject:' || r.subject, 'UTF8'))] || ARRAY(
@@ -196,12 +201,6 @@ AND excluded.installation_full_state_at <= excluded.last_observed_at, false) OR 
 OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE 'UTC' + stored.lifetime)
 AT TIME ZONE 'UTC') > excluded.touched_at) THEN 'reactivated'
 WHEN excluded.token_digest IS NULL THEN 'observed' ELSE 'refreshed' END,
-displaced_digest = CASE WHEN (excluded.token_digest <> stored.token_digest)
-THEN CASE WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
-OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) THEN stored.token_digest ELSE excluded.token_digest END END,
-displaced_observed_at = CASE WHEN (excluded.token_digest <> stored.token_digest)
-THEN CASE WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
-OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) THEN stored.token_observed_at ELSE excluded.token_observed_at END END,
 aliases_changed = (excluded.aliases IS NOT NULL AND excluded.aliases IS DISTINCT FROM stored.aliases AND (stored.aliases IS NULL
 OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases))),
 displaced_aliases = CASE WHEN (excluded.aliases IS NOT NULL AND excluded.aliases IS DISTINCT FROM stored.aliases AND (stored.aliases IS NULL
@@ -214,8 +213,10 @@ RETURNING stored.outcome::text, stored.token_digest, stored.activity_id, stored.
 stored.installation_removed_at, stored.installation_full_state_at), now(), stored.expires_at > now(), stored.token_claimed_at, stored.previous_claimed_at;
 
 -- registration, 4: $1 text[], $2 bytea[], $3 timestamp with time zone[], $4 text[], $5 bigint, $6 text, $7 bigint
-INSERT INTO token_values AS stored (app_number, environment, token_digest, activity_id, observed_at)
-SELECT a.app_number, a.environment, sha256(q.token), a.activity_id,
+INSERT INTO token_values AS stored (
+    app_number, environment, token_digest, activity_id, activity_number, observed_at
+)
+SELECT a.app_number, a.environment, sha256(q.token), a.activity_id, a.activity_number,
     coalesce(q.observed_at, a.token_observed_at)
 FROM unnest($1, $2, $3, $4) AS q (activity_id, token, observed_at, who) CROSS JOIN LATERAL (
     SELECT m.* FROM activities m
@@ -228,10 +229,14 @@ ORDER BY 3
 ON CONFLICT (app_number, environment, token_digest) DO UPDATE SET
     activity_id = CASE WHEN (stored.activity_id IS NULL
 OR (excluded.observed_at, excluded.activity_id) > (stored.observed_at, stored.activity_id)) THEN excluded.activity_id ELSE stored.activity_id END,
+    activity_number = CASE WHEN (stored.activity_id IS NULL
+OR (excluded.observed_at, excluded.activity_id) > (stored.observed_at, stored.activity_id))
+        THEN excluded.activity_number ELSE stored.activity_number END,
     observed_at = greatest(stored.observed_at, excluded.observed_at),
     displaced_activity_id = CASE WHEN (stored.activity_id IS NULL
-OR (excluded.observed_at, excluded.activity_id) > (stored.observed_at, stored.activity_id))
-        AND excluded.activity_id <> stored.activity_id THEN stored.activity_id END
+OR (excluded.observed_at, excluded.activity_id) > (stored.observed_at, stored.activity_id)) AND excluded.activity_id <> stored.activity_id THEN stored.activity_id END,
+    displaced_observed_at = CASE WHEN (stored.activity_id IS NULL
+OR (excluded.observed_at, excluded.activity_id) > (stored.observed_at, stored.activity_id)) AND excluded.activity_id <> stored.activity_id THEN stored.observed_at END
 RETURNING stored.token_digest, stored.activity_id, stored.dead_at, stored.quarantined_at, stored.installation_hash IS NOT NULL, coalesce(stored.purged_at = stored.dead_at, false);
 
 -- registration, 5: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 bigint, $6 text, $7 text[], $8 bytea[], $9 timestamp with time zone[], $10 text[], $11 bigint, $12 text, $13 bigint, $14 text, $15 bigint
@@ -290,47 +295,39 @@ WHERE a.app_number = $1 AND a.environment = $2::apns_environment
 AND a.activity_id = ANY($3) AND a.aliases_changed AND a.batch_number = $4
 ON CONFLICT DO NOTHING;
 
--- registration, 8: $1 text[], $2 bytea[], $3 timestamp with time zone[], $4 text[], $5 bigint, $6 text, $7 bigint, $8 bigint, $9 text, $10 bigint, $11 text
-INSERT INTO retired_tokens AS stored (
-    app_number, environment, activity_id, token_digest, observed_at, reason
+-- registration, 8: $1 text[], $2 bytea[], $3 timestamp with time zone[], $4 text[], $5 bigint, $6 text, $7 bigint, $8 text, $9 bigint
+INSERT INTO former_claims AS stored (
+    app_number, environment, activity_id, token_digest, observed_at
 )
 WITH given (
-    app_number, environment, activity_id, token_digest, observed_at, reason
+    app_number, environment, activity_id, token_digest, observed_at
 ) AS MATERIALIZED (
-SELECT r.* FROM unnest($1, $2, $3, $4) AS q (activity_id, token, observed_at, who)
+SELECT lost.* FROM unnest($1, $2, $3, $4) AS q (activity_id, token, observed_at, who)
+CROSS JOIN LATERAL (
+    SELECT v.* FROM token_values v
+    WHERE v.app_number = $5 AND v.environment = $6::apns_environment AND v.token_digest = sha256(q.token)
+        AND (v.activity_id <> q.activity_id OR v.displaced_activity_id IS NOT NULL)
+    LIMIT 1
+) AS t
 CROSS JOIN LATERAL (
     SELECT m.* FROM activities m
-    WHERE m.app_number = $5 AND m.environment = $6::apns_environment
-        AND m.activity_id = q.activity_id AND m.batch_number = $7
+    WHERE m.app_number = $7 AND m.environment = $8::apns_environment
+        AND m.activity_id = q.activity_id AND m.batch_number = $9
     LIMIT 1
 ) AS a
-LEFT JOIN LATERAL (
-    SELECT v.* FROM token_values v
-    WHERE v.app_number = $8 AND v.environment = $9::apns_environment
-        AND v.token_digest = sha256(q.token)
-    LIMIT 1
-) AS t ON true CROSS JOIN LATERAL (
-    SELECT a.app_number, a.environment, a.activity_id, d.token_digest, d.observed_at, d.reason::retirement_reason
-FROM (
-    VALUES (a.displaced_digest, a.displaced_observed_at, 'rotated'),
-        (CASE WHEN a.ended_at IS NOT NULL THEN a.token_digest END, a.token_observed_at, 'ended')
-) AS d (token_digest, observed_at, reason)
-WHERE d.token_digest IS NOT NULL
+CROSS JOIN LATERAL (
+    SELECT a.app_number, a.environment, a.activity_id, t.token_digest,
+        coalesce(q.observed_at, a.token_observed_at)
+    WHERE t.activity_id <> q.activity_id
     UNION ALL
-    SELECT loser.app_number, loser.environment, loser.activity_id, loser.token_digest,
-        loser.token_observed_at, 'taken-over'::retirement_reason
-    FROM (SELECT * FROM activities other
-WHERE (t.displaced_activity_id IS NOT NULL OR t.activity_id <> q.activity_id)
-    AND (q.observed_at IS NOT NULL OR a.token_digest = t.token_digest)
-    AND other.app_number = $10 AND other.environment = $11::apns_environment
-    AND other.activity_id = ANY(ARRAY[t.displaced_activity_id, q.activity_id])
-    AND other.activity_id <> t.activity_id AND other.token_digest = t.token_digest AND other.ended_at IS NULL
-) AS loser
-) AS r ORDER BY 3, 4
+    SELECT t.app_number, t.environment, t.displaced_activity_id, t.token_digest, t.displaced_observed_at
+    WHERE t.displaced_activity_id IS NOT NULL
+) AS lost
+WHERE q.observed_at IS NOT NULL OR a.token_digest = t.token_digest ORDER BY 3, 4
 )
 SELECT * FROM given
 ON CONFLICT (app_number, environment, activity_id, token_digest) DO UPDATE SET
-    observed_at = greatest(stored.observed_at, excluded.observed_at), reason = excluded.reason;
+    observed_at = greatest(stored.observed_at, excluded.observed_at);
 
 -- registration, 9: $1 bigint, $2 interval, $3 text, $4 text[], $5 bytea[], $6 timestamp with time zone[], $7 text[], $8 bigint, $9 text, $10 bigint, $11 bigint, $12 text, $13 bigint, $14 text
 INSERT INTO events (
@@ -375,7 +372,7 @@ WHERE (t.displaced_activity_id IS NOT NULL OR t.activity_id <> q.activity_id)
 )
 SELECT * FROM given;
 
--- registration, 10: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bytea[], $6 timestamp with time zone[], $7 timestamp with time zone[], $8 bytea[], $9 text[], $10 jsonb[], $11 timestamp with time zone[], $12 jsonb[], $13 text[], $14 boolean[], $15 bigint, $16 text, $17 bigint, $18 text, $19 bigint, $20 text, $21 bigint, $22 bigint, $23 text, $24 interval, $25 bigint, $26 text
+-- registration, 10: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bytea[], $6 timestamp with time zone[], $7 timestamp with time zone[], $8 bytea[], $9 text[], $10 jsonb[], $11 timestamp with time zone[], $12 jsonb[], $13 text[], $14 boolean[], $15 bigint, $16 text, $17 bigint, $18 text, $19 bigint, $20 text, $21 bigint, $22 text, $23 bigint, $24 bigint, $25 text, $26 interval, $27 bigint, $28 text
 SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_number = $1),
     '{}'::text[], ARRAY(SELECT r.activity_id FROM apps app CROSS JOIN LATERAL (SELECT q.*, sha256(q.token) AS token_digest, clock.received_at, CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
 WHEN known.token_digest = sha256(q.token) THEN known.token_observed_at
@@ -404,16 +401,21 @@ LEFT JOIN LATERAL (
         AND i.installation_hash = coalesce(known.installation_hash, q.installation_hash)
     LIMIT 1
 ) AS its ON true
-LEFT JOIN LATERAL (
-    SELECT r.observed_at FROM retired_tokens r
-    WHERE q.observed_at IS NULL AND r.app_number = $19 AND r.environment = $20::apns_environment AND r.activity_id = q.activity_id
-        AND r.token_digest = sha256(q.token)
-    LIMIT 1
-) AS retired ON true) AS r
-    WHERE app.app_number = $21 AND (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $22 AND recent.environment = $23::apns_environment AND recent.erased_at > '-infinity'
-    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $24, false) AND EXISTS (
+CROSS JOIN LATERAL (
+    SELECT max(claims.observed_at) AS observed_at FROM (
+        SELECT v.observed_at FROM token_values v
+        WHERE q.observed_at IS NULL AND v.app_number = $19 AND v.environment = $20::apns_environment AND v.token_digest = sha256(q.token)
+            AND v.activity_id = q.activity_id
+        UNION ALL
+        SELECT f.observed_at FROM former_claims f
+        WHERE q.observed_at IS NULL AND f.app_number = $21 AND f.environment = $22::apns_environment AND f.activity_id = q.activity_id
+            AND f.token_digest = sha256(q.token)
+    ) AS claims
+) AS retired) AS r
+    WHERE app.app_number = $23 AND (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $24 AND recent.environment = $25::apns_environment AND recent.erased_at > '-infinity'
+    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $26, false) AND EXISTS (
     SELECT FROM erasures erased
-    WHERE erased.app_number = $25 AND erased.environment = $26::apns_environment
+    WHERE erased.app_number = $27 AND erased.environment = $28::apns_environment
         AND erased.erased_digest = ANY((ARRAY[sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || r.activity_id, 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('installation:' || encode(r.installation_hash, 'hex'), 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('subject:' || r.subject, 'UTF8'))] || ARRAY(

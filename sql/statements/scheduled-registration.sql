@@ -2,7 +2,7 @@
 
 -- scheduled registration, 2: the same as registration, 2
 
--- scheduled registration, 3: $1 text, $2 bigint, $3 bigint, $4 text, $5 text[], $6 bytea[], $7 timestamp with time zone[], $8 timestamp with time zone[], $9 bytea[], $10 text[], $11 jsonb[], $12 timestamp with time zone[], $13 jsonb[], $14 timestamp with time zone[], $15 boolean[], $16 text[], $17 boolean[], $18 bigint, $19 text, $20 bigint, $21 text, $22 bigint, $23 text, $24 bigint, $25 bigint, $26 text, $27 interval, $28 bigint, $29 text
+-- scheduled registration, 3: $1 text, $2 bigint, $3 bigint, $4 text, $5 text[], $6 bytea[], $7 timestamp with time zone[], $8 timestamp with time zone[], $9 bytea[], $10 text[], $11 jsonb[], $12 timestamp with time zone[], $13 jsonb[], $14 timestamp with time zone[], $15 boolean[], $16 text[], $17 boolean[], $18 bigint, $19 text, $20 bigint, $21 text, $22 bigint, $23 text, $24 bigint, $25 text, $26 bigint, $27 bigint, $28 text, $29 interval, $30 bigint, $31 text
 INSERT INTO activities AS stored (
     app_number, environment, activity_id, token, token_digest, token_observed_at, token_claimed_at,
 last_observed_at, started_at, starts_at, starts_at_observed_at, lifetime, expires_at, confirmed_at,
@@ -63,17 +63,22 @@ LEFT JOIN LATERAL (
         AND i.installation_hash = coalesce(known.installation_hash, q.installation_hash)
     LIMIT 1
 ) AS its ON true
-LEFT JOIN LATERAL (
-    SELECT r.observed_at FROM retired_tokens r
-    WHERE q.observed_at IS NULL AND r.app_number = $22 AND r.environment = $23::apns_environment AND r.activity_id = q.activity_id
-        AND r.token_digest = sha256(q.token)
-    LIMIT 1
-) AS retired ON true) AS r
-WHERE app.app_number = $24 AND (r.observed_at IS NULL OR r.observed_at <= now() + interval '5 minutes')
-    AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $25 AND recent.environment = $26::apns_environment AND recent.erased_at > '-infinity'
-    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $27, false) AND EXISTS (
+CROSS JOIN LATERAL (
+    SELECT max(claims.observed_at) AS observed_at FROM (
+        SELECT v.observed_at FROM token_values v
+        WHERE q.observed_at IS NULL AND v.app_number = $22 AND v.environment = $23::apns_environment AND v.token_digest = sha256(q.token)
+            AND v.activity_id = q.activity_id
+        UNION ALL
+        SELECT f.observed_at FROM former_claims f
+        WHERE q.observed_at IS NULL AND f.app_number = $24 AND f.environment = $25::apns_environment AND f.activity_id = q.activity_id
+            AND f.token_digest = sha256(q.token)
+    ) AS claims
+) AS retired) AS r
+WHERE app.app_number = $26 AND (r.observed_at IS NULL OR r.observed_at <= now() + interval '5 minutes')
+    AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $27 AND recent.environment = $28::apns_environment AND recent.erased_at > '-infinity'
+    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $29, false) AND EXISTS (
     SELECT FROM erasures erased
-    WHERE erased.app_number = $28 AND erased.environment = $29::apns_environment
+    WHERE erased.app_number = $30 AND erased.environment = $31::apns_environment
         AND erased.erased_digest = ANY((ARRAY[sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || r.activity_id, 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('installation:' || encode(r.installation_hash, 'hex'), 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('subject:' || r.subject, 'UTF8'))] || ARRAY(
@@ -166,12 +171,6 @@ AND excluded.installation_full_state_at <= excluded.last_observed_at, false) OR 
 OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE 'UTC' + stored.lifetime)
 AT TIME ZONE 'UTC') > excluded.touched_at) THEN 'reactivated'
 WHEN excluded.token_digest IS NULL THEN 'observed' ELSE 'refreshed' END,
-displaced_digest = CASE WHEN (excluded.token_digest <> stored.token_digest)
-THEN CASE WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
-OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) THEN stored.token_digest ELSE excluded.token_digest END END,
-displaced_observed_at = CASE WHEN (excluded.token_digest <> stored.token_digest)
-THEN CASE WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
-OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) THEN stored.token_observed_at ELSE excluded.token_observed_at END END,
 aliases_changed = (excluded.aliases IS NOT NULL AND excluded.aliases IS DISTINCT FROM stored.aliases AND (stored.aliases IS NULL
 OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases))),
 displaced_aliases = CASE WHEN (excluded.aliases IS NOT NULL AND excluded.aliases IS DISTINCT FROM stored.aliases AND (stored.aliases IS NULL
@@ -204,27 +203,11 @@ CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS 
 AND a.activity_id = ANY($6) AND (NOT (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)) IS TRUE AND a.batch_number = $7
 ));
 
--- scheduled registration, 9: $1 bigint, $2 text[], $3 bigint, $4 text, $5 bigint, $6 text
-DELETE FROM retired_tokens r WHERE r.app_number = $1::numeric AND r.ctid = ANY(ARRAY(
-    SELECT found.row FROM unnest($2) AS named (activity_id)
-    CROSS JOIN LATERAL (
-        SELECT its.* FROM activities its WHERE its.app_number = $3 AND its.environment = $4::apns_environment
-            AND its.activity_id = named.activity_id
-        LIMIT 1
-    ) AS a
-    CROSS JOIN LATERAL (
-        SELECT t.ctid AS row, t.reason FROM retired_tokens t WHERE t.app_number = $5 AND t.environment = $6::apns_environment
-            AND t.activity_id = a.activity_id AND t.token_digest = a.token_digest
-        LIMIT 1
-    ) AS found
-    WHERE a.ended_at IS NULL AND a.expiry_recorded_at IS NULL AND found.reason = 'expired'
-));
+-- scheduled registration, 9: the same as registration, 8
 
--- scheduled registration, 10: the same as registration, 8
+-- scheduled registration, 10: the same as registration, 9
 
--- scheduled registration, 11: the same as registration, 9
-
--- scheduled registration, 12: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bytea[], $6 timestamp with time zone[], $7 timestamp with time zone[], $8 bytea[], $9 text[], $10 jsonb[], $11 timestamp with time zone[], $12 jsonb[], $13 timestamp with time zone[], $14 boolean[], $15 text[], $16 boolean[], $17 bigint, $18 text, $19 bigint, $20 text, $21 bigint, $22 text, $23 bigint, $24 bigint, $25 text, $26 interval, $27 bigint, $28 text
+-- scheduled registration, 11: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bytea[], $6 timestamp with time zone[], $7 timestamp with time zone[], $8 bytea[], $9 text[], $10 jsonb[], $11 timestamp with time zone[], $12 jsonb[], $13 timestamp with time zone[], $14 boolean[], $15 text[], $16 boolean[], $17 bigint, $18 text, $19 bigint, $20 text, $21 bigint, $22 text, $23 bigint, $24 text, $25 bigint, $26 bigint, $27 text, $28 interval, $29 bigint, $30 text
 SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_number = $1),
     '{}'::text[], ARRAY(SELECT r.activity_id FROM apps app CROSS JOIN LATERAL (SELECT q.*, sha256(q.token) AS token_digest, clock.received_at, CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
 WHEN known.token_digest = sha256(q.token) THEN known.token_observed_at
@@ -254,16 +237,21 @@ LEFT JOIN LATERAL (
         AND i.installation_hash = coalesce(known.installation_hash, q.installation_hash)
     LIMIT 1
 ) AS its ON true
-LEFT JOIN LATERAL (
-    SELECT r.observed_at FROM retired_tokens r
-    WHERE q.observed_at IS NULL AND r.app_number = $21 AND r.environment = $22::apns_environment AND r.activity_id = q.activity_id
-        AND r.token_digest = sha256(q.token)
-    LIMIT 1
-) AS retired ON true) AS r
-    WHERE app.app_number = $23 AND (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $24 AND recent.environment = $25::apns_environment AND recent.erased_at > '-infinity'
-    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $26, false) AND EXISTS (
+CROSS JOIN LATERAL (
+    SELECT max(claims.observed_at) AS observed_at FROM (
+        SELECT v.observed_at FROM token_values v
+        WHERE q.observed_at IS NULL AND v.app_number = $21 AND v.environment = $22::apns_environment AND v.token_digest = sha256(q.token)
+            AND v.activity_id = q.activity_id
+        UNION ALL
+        SELECT f.observed_at FROM former_claims f
+        WHERE q.observed_at IS NULL AND f.app_number = $23 AND f.environment = $24::apns_environment AND f.activity_id = q.activity_id
+            AND f.token_digest = sha256(q.token)
+    ) AS claims
+) AS retired) AS r
+    WHERE app.app_number = $25 AND (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $26 AND recent.environment = $27::apns_environment AND recent.erased_at > '-infinity'
+    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $28, false) AND EXISTS (
     SELECT FROM erasures erased
-    WHERE erased.app_number = $27 AND erased.environment = $28::apns_environment
+    WHERE erased.app_number = $29 AND erased.environment = $30::apns_environment
         AND erased.erased_digest = ANY((ARRAY[sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || r.activity_id, 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('installation:' || encode(r.installation_hash, 'hex'), 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('subject:' || r.subject, 'UTF8'))] || ARRAY(

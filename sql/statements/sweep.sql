@@ -46,24 +46,9 @@ DELETE FROM alias_identities d WHERE d.app_number = $1::numeric AND d.ctid = ANY
 UPDATE activities a SET token = NULL, expiry_recorded_at = now(), revision = a.revision + 1
 WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY($3);
 
--- sweep, 8: the same as end, 3
+-- sweep, 8: the same as end, 2
 
--- sweep, 9: $1 bigint, $2 text, $3 text[]
-INSERT INTO retired_tokens AS stored (
-    app_number, environment, activity_id, token_digest, observed_at, reason
-)
-WITH given (
-    app_number, environment, activity_id, token_digest, observed_at, reason
-) AS MATERIALIZED (
-SELECT a.app_number, a.environment, a.activity_id, a.token_digest, a.token_observed_at,
-    'expired'::retirement_reason
-FROM activities a WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY($3) AND a.token_digest IS NOT NULL ORDER BY 3, 4
-)
-SELECT * FROM given
-ON CONFLICT (app_number, environment, activity_id, token_digest) DO UPDATE SET
-    observed_at = greatest(stored.observed_at, excluded.observed_at), reason = excluded.reason;
-
--- sweep, 10: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 text[]
+-- sweep, 9: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 text[]
 INSERT INTO events (
     app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
 )
@@ -77,28 +62,38 @@ FROM activities a WHERE a.app_number = $5 AND a.environment = $6::apns_environme
 )
 SELECT * FROM given;
 
--- sweep, 11: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bigint
-DELETE FROM retired_tokens r WHERE r.app_number = $1::numeric AND r.ctid = ANY(ARRAY(
-    SELECT t.ctid FROM retired_tokens t WHERE t.app_number = $2 AND t.environment = $3::apns_environment AND t.activity_id = ANY($4)
+-- sweep, 10: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bigint
+DELETE FROM former_claims f WHERE f.app_number = $1::numeric AND f.ctid = ANY(ARRAY(
+    SELECT c.ctid FROM former_claims c WHERE c.app_number = $2 AND c.environment = $3::apns_environment AND c.activity_id = ANY($4)
     LIMIT $5
-))
-RETURNING r.token_digest;
+));
 
--- sweep, 12: $1 bigint, $2 text, $3 bytea[], $4 text[], $5 bigint, $6 text, $7 bigint, $8 text
-WITH theirs AS MATERIALIZED (
+-- sweep, 11: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 text, $6 text[], $7 bigint, $8 bigint, $9 text, $10 text[], $11 bigint, $12 text, $13 bigint, $14 text
+WITH page AS MATERIALIZED (
+    SELECT v.token_digest FROM activities a CROSS JOIN LATERAL (
+        SELECT own.token_digest FROM token_values own
+        WHERE own.app_number = $1 AND own.environment = $2::apns_environment AND own.activity_number = a.activity_number
+        LIMIT $3
+    ) AS v
+    WHERE a.app_number = $4 AND a.environment = $5::apns_environment AND a.activity_id = ANY($6) LIMIT $7
+), theirs AS MATERIALIZED (
     SELECT v.token_digest, v.installation_hash IS NOT NULL OR v.start_observed_at IS NOT NULL AS is_installations
     FROM token_values v
-    WHERE v.app_number = $1 AND v.environment = $2::apns_environment AND v.token_digest = ANY($3) AND v.activity_id = ANY($4)
+    WHERE v.app_number = $8 AND v.environment = $9::apns_environment AND v.token_digest = ANY(ARRAY(SELECT page.token_digest FROM page))
+        AND v.activity_id = ANY($10)
     ORDER BY v.token_digest FOR UPDATE
 ), released AS (
-    UPDATE token_values t SET activity_id = NULL, observed_at = NULL, displaced_activity_id = NULL, touched_at = now()
-    WHERE t.app_number = $5 AND t.environment = $6::apns_environment
+    UPDATE token_values t SET activity_id = NULL, activity_number = NULL, observed_at = NULL,
+        displaced_activity_id = NULL, displaced_observed_at = NULL, touched_at = now()
+    WHERE t.app_number = $11 AND t.environment = $12::apns_environment
         AND t.token_digest = ANY(ARRAY(SELECT theirs.token_digest FROM theirs WHERE theirs.is_installations))
+), deleted AS (
+    DELETE FROM token_values t WHERE t.app_number = $13 AND t.environment = $14::apns_environment
+        AND t.token_digest = ANY(ARRAY(SELECT theirs.token_digest FROM theirs WHERE NOT theirs.is_installations))
 )
-DELETE FROM token_values t WHERE t.app_number = $7 AND t.environment = $8::apns_environment
-    AND t.token_digest = ANY(ARRAY(SELECT theirs.token_digest FROM theirs WHERE NOT theirs.is_installations));
+SELECT count(*) FROM page;
 
--- sweep, 13: $1 bigint, $2 bigint, $3 text, $4 bigint, $5 text, $6 text[]
+-- sweep, 12: $1 bigint, $2 bigint, $3 text, $4 bigint, $5 text, $6 text[]
 DELETE FROM activity_aliases al WHERE al.app_number = $1::numeric AND al.ctid = ANY(ARRAY(
     SELECT found.row FROM activities a CROSS JOIN LATERAL jsonb_each(a.aliases) AS kinds
 CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS JOIN LATERAL (
@@ -111,19 +106,5 @@ CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS 
 AND a.activity_id = ANY($6) AND true
 ));
 
--- sweep, 14: $1 bigint, $2 text, $3 bigint, $4 text, $5 text[], $6 text[], $7 bigint, $8 text, $9 bigint, $10 text
-WITH theirs AS MATERIALIZED (
-    SELECT v.token_digest, v.installation_hash IS NOT NULL OR v.start_observed_at IS NOT NULL AS is_installations
-    FROM token_values v
-    WHERE v.app_number = $1 AND v.environment = $2::apns_environment AND v.token_digest = ANY(ARRAY(SELECT a.token_digest FROM activities a WHERE a.app_number = $3 AND a.environment = $4::apns_environment AND a.activity_id = ANY($5))) AND v.activity_id = ANY($6)
-    ORDER BY v.token_digest FOR UPDATE
-), released AS (
-    UPDATE token_values t SET activity_id = NULL, observed_at = NULL, displaced_activity_id = NULL, touched_at = now()
-    WHERE t.app_number = $7 AND t.environment = $8::apns_environment
-        AND t.token_digest = ANY(ARRAY(SELECT theirs.token_digest FROM theirs WHERE theirs.is_installations))
-)
-DELETE FROM token_values t WHERE t.app_number = $9 AND t.environment = $10::apns_environment
-    AND t.token_digest = ANY(ARRAY(SELECT theirs.token_digest FROM theirs WHERE NOT theirs.is_installations));
-
--- sweep, 15: $1 bigint, $2 text, $3 text[]
+-- sweep, 13: $1 bigint, $2 text, $3 text[]
 DELETE FROM activities a WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY($3);

@@ -12,8 +12,6 @@ public struct ActivityLife: Sendable {
         public let observedAt: Date
         /// Why it is its token no more, such as `rotated`.
         public let reason: String
-        /// When that became known; of a dead token, as of when APNs said that it is.
-        public let retiredAt: Date
     }
 
     /// The explanation of what a sender gets of it, and why.
@@ -92,7 +90,7 @@ extension Registry {
         let found = try await read { session in
             let results = try session.pipeline([statements.life, statements.retired])
             var life = try results[0].decode(ActivityLife.columns).first
-            life?.retired = try results[1].decode([UInt8].self, Date.self, String.self, Date.self)
+            life?.retired = try results[1].decode([UInt8].self, Date.self, String.self)
                 .map(ActivityLife.RetiredToken.init)
             return life
         }
@@ -131,25 +129,33 @@ struct ActivityLifeStatements {
             """
     }
 
-    /// The tokens that it had, the latest first; its last one among them where that is dead and no other came. One that
-    /// it has again is not among them.
+    /// The tokens that it had, the latest first: those that others followed, those that it lost to another activity, and its last
+    /// one where that is handed out no more for good. One that it has again is not among them.
     var retired: SQL {
         """
-        SELECT substr(r.token_digest, 1, 4), r.observed_at, r.reason::text, r.retired_at
-        FROM activities a
-        JOIN retired_tokens r ON \(sql: matches("r"))
-            AND (r.token_digest IS DISTINCT FROM a.token_digest OR r.observed_at >= a.token_observed_at)
-        WHERE \(sql: matches("a"))
-        UNION ALL
-        SELECT substr(a.token_digest, 1, 4), a.token_observed_at, 'unregistered', t.dead_at
-        FROM activities a
-        JOIN token_values t ON \(sql: scope.contains("t"))
-            AND t.token_digest = a.token_digest AND t.activity_id = a.activity_id AND t.dead_at >= a.token_claimed_at
-        WHERE \(sql: matches("a")) AND NOT EXISTS (
-            SELECT FROM retired_tokens r
-            WHERE \(sql: matches("r")) AND r.token_digest = a.token_digest AND r.observed_at >= a.token_observed_at
-        )
-        ORDER BY 2 DESC LIMIT \(Self.mostRetired)
+        SELECT substr(had.token_digest, 1, 4), had.observed_at, had.reason FROM (
+            SELECT t.token_digest, t.observed_at, 'rotated' AS reason
+            FROM activities a JOIN token_values t ON \(sql: scope.contains("t")) AND t.activity_number = a.activity_number
+            WHERE \(sql: matches("a")) AND t.token_digest IS DISTINCT FROM a.token_digest
+            UNION ALL
+            SELECT f.token_digest, f.observed_at, 'taken-over' FROM former_claims f
+            WHERE \(sql: matches("f")) AND NOT EXISTS (
+                SELECT FROM token_values t WHERE \(sql: scope.contains("t")) AND t.token_digest = f.token_digest
+                    AND t.activity_id = f.activity_id
+            )
+            UNION ALL
+            SELECT a.token_digest, a.token_observed_at, CASE
+                WHEN a.ended_at IS NOT NULL THEN 'ended'
+                WHEN a.expiry_recorded_at IS NOT NULL THEN 'expired'
+                WHEN t.installation_hash IS NOT NULL THEN 'taken-over'
+                WHEN t.dead_at >= a.token_claimed_at AND t.purged_at = t.dead_at THEN 'purged'
+                WHEN t.dead_at >= a.token_claimed_at THEN 'unregistered'
+            END
+            FROM activities a JOIN token_values t ON \(sql: scope.contains("t")) AND t.token_digest = a.token_digest
+                AND t.activity_id = a.activity_id
+            WHERE \(sql: matches("a"))
+        ) AS had
+        WHERE had.reason IS NOT NULL ORDER BY had.observed_at DESC LIMIT \(Self.mostRetired)
         """
     }
 }

@@ -121,10 +121,7 @@ struct EndStatements {
 
     /// The statements that must follow in the same transaction for the activities that ``merge`` ended.
     func consequences(_ ids: [ActivityID]) -> [SQL] {
-        [
-            RetirementStatements.ended("\(ids)", where: isMerged, in: scope),
-            AliasRowStatements.close("\(ids)", in: scope), event(ids),
-        ]
+        [AliasRowStatements.close("\(ids)", in: scope), event(ids)]
     }
 
     /// The end was merged into the row of activity `a`.
@@ -157,7 +154,6 @@ struct EndStatements {
                     OR (excluded.ended_at, excluded.end_reason) < (stored.ended_at, stored.end_reason)
                     THEN excluded.end_reason ELSE stored.end_reason END,
                 outcome = CASE WHEN stored.ended_at IS NULL THEN 'ended'::activity_outcome ELSE 'refused' END,
-                displaced_digest = NULL, displaced_observed_at = NULL,
                 revision = stored.revision + CASE WHEN stored.ended_at IS NULL THEN 1 ELSE 0 END,
                 \(unescaped: ActivityMerge.firstGiven("installation_hash", "installation_observed_at")),
                 \(unescaped: ActivityMerge.firstGiven("subject", "subject_observed_at")),

@@ -20,7 +20,7 @@ struct TokenRegistrationStatements {
     var all: [SQL] {
         let lock = rows.statements.lock(observedAt: registration.observedAt)
         guard slot.kind.hasOneOwner else { return [lock, merge, claim, flapping, noteValue, reactivation, event] }
-        return [lock, holderLock, merge, claim, flapping, ownership, reactivation, retirement, event, flagHolders]
+        return [lock, holderLock, merge, claim, flapping, ownership, reactivation, event, flagHolders]
     }
 
     /// Where ``all`` has ``reactivation``.
@@ -208,18 +208,6 @@ struct TokenRegistrationStatements {
         CROSS JOIN LATERAL (SELECT * FROM activities claimant WHERE \(sql: scope.contains("claimant"))
         AND claimant.activity_id = t.activity_id LIMIT 1) AS a
         """
-    }
-
-    /// The activity that has the value loses it, for it was no activity's token ever.
-    private var retirement: SQL {
-        RetirementStatements.insertion(
-            """
-            SELECT a.app_number, a.environment, a.activity_id, a.token_digest, a.token_observed_at,
-                'taken-over'::retirement_reason
-            FROM \(sql: claimed) \(sql: joinClaimant)
-            WHERE \(unescaped: Self.losesItsToken) AND t.became_installations
-            """
-        )
     }
 
     /// Activities are locked before values, and the last statement writes the one that has the value.

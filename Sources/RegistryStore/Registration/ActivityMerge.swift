@@ -122,10 +122,6 @@ enum ActivityMerge {
         \(lastGiven("metadata", "metadata_observed_at")),
         revision = stored.revision + CASE WHEN \(changesView) THEN 1 ELSE 0 END,
         outcome = \(outcome),
-        displaced_digest = CASE WHEN \(differs)
-        THEN CASE WHEN \(wins) THEN stored.token_digest ELSE excluded.token_digest END END,
-        displaced_observed_at = CASE WHEN \(differs)
-        THEN CASE WHEN \(wins) THEN stored.token_observed_at ELSE excluded.token_observed_at END END,
         aliases_changed = \(changesAliases),
         displaced_aliases = CASE WHEN \(changesAliases) THEN stored.aliases END,
         touched_at = excluded.touched_at, batch_number = excluded.batch_number,

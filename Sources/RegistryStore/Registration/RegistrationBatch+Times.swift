@@ -63,15 +63,21 @@ extension RegistrationBatch {
         """
     }
 
-    /// The token that a request brings, if its activity had it before.
+    /// The claim of a request's activity on its token, if it had it before: the value's row has it, unless another activity has the
+    /// value.
     private static func retired(in scope: Scope) -> SQL {
         """
-        LEFT JOIN LATERAL (
-            SELECT r.observed_at FROM retired_tokens r
-            WHERE q.observed_at IS NULL AND \(sql: scope.contains("r")) AND r.activity_id = q.activity_id
-                AND r.token_digest = sha256(q.token)
-            LIMIT 1
-        ) AS retired ON true
+        CROSS JOIN LATERAL (
+            SELECT max(claims.observed_at) AS observed_at FROM (
+                SELECT v.observed_at FROM token_values v
+                WHERE q.observed_at IS NULL AND \(sql: scope.contains("v")) AND v.token_digest = sha256(q.token)
+                    AND v.activity_id = q.activity_id
+                UNION ALL
+                SELECT f.observed_at FROM former_claims f
+                WHERE q.observed_at IS NULL AND \(sql: scope.contains("f")) AND f.activity_id = q.activity_id
+                    AND f.token_digest = sha256(q.token)
+            ) AS claims
+        ) AS retired
         """
     }
 }

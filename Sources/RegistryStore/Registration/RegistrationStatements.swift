@@ -6,7 +6,7 @@ import RegistryCore
 ///
 /// They are statements of their own and not one with many CTEs: each then sees what was committed while the first one
 /// waited for its row locks. Rows are locked in one order everywhere (installation, activities by id, tokens by
-/// digest, retired tokens by key), so batches do not deadlock.
+/// digest, former claims by key), so batches do not deadlock.
 struct RegistrationStatements {
     let batch: RegistrationBatch
     let scope: Scope
@@ -27,11 +27,10 @@ struct RegistrationStatements {
         }
         if batch.shape.hasStarts {
             statements += [
-                AliasRowStatements.reopening(ids, where: isMerged, in: scope),
-                RetirementStatements.forgettingExpiry(of: ids, in: scope),
+                AliasRowStatements.reopening(ids, where: isMerged, in: scope)
             ]
         }
-        return statements + [RetirementStatements.registered(batch, in: scope), event]
+        return statements + [formerClaims, event]
     }
 
     var mergeIndex: Int { batch.shape.needsReceiptOrder ? 2 : 1 }
@@ -173,8 +172,10 @@ struct RegistrationStatements {
     /// One upsert a token value: the greatest (time, activity) owns it (R2, R7), and stays its owner.
     private var ownership: SQL {
         """
-        INSERT INTO token_values AS stored (app_number, environment, token_digest, activity_id, observed_at)
-        SELECT a.app_number, a.environment, sha256(q.token), a.activity_id,
+        INSERT INTO token_values AS stored (
+            app_number, environment, token_digest, activity_id, activity_number, observed_at
+        )
+        SELECT a.app_number, a.environment, sha256(q.token), a.activity_id, a.activity_number,
             coalesce(q.observed_at, a.token_observed_at)
         FROM \(sql: batch.claims) CROSS JOIN LATERAL (
             SELECT m.* FROM activities m
@@ -186,9 +187,11 @@ struct RegistrationStatements {
         ORDER BY 3
         ON CONFLICT (app_number, environment, token_digest) DO UPDATE SET
             activity_id = CASE WHEN \(unescaped: Self.claimsMore) THEN excluded.activity_id ELSE stored.activity_id END,
+            activity_number = CASE WHEN \(unescaped: Self.claimsMore)
+                THEN excluded.activity_number ELSE stored.activity_number END,
             observed_at = greatest(stored.observed_at, excluded.observed_at),
-            displaced_activity_id = CASE WHEN \(unescaped: Self.claimsMore)
-                AND excluded.activity_id <> stored.activity_id THEN stored.activity_id END
+            displaced_activity_id = CASE WHEN \(unescaped: Self.displaces) THEN stored.activity_id END,
+            displaced_observed_at = CASE WHEN \(unescaped: Self.displaces) THEN stored.observed_at END
         RETURNING \(ClaimedToken.columns)
         """
     }
@@ -198,7 +201,62 @@ struct RegistrationStatements {
         OR (excluded.observed_at, excluded.activity_id) > (stored.observed_at, stored.activity_id))
         """
 
+    private static let displaces = "\(claimsMore) AND excluded.activity_id <> stored.activity_id"
+
     // MARK: What follows from the merged rows
+
+    /// The claims that their values' rows do not keep: of owners whom the batch displaced, and its own where another has the value.
+    private var formerClaims: SQL {
+        let claims: SQL = """
+            SELECT lost.* FROM \(sql: batch.claims)
+            CROSS JOIN LATERAL (
+                SELECT v.* FROM token_values v
+                WHERE \(sql: scope.contains("v")) AND v.token_digest = sha256(q.token)
+                    AND (v.activity_id <> q.activity_id OR v.displaced_activity_id IS NOT NULL)
+                LIMIT 1
+            ) AS t
+            CROSS JOIN LATERAL (
+                SELECT m.* FROM activities m
+                WHERE \(sql: scope.contains("m"))
+                    AND m.activity_id = q.activity_id AND \(sql: batch.isMerged("m"))
+                LIMIT 1
+            ) AS a
+            CROSS JOIN LATERAL (
+                SELECT a.app_number, a.environment, a.activity_id, t.token_digest,
+                    coalesce(q.observed_at, a.token_observed_at)
+                WHERE t.activity_id <> q.activity_id
+                UNION ALL
+                SELECT t.app_number, t.environment, t.displaced_activity_id, t.token_digest, t.displaced_observed_at
+                WHERE t.displaced_activity_id IS NOT NULL
+            ) AS lost
+            WHERE q.observed_at IS NOT NULL OR a.token_digest = t.token_digest
+            """
+        let insertion = SQL.insertion(
+            into: "former_claims",
+            as: "stored",
+            "app_number, environment, activity_id, token_digest, observed_at",
+            "\(sql: claims) ORDER BY 3, 4"
+        )
+        return """
+            \(sql: insertion)
+            ON CONFLICT (app_number, environment, activity_id, token_digest) DO UPDATE SET
+                observed_at = greatest(stored.observed_at, excluded.observed_at)
+            """
+    }
+
+    /// Activities whose token `t` belongs to another one since request `q`, or did before it. A request without
+    /// `observedAt` whose token is retired claimed nothing, so it displaced nobody.
+    private var formerHolders: SQL {
+        """
+        (SELECT * FROM activities other
+        WHERE (t.displaced_activity_id IS NOT NULL OR t.activity_id <> q.activity_id)
+            AND (q.observed_at IS NOT NULL OR a.token_digest = t.token_digest)
+            AND \(sql: scope.contains("other"))
+            AND other.activity_id = ANY(ARRAY[t.displaced_activity_id, q.activity_id])
+            AND other.activity_id <> t.activity_id AND other.token_digest = t.token_digest AND other.ended_at IS NULL
+        ) AS loser
+        """
+    }
 
     /// Updates the activities that have the values now by what the values' rows say. R8: an activity that claimed a
     /// token later than APNs said it dead, or than it was quarantined, has it back. One that lost a token, or got one
@@ -263,7 +321,7 @@ struct RegistrationStatements {
                 WHERE a.outcome IN ('registered', 'rotated', 'reactivated')
                 UNION ALL
                 SELECT 'taken-over', \(unescaped: EventStatements.columns(of: "loser"))
-                FROM \(sql: RetirementStatements.formerHolders(in: scope))
+                FROM \(sql: formerHolders)
                 WHERE loser.activity_id = t.displaced_activity_id
                     OR loser.outcome IN ('registered', 'rotated', 'reactivated')
                 UNION ALL

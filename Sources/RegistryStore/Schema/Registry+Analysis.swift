@@ -2,7 +2,7 @@ import PostgresDriver
 
 extension Registry {
     private static let largeTables = [
-        "activities", "token_values", "activity_aliases", "retired_tokens", "installations", "installation_aliases",
+        "activities", "token_values", "activity_aliases", "former_claims", "installations", "installation_aliases",
         "installation_tokens", "installation_token_claims", "alias_identities", "alias_registrations",
     ]
 

@@ -69,13 +69,6 @@ struct PurgeStatements {
             ) AS its
             WHERE t.ctid = its.place AND \(sql: RowPlaces.isOf(scope.app.number, "t"))
             """,
-            RetirementStatements.insertion(
-                """
-                SELECT a.app_number, a.environment, a.activity_id, a.token_digest, a.token_observed_at,
-                    'purged'::retirement_reason
-                FROM activities a WHERE \(sql: isIt)
-                """
-            ),
             EventStatements.insertion(
                 """
                 SELECT 'purged' AS type, \(unescaped: EventStatements.columns(of: "a")) FROM activities a

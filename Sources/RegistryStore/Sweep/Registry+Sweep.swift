@@ -120,10 +120,10 @@ extension SweepStatements {
             _ = try transaction.pipeline([], finishing: true)
             return true
         }
-        let retired = try transaction.execute(deleteRetired(of: ids)).decode([UInt8].self)
-        let isLast = retired.count < Self.retiredPageSize
-        let values = retired.isEmpty ? [] : [deleteValues(retired, of: ids)]
-        _ = try transaction.pipeline(values + (isLast ? first + delete(ids) : []), finishing: true)
+        let claims = try transaction.execute(deleteFormerClaims(of: ids)).affectedRows
+        let values = try transaction.execute(deleteValues(of: ids))[0].decode(Int64.self)
+        let isLast = max(claims, Int(values)) < Self.tokenPageSize
+        _ = try transaction.pipeline(isLast ? first + delete(ids) : [], finishing: true)
         return isLast
     }
 }

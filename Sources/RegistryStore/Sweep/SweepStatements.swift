@@ -41,13 +41,6 @@ struct SweepStatements {
             WHERE \(sql: isAmong(ids))
             """,
             AliasRowStatements.close("\(ids)", in: scope),
-            RetirementStatements.insertion(
-                """
-                SELECT a.app_number, a.environment, a.activity_id, a.token_digest, a.token_observed_at,
-                    'expired'::retirement_reason
-                FROM activities a WHERE \(sql: isAmong(ids)) AND a.token_digest IS NOT NULL
-                """
-            ),
             EventStatements.insertion(
                 """
                 SELECT 'expired' AS type, \(unescaped: EventStatements.columns(of: "a"))
@@ -73,48 +66,52 @@ struct SweepStatements {
         """
     }
 
-    /// How many retired tokens go in one transaction: an activity that was rotated a million times is deleted in many.
-    static let retiredPageSize = 10_000
+    /// How many tokens go in one transaction: an activity that was rotated a million times is deleted in many.
+    static let tokenPageSize = 10_000
 
-    /// Deletes a page of what activities had before their last token, and gives the digests.
-    func deleteRetired(of ids: [ActivityID]) -> SQL {
+    /// Deletes a page of the claims that activities lost to others.
+    func deleteFormerClaims(of ids: [ActivityID]) -> SQL {
         """
-        DELETE FROM retired_tokens r WHERE \(sql: RowPlaces.isOf(scope.app.number, "r")) AND r.ctid = ANY(ARRAY(
-            SELECT t.ctid FROM retired_tokens t WHERE \(sql: scope.contains("t")) AND t.activity_id = ANY(\(ids))
-            LIMIT \(Self.retiredPageSize)
+        DELETE FROM former_claims f WHERE \(sql: RowPlaces.isOf(scope.app.number, "f")) AND f.ctid = ANY(ARRAY(
+            SELECT c.ctid FROM former_claims c WHERE \(sql: scope.contains("c")) AND c.activity_id = ANY(\(ids))
+            LIMIT \(Self.tokenPageSize)
         ))
-        RETURNING r.token_digest
         """
     }
 
-    /// Deletes the values of retired tokens that are the activities' still; those that installations claim, too, are theirs
-    /// alone from then on.
-    func deleteValues(_ digests: [[UInt8]], of ids: [ActivityID]) -> SQL { deleteValues(among: "\(digests)", of: ids) }
-
-    private func deleteValues(among digests: SQL, of ids: [ActivityID]) -> SQL {
+    /// Deletes a page of the values that are the activities', and gives how many it has; those that installations claim, too, are
+    /// theirs alone from then on.
+    func deleteValues(of ids: [ActivityID]) -> SQL {
         """
-        WITH theirs AS MATERIALIZED (
+        WITH page AS MATERIALIZED (
+            SELECT v.token_digest FROM activities a CROSS JOIN LATERAL (
+                SELECT own.token_digest FROM token_values own
+                WHERE \(sql: scope.contains("own")) AND own.activity_number = a.activity_number
+                LIMIT \(Self.tokenPageSize)
+            ) AS v
+            WHERE \(sql: isAmong(ids)) LIMIT \(Self.tokenPageSize)
+        ), theirs AS MATERIALIZED (
             SELECT v.token_digest, v.installation_hash IS NOT NULL OR v.start_observed_at IS NOT NULL AS is_installations
             FROM token_values v
-            WHERE \(sql: scope.contains("v")) AND v.token_digest = ANY(\(sql: digests)) AND v.activity_id = ANY(\(ids))
+            WHERE \(sql: scope.contains("v")) AND v.token_digest = ANY(ARRAY(SELECT page.token_digest FROM page))
+                AND v.activity_id = ANY(\(ids))
             ORDER BY v.token_digest FOR UPDATE
         ), released AS (
-            UPDATE token_values t SET activity_id = NULL, observed_at = NULL, displaced_activity_id = NULL, touched_at = now()
+            UPDATE token_values t SET activity_id = NULL, activity_number = NULL, observed_at = NULL,
+                displaced_activity_id = NULL, displaced_observed_at = NULL, touched_at = now()
             WHERE \(sql: scope.contains("t"))
                 AND t.token_digest = ANY(ARRAY(SELECT theirs.token_digest FROM theirs WHERE theirs.is_installations))
+        ), deleted AS (
+            DELETE FROM token_values t WHERE \(sql: scope.contains("t"))
+                AND t.token_digest = ANY(ARRAY(SELECT theirs.token_digest FROM theirs WHERE NOT theirs.is_installations))
         )
-        DELETE FROM token_values t WHERE \(sql: scope.contains("t"))
-            AND t.token_digest = ANY(ARRAY(SELECT theirs.token_digest FROM theirs WHERE NOT theirs.is_installations))
+        SELECT count(*) FROM page
         """
     }
 
     /// Deletes all else that is left of activities.
     func delete(_ ids: [ActivityID]) -> [SQL] {
-        [
-            AliasRowStatements.deletion("\(ids)", in: scope),
-            deleteValues(among: "ARRAY(SELECT a.token_digest FROM activities a WHERE \(sql: isAmong(ids)))", of: ids),
-            "DELETE FROM activities a WHERE \(sql: isAmong(ids))",
-        ]
+        [AliasRowStatements.deletion("\(ids)", in: scope), "DELETE FROM activities a WHERE \(sql: isAmong(ids))"]
     }
 
     /// Forgets deaths of values that nobody registered: a claim from before them is past its lifetime by now.

@@ -90,8 +90,8 @@ import Testing
                 CROSS JOIN LATERAL (SELECT int8send(n) || decode(repeat('ab', 72), 'hex') AS token) AS t
                 """,
                 """
-                INSERT INTO token_values (app_number, environment, token_digest, activity_id, observed_at)
-                SELECT app_number, environment, token_digest, activity_id, token_observed_at FROM activities
+                INSERT INTO token_values (app_number, environment, token_digest, activity_id, activity_number, observed_at)
+                SELECT app_number, environment, token_digest, activity_id, activity_number, token_observed_at FROM activities
                 """,
                 """
                 INSERT INTO activity_aliases (app_number, environment, kind, value, ended, activity_number)

@@ -85,8 +85,8 @@ import Testing
                 ) AS t
                 """,
                 """
-                INSERT INTO token_values (app_number, environment, token_digest, activity_id, observed_at)
-                SELECT app_number, environment, token_digest, activity_id, token_observed_at FROM activities
+                INSERT INTO token_values (app_number, environment, token_digest, activity_id, activity_number, observed_at)
+                SELECT app_number, environment, token_digest, activity_id, activity_number, token_observed_at FROM activities
                 WHERE activity_id LIKE 'expired-%'
                 """,
                 """

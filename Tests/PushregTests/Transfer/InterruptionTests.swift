@@ -199,8 +199,8 @@ import Testing
             _ = try session.pipeline([
                 activities(of: app, 1...Int64(count)),
                 """
-                INSERT INTO token_values (app_number, environment, token_digest, activity_id, observed_at)
-                SELECT app_number, environment, token_digest, activity_id, token_observed_at FROM activities
+                INSERT INTO token_values (app_number, environment, token_digest, activity_id, activity_number, observed_at)
+                SELECT app_number, environment, token_digest, activity_id, activity_number, token_observed_at FROM activities
                 """,
                 """
                 INSERT INTO activity_aliases (app_number, environment, kind, value, ended, activity_number)

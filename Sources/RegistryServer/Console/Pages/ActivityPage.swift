@@ -56,7 +56,7 @@ extension ConsoleCall {
     private static func row(_ token: ActivityLife.RetiredToken, _ now: Date) -> TemplateContext {
         [
             "oldFingerprint": .text(Hexadecimal.encode(token.fingerprint)), "oldReason": .text(reason(token.reason)),
-            "observed": .row(.moment(token.observedAt, now)), "retiredOn": .row(.moment(token.retiredAt, now)),
+            "observed": .row(.moment(token.observedAt, now)),
         ]
     }
 
