@@ -90,11 +90,41 @@ CREATE INDEX installations_flapped ON installations (app_number, environment, fl
 -- meet head-on could miss each other. Everything here is a join (a greatest or a least) of what requests said, so the
 -- order in which they come does not matter.
 CREATE TABLE activities (
+    -- Columns that a rotation leaves as they are come first: of a changed row Postgres logs what lies between the first change
+    -- and the last.
     app_number bigint NOT NULL,
-    environment apns_environment NOT NULL,
-    activity_id text COLLATE "C" NOT NULL,
     -- Immutable; pages of an alias are ordered by it.
     activity_number bigint GENERATED ALWAYS AS IDENTITY,
+    created_at timestamptz NOT NULL,
+    started_at timestamptz NOT NULL,
+    expires_at timestamptz NOT NULL,
+    -- The app's lifetime at the first receipt.
+    lifetime interval NOT NULL,
+    environment apns_environment NOT NULL,
+    activity_id text COLLATE "C" NOT NULL,
+    -- The least (time, reason) of all ends. Never cleared: ended is final.
+    ended_at timestamptz,
+    end_reason end_reason,
+    -- When a sweep wrote down that it expired. Null again when a request says that it was scheduled for later: nothing else
+    -- moves expires_at to a later time.
+    expiry_recorded_at timestamptz,
+    -- Facts: the first given stays, by (time given, value).
+    installation_hash bytea,
+    installation_observed_at timestamptz,
+    subject text,
+    subject_observed_at timestamptz,
+    attributes_type text COLLATE "C",
+    attributes_type_observed_at timestamptz,
+    frequent_pushes_enabled boolean,
+    frequent_pushes_enabled_observed_at timestamptz,
+    -- When it starts, if it was scheduled for later than it was observed.
+    starts_at timestamptz,
+    starts_at_observed_at timestamptz,
+    -- Replaced as a whole, by the greatest (time given, value). Aliases are {"kind": ["value", …]}, sorted.
+    metadata jsonb,
+    metadata_observed_at timestamptz,
+    aliases jsonb,
+    aliases_observed_at timestamptz,
     -- The token with the greatest (token_observed_at, token_digest); the bytes go when the activity ends or expires.
     token bytea,
     token_digest bytea,
@@ -107,41 +137,16 @@ CREATE TABLE activities (
     -- value's row decides. Whoever writes such a thing there sets this in the same transaction, so while it is false the
     -- value's row need not be looked at, which is a third of a resolve's work. Only another token clears it.
     token_is_doubted boolean NOT NULL DEFAULT false,
+    confirmed_at timestamptz,
     -- The greatest observedAt of all, full states included: it is dismissed while this is before its installation's
     -- full_state_at.
     last_observed_at timestamptz,
-    started_at timestamptz NOT NULL,
-    -- A fact like those below: when it starts, if it was scheduled for later than it was observed.
-    starts_at timestamptz,
-    starts_at_observed_at timestamptz,
-    -- The app's lifetime at the first receipt.
-    lifetime interval NOT NULL,
-    expires_at timestamptz NOT NULL,
-    confirmed_at timestamptz,
-    -- The least (time, reason) of all ends. Never cleared: ended is final.
-    ended_at timestamptz,
-    end_reason end_reason,
-    -- Facts: the first given stays, by (time given, value).
-    installation_hash bytea,
-    installation_observed_at timestamptz,
-    subject text,
-    subject_observed_at timestamptz,
-    attributes_type text COLLATE "C",
-    attributes_type_observed_at timestamptz,
-    frequent_pushes_enabled boolean,
-    frequent_pushes_enabled_observed_at timestamptz,
-    -- Replaced as a whole, by the greatest (time given, value). {"kind": ["value", …]}, sorted.
-    aliases jsonb,
-    aliases_observed_at timestamptz,
-    metadata jsonb,
-    metadata_observed_at timestamptz,
     revision bigint NOT NULL DEFAULT 1,
     -- The effect of the last request; see activity_outcome.
     outcome activity_outcome NOT NULL,
     -- Whether it gave the aliases that hold now, and those that it replaced.
     aliases_changed boolean NOT NULL DEFAULT false,
     displaced_aliases jsonb,
-    created_at timestamptz NOT NULL,
     -- The last receipt of anything about it. Written by every request, so that an answer is never a no-op's.
     touched_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     -- The random number of the batch of requests that was merged last: by it the statements of one transaction know which
@@ -151,9 +156,6 @@ CREATE TABLE activities (
     -- installation itself.
     installation_full_state_at timestamptz,
     installation_removed_at timestamptz,
-    -- When a sweep wrote down that it expired. Null again when a request says that it was scheduled for later: nothing else
-    -- moves expires_at to a later time.
-    expiry_recorded_at timestamptz,
     -- The column that tells rows apart comes first in the keys that are looked up whole: all rows of an app are alike in
     -- the rest, and would have to be compared by it at every step.
     CONSTRAINT activities_pkey PRIMARY KEY (activity_id, app_number, environment),
