@@ -87,7 +87,6 @@ func makeApplication<Responder: HTTPResponder<ConnectionContext>>(
                 limits,
                 connections,
                 direct: direct,
-                logger: logger,
                 responder: $0
             )
             return CountedChannel(base: EventLoopChannel(base: channel), count: count)

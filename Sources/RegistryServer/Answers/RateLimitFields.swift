@@ -21,5 +21,5 @@ extension HTTPFields {
 extension HTTPField.Name {
     /// The fields of draft-ietf-httpapi-ratelimit-headers.
     fileprivate static let rateLimitPolicy = HTTPField.Name("RateLimit-Policy")!
-    fileprivate static let rateLimit = HTTPField.Name("RateLimit")!
+    static let rateLimit = HTTPField.Name("RateLimit")!
 }

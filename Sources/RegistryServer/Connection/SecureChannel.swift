@@ -1,6 +1,5 @@
 import Hummingbird
 import HummingbirdCore
-import HummingbirdHTTP2
 import Logging
 import NIOCore
 import NIOHTTP2
@@ -12,7 +11,7 @@ struct SecureChannel: ServerChildChannel {
     private typealias Connection = EventLoopChannel<HTTP1Channel>
 
     struct Value: ServerChildChannelValue {
-        fileprivate typealias Negotiated = NIONegotiatedHTTPVersion<HTTP1Channel.Value, HTTP2Channel.Value>
+        fileprivate typealias Negotiated = NIONegotiatedHTTPVersion<HTTP1Channel.Value, StreamsChannel.Value>
 
         fileprivate let negotiated: EventLoopFuture<Negotiated>
         let channel: any Channel
@@ -20,7 +19,7 @@ struct SecureChannel: ServerChildChannel {
 
     private let context: NIOSSLContext
     private let connections: Connection
-    private let streams: HTTP2Channel
+    private let streams: StreamsChannel
     private let handshakeDeadline: TimeAmount
 
     /// - Parameter direct: answers hot calls in the pipelines of connections and streams; nil leaves all to `responder`.
@@ -29,7 +28,6 @@ struct SecureChannel: ServerChildChannel {
         _ limits: ServerConfiguration.Limits,
         _ connections: HTTP1Channel.Configuration,
         direct: RegistryResponder?,
-        logger: Logger,
         responder: @escaping HTTPChannelHandler.Responder
     ) throws {
         var configuration = identity.configuration
@@ -39,27 +37,8 @@ struct SecureChannel: ServerChildChannel {
             base: HTTP1Channel(responder: responder, configuration: connections),
             direct: direct
         )
-        // A stream has one request, whose deadlines the guard keeps.
-        let streams = HTTP1Channel.Configuration(
-            additionalChannelHandlers: Self.handlersOfStream(limits, direct, logger)
-        )
-        self.streams = HTTP2Channel(
-            responder: responder,
-            configuration: HTTP2ChannelConfiguration(
-                idleTimeout: limits.idleTimeout,
-                gracefulCloseTimeout: limits.requestDeadline,
-                streamConfiguration: streams
-            )
-        )
+        streams = StreamsChannel(limits: limits, direct: direct, responder: responder)
         handshakeDeadline = TimeAmount(limits.requestDeadline)
-    }
-
-    private static func handlersOfStream(
-        _ limits: ServerConfiguration.Limits,
-        _ direct: RegistryResponder?,
-        _ logger: Logger
-    ) -> [any RemovableChannelHandler] {
-        [ConnectionGuard(limits)] + (direct.map { [DirectCallHandler($0, logger: logger)] } ?? [])
     }
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {

@@ -1,5 +1,6 @@
 import HTTPTypes
 import NIOCore
+import NIOHPACK
 import NIOHTTP1
 
 /// The answer to a hot call, in the two forms in which it goes out.
@@ -20,23 +21,38 @@ struct DirectAnswer: Sendable {
         buffer.reserveCapacity(512 + answer.body.count)
         let reason = HTTPResponseStatus(statusCode: answer.status.code).reasonPhrase
         buffer.writeString("HTTP/1.1 \(answer.status.code) \(reason)\r\n")
-        answer.forEachField(requestID: requestID) { buffer.writeField($0.name, $0.value) }
-        buffer.writeField(.contentLength, String(answer.body.count))
-        buffer.writeField(.date, HTTPDate.now)
+        forEachField { buffer.writeField($0.name, $0.value) }
         buffer.writeStaticString("\r\n")
         buffer.writeBytes(answer.body)
         return buffer
     }
 
-    /// The response before its body.
-    var head: HTTPResponse {
-        var fields = answer.allFields(requestID: requestID)
-        fields[.contentLength] = String(answer.body.count)
-        fields[.date] = HTTPDate.now
-        return HTTPResponse(status: answer.status, headerFields: fields)
+    /// The response before its body, as HTTP/2 writes it.
+    var headers: HPACKHeaders {
+        var headers = HPACKHeaders()
+        headers.reserveCapacity(16)
+        headers.add(name: ":status", value: String(answer.status.code))
+        // A stream is no connection.
+        forEachField { field in
+            guard field.name != .connection else { return }
+            let changes = Self.changingFields.contains(field.name)
+            headers.add(name: field.name.canonicalName, value: field.value, indexing: changes ? .nonIndexable : .indexable)
+        }
+        return headers
     }
 
+    /// Fields that differ in nearly every answer: in the table of those that both sides know, they would push out the others.
+    private static let changingFields: Set<HTTPField.Name> = [
+        .contentLength, .date, RequestID.field, .rateLimit,
+    ]
+
     var body: ByteBuffer { ByteBuffer(bytes: answer.body) }
+
+    private func forEachField(_ tell: (HTTPField) -> Void) {
+        answer.forEachField(requestID: requestID, tell)
+        tell(HTTPField(name: .contentLength, value: String(answer.body.count)))
+        tell(HTTPField(name: .date, value: HTTPDate.now))
+    }
 }
 
 extension ByteBuffer {

@@ -9,8 +9,7 @@ import RegistryStore
 ///
 /// It does what its state says, which keeps the answers in order.
 ///
-/// On a connection of HTTP/1.1 answers are written as bytes, past all that would make them of parts, and the other handlers are
-/// told of their ends. On a stream of HTTP/2 they are written as parts.
+/// Answers are written as bytes, past all that would make them of parts; the other handlers are told of their ends.
 final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -28,15 +27,15 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private let responder: RegistryResponder
     private let logger: Logger
     private var executor: (any TaskExecutor)?
-    /// The place in the pipeline from which bytes are written; nil on a stream.
+    /// The place in the pipeline from which bytes are written.
     private var encoder: ChannelHandlerContext?
     private var state = State()
     private var lastKey: RememberedKey?
     /// The address at the other end, once it was asked for.
     private var peer: IPAddress?
 
-    /// - Parameter encoder: of the encoder of responses, which bytes go past; nil on a stream.
-    init(_ responder: RegistryResponder, logger: Logger, past encoder: ChannelHandlerContext? = nil) {
+    /// - Parameter encoder: of the encoder of responses, which bytes go past.
+    init(_ responder: RegistryResponder, logger: Logger, past encoder: ChannelHandlerContext) {
         self.responder = responder
         self.logger = logger
         self.encoder = encoder
@@ -112,12 +111,7 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private func write(_ answer: DirectAnswer, _ context: ChannelHandlerContext) {
-        if let encoder {
-            encoder.write(NIOAny(IOData.byteBuffer(answer.bytes)), promise: nil)
-        } else {
-            context.write(wrapOutboundOut(.head(answer.head)), promise: nil)
-            context.write(wrapOutboundOut(.body(answer.body)), promise: nil)
-        }
+        encoder?.write(NIOAny(IOData.byteBuffer(answer.bytes)), promise: nil)
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
     }
 

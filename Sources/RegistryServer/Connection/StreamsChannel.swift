@@ -1,0 +1,67 @@
+import Hummingbird
+import HummingbirdCore
+import Logging
+import NIOCore
+import NIOHTTP2
+import NIOHTTPTypesHTTP2
+
+/// Connections of HTTP/2: hot calls are answered on the connection itself, and each other stream has a channel of its own, which is
+/// handled as a connection of one request.
+struct StreamsChannel: ServerChildChannel {
+    struct Value: ServerChildChannelValue {
+        fileprivate let streams: AsyncStream<HTTP1Channel.Value>
+        let channel: any Channel
+    }
+
+    let limits: ServerConfiguration.Limits
+    let direct: RegistryResponder?
+    let responder: HTTPChannelHandler.Responder
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
+        channel.eventLoop.makeCompletedFuture {
+            let (streams, continuation) = AsyncStream.makeStream(of: HTTP1Channel.Value.self)
+            channel.closeFuture.whenComplete { _ in continuation.finish() }
+            let pipeline = channel.pipeline.syncOperations
+            try pipeline.addHandler(NIOHTTP2Handler(mode: .server))
+            try addManagement(pipeline, channel.eventLoop)
+            if let direct { try pipeline.addHandler(DirectStreamHandler(direct, limits, logger: logger)) }
+            let multiplexer = HTTP2StreamMultiplexer(mode: .server, channel: channel) { [limits] stream in
+                stream.eventLoop.makeCompletedFuture {
+                    let pipeline = stream.pipeline.syncOperations
+                    try pipeline.addHandler(HTTP2FramePayloadToHTTPServerCodec())
+                    try pipeline.addHandler(ConnectionGuard(limits))
+                    continuation.yield(try HTTP1Channel.Value(wrappingChannelSynchronously: stream))
+                }
+            }
+            try pipeline.addHandler(multiplexer)
+            return Value(streams: streams, channel: channel)
+        }
+    }
+
+    /// Ends connections that are idle, and those of a service that shuts down once their streams are answered.
+    private func addManagement(
+        _ pipeline: ChannelPipeline.SynchronousOperations,
+        _ eventLoop: any EventLoop
+    ) throws {
+        let configuration = NIOHTTP2ServerConnectionManagementHandler.Configuration(
+            maxIdleTime: TimeAmount(limits.idleTimeout),
+            maxAge: nil,
+            maxGraceTime: TimeAmount(limits.requestDeadline),
+            keepalive: nil
+        )
+        let management = NIOHTTP2ServerConnectionManagementHandler(eventLoop: eventLoop, configuration: configuration)
+        try pipeline.addHandler(management)
+        // The channel has been active since before the handshake, so nobody tells it.
+        management.channelActive(context: try pipeline.context(handler: management))
+    }
+
+    func handle(value: Value, logger: Logger) async {
+        await withDiscardingTaskGroup { group in
+            for await stream in value.streams {
+                group.addTask { await handleHTTP(asyncChannel: stream, logger: logger) }
+            }
+        }
+    }
+}
+
+extension StreamsChannel: HTTPChannelHandler {}
