@@ -26,7 +26,8 @@ let serverTestDependencies: [Target.Dependency] = [
 let package = Package(
     name: "push-token-registry",
     products: [
-        .executable(name: "pushreg", targets: ["pushreg"])
+        .executable(name: "pushreg", targets: ["pushreg"]),
+        .library(name: "RegistryClient", targets: ["RegistryClient"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -47,6 +48,7 @@ let package = Package(
         .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     ],
     targets: [
+        .target(name: "RegistryClient", swiftSettings: strict),
         .target(name: "RegistryCore", swiftSettings: strict),
         .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .target(
@@ -132,6 +134,11 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             path: "Tests/TestSupport",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "RegistryClientTests",
+            dependencies: ["RegistryClient"],
             swiftSettings: strict
         ),
         .testTarget(

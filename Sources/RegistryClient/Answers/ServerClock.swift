@@ -1,0 +1,14 @@
+extension TransportAnswer {
+    /// The registry's clock when it answered: `serverTime` of a problem, else `Date`; nil when the answer is not the registry's.
+    func serverTime(_ verdict: Verdict) -> Timestamp? {
+        switch verdict {
+        case .unanswered: nil
+        case .refused(_, let problem): problem.serverTime ?? date
+        case .accepted: date
+        // A proxy may have given it.
+        case .repeatLater: nil
+        }
+    }
+
+    private var date: Timestamp? { self["Date"].flatMap(Timestamp.init(httpDate:)) }
+}

@@ -1,0 +1,110 @@
+import Foundation
+
+/// The one timer of the client.
+struct Alarm: Sendable {
+    let time: Duration
+    let task: Task<Void, Never>
+}
+
+extension LiveActivityRegistry {
+    /// Hands out all that may go now. It is in the file before it goes, and so is the time that the registry may accept.
+    func send() {
+        guard isStarted, stored.isLoaded, let installationID else { return save() }
+        var (entries, uptime) = ([OutboxEntry](), configuration.clock.now().uptime)
+        while case .send(let entry) = outbox.next(at: uptime) {
+            clock.sends(entry.observedAt)
+            stored.isBehind = true
+            entries.append(entry)
+            uptime = configuration.clock.now().uptime
+        }
+        save()
+        for entry in entries { deliver(entry, installationID) }
+    }
+
+    private func deliver(_ entry: OutboxEntry, _ installationID: InstallationID) {
+        let (configuration, environment, commands) = (configuration, environment, commands)
+        let (source, isAllowedToAnyone) = (source(of: entry.owner), isAllowedToAnyone(entry))
+        Task {
+            var (credential, authority) = (await source?(), entry.owner)
+            // An end or a log-out of one who is gone may be said by the installation itself, and names nobody.
+            if credential == nil, isAllowedToAnyone { (credential, authority) = (configuration.key, .installation) }
+            guard let credential,
+                let request = TransportRequest(entry, installationID, credential, configuration, environment)
+            else {
+                commands.yield(.credentialIsMissing(entry))
+                return
+            }
+            let sent = configuration.clock.now()
+            let result = await configuration.transport.send(request)
+            let delivery = Delivery(entry: entry, sent: sent, credential: credential, authority: authority)
+            commands.yield(.answered(delivery, result, configuration.clock.now()))
+        }
+    }
+
+    private func source(of owner: Owner) -> CredentialSource? {
+        switch owner {
+        case .installation: { [key = configuration.key] in key }
+        case .user(let user): sources[user]
+        }
+    }
+
+    private func isAllowedToAnyone(_ entry: OutboxEntry) -> Bool { entry.report.isFinal && entry.owner != owner }
+
+    /// An answer came, or none did.
+    func settle(_ delivery: Delivery, _ result: TransportResult, _ now: DeviceTime) {
+        var verdict = Verdict.unanswered
+        if case .answer(let answer) = result {
+            verdict = Verdict(answer)
+            let elapsed = now.uptime - delivery.sent.uptime
+            let shift = answer.serverTime(verdict).flatMap { clock.correct(by: $0, at: now, elapsed: elapsed) }
+            if let shift { move(by: shift, now) }
+        }
+        let phone = phone.withLock { $0 }
+        let circumstances = Outbox.Circumstances(
+            uptime: now.uptime,
+            time: clock.corrected(now),
+            jitter: Double(configuration.random() >> 11) / Double(1 << 53),
+            runs: { phone($0.string) }
+        )
+        stored.isBehind = true
+        for effect in outbox.settle(delivery.entry.id, verdict, circumstances) { carryOut(effect, delivery, now) }
+        forgetSources()
+    }
+
+    private func carryOut(_ effect: Outbox.Effect, _ delivery: Delivery, _ now: DeviceTime) {
+        switch effect {
+        case .tell(let event):
+            eventStreams.tell(event)
+            noteLogOut(event)
+        case .renewCredential(let owner): renewCredential(of: owner, delivery)
+        case .observeAnew(let registration, let owner):
+            // After a sign-out it is nobody's, and the log-out has ended it.
+            if owner == self.owner { add(.registration(registration), now, isObservedAnew: true) }
+        }
+    }
+
+    /// The next time at which something is to be done, whatever happens.
+    func setAlarm() {
+        var times = signOuts.map(\.deadline) + [credentialRetry].compactMap(\.self)
+        if isStarted, stored.isLoaded, installationID != nil {
+            let uptime = configuration.clock.now().uptime
+            switch outbox.upcoming(at: uptime) {
+            // Another process has written it just now.
+            case .send: times.append(uptime)
+            case .wait(let time): times.append(time)
+            case .rest: break
+            }
+        }
+        guard alarm?.time != times.min() else { return }
+        alarm?.task.cancel()
+        alarm = times.min().map { time in
+            Alarm(
+                time: time,
+                task: Task { [clock = configuration.clock, commands] in
+                    await clock.sleep(until: time)
+                    if !Task.isCancelled { commands.yield(.woken) }
+                }
+            )
+        }
+    }
+}

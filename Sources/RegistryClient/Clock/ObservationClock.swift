@@ -1,0 +1,78 @@
+/// The clock that says when something was observed (C15): later each time, over launches too, and right by the registry's clock.
+///
+/// It asks no clock itself: every method is given the device's time.
+package struct ObservationClock: Sendable, Hashable, Codable {
+    /// The registry's clock, less the device's.
+    package private(set) var offset = Duration.zero
+    /// The registry said so, or agreed.
+    package private(set) var isConfirmed = false
+    /// The greatest time that was given.
+    package private(set) var latest = Timestamp.distantPast
+    /// The greatest time that the registry may have accepted.
+    package private(set) var floor = Timestamp.distantPast
+    /// The device's clocks when they were last looked at.
+    private var last: DeviceTime?
+
+    /// Slower answers and the whole seconds of `Date` are no difference.
+    static let tolerance = Duration.seconds(5)
+    /// The registry refuses all that lies further ahead (R3), so nothing later was ever accepted.
+    static let mostAhead = Duration.seconds(300)
+
+    package init() {}
+
+    /// The time of an observation, later than all before.
+    package mutating func observe(_ now: DeviceTime) -> Timestamp {
+        latest = max(corrected(now), latest.next)
+        return latest
+    }
+
+    /// The time by the registry's clock.
+    package func corrected(_ now: DeviceTime) -> Timestamp { now.wall + offset }
+
+    /// Looks whether the wall clock was set since the last look: then it went otherwise than the monotonic one.
+    ///
+    /// A clock that the registry confirmed goes on as if nobody had touched it. One that it never saw is believed only now, and so
+    /// is wrong in all that was not sent.
+    ///
+    /// - Returns: by how much the times of reports that were not sent are to be moved; nil when they may stay.
+    package mutating func notice(_ now: DeviceTime) -> Duration? {
+        defer { last = now }
+        guard let last, last.boot == now.boot else { return nil }
+        let jump = (now.wall - last.wall) - (now.uptime - last.uptime)
+        guard jump.magnitude > Self.tolerance else { return nil }
+        guard isConfirmed else { return jump }
+        offset -= jump
+        return nil
+    }
+
+    /// An answer of the registry told its clock.
+    ///
+    /// - Parameter elapsed: between the request and its answer; the registry's clock was read at some time in between.
+    /// - Returns: by how much the times of reports that were not sent are to be moved; nil when they may stay.
+    package mutating func correct(by serverTime: Timestamp, at now: DeviceTime, elapsed: Duration) -> Duration? {
+        isConfirmed = true
+        floor = min(floor, serverTime + Self.mostAhead)
+        let ours = corrected(now)
+        let (earliest, last) = (ours + (.zero - elapsed - Self.tolerance), ours + Self.tolerance)
+        guard serverTime < earliest || serverTime > last else {
+            // The clock was right again before the registry was heard of, and times from before lie in the future.
+            return latest > ours + Self.tolerance ? .zero : nil
+        }
+        let shift = serverTime - ours
+        offset += shift
+        return shift
+    }
+
+    /// A report with this time goes out: what is observed from now on must be later, whatever becomes of the clock.
+    package mutating func sends(_ time: Timestamp) { floor = max(floor, time) }
+
+    /// Reports that were not sent were moved; the last of them now has this time.
+    package mutating func moved(latest: Timestamp?) { self.latest = max(floor, latest ?? floor) }
+
+    /// Takes over what another process of this app learnt meanwhile.
+    package mutating func adopt(_ stored: ObservationClock) {
+        if stored.isConfirmed, !isConfirmed { (offset, isConfirmed) = (stored.offset, true) }
+        floor = max(floor, stored.floor)
+        latest = max(latest, stored.latest)
+    }
+}

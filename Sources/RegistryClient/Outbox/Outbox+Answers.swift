@@ -1,0 +1,93 @@
+extension Outbox {
+    /// A consequence of an answer, for the caller to carry out.
+    package enum Effect: Sendable, Equatable {
+        case tell(RegistryEvent)
+        /// The credential was refused: get a new one (C13).
+        case renewCredential(Owner)
+        /// The activity runs here, whatever the registry thinks: report it as observed now.
+        case observeAnew(ActivityRegistration, Owner)
+    }
+
+    /// The circumstances of an answer.
+    package struct Circumstances {
+        /// By the monotonic clock.
+        package var uptime: Duration
+        /// By the registry's clock.
+        package var time: Timestamp
+        /// Random, from 0 to 1.
+        package var jitter: Double
+        /// Tells whether an activity runs here, or is scheduled.
+        package var runs: (UTF8Text) -> Bool
+
+        package init(uptime: Duration, time: Timestamp, jitter: Double, runs: @escaping (UTF8Text) -> Bool) {
+            (self.uptime, self.time, self.jitter, self.runs) = (uptime, time, jitter, runs)
+        }
+    }
+
+    /// An entry was answered, or nobody answered.
+    package mutating func settle(_ id: UInt64, _ verdict: Verdict, _ now: Circumstances) -> [Effect] {
+        underWay.remove(id)
+        var effects = note(isAnswered: verdict != .unanswered, now)
+        // It may have been replaced while it was under way; then the later one is still to be sent.
+        guard let index = entries.firstIndex(where: { $0.id == id }) else { return effects }
+        entries[index].tries.count += 1
+        entries[index].tries.isAsked = false
+        entries[index].tries.isUnanswered = verdict == .unanswered
+        switch verdict {
+        case .accepted(let items): effects += accept(index, items, now)
+        case .refused(let status, let problem): effects += refuse(index, status, problem, now)
+        case .repeatLater(let pause): postpone(index, pause, now)
+        case .unanswered: postpone(index, nil, now)
+        }
+        return effects
+    }
+
+    /// Silence is the network's, and each entry is tried on its own account as well.
+    private mutating func note(isAnswered: Bool, _ now: Circumstances) -> [Effect] {
+        guard !isAnswered else {
+            guard silence != nil else { return [] }
+            silence = nil
+            for index in entries.indices where entries[index].tries.isUnanswered {
+                entries[index].tries.notBefore = .zero
+            }
+            return []
+        }
+        let begins = silence == nil
+        var silence = silence ?? Silence(since: now.time)
+        silence.count += 1
+        silence.notBefore = now.uptime + Backoff.pause(after: silence.count, jitter: now.jitter)
+        self.silence = silence
+        return begins ? [.tell(.unreachable(since: silence.since.date))] : []
+    }
+
+    private mutating func accept(_ index: Int, _ items: [Verdict.RefusedItem], _ now: Circumstances) -> [Effect] {
+        let entry = entries.remove(at: index)
+        if case .installation = entry.report { retryRefused(of: entry.owner) }
+        return [.tell(.registered(entry.name))]
+            + items.map { item in
+                anew(entry, item, now)
+                    ?? .tell(.refused(.activity(item.activityID.string), item.problem, isKept: false))
+            }
+    }
+
+    /// The installation is the owner's from now on, so what was refused as another's may be allowed.
+    private mutating func retryRefused(of owner: Owner) {
+        for index in entries.indices where entries[index].owner == owner && entries[index].refusedSince != nil {
+            entries[index].tries.notBefore = .zero
+        }
+    }
+
+    private func anew(_ entry: OutboxEntry, _ item: Verdict.RefusedItem, _ now: Circumstances) -> Effect? {
+        guard case .fullState(let activities) = entry.report, item.problem.code == "activity-expired",
+            let activity = activities.first(where: { $0.activityID == item.activityID }), activity.token != nil,
+            !entries.contains(where: { $0.key == .registration(activity.activityID) }), now.runs(activity.activityID)
+        else { return nil }
+        return .observeAnew(activity, entry.owner)
+    }
+
+    private mutating func postpone(_ index: Int, _ asked: Duration?, _ now: Circumstances) {
+        let pause = Backoff.pause(after: entries[index].tries.count, jitter: now.jitter)
+        entries[index].tries.notBefore = now.uptime + max(pause, asked ?? .zero)
+        entries[index].tries.isAsked = asked != nil
+    }
+}

@@ -1,0 +1,81 @@
+/// A report that waits, with all that its sending needs.
+package struct OutboxEntry: Sendable, Hashable, Codable, Identifiable {
+    /// Random, so that two processes never give the same.
+    package let id: UInt64
+    package internal(set) var report: Report
+    package internal(set) var observedAt: Timestamp
+    /// The credential under which it was made (C14).
+    package let owner: Owner
+    /// A repetition of one that was answered 410 `activity-expired`: not repeated once more.
+    var isObservedAnew = false
+    /// When the registry first said 403 or 404.
+    var refusedSince: Timestamp?
+    /// Forgotten at each launch: then all are tried at once.
+    var tries = Tries()
+
+    private enum CodingKeys: CodingKey { case id, report, observedAt, owner, isObservedAnew, refusedSince }
+
+    package init(id: UInt64, report: Report, observedAt: Timestamp, owner: Owner) {
+        (self.id, self.report, self.observedAt, self.owner) = (id, report, observedAt, owner)
+    }
+
+    var key: ReportKey { report.key }
+    var name: ReportName { ReportName(key) }
+
+    /// How often it was tried, and when it is tried again.
+    struct Tries: Sendable, Hashable {
+        var count = 0
+        /// By the monotonic clock.
+        var notBefore = Duration.zero
+        /// The registry asked for this pause, so coming to the foreground does not shorten it.
+        var isAsked = false
+        /// Nobody answered, so the first sign of the registry ends the pause.
+        var isUnanswered = false
+    }
+}
+
+extension OutboxEntry {
+    /// It makes an earlier entry needless.
+    ///
+    /// An end does so to every registration of its activity, for ended is final whatever their times are (R4). A log-out does so to
+    /// all that its user observed by then, but ends, which say how an activity ended (C18).
+    func absorbs(_ other: OutboxEntry) -> Bool {
+        switch (report, other.report) {
+        case (.end(let ended, _), .registration(let registration)): ended == registration.activityID
+        case (.logOut, _): owner == other.owner && !other.report.isFinal && other.observedAt <= observedAt
+        default: false
+        }
+    }
+
+    /// It must be answered before another one goes out, as far as it can be: what the other needs is only there afterwards.
+    ///
+    /// The registry puts all else in order by the times (R0). Rights are the exception: a user may change what is of an installation
+    /// only after they took it over, and a log-out only before the next user did.
+    func precedes(_ other: OutboxEntry) -> Bool {
+        guard mayPrecede, id != other.id, observedAt <= other.observedAt, !other.report.isFinal else { return false }
+        return report == .logOut || owner == other.owner
+    }
+
+    /// A log-out or a takeover that was not refused.
+    var mayPrecede: Bool {
+        switch report {
+        case .logOut, .installation: refusedSince == nil && tries.count < Self.patience
+        default: false
+        }
+    }
+
+    /// After so many tries it holds nothing else up.
+    private static let patience = 3
+
+    /// One entry in the place of two of one key, with the effect of both.
+    func merged(with other: OutboxEntry) -> OutboxEntry {
+        let (earlier, later) = observedAt < other.observedAt ? (self, other) : (other, self)
+        let times = (earlier.observedAt, later.observedAt)
+        let report = later.report.merging(earlier: earlier.report, observedAt: times)
+        // Of two ends the first holds, with its time.
+        let time =
+            report == earlier.report && key != .fullState && report.isFinal ? earlier.observedAt : later.observedAt
+        // An id of its own: answers to either of the two do not settle it.
+        return OutboxEntry(id: id ^ other.id, report: report, observedAt: time, owner: owner)
+    }
+}

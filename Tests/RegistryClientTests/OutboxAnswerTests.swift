@@ -1,0 +1,163 @@
+import Testing
+
+@testable import RegistryClient
+
+/// C13: each kind of answer has one consequence, and none of them is another key's.
+@Suite struct OutboxAnswerTests {
+    @Test("An accepted report is settled and told") func acceptedIsSettled() {
+        let played = PlayedOutbox()
+        played.add(.token("aa"), at: 1)
+        played.answerAll(.accepted([]))
+        #expect(played.outbox.entries.isEmpty)
+        #expect(played.effects == [.tell(.registered(.activity("a-1")))])
+    }
+
+    @Test(
+        "A refusal that nothing will change is settled and told",
+        arguments: [
+            (409, "superseded"), (410, "activity-ended"), (410, "activity-expired"), (422, "invalid-request"),
+            (413, "body-too-large"),
+        ]
+    ) func refusedIsSettled(status: Int, code: String) {
+        let played = PlayedOutbox()
+        played.add(.token("aa"), at: 1)
+        played.answerAll(.problem(status, code))
+        #expect(played.outbox.entries.isEmpty)
+        let event = RegistryEvent.refused(.activity("a-1"), code: code, detail: "Because.", isKept: false)
+        #expect(played.effects == [.tell(event)])
+    }
+
+    @Test(
+        "403 and 404 are told once and kept for a day, tried every hour",
+        arguments: [(403, "forbidden"), (404, "unknown-app")]
+    )
+    func refusalsAreKeptForADay(status: Int, code: String) throws {
+        let played = PlayedOutbox()
+        played.add(.token("aa"), at: 0)
+        var tries = 0
+        while let entry = played.send() {
+            tries += 1
+            played.answer(entry, .problem(status, code))
+            guard let pause = played.pause else { break }
+            #expect(pause == 3600)
+            played.now += pause
+        }
+        #expect(tries == 25)
+        #expect(played.outbox.entries.isEmpty)
+        let kept = RegistryEvent.refused(.activity("a-1"), code: code, detail: "Because.", isKept: true)
+        let settled = RegistryEvent.refused(.activity("a-1"), code: code, detail: "Because.", isKept: false)
+        #expect(played.effects == [.tell(kept), .tell(settled)])
+    }
+
+    @Test(
+        "A refusal of one key blocks no other",
+        arguments: [(401, "unauthenticated"), (403, "alias-not-allowed"), (404, "unknown-app"), (409, "superseded")]
+    ) func refusalsBlockNoOther(status: Int, code: String) throws {
+        let played = PlayedOutbox()
+        for index in 0..<5 { played.add(.token("aa", of: "a-\(index)"), at: Double(index)) }
+        played.answer(try #require(played.send()), .problem(status, code))
+        #expect(played.sent().map(\.key) == (1..<5).map { .registration(UTF8Text("a-\($0)")) })
+    }
+
+    @Test("401 asks for a new credential, and keeps the report") func unauthenticated() throws {
+        let played = PlayedOutbox()
+        played.add(.token("aa"), at: 0, by: .user("u-7"))
+        played.answerAll(.problem(401, "unauthenticated"))
+        #expect(played.effects.first == .renewCredential(.user("u-7")))
+        #expect(played.sent().isEmpty)
+        played.outbox.credentialWasRenewed(for: .user("u-7"))
+        #expect(played.sent().count == 1)
+    }
+
+    @Test("A new credential that is refused too waits, whatever it is renewed to") func wrongCredentialsAreNoLoop() {
+        let played = PlayedOutbox()
+        played.add(.token("aa"), at: 0, by: .user("u-7"))
+        for _ in 0..<2 {
+            played.answerAll(.problem(401, "unauthenticated"))
+            played.outbox.credentialWasRenewed(for: .user("u-7"))
+        }
+        #expect(played.pause == 2)
+    }
+
+    @Test("Without a credential an owner's reports wait, and others go") func missingCredential() throws {
+        let played = PlayedOutbox()
+        played.add(.token("aa"), at: 0, by: .user("u-7"))
+        played.add(.token("bb", of: "a-2"), at: 1)
+        let first = try #require(played.send())
+        played.outbox.credentialIsMissing(for: first.id, of: first.owner)
+        #expect(played.sent().map(\.owner) == [.installation])
+        played.outbox.credentialCame(for: .user("u-7"))
+        #expect(played.sent().map(\.owner) == [.user("u-7")])
+    }
+
+    @Test("An expired activity that runs here is observed anew, once") func expiredButRunning() {
+        let played = PlayedOutbox()
+        played.running = ["a-1"]
+        played.add(.token("aa"), at: 1)
+        played.answerAll(.problem(410, "activity-expired"))
+        guard case .observeAnew(let registration, .installation) = played.effects.first else {
+            Issue.record("it was not observed anew")
+            return
+        }
+        _ = played.outbox.add(
+            .registration(registration),
+            observedAt: .at(9),
+            owner: .installation,
+            id: 77,
+            isObservedAnew: true
+        )
+        played.answerAll(.problem(410, "activity-expired"))
+        #expect(played.outbox.entries.isEmpty)
+        #expect(played.effects.count == 2, "the second time it is settled")
+    }
+
+    @Test("An ended activity is not observed anew though it is still listed") func endedIsFinal() {
+        let played = PlayedOutbox()
+        played.running = ["a-1"]
+        played.add(.token("aa"), at: 1)
+        played.answerAll(.problem(410, "activity-ended"))
+        #expect(played.effects.count == 1)
+        #expect(played.outbox.entries.isEmpty)
+    }
+
+    @Test("Items of a full state that were refused are told, and those that run though expired are observed anew")
+    func itemsOfAFullState() {
+        let played = PlayedOutbox()
+        played.running = ["a-2"]
+        let activities = ["a-1", "a-2"].map { ActivityRegistration(activityID: UTF8Text($0), token: Token(hex: "aa")) }
+        played.add(.fullState(activities), at: 1)
+        let problem = Problem(code: "activity-expired", detail: "Because.")
+        played.answerAll(.accepted(activities.map { .init(activityID: $0.activityID, problem: problem) }))
+        #expect(
+            played.effects == [
+                .tell(.registered(.fullState)),
+                .tell(.refused(.activity("a-1"), code: "activity-expired", detail: "Because.", isKept: false)),
+                .observeAnew(activities[1], .installation),
+            ]
+        )
+    }
+
+    @Test("A clock that is ahead is corrected and the report sent again at once, and then with pauses") func clockSkew()
+    {
+        let played = PlayedOutbox()
+        played.add(.token("aa"), at: 1)
+        played.answerAll(.problem(422, "clock-skew"))
+        #expect(played.effects.isEmpty)
+        played.answerAll(.problem(422, "clock-skew"))
+        #expect(played.pause == 2)
+        for _ in 0..<2 {
+            played.now += 100
+            played.answerAll(.problem(422, "clock-skew"))
+        }
+        #expect(played.outbox.entries.isEmpty, "it does not help")
+    }
+
+    @Test("Once the installation is the user's, their refused reports are tried again") func takenOver() throws {
+        let played = PlayedOutbox()
+        played.add(.start("aa"), at: 1, by: .user("u-7"))
+        played.answerAll(.problem(403, "not-yours"))
+        played.add(.installation(aliases: [:]), at: 2, by: .user("u-7"))
+        played.answerAll(.accepted([]))
+        #expect(played.sent().map(\.key) == [.startToken("Delivery")])
+    }
+}

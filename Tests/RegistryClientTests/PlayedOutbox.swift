@@ -1,0 +1,58 @@
+@testable import RegistryClient
+
+/// An outbox whose clock, numbers and answers are the test's.
+final class PlayedOutbox {
+    var outbox = Outbox()
+    var events: [RegistryEvent] = []
+    var effects: [Outbox.Effect] = []
+    /// The activities that run here.
+    var running: Set<UTF8Text> = []
+    var jitter = 1.0
+    private var lastID: UInt64 = 0
+    /// Seconds since the test began.
+    var now = 0.0
+
+    var uptime: Duration { .seconds(now) }
+
+    func add(_ report: Report, at seconds: Double, by owner: Owner = .installation) {
+        // Powers of two, so that no merged entry has the id of another.
+        lastID = lastID == 0 ? 1 : lastID &* 2
+        if lastID == 0 { lastID = 3 }
+        events += outbox.add(report, observedAt: .at(seconds), owner: owner, id: lastID)
+    }
+
+    /// All that goes out now.
+    func sent() -> [OutboxEntry] {
+        var sent: [OutboxEntry] = []
+        while case .send(let entry) = outbox.next(at: uptime) { sent.append(entry) }
+        return sent
+    }
+
+    /// The next one that goes out.
+    func send() -> OutboxEntry? {
+        guard case .send(let entry) = outbox.next(at: uptime) else { return nil }
+        return entry
+    }
+
+    func answer(_ entry: OutboxEntry, _ verdict: Verdict) {
+        let running = running
+        let circumstances = Outbox.Circumstances(
+            uptime: uptime,
+            time: .at(now),
+            jitter: jitter,
+            runs: { running.contains($0) }
+        )
+        effects += outbox.settle(entry.id, verdict, circumstances)
+    }
+
+    /// Sends all, and answers all in the same way.
+    func answerAll(_ verdict: Verdict) { for entry in sent() { answer(entry, verdict) } }
+
+    /// How long it waits before the next one goes out; nil when something goes now, or it waits for something else.
+    var pause: Double? {
+        guard case .wait(let time) = outbox.upcoming(at: uptime) else { return nil }
+        return Double((time - uptime).milliseconds) / 1000
+    }
+
+    var keys: [ReportKey] { outbox.entries.map(\.key) }
+}
