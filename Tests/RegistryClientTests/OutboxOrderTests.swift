@@ -42,8 +42,23 @@ import Testing
         played.add(.deviceToken(Token(hex: "cc")), at: 3, by: .user("u-8"))
         played.add(.logOut, at: 4, by: user)
         played.add(.start("dd"), at: 5, by: user)
-        #expect(played.keys == [.end("a-2"), .deviceToken, .logOut, .startToken("Delivery")])
+        #expect(played.keys == [.end("a-2"), .deviceToken, .end("a-1"), .logOut, .startToken("Delivery")])
         #expect(played.outbox.entries.last?.observedAt == .at(5))
+    }
+
+    @Test(
+        "Activities that the registry has not heard of end at the log-out too, so that the next user gets none of them"
+    )
+    func aLogOutEndsUnheardActivities() {
+        let played = PlayedOutbox()
+        let (user, next) = (Owner.user("u-7"), Owner.user("u-8"))
+        played.add(.token("aa", of: "a-1"), at: 1, by: user)
+        let listed = ["a-1", "a-2"].map { ActivityRegistration(activityID: UTF8Text($0), token: nil) }
+        played.add(.fullState(listed), at: 2, by: user)
+        played.add(.logOut, at: 4, by: user)
+        played.add(.token("bb", of: "a-1"), at: 5, by: next)
+        #expect(Set(played.keys) == [.end("a-1"), .end("a-2"), .logOut])
+        #expect(played.outbox.entries.allSatisfy { $0.owner == user })
     }
 
     @Test("A log-out goes before what was observed after it, and an end waits for nothing") func logOutGoesFirst()

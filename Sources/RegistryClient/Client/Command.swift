@@ -10,6 +10,8 @@ enum Command: Sendable {
     case credentialIsMissing(OutboxEntry)
     case credentialCame(Owner, String?)
     case woken
+    /// Nothing happened: somebody waits until all before was taken.
+    case caughtUp(CheckedContinuation<Void, Never>)
 }
 
 /// Gives the JWT of a signed-in user; nil when there is none now.

@@ -33,6 +33,7 @@ extension LiveActivityRegistry {
         case .credentialIsMissing(let entry): credentialIsMissing(entry)
         case .credentialCame(let owner, let credential): credentialCame(owner, credential)
         case .woken: wake()
+        case .caughtUp(let continuation): continuation.resume()
         }
     }
 
@@ -98,7 +99,7 @@ extension Command {
     fileprivate var waitsForFile: Bool {
         switch self {
         case .report, .signIn, .signOut: true
-        case .start, .foreground, .answered, .credentialIsMissing, .credentialCame, .woken: false
+        case .start, .foreground, .answered, .credentialIsMissing, .credentialCame, .woken, .caughtUp: false
         }
     }
 }

@@ -5,6 +5,8 @@ struct Stored {
     var isBehind = false
     /// The entries that were in the file when this process last saw it.
     var known: Set<UInt64> = []
+    /// The edition of the file that this process read or wrote last.
+    var edition: UInt64 = 0
 }
 
 extension LiveActivityRegistry {
@@ -32,6 +34,7 @@ extension LiveActivityRegistry {
         user = state.user
         outbox = Outbox(entries: state.entries)
         stored.known = Set(state.entries.map(\.id))
+        stored.edition = state.edition
         release()
     }
 
@@ -39,24 +42,25 @@ extension LiveActivityRegistry {
     func save() {
         guard stored.isLoaded, stored.isBehind else { return }
         var (events, isForeign) = ([RegistryEvent](), false)
+        let edition = configuration.random()
         let isDone = configuration.storage.change { content in
             switch content {
             case .unreadable: return .keep
-            case .none: return .replace(state.bytes)
+            case .none: return .replace(state(edition).bytes)
             case .bytes(let bytes):
                 guard let other = StoredState(bytes) else {
                     isForeign = true
-                    return .setAside(state.bytes)
+                    return .setAside(state(edition).bytes)
                 }
-                events = adopt(other)
-                return .replace(state.bytes)
+                if other.edition != stored.edition { events = adopt(other) }
+                return .replace(state(edition).bytes)
             }
         }
         events.forEach(eventStreams.tell)
         guard isDone else { return }
         if isForeign { eventStreams.tell(.fileSetAside) }
         stored.known = Set(outbox.entries.map(\.id))
-        (stored.isBehind, userChanged) = (false, false)
+        (stored.isBehind, stored.edition, userChanged) = (false, edition, false)
     }
 
     private func adopt(_ other: StoredState) -> [RegistryEvent] {
@@ -65,9 +69,10 @@ extension LiveActivityRegistry {
         return outbox.merge(other.entries, known: stored.known)
     }
 
-    private var state: StoredState {
+    private func state(_ edition: UInt64) -> StoredState {
         var state = StoredState()
         (state.clock, state.user, state.entries) = (clock, user, outbox.entries)
+        state.edition = edition
         return state
     }
 }

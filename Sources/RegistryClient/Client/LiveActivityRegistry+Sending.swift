@@ -57,6 +57,7 @@ extension LiveActivityRegistry {
             verdict = Verdict(answer)
             let elapsed = now.uptime - delivery.sent.uptime
             let shift = answer.serverTime(verdict).flatMap { clock.correct(by: $0, at: now, elapsed: elapsed) }
+            if verdict.tookTheTime { clock.wasAnswered(delivery.entry.observedAt) }
             if let shift { move(by: shift, now) }
         }
         let phone = phone.withLock { $0 }

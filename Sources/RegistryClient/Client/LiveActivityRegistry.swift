@@ -104,6 +104,9 @@ extension LiveActivityRegistry {
     /// The app came to the foreground, the network came back, or the phone was unlocked: all is tried now.
     package nonisolated func comesToForeground() { commands.yield(.foreground) }
 
+    /// Returns when all that was told before was taken.
+    package nonisolated func caughtUp() async { await withCheckedContinuation { commands.yield(.caughtUp($0)) } }
+
     /// Gives the client eyes: whether an activity runs here, or is scheduled.
     package nonisolated func look(_ runs: @escaping @Sendable (String) -> Bool) {
         phone.withLock { $0 = runs }

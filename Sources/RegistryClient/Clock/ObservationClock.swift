@@ -10,6 +10,8 @@ package struct ObservationClock: Sendable, Hashable, Codable {
     package private(set) var latest = Timestamp.distantPast
     /// The greatest time that the registry may have accepted.
     package private(set) var floor = Timestamp.distantPast
+    /// The greatest time that it has answered to.
+    private var answered = Timestamp.distantPast
     /// The device's clocks when they were last looked at.
     private var last: DeviceTime?
 
@@ -51,7 +53,7 @@ package struct ObservationClock: Sendable, Hashable, Codable {
     /// - Returns: by how much the times of reports that were not sent are to be moved; nil when they may stay.
     package mutating func correct(by serverTime: Timestamp, at now: DeviceTime, elapsed: Duration) -> Duration? {
         isConfirmed = true
-        floor = min(floor, serverTime + Self.mostAhead)
+        if floor > serverTime + Self.mostAhead { floor = min(answered, serverTime + Self.mostAhead) }
         let ours = corrected(now)
         let (earliest, last) = (ours + (.zero - elapsed - Self.tolerance), ours + Self.tolerance)
         guard serverTime < earliest || serverTime > last else {
@@ -66,6 +68,9 @@ package struct ObservationClock: Sendable, Hashable, Codable {
     /// A report with this time goes out: what is observed from now on must be later, whatever becomes of the clock.
     package mutating func sends(_ time: Timestamp) { floor = max(floor, time) }
 
+    /// The registry has taken a report with this time, or refused it for another reason than its time.
+    package mutating func wasAnswered(_ time: Timestamp) { answered = max(answered, time) }
+
     /// Reports that were not sent were moved; the last of them now has this time.
     package mutating func moved(latest: Timestamp?) { self.latest = max(floor, latest ?? floor) }
 
@@ -73,6 +78,7 @@ package struct ObservationClock: Sendable, Hashable, Codable {
     package mutating func adopt(_ stored: ObservationClock) {
         if stored.isConfirmed, !isConfirmed { (offset, isConfirmed) = (stored.offset, true) }
         floor = max(floor, stored.floor)
+        answered = max(answered, stored.answered)
         latest = max(latest, stored.latest)
     }
 }

@@ -45,7 +45,13 @@ package struct Outbox: Sendable {
 
     mutating func insert(_ entry: OutboxEntry) -> [RegistryEvent] {
         guard !entries.contains(where: { $0.absorbs(entry) }) else { return [] }
+        let absorbed = entries.filter { entry.absorbs($0) }
         entries.removeAll { entry.absorbs($0) }
+        let dropped = absorbed.flatMap { $0.ends(by: entry) }.flatMap { insert($0) }
+        return dropped + place(entry)
+    }
+
+    private mutating func place(_ entry: OutboxEntry) -> [RegistryEvent] {
         if let index = entries.firstIndex(where: { $0.key == entry.key && $0.owner == entry.owner }) {
             var merged = entry.merged(with: entries.remove(at: index))
             merged.isObservedAnew = entry.isObservedAnew

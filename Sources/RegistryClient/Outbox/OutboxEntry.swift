@@ -47,13 +47,36 @@ extension OutboxEntry {
         }
     }
 
+    /// The ends of its activities, in its place, when a log-out absorbs it.
+    ///
+    /// The registry ends what it knows of. It must not hear of these for the first time when their tokens change, under the name of
+    /// the next user.
+    func ends(by other: OutboxEntry) -> [OutboxEntry] {
+        guard other.report == .logOut else { return [] }
+        let activities: [ActivityRegistration] =
+            switch report {
+            case .registration(let registration): [registration]
+            case .fullState(let activities): activities
+            default: []
+            }
+        return activities.enumerated().map { index, activity in
+            let end = Report.end(activityID: activity.activityID, isDismissal: false)
+            return OutboxEntry(
+                id: id &+ UInt64(index) ^ other.id,
+                report: end,
+                observedAt: other.observedAt,
+                owner: owner
+            )
+        }
+    }
+
     /// It must be answered before another one goes out, as far as it can be: what the other needs is only there afterwards.
     ///
     /// The registry puts all else in order by the times (R0). Rights are the exception: a user may change what is of an installation
     /// only after they took it over, and a log-out only before the next user did.
     func precedes(_ other: OutboxEntry) -> Bool {
-        guard mayPrecede, id != other.id, observedAt <= other.observedAt, !other.report.isFinal else { return false }
-        return report == .logOut || owner == other.owner
+        guard mayPrecede, id != other.id, !other.report.isFinal else { return false }
+        return report == .logOut ? observedAt <= other.observedAt : owner == other.owner
     }
 
     /// A log-out or a takeover that was not refused.

@@ -1,3 +1,14 @@
+extension Verdict {
+    /// The registry has merged the report, though it may have refused it (R0).
+    var tookTheTime: Bool {
+        switch self {
+        case .accepted: true
+        case .refused(let status, _): status == 409 || status == 410
+        case .repeatLater, .unanswered: false
+        }
+    }
+}
+
 extension TransportAnswer {
     /// The registry's clock when it answered: `serverTime` of a problem, else `Date`; nil when the answer is not the registry's.
     func serverTime(_ verdict: Verdict) -> Timestamp? {

@@ -1,0 +1,149 @@
+import Foundation
+import Testing
+
+@testable import RegistryClient
+
+/// The client with its file, network and clocks.
+@Suite(.timeLimit(.minutes(1))) struct ClientTests {
+    @Test("A call says to whom it belongs, and is the same bytes each time") func theCall() async throws {
+        let phone = TestPhone()
+        phone.registry.report(.token("00ff", of: "a/1"))
+        let first = await phone.transport.next()
+        #expect(
+            first.request.url.absoluteString
+                == "https://push.example.com/v1/apps/com.example.food/sandbox/activities/a%2F1"
+        )
+        #expect(first.request.method == "PUT")
+        #expect(first.credential == "prc_key")
+        #expect(first.request.fields["X-Installation-Id"] == "i-1")
+        #expect(first["token"] == "00ff")
+        #expect(first.observedAt == .at(0))
+        first.fail()
+        await phone.registry.caughtUp()
+        phone.clock.advance(by: 10)
+        let second = await phone.transport.next()
+        #expect(second.request.body == first.request.body)
+        #expect(second.request.fields == first.request.fields)
+    }
+
+    @Test("C1: nothing waits for file, network or user") func nothingWaits() async {
+        let phone = TestPhone(isStarted: false)
+        phone.storage.lock()
+        phone.secrets.lock()
+        phone.registry.start()
+        phone.registry.signIn(userID: "u-7") { await withCheckedContinuation { _ = $0 } }
+        phone.registry.register(deviceToken: Data([1, 2]))
+        await phone.registry.caughtUp()
+        #expect(phone.registry.status.waiting == 2)
+        #expect(!phone.registry.status.isReady)
+    }
+
+    @Test("Nothing goes out before start, and all that came before it does then") func beforeStart() async {
+        let phone = TestPhone(isStarted: false)
+        phone.registry.register(deviceToken: Data([1, 2]))
+        #expect(await phone.isQuiet())
+        phone.registry.start()
+        #expect(await phone.answer().path == "PUT /installations/i-1/device-token")
+    }
+
+    @Test("Reports outlive the app until they are answered") func reportsOutliveTheApp() async {
+        let phone = TestPhone()
+        phone.registry.report(.token("aa"))
+        let call = await phone.transport.next()
+        let next = phone.relaunched()
+        let again = await next.transport.next()
+        #expect(again.request.body == call.request.body)
+        again.answer(.registered)
+        var events = next.registry.events.makeAsyncIterator()
+        _ = await events.next()
+        await next.registry.caughtUp()
+        #expect(phone.storage.entries.isEmpty)
+        #expect(next.registry.status.waiting == 0)
+    }
+
+    @Test("C12: a captive portal's answer settles nothing, and is told") func captivePortal() async {
+        let phone = TestPhone()
+        var events = phone.registry.events.makeAsyncIterator()
+        phone.registry.report(.token("aa"))
+        await phone.answer(TransportAnswer(status: 200, fields: [:], body: Data("<html>".utf8)))
+        #expect(await events.next() == .unreachable(since: Timestamp.at(0).date))
+        #expect(await events.next() == .waiting(count: 1, since: Timestamp.at(0).date))
+        #expect(phone.registry.status.unreachableSince != nil)
+        #expect(phone.storage.entries.count == 1)
+        phone.registry.comesToForeground()
+        await phone.answer()
+        #expect(await events.next() == .registered(.activity("a-1")))
+    }
+
+    @Test("C13: a pause ends by itself") func pausesEnd() async {
+        let phone = TestPhone()
+        phone.registry.report(.token("aa"))
+        await phone.answer(.ours(503, fields: ["Retry-After": "7"]))
+        await phone.registry.caughtUp()
+        while await phone.registry.alarm?.time != .seconds(1007) { await pause() }
+        phone.clock.advance(by: 7)
+        #expect(await phone.transport.next().path == "PUT /activities/a-1")
+    }
+
+    @Test("C13: 401 gets a new credential, and goes out again at once") func renewedCredential() async {
+        let phone = TestPhone()
+        let numbers = Numbers([1, 2, 2, 2])
+        phone.registry.signIn(userID: "u-7") { "jwt-\(numbers.next())" }
+        let first = await phone.answer(.problem(401, "unauthenticated"))
+        #expect(first.credential == "jwt-1")
+        #expect(await phone.transport.next().credential == "jwt-2")
+    }
+
+    @Test("C13: an activity that runs is observed anew when the registry takes it for expired") func observedAnew()
+        async
+    {
+        let phone = TestPhone()
+        phone.registry.look { $0 == "a-1" }
+        phone.registry.report(.token("aa"))
+        let call = await phone.transport.next()
+        phone.clock.advance(by: 60)
+        call.answer(.problem(410, "activity-expired"))
+        let again = await phone.answer(.problem(410, "activity-expired"))
+        #expect(again.observedAt == .at(60))
+        #expect(again["token"] == "aa")
+        await phone.registry.caughtUp()
+        while phone.registry.status.waiting > 0 { await pause() }
+        #expect(phone.storage.entries.isEmpty)
+    }
+
+    @Test("C15: a clock that is ahead is corrected, and the report goes out again with the right time")
+    func skewedClock() async {
+        let phone = TestPhone()
+        phone.clock.set(ahead: 7200)
+        phone.registry.report(.token("aa"))
+        let first = await phone.answer(.problem(422, "clock-skew", serverTime: .at(0)))
+        #expect(first.observedAt == .at(7200))
+        #expect(await phone.answer().observedAt == .at(0))
+        phone.clock.advance(by: 60)
+        phone.registry.report(.token("bb"))
+        #expect(await phone.answer().observedAt == .at(60))
+    }
+
+    @Test("C15: the correction holds after a relaunch") func theCorrectionIsKept() async {
+        let phone = TestPhone()
+        phone.clock.set(ahead: 7200)
+        phone.registry.report(.token("aa"))
+        await phone.answer(.problem(422, "clock-skew", serverTime: .at(0)))
+        await phone.answer()
+        await phone.registry.caughtUp()
+        phone.clock.advance(by: 60)
+        let next = phone.relaunched()
+        next.registry.report(.token("bb", of: "a-2"))
+        var call = await next.transport.next()
+        while call["token"] != "bb" { call = await next.transport.next() }
+        #expect(call.observedAt == .at(60))
+    }
+
+    @Test("The keys of Info.plist make a configuration, and their absence none") func infoPlist() {
+        let keys = ["PushTokenRegistryURL": "https://push.example.com", "PushTokenRegistryKey": "prc_key"]
+        let configuration = LiveActivityRegistry.Configuration(infoDictionary: keys)
+        #expect(configuration?.service.absoluteString == "https://push.example.com")
+        #expect(configuration?.key == "prc_key")
+        #expect(LiveActivityRegistry.Configuration(infoDictionary: ["PushTokenRegistryKey": "prc_key"]) == nil)
+    }
+}

@@ -1,0 +1,83 @@
+import Foundation
+import Testing
+
+@testable import RegistryClient
+
+/// C16: said, else the Simulator, else the provisioning profile, else production.
+@Suite struct EnvironmentTests {
+    private static func list(_ environment: String?) -> String {
+        let entitlement = environment.map { "<key>aps-environment</key>\n\t\t<string>\($0)</string>" } ?? ""
+        return """
+            <?xml version="1.0" encoding="UTF-8"?>
+            <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+            <plist version="1.0"><dict>
+            <key>AppIDName</key><string>Food</string>
+            <key>DeveloperCertificates</key><array><data>MIIB</data></array>
+            <key>Entitlements</key><dict>
+            <key>application-identifier</key><string>TEAM.com.example.food</string>
+            \(environment == nil ? "" : entitlement)
+            </dict>
+            <key>aps-environment</key><string>production</string>
+            </dict></plist>
+            """
+    }
+
+    /// A message with a header before, and a certificate with all bytes after: as codesign makes them.
+    private static func profile(_ environment: String?) -> Data {
+        let content = Data(list(environment).utf8)
+        let length = [UInt8(0x82), UInt8(content.count >> 8), UInt8(content.count & 255)]
+        return Data([0x30, 0x80, 0x24, 0x80, 0x04] + length) + content + Data(0...255) + Data("<plist>".utf8)
+    }
+
+    /// The same content in octet strings of 100 bytes each, whose headers stand in the midst of the words.
+    private static func pieces(_ environment: String) -> Data {
+        let content = Array(list(environment).utf8)
+        let strings = stride(from: 0, to: content.count, by: 100).flatMap { start in
+            let piece = content[start..<min(start + 100, content.count)]
+            return [4, UInt8(piece.count)] + piece
+        }
+        return Data([0x30, 0x80, 0xa0, 0x80, 0x24, 0x80] + strings + [0, 0, 0, 0, 0, 0])
+    }
+
+    @Test(
+        "The profile's entitlement decides",
+        arguments: [("development", APNSEnvironment.sandbox), ("production", .production)]
+    )
+    func theProfileDecides(entitlement: String, environment: APNSEnvironment) {
+        for profile in [Self.profile(entitlement), Self.pieces(entitlement)] {
+            #expect(ProvisioningProfile.environment(profile) == environment)
+            #expect(APNSEnvironment.detected(said: nil, isSimulator: false, profile: profile) == environment)
+        }
+    }
+
+    @Test("A profile without the entitlement, or that cannot be read, names no environment")
+    func unknownProfiles() {
+        let profiles = [
+            Self.profile(nil), Self.profile("staging"), Data(), Data("<plist>".utf8), Data("</plist><plist>".utf8),
+        ]
+        for profile in profiles + [Data([0x30, 0x84, 0xff, 0xff, 0xff, 0xff]), Data([0x24, 0x85, 1])] {
+            #expect(ProvisioningProfile.environment(profile) == nil)
+            #expect(APNSEnvironment.detected(said: nil, isSimulator: false, profile: profile) == .production)
+        }
+    }
+
+    @Test("Every cut of a profile is read without a fault") func cutProfiles() {
+        let profile = Self.pieces("development")
+        for length in stride(from: 0, to: profile.count, by: 7) {
+            let cut = ProvisioningProfile.environment(profile.prefix(length))
+            #expect(cut == nil || cut == .sandbox)
+        }
+    }
+
+    @Test("No profile is the App Store or TestFlight: production") func noProfile() {
+        #expect(APNSEnvironment.detected(said: nil, isSimulator: false, profile: nil) == .production)
+        #expect(APNSEnvironment.ofThisApp(said: nil) == .production)
+    }
+
+    @Test("The developer's word goes before all, and the Simulator before the profile") func order() {
+        let profile = Self.profile("production")
+        #expect(APNSEnvironment.detected(said: nil, isSimulator: true, profile: profile) == .sandbox)
+        #expect(APNSEnvironment.detected(said: .production, isSimulator: true, profile: nil) == .production)
+        #expect(APNSEnvironment.detected(said: .sandbox, isSimulator: false, profile: profile) == .sandbox)
+    }
+}

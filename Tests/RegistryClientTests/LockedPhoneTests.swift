@@ -1,0 +1,87 @@
+import Foundation
+import Testing
+
+@testable import RegistryClient
+
+/// C10, C17: iOS starts the app before the first unlock, and nothing can be read.
+@Suite(.timeLimit(.minutes(1))) struct LockedPhoneTests {
+    private static func waiting(_ report: Report, at seconds: Double) -> Data {
+        var state = StoredState()
+        var outbox = Outbox()
+        _ = outbox.add(report, observedAt: .at(seconds), owner: .installation, id: 99)
+        state.entries = outbox.entries
+        return state.bytes
+    }
+
+    @Test("A file that cannot be read is not an empty one: it stays, and is joined with what came meanwhile")
+    func unreadableIsNotEmpty() async throws {
+        let storage = TestStorage(Self.waiting(.token("aa", of: "before"), at: -60))
+        let bytes = storage.bytes
+        storage.lock()
+        let phone = TestPhone(storage: storage)
+        phone.registry.report(.token("bb", of: "meanwhile"))
+        #expect(await phone.isQuiet())
+        #expect(storage.bytes == bytes)
+        storage.unlock()
+        phone.registry.comesToForeground()
+        let calls = await phone.transport.next(2)
+        #expect(calls.map(\.path) == ["PUT /activities/before", "PUT /activities/meanwhile"])
+        #expect(storage.entries.count == 2)
+    }
+
+    @Test("What was observed while the phone was locked has its time, and is later than all before")
+    func timesWhileLocked() async {
+        let storage = TestStorage(Self.waiting(.token("aa"), at: -60))
+        storage.lock()
+        let phone = TestPhone(storage: storage)
+        phone.clock.advance(by: 10)
+        phone.registry.report(.token("bb"))
+        await phone.registry.caughtUp()
+        phone.clock.advance(by: 3600)
+        storage.unlock()
+        phone.registry.comesToForeground()
+        let call = await phone.transport.next()
+        #expect(call["token"] == "bb")
+        #expect(call.observedAt == .at(10))
+    }
+
+    @Test("Without the keychain nothing is sent and no id made; afterwards all goes out under the one that there is")
+    func lockedKeychain() async {
+        let secrets = TestSecrets("the-id")
+        secrets.lock()
+        let phone = TestPhone(secrets: secrets)
+        phone.registry.report(.token("aa"))
+        #expect(await phone.isQuiet())
+        #expect(secrets.kept == 0)
+        secrets.unlock()
+        phone.registry.comesToForeground()
+        #expect(await phone.transport.next().request.fields["X-Installation-Id"] == "the-id")
+    }
+
+    @Test("At most 500 reports are held for an unlock, and what is given up is told") func heldReportsAreBounded() async
+    {
+        let storage = TestStorage()
+        storage.lock()
+        let phone = TestPhone(storage: storage)
+        let events = phone.registry.events
+        for index in 0..<502 { phone.registry.report(.token("aa", of: "a-\(index)")) }
+        await phone.registry.caughtUp()
+        #expect(phone.registry.status.waiting == 500)
+        var iterator = events.makeAsyncIterator()
+        #expect(await iterator.next() == .dropped(.activity("a-0"), .outboxFull))
+    }
+
+    @Test(
+        "A file that is not ours is kept aside and told, and never overwritten",
+        arguments: ["{", "", #"{"version": 2}"#]
+    )
+    func foreignFiles(text: String) async {
+        let phone = TestPhone(storage: TestStorage(Data(text.utf8)), isStarted: false)
+        var events = phone.registry.events.makeAsyncIterator()
+        phone.registry.start()
+        #expect(await events.next() == .fileSetAside)
+        #expect(phone.storage.setAside == Data(text.utf8))
+        phone.registry.report(.token("aa"))
+        await phone.answer()
+    }
+}

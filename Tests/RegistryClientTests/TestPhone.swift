@@ -1,0 +1,62 @@
+import Foundation
+
+@testable import RegistryClient
+
+extension LiveActivityRegistry.Configuration {
+    static func test(
+        storage: TestStorage = TestStorage(),
+        secrets: TestSecrets = TestSecrets("i-1"),
+        transport: TestTransport = TestTransport(),
+        clock: TestClock = TestClock()
+    ) -> Self {
+        var configuration = Self(service: URL(string: "https://push.example.com")!, key: "prc_key")
+        configuration.bundleID = "com.example.food"
+        configuration.environment = .sandbox
+        (configuration.storage, configuration.secrets) = (storage, secrets)
+        (configuration.transport, configuration.clock) = (transport, clock)
+        return configuration
+    }
+}
+
+/// A client with all that is around it, which outlives the client as a phone outlives an app.
+final class TestPhone: Sendable {
+    let storage: TestStorage
+    let secrets: TestSecrets
+    let transport = TestTransport()
+    let clock: TestClock
+    let registry: LiveActivityRegistry
+
+    init(
+        storage: TestStorage = TestStorage(),
+        secrets: TestSecrets = TestSecrets("i-1"),
+        clock: TestClock = TestClock(),
+        isStarted: Bool = true
+    ) {
+        (self.storage, self.secrets, self.clock) = (storage, secrets, clock)
+        let configuration = LiveActivityRegistry.Configuration.test(
+            storage: storage,
+            secrets: secrets,
+            transport: transport,
+            clock: clock
+        )
+        registry = LiveActivityRegistry(configuration)
+        if isStarted { registry.start() }
+    }
+
+    /// The app is killed, and launched again.
+    func relaunched() -> TestPhone { TestPhone(storage: storage, secrets: secrets, clock: clock) }
+
+    /// Takes the next request and answers it.
+    @discardableResult
+    func answer(_ answer: TransportAnswer = .registered) async -> TestTransport.Call {
+        let call = await transport.next()
+        call.answer(answer)
+        return call
+    }
+
+    /// Whether nothing is under way, nor goes now.
+    func isQuiet() async -> Bool {
+        await registry.caughtUp()
+        return await registry.outbox.underWay.isEmpty
+    }
+}

@@ -1,0 +1,51 @@
+import Foundation
+
+@testable import RegistryClient
+
+/// A file in memory, that cannot be read while the phone is locked. Two clients may share it.
+final class TestStorage: ReportStorage {
+    private struct State {
+        var content = StoredContent.none
+        var setAside: Data?
+        var isLocked = false
+    }
+
+    private let state = Guarded(State())
+    /// Held from reading to writing, as the file's lock is.
+    private let change = NSLock()
+
+    init(_ bytes: Data? = nil) {
+        state.withLock { $0.content = bytes.map(StoredContent.bytes) ?? .none }
+    }
+
+    func lock() { state.withLock { $0.isLocked = true } }
+    func unlock() { state.withLock { $0.isLocked = false } }
+
+    var bytes: Data? {
+        guard case .bytes(let bytes) = state.withLock({ $0.content }) else { return nil }
+        return bytes
+    }
+
+    var setAside: Data? { state.withLock { $0.setAside } }
+    var entries: [OutboxEntry] { bytes.flatMap(StoredState.init)?.entries ?? [] }
+
+    func change(_ decide: (StoredContent) -> StorageChange) -> Bool { change.withLock { changeAlone(decide) } }
+
+    private func changeAlone(_ decide: (StoredContent) -> StorageChange) -> Bool {
+        let (content, isLocked) = state.withLock { ($0.content, $0.isLocked) }
+        guard !isLocked else {
+            _ = decide(.unreadable)
+            return false
+        }
+        switch decide(content) {
+        case .keep: break
+        case .replace(let bytes): state.withLock { $0.content = .bytes(bytes) }
+        case .setAside(let bytes):
+            state.withLock { state in
+                if case .bytes(let old) = content { state.setAside = old }
+                state.content = .bytes(bytes)
+            }
+        }
+        return true
+    }
+}

@@ -1,0 +1,37 @@
+import Foundation
+import Testing
+
+@testable import RegistryClient
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// C19: a session that leaves nothing behind.
+@Suite struct TransportTests {
+    @Test("The session has no cache, no cookies and no stored credentials") func nothingIsKept() {
+        let configuration = URLSessionTransport.configuration(5)
+        #expect(configuration.urlCache == nil)
+        #expect(configuration.httpCookieStorage == nil)
+        #expect(!configuration.httpShouldSetCookies)
+        #expect(configuration.urlCredentialStorage == nil)
+        #expect(configuration.requestCachePolicy == .reloadIgnoringLocalCacheData)
+        #expect(configuration.timeoutIntervalForRequest == 5)
+    }
+
+    @Test("Nobody at the address is no answer, and the words name no address") func nobodyAnswers() async throws {
+        let url = try #require(URL(string: "http://127.0.0.1:1/installations/i-secret"))
+        let request = TransportRequest(method: "PUT", url: url, fields: [:], body: Data())
+        guard case .noAnswer(let words) = await URLSessionTransport(timeout: 5).send(request) else {
+            Issue.record("somebody answered")
+            return
+        }
+        #expect(!words.contains("secret"))
+    }
+
+    @Test("Header fields are found in whatever case") func fieldsInAnyCase() {
+        let answer = TransportAnswer(status: 200, fields: ["request-ID": "r"], body: Data())
+        #expect(answer["Request-Id"] == "r")
+        #expect(answer["Date"] == nil)
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import Testing
+
+@testable import RegistryClient
+
+/// C12: only the registry's own answer settles a report.
+@Suite struct VerdictTests {
+    private static func answer(_ status: Int, _ fields: [String: String], _ body: String) -> Verdict {
+        Verdict(TransportAnswer(status: status, fields: fields, body: Data(body.utf8)))
+    }
+
+    @Test(
+        "The registry's answers are taken",
+        arguments: [
+            (204, ""), (200, #"{"activityId": "a", "outcome": "rotated"}"#), (201, #"{"installation": "ab"}"#),
+            (200, #"{"results": [], "ended": []}"#),
+        ]
+    ) func ours(status: Int, body: String) {
+        #expect(Self.answer(status, ["request-id": "r"], body) == .accepted([]))
+    }
+
+    @Test(
+        "A captive portal, a proxy and a redirect are no answer",
+        arguments: [
+            (200, ["Content-Type": "text/html"], "<html>Welcome</html>"),
+            (200, ["Content-Type": "application/json"], #"{"outcome": "registered"}"#),
+            (200, ["Request-Id": "r"], "<html>Welcome</html>"), (200, ["Request-Id": "r"], #"{"login": true}"#),
+            (200, ["Request-Id": ""], #"{"outcome": "registered"}"#), (204, [:], ""), (302, ["Location": "/login"], ""),
+            (301, ["Request-Id": "r"], ""), (403, [:], "<html>Forbidden</html>"),
+            (404, ["Request-Id": "r"], "Not here"),
+            (404, [:], #"{"code": "unknown-app", "detail": ""}"#), (410, ["Request-Id": "r"], #"{"error": "gone"}"#),
+            (511, [:], ""),
+        ]
+    ) func notOurs(status: Int, fields: [String: String], body: String) {
+        let verdict = Self.answer(status, fields, body)
+        #expect(verdict == (status == 511 ? .repeatLater(after: nil) : .unanswered))
+    }
+
+    @Test("A problem with a code is the registry's, with its sentence and its clock") func problems() {
+        let body =
+            #"{"code": "clock-skew", "status": 422, "detail": "Ahead.", "serverTime": "2026-11-21T08:30:00.412Z"}"#
+        let problem = Problem(
+            code: "clock-skew",
+            detail: "Ahead.",
+            serverTime: Timestamp(text: "2026-11-21T08:30:00.412Z")
+        )
+        #expect(Self.answer(422, ["Request-Id": "r"], body) == .refused(status: 422, problem))
+    }
+
+    @Test("408, 429 and 5xx are to be repeated, after Retry-After", arguments: [408, 429, 500, 502, 503])
+    func repeated(status: Int) {
+        #expect(Self.answer(status, ["Retry-After": "7"], "") == .repeatLater(after: .seconds(7)))
+        #expect(Self.answer(status, ["Request-Id": "r"], #"{"code": "unavailable"}"#) == .repeatLater(after: nil))
+        for nonsense in ["-1", "soon", "Sat, 21 Nov 2026 08:30:00 GMT", "99999999999"] {
+            #expect(Self.answer(status, ["Retry-After": nonsense], "") == .repeatLater(after: nil))
+        }
+    }
+
+    @Test("The refused items of a full state are read in their places") func refusedItems() {
+        let body = """
+            {"results": [{"activityId": "a-1", "outcome": "refreshed"},
+            {"activityId": "a-2", "problem": {"code": "activity-ended", "status": 410, "detail": "Over."}},
+            {"problem": {"code": "invalid-request", "status": 422, "detail": "No id."}}], "ended": []}
+            """
+        let item = Verdict.RefusedItem(activityID: "a-2", problem: Problem(code: "activity-ended", detail: "Over."))
+        #expect(Self.answer(200, ["Request-Id": "r"], body) == .accepted([item]))
+    }
+
+    @Test("Only the registry's answers tell its clock") func serverClock() throws {
+        let date = ["Date": "Sat, 21 Nov 2026 08:30:00 GMT"]
+        let time = try #require(Timestamp(text: "2026-11-21T08:30:00Z"))
+        let registered = TransportAnswer.ours(204, fields: date)
+        #expect(registered.serverTime(Verdict(registered)) == time)
+        let portal = TransportAnswer(status: 200, fields: date, body: Data())
+        #expect(portal.serverTime(Verdict(portal)) == nil)
+        let skewed = TransportAnswer.problem(422, "clock-skew", serverTime: .at(5))
+        #expect(skewed.serverTime(Verdict(skewed)) == .at(5))
+    }
+}
