@@ -61,6 +61,13 @@ import Testing
         #expect(played.outbox.entries.allSatisfy { $0.owner == user })
     }
 
+    @Test("Of two log-outs the later counts") func theLaterLogOutCounts() {
+        let played = PlayedOutbox()
+        played.add(.logOut, at: 1)
+        played.add(.logOut, at: 5)
+        #expect(played.outbox.entries.map(\.observedAt) == [.at(5)])
+    }
+
     @Test("A log-out goes before what was observed after it, and an end waits for nothing") func logOutGoesFirst()
         throws
     {

@@ -31,7 +31,7 @@ public actor LiveActivityRegistry {
     var sources: [UTF8Text: CredentialSource] = [:]
     var deviceToken: Token?
     var stored = Stored()
-    /// What came before the file could be read.
+    /// Commands that came before the file could be read.
     var held: [Command] = []
     var signOuts: [PendingSignOut] = []
     var credentialRetry: Duration?
@@ -86,7 +86,7 @@ extension LiveActivityRegistry {
     /// The token of ordinary notifications, as `didRegisterForRemoteNotificationsWithDeviceToken` has it.
     public nonisolated func register(deviceToken: Data) { report(.deviceToken(Token(deviceToken))) }
 
-    /// What happens from now on. Each call gives a stream of its own.
+    /// A stream of all that happens from now on. Each call gives a stream of its own.
     public nonisolated var events: AsyncStream<RegistryEvent> { eventStreams.stream() }
 
     /// The state now.

@@ -53,9 +53,11 @@ package struct Outbox: Sendable {
 
     private mutating func place(_ entry: OutboxEntry) -> [RegistryEvent] {
         if let index = entries.firstIndex(where: { $0.key == entry.key && $0.owner == entry.owner }) {
-            var merged = entry.merged(with: entries.remove(at: index))
+            let other = entries.remove(at: index)
+            var merged = entry.merged(with: other)
             merged.isObservedAnew = entry.isObservedAnew
             entries.append(merged)
+            return shed() + entry.unlisted(with: other).flatMap { insert($0) }
         } else {
             entries.append(entry)
         }

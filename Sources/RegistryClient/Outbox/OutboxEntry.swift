@@ -70,6 +70,21 @@ extension OutboxEntry {
         }
     }
 
+    /// Registrations of the activities that only the earlier of two full states lists with a token.
+    ///
+    /// The token keeps its time: at the later one's it would win over a registration that came in between. The later one may
+    /// dismiss the activity; should it be seen again without a token, the registry must know it.
+    func unlisted(with other: OutboxEntry) -> [OutboxEntry] {
+        let (earlier, later) = observedAt < other.observedAt ? (self, other) : (other, self)
+        guard case .fullState(let known) = earlier.report, case .fullState(let listed) = later.report else { return [] }
+        let ids = Set(listed.filter { $0.token != nil }.map(\.activityID))
+        return known.filter { $0.token != nil && !ids.contains($0.activityID) }.enumerated().map { index, activity in
+            let id = (id ^ other.id) &+ UInt64(index + 1)
+            let report = Report.registration(activity)
+            return OutboxEntry(id: id, report: report, observedAt: earlier.observedAt, owner: owner)
+        }
+    }
+
     /// It must be answered before another one goes out, as far as it can be: what the other needs is only there afterwards.
     ///
     /// The registry puts all else in order by the times (R0). Rights are the exception: a user may change what is of an installation
@@ -95,9 +110,9 @@ extension OutboxEntry {
         let (earlier, later) = observedAt < other.observedAt ? (self, other) : (other, self)
         let times = (earlier.observedAt, later.observedAt)
         let report = later.report.merging(earlier: earlier.report, observedAt: times)
-        // Of two ends the first holds, with its time.
-        let time =
-            report == earlier.report && key != .fullState && report.isFinal ? earlier.observedAt : later.observedAt
+        // Of two ends the first holds, with its time; of two log-outs the second.
+        let isEnd = if case .end = report { true } else { false }
+        let time = isEnd ? earlier.observedAt : later.observedAt
         // An id of its own: answers to either of the two do not settle it.
         return OutboxEntry(id: id ^ other.id, report: report, observedAt: time, owner: owner)
     }

@@ -25,7 +25,6 @@ extension ActivityRegistration {
     /// when it was observed.
     func merging(earlier: ActivityRegistration, observedAt times: (earlier: Timestamp, later: Timestamp)) -> Self {
         var merged = self
-        merged.token = token ?? earlier.token
         merged.aliases = aliases ?? earlier.aliases
         merged.attributesType = earlier.attributesType ?? attributesType
         merged.frequentPushesEnabled = earlier.frequentPushesEnabled ?? frequentPushesEnabled

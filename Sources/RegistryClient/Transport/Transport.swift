@@ -37,7 +37,7 @@ public struct TransportRequest: Sendable, CustomStringConvertible, CustomDebugSt
 
 /// The outcome of sending a request once.
 public enum TransportResult: Sendable {
-    /// Whoever is at the address answered, be it the registry or a captive portal.
+    /// There was an answer, be it of the registry or of a captive portal.
     case answer(TransportAnswer)
     /// Nobody did, with the reason in words.
     case noAnswer(String)
