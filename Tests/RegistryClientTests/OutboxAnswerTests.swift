@@ -35,7 +35,7 @@ import Testing
         let played = PlayedOutbox()
         played.add(.token("aa"), at: 0)
         var tries = 0
-        while let entry = played.send() {
+        while tries < 100, let entry = played.send() {
             tries += 1
             played.answer(entry, .problem(status, code))
             guard let pause = played.pause else { break }
@@ -108,7 +108,13 @@ import Testing
         )
         played.answerAll(.problem(410, "activity-expired"))
         #expect(played.outbox.entries.isEmpty)
-        #expect(played.effects.count == 2, "the second time it is settled")
+        let event = RegistryEvent.refused(
+            .activity("a-1"),
+            code: "activity-expired",
+            detail: "Because.",
+            isKept: false
+        )
+        #expect(played.effects.last == .tell(event), "the second time it is settled")
     }
 
     @Test("An ended activity is not observed anew though it is still listed") func endedIsFinal() {

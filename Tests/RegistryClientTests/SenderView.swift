@@ -1,6 +1,7 @@
 @testable import RegistryClient
 
-/// The tokens that a sender would see after some reports, in whatever order they came: the registry's rules R2, R4, R7 and R9 in small.
+/// The tokens that a sender would see after some reports, in whatever order they came: the registry's rules R2, R4 and R9
+/// in small.
 struct SenderView: Equatable {
     var activityTokens: [UTF8Text: String] = [:]
     var startTokens: [UTF8Text: String] = [:]

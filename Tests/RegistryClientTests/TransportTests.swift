@@ -29,6 +29,22 @@ import Testing
         #expect(!words.contains("secret"))
     }
 
+    #if canImport(Glibc)
+        @Test("A redirect is not followed: it is an answer, and none of ours") func redirects() async throws {
+            let server = RedirectingServer()
+            defer { server.stop() }
+            let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/v1"))
+            let request = TransportRequest(method: "DELETE", url: url, fields: ["Authorization": "Bearer k"], body: nil)
+            guard case .answer(let answer) = await URLSessionTransport(timeout: 5).send(request) else {
+                Issue.record("nobody answered")
+                return
+            }
+            #expect(answer.status == 307)
+            #expect(Verdict(answer) == .unanswered)
+            #expect(server.requests == ["DELETE /v1 HTTP/1.1"])
+        }
+    #endif
+
     @Test("Header fields are found in whatever case") func fieldsInAnyCase() {
         let answer = TransportAnswer(status: 200, fields: ["request-ID": "r"], body: Data())
         #expect(answer["Request-Id"] == "r")
