@@ -97,13 +97,13 @@ extension OutboxEntry {
     /// A log-out or a takeover that was not refused.
     var mayPrecede: Bool {
         switch report {
-        case .logOut, .installation: refusedSince == nil && tries.count < Self.patience
+        case .logOut, .installation: refusedSince == nil && tries.count < Self.mostTriesAhead
         default: false
         }
     }
 
     /// After so many tries it holds nothing else up.
-    private static let patience = 3
+    private static let mostTriesAhead = 3
 
     /// One entry in the place of two of one key, with the effect of both.
     func merged(with other: OutboxEntry) -> OutboxEntry {
