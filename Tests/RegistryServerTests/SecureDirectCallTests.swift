@@ -34,14 +34,26 @@ import Testing
         defer { files.remove() }
         let database = try await TestDatabase.make()
         _ = try await database.scope()
+        try await serve(files, on: database, directly: directly, isUsualWayOpen: isUsualWayOpen) { port in
+            try await TLSTests.call(version, trusting: files) { try await test($0, port) }
+        }
+    }
+
+    /// Runs the service with TLS; hot calls are taken right away.
+    static func serve(
+        _ files: TLSTests.Files,
+        on database: TestDatabase,
+        directly: Bool = true,
+        isUsualWayOpen: Bool = true,
+        _ adjust: (inout ServerConfiguration.Limits) -> Void = { _ in },
+        _ test: @Sendable (Int) async throws -> Void
+    ) async throws {
         var configuration = ServerConfiguration(port: 0, insecureNoAuth: true)
+        adjust(&configuration.limits)
         configuration.tls = try TLSIdentity(certificate: files.certificate, key: files.key, logger: .silent)
         let responder = RegistryResponder(registry: database.registry, configuration: configuration, logger: .silent)
         // Hot calls are taken once the app is known.
         _ = try await responder.access.apps.app(BundleID("com.example.food"))
-        let test = { @Sendable port in
-            try await TLSTests.call(version, trusting: files) { try await test($0, port) }
-        }
         let direct = directly ? responder : nil
         if isUsualWayOpen {
             try await makeApplication(
@@ -120,6 +132,20 @@ import Testing
                 let response = try await client.execute(Self.request(parts, number, port), timeout: .seconds(30))
                 #expect(Int(response.status.code) == status, "\(parts[0])")
                 _ = try await response.body.collect(upTo: 1 << 20)
+            }
+        }
+    }
+
+    @Test("The largest bodies are answered directly, dozens of them on one connection of HTTP/2") func largestBodies()
+        async throws
+    {
+        try await Self.run(.automatic, directly: true, isUsualWayOpen: false) { client, port in
+            let body = #"{"token":"aa01"}"#
+            let largest = body + String(repeating: " ", count: 65_536 - body.utf8.count)
+            for number in 0..<40 {
+                let request = Self.request(DirectCallTests.put("a-\(number)", largest), number, port)
+                let status = try await client.execute(request, timeout: .seconds(30)).status.code
+                #expect(status == 201)
             }
         }
     }

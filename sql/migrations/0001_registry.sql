@@ -10,7 +10,7 @@ CREATE TYPE apns_environment AS ENUM ('sandbox', 'production');
 CREATE TYPE end_reason AS ENUM ('ended', 'dismissed');
 
 -- The effect of the last request on an activity's row. Statements that follow in the same transaction read it to write
--- the retired token and the audit event of exactly that request.
+-- the former claim and the audit event of exactly that request.
 CREATE TYPE activity_outcome AS ENUM (
     'observed', 'registered', 'rotated', 'refreshed', 'reactivated', 'superseded', 'expired', 'dismissed', 'ended',
     'refused'
@@ -268,10 +268,10 @@ CREATE TABLE token_values (
     )
 ) WITH (fillfactor = 80);
 
--- The burst guard counts and releases the last minutes' quarantines.
--- All tokens that an activity had, but those that another has claimed since.
+-- The sweep and the audit find all tokens that an activity had, but those that another has claimed since.
 CREATE INDEX token_values_of_activity ON token_values (activity_number, app_number) WHERE activity_number IS NOT NULL;
 
+-- The burst guard counts and releases the last minutes' quarantines.
 CREATE INDEX token_values_quarantined ON token_values (app_number, environment, quarantined_kind, quarantined_at)
     WHERE quarantined_at IS NOT NULL;
 
@@ -319,7 +319,6 @@ CREATE TABLE former_claims (
     observed_at timestamptz NOT NULL,
     CONSTRAINT former_claims_pkey PRIMARY KEY (activity_id, token_digest, app_number, environment)
 );
-
 
 -- An activity known only by (liveactivityId, owner): which of the ids that the server made is its latest, and when
 -- it last ended under this name.

@@ -1,0 +1,99 @@
+import NIOCore
+import NIOHPACK
+import NIOHTTP2
+import NIOPosix
+import NIOSSL
+import Testing
+
+/// A client of HTTP/2 over TLS that says which frames it sends, those among them that no client sends.
+struct FrameConnection: Sendable {
+    typealias Frames = NIOAsyncChannel<HTTP2Frame, HTTP2Frame>
+
+    /// The end of a stream, as the service brought it about.
+    enum End: Equatable {
+        case answer(status: String, body: String)
+        case reset(HTTP2ErrorCode)
+        /// The connection ended.
+        case connection
+    }
+
+    private let outbound: NIOAsyncChannelOutboundWriter<HTTP2Frame>
+    private let inbound: NIOAsyncChannelInboundStream<HTTP2Frame>
+
+    /// Connects for as long as the test runs.
+    static func open(
+        port: Int,
+        settings: HTTP2Settings = nioDefaultSettings,
+        _ test: @Sendable (FrameConnection) async throws -> Void
+    ) async throws {
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.certificateVerification = .none
+        configuration.applicationProtocols = ["h2"]
+        let context = try NIOSSLContext(configuration: configuration)
+        let bootstrap = ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+        let channel = try await bootstrap.connect(host: "127.0.0.1", port: port) { channel in
+            channel.eventLoop.makeCompletedFuture {
+                let pipeline = channel.pipeline.syncOperations
+                try pipeline.addHandler(NIOSSLClientHandler(context: context, serverHostname: nil))
+                // Bodies may be of other lengths than announced.
+                try pipeline.addHandler(
+                    NIOHTTP2Handler(mode: .client, initialSettings: settings, contentLengthValidation: .disabled)
+                )
+                return try Frames(wrappingChannelSynchronously: channel)
+            }
+        }
+        try await channel.executeThenClose { inbound, outbound in
+            try await test(FrameConnection(outbound: outbound, inbound: inbound))
+        }
+    }
+
+    /// Sends the header of a request.
+    func send(_ id: HTTP2StreamID, _ method: String, _ path: String, length: Int? = nil, isLast: Bool) async throws {
+        var fields: HPACKHeaders = [
+            ":method": method, ":scheme": "https", ":authority": "localhost", ":path": path,
+            "accept": "application/json",
+        ]
+        if let length {
+            fields.add(name: "content-type", value: "application/json")
+            fields.add(name: "content-length", value: String(length))
+        }
+        try await send(id, .headers(.init(headers: fields, endStream: isLast)))
+    }
+
+    /// Sends a part of a body.
+    func send(_ id: HTTP2StreamID, _ text: String, isLast: Bool) async throws {
+        try await send(id, .data(.init(data: .byteBuffer(ByteBuffer(string: text)), endStream: isLast)))
+    }
+
+    func send(_ id: HTTP2StreamID, _ payload: HTTP2Frame.FramePayload) async throws {
+        try await outbound.write(HTTP2Frame(streamID: id, payload: payload))
+    }
+
+    /// Reads until as many streams have ended.
+    ///
+    /// - Returns: how each ended; those that had begun to be answered before a reset are reset.
+    func ends(_ count: Int) async throws -> [HTTP2StreamID: End] {
+        var ends: [HTTP2StreamID: End] = [:]
+        var answers: [HTTP2StreamID: (status: String, body: String)] = [:]
+        do {
+            for try await frame in inbound {
+                let id = frame.streamID
+                switch frame.payload {
+                case .headers(let part): answers[id] = (part.headers.first(name: ":status") ?? "", "")
+                case .data(let part):
+                    if case .byteBuffer(let bytes) = part.data { answers[id]?.body += String(buffer: bytes) }
+                    if part.endStream, let answer = answers[id] {
+                        ends[id] = .answer(status: answer.status, body: answer.body)
+                    }
+                case .rstStream(let code): if ends[id] == nil { ends[id] = .reset(code) }
+                default: break
+                }
+                if ends.count == count { return ends }
+            }
+        } catch is NIOSSLError {
+            // A connection that was cut off.
+        }
+        ends[0] = .connection
+        return ends
+    }
+}
