@@ -1,5 +1,7 @@
 import NIOCore
+import NIOHPACK
 import NIOHTTP2
+import PostgresDriver
 import RegistryCore
 import RegistryStore
 import TestSupport
@@ -92,7 +94,7 @@ import Testing
                 Issue.record("no answer")
                 return
             }
-            await held.release()
+            try await held.release()
             try await Self.expectAnswer(connection, 5)
             try await until { try await database.count("SELECT count(*) FROM activities") == 1 }
         }

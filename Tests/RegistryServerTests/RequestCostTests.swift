@@ -1,4 +1,6 @@
+import CoreFoundation  // In some builds timespec is its.
 import Foundation
+import Glibc
 import HTTPTypes
 import NIOCore
 import RegistryCore

@@ -230,7 +230,9 @@ import Testing
         #expect(try await second.currentToken() == .sample(1))
     }
 
-    @Test("A claim that another activity has outdone is remembered: without a time of its own its token does not come back")
+    @Test(
+        "A claim that another activity has outdone is remembered: without a time its token does not come back"
+    )
     func anOutdoneClaimIsRemembered() async throws {
         let first = try await TestActivity.make()
         let second = first.another("second")

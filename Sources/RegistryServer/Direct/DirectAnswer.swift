@@ -36,7 +36,11 @@ struct DirectAnswer: Sendable {
         forEachField { field in
             guard field.name != .connection else { return }
             let changes = Self.changingFields.contains(field.name)
-            headers.add(name: field.name.canonicalName, value: field.value, indexing: changes ? .nonIndexable : .indexable)
+            headers.add(
+                name: field.name.canonicalName,
+                value: field.value,
+                indexing: changes ? .nonIndexable : .indexable
+            )
         }
         return headers
     }

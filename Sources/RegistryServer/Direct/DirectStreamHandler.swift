@@ -107,7 +107,11 @@ final class DirectStreamHandler: ChannelInboundHandler {
         return true
     }
 
-    private func take(_ receipt: DirectStreams<DirectCall>.Receipt, of id: HTTP2StreamID, _ context: ChannelHandlerContext) {
+    private func take(
+        _ receipt: DirectStreams<DirectCall>.Receipt,
+        of id: HTTP2StreamID,
+        _ context: ChannelHandlerContext
+    ) {
         if case .whole(let request) = receipt { start(request, id, context) }
     }
 
@@ -127,7 +131,11 @@ final class DirectStreamHandler: ChannelInboundHandler {
 
     // MARK: What is answered
 
-    private func start(_ request: DirectStreams<DirectCall>.Request, _ id: HTTP2StreamID, _ context: ChannelHandlerContext) {
+    private func start(
+        _ request: DirectStreams<DirectCall>.Request,
+        _ id: HTTP2StreamID,
+        _ context: ChannelHandlerContext
+    ) {
         // Until the body was decoded.
         defer { withExtendedLifetime(request.room) {} }
         let eventLoop = context.eventLoop
