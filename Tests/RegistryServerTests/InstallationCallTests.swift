@@ -58,6 +58,27 @@ import Testing
         }
     }
 
+    @Test("The device token has two paths, and a widget's token is listed for widget pushes") func tokensByKind()
+        async throws
+    {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            _ = try await server.call(.put, Self.phone, ["aliases": ["userId": "u-7"]])
+            #expect(try await server.call(.put, Self.device, ["token": .token(1)]).status == 201)
+            let again = try await server.call(.put, Self.phone + "/tokens/device", ["token": .token(1)])
+            #expect(again["outcome"] == "refreshed")
+            #expect(try await server.call(.put, Self.phone + "/tokens/widget", ["token": .token(2)]).status == 201)
+            let listing = try await server.call(.get, "…/aliases/userId/u-7/tokens/widget?limit=1")
+            #expect(listing["tokens"].all("token") == [.token(2)])
+            #expect(listing["topic"] == "com.example.food.push-type.widgets")
+            #expect(listing["tokens"][0]["pushType"] == "widgets")
+            #expect(try await server.call(.delete, Self.phone + "/tokens/device").status == 204)
+            #expect(try await server.call(.get, "…/aliases/userId/u-7/device-tokens")["tokens"] == [])
+            let unknown = try await server.call(.put, Self.phone + "/tokens/update", ["token": .token(3)])
+            #expect(unknown.problem == "invalid-request /tokenKind")
+            #expect(unknown["errors"][0]["detail"] == "(in the path) must be one of device, widget")
+        }
+    }
+
     @Test("Pages hold each token once and cursors are their own") func pagesHoldEachTokenOnceAndCursorsAreTheirOwn()
         async throws
     {

@@ -98,20 +98,34 @@ import Testing
         #expect(try await phone.token(in: device) == .sample(7))
     }
 
+    @Test("A widget's token is found as such, beside the device token, and no other kind has its value")
+    func widgetTokens() async throws {
+        let phone = try await TestInstallation.make()
+        let alias = Alias.sample("userId", "u-7")
+        try await phone.put([alias], at: t0)
+        try await phone.register(1, in: device, at: t0)
+        try await phone.register(2, in: TestInstallation.widget, at: t0)
+        #expect(try await phone.found(alias, .device) == [.sample(1)])
+        #expect(try await phone.found(alias, .widget) == [.sample(2)])
+        try await phone.register(2, in: device, at: after(1))
+        #expect(try await phone.found(alias, .widget) == [])
+        #expect(try await phone.found(alias, .device) == [.sample(2)])
+    }
+
     /// A kind of token that Apple may add: a row in the table and a value in Swift, and no more.
     @Test("New kinds cost a row") func newKindsCostARow() async throws {
         let phone = try await TestInstallation.make()
-        let widget = TokenKind(name: "widget", holder: .installation, topicSuffix: ".widgets", pushType: "widgets")
-        let slot = TokenSlot.only(widget)
-        try await Self.add(widget, to: phone.database)
+        let watch = TokenKind(name: "watch", holder: .installation, topicSuffix: ".watch", pushType: "watch")
+        let slot = TokenSlot.only(watch)
+        try await Self.add(watch, to: phone.database)
         let alias = Alias.sample("userId", "u-7")
         try await phone.put([alias], at: t0)
         try await phone.register(1, in: device, at: t0)
         #expect(try await phone.register(2, in: slot, at: t0).outcome == .registered)
         #expect(try await phone.register(3, in: slot, at: after(1)).outcome == .rotated)
-        let found = try await phone.database.registry.tokens(under: alias, widget, limit: 10, in: phone.scope)
+        let found = try await phone.database.registry.tokens(under: alias, watch, limit: 10, in: phone.scope)
         #expect(found.map(\.token) == [.sample(3)] && found.map(\.attributesType) == [nil])
-        #expect(found.first?.kind.topic(of: phone.scope.app.bundleID) == "com.example.food.widgets")
+        #expect(found.first?.kind.topic(of: phone.scope.app.bundleID) == "com.example.food.watch")
         #expect(try await phone.found(alias, .device) == [.sample(1)])
         // Kinds are apart from each other, too.
         try await phone.register(1, in: device, at: after(5))

@@ -5,13 +5,13 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// R1, R3, R8 and R11 for start and device tokens; what is the same for both is tried on both.
+/// R1, R3, R8 and R11 for the tokens of installations; what is the same for all kinds is tried on each.
 @Suite struct InstallationTokenTests {
     private let t0 = Date.minutesAgo(60)
 
     private func after(_ minutes: Double) -> Date { t0.addingTimeInterval(minutes * 60) }
 
-    static let slots = [TestInstallation.delivery, TestInstallation.device]
+    static let slots = [TestInstallation.delivery, TestInstallation.device, TestInstallation.widget]
 
     @Test("An installation's token is registered, rotated and refreshed", arguments: slots)
     func registersRotatesAndRefreshes(_ slot: TokenSlot) async throws {

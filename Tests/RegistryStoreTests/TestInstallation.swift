@@ -15,6 +15,7 @@ struct TestInstallation {
     static let types = ["Delivery", "Match"].map { try! AttributesType($0) }
     static let delivery = TokenSlot.start(types[0])
     static let device = TokenSlot.only(.device)
+    static let widget = TokenSlot.only(.widget)
 
     static func make(_ number: Int = 1) async throws -> TestInstallation {
         let database = try await TestDatabase.make()

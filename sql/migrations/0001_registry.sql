@@ -212,7 +212,8 @@ CREATE TABLE token_kinds (
 INSERT INTO token_kinds (kind, holder, has_one_owner, topic_suffix, push_type) VALUES
     ('update', 'activity', true, '.push-type.liveactivity', 'liveactivity'),
     ('start', 'attributes-type', false, '.push-type.liveactivity', 'liveactivity'),
-    ('device', 'installation', true, '', 'alert');
+    ('device', 'installation', true, '', 'alert'),
+    ('widget', 'installation', true, '.push-type.widgets', 'widgets');
 
 -- All that is known of a token value, whatever kind it is of: one row, so one lock decides every race about it. A token
 -- is handed out only where the row of its activity or installation and this row agree.

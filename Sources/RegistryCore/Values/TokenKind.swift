@@ -12,7 +12,7 @@ public struct TokenKind: Sendable, Hashable, CustomStringConvertible {
         case installation
     }
 
-    /// Lower-case letters and hyphens; in paths it stands before `-token`.
+    /// Lower-case letters and hyphens; in paths it stands behind `tokens/`.
     public let name: String
     /// The part of the registry that has such tokens: an activity, or an installation once or for each attributes type.
     public let holder: Holder
@@ -50,11 +50,29 @@ public struct TokenKind: Sendable, Hashable, CustomStringConvertible {
     /// The token of ordinary notifications.
     public static let device = TokenKind(name: "device", holder: .installation, topicSuffix: "", pushType: "alert")
 
-    /// The kinds that an installation has one token of; each has its calls under `…/{name}-token`.
-    public static let ofInstallations: [TokenKind] = [.device]
+    /// The token of an installation's widgets (Apple: `WidgetPushInfo.token`, iOS 26).
+    public static let widget = TokenKind(
+        name: "widget",
+        holder: .installation,
+        topicSuffix: ".push-type.widgets",
+        pushType: "widgets"
+    )
+
+    /// The kinds that an installation has one token of; each has its calls under `…/tokens/{name}`.
+    public static let ofInstallations: [TokenKind] = [.device, .widget]
 
     /// All kinds there are, in the order in which lists have them.
     public static let all: [TokenKind] = [.update, .start] + ofInstallations
+
+    /// Reads the ``name`` of a kind that an installation has one token of.
+    ///
+    /// - Throws: a sentence when there is no such kind.
+    public init(ofInstallations name: String) throws(JSONFaultReason) {
+        guard let kind = Self.ofInstallations.first(where: { $0.name == name }) else {
+            throw JSONFaultReason("must be one of \(Self.ofInstallations.map(\.name).joined(separator: ", "))")
+        }
+        self = kind
+    }
 
     /// The `apns-topic` of pushes to tokens of this kind.
     public func topic(of app: BundleID) -> String { app.rawValue + topicSuffix }

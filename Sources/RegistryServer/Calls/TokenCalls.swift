@@ -3,8 +3,10 @@ import RegistryCore
 import RegistryStore
 
 extension ScopedCall {
-    /// `PUT` of a start token, or of the token of a kind: registers, rotates or refreshes.
-    func registerToken(of kind: TokenKind) async throws -> Answer {
+    /// `PUT` of a token of an installation: registers, rotates or refreshes.
+    ///
+    /// - Parameter kind: nil where the path names it.
+    func registerToken(of kind: TokenKind? = nil) async throws -> Answer {
         var parameters = ParameterReader(call)
         let (installation, slot, registration) = call.readBody { json in
             let installation = readInstallation(&json, &parameters)
@@ -15,14 +17,14 @@ extension ScopedCall {
         }
         let (value, place, hash) = try parameters.checked(registration, slot, installation)
         let claimant = try findClaimant(hash)
-        let answer = try await registrations.counting(kind, \.outcome) {
+        let answer = try await registrations.counting(place.kind, \.outcome) {
             try await registry.register(value, in: place, of: hash, in: scope, by: who, claimant: claimant)
         }
         return .json(answer.outcome == .registered ? .created : .ok, answer)
     }
 
     /// `DELETE` of the same: what was observed later stays.
-    func deleteToken(of kind: TokenKind) async throws -> Answer {
+    func deleteToken(of kind: TokenKind? = nil) async throws -> Answer {
         var parameters = ParameterReader(call)
         let installation = readInstallation(&parameters)
         let slot = readSlot(of: kind, &parameters)
@@ -41,7 +43,7 @@ extension ScopedCall {
     }
 
     /// `POST …/release`: out of quarantine.
-    func releaseToken(of kind: TokenKind) async throws -> Answer {
+    func releaseToken(of kind: TokenKind? = nil) async throws -> Answer {
         var parameters = ParameterReader(call)
         let installation = readInstallation(&parameters)
         let slot = readSlot(of: kind, &parameters)
@@ -51,22 +53,31 @@ extension ScopedCall {
     }
 
     /// Which of the installation's tokens the path names.
-    private func readSlot(of kind: TokenKind, _ parameters: inout ParameterReader) -> TokenSlot? {
+    private func readSlot(of kind: TokenKind?, _ parameters: inout ParameterReader) -> TokenSlot? {
+        guard let kind = kind ?? readKind(&parameters) else { return nil }
         guard kind.holder == .attributesType else { return .only(kind) }
         return parameters.path("attributesType", AttributesType.init).map(TokenSlot.start)
+    }
+
+    fileprivate func readKind(_ parameters: inout ParameterReader) -> TokenKind? {
+        parameters.path("tokenKind", TokenKind.init(ofInstallations:))
     }
 }
 
 extension ScopedCall {
     /// `GET …/aliases/{kind}/{value}/start-tokens`, and the same for the tokens of a kind: a page of them.
-    func listTokens(of kind: TokenKind) async throws -> Answer {
+    ///
+    /// - Parameter kind: nil where the path names it.
+    func listTokens(of kind: TokenKind? = nil) async throws -> Answer {
         var parameters = ParameterReader(call)
+        let named = kind ?? readKind(&parameters)
         let candidate = readAlias(&parameters)
         let limit = parameters.query("limit", ParameterReader.limit) ?? ResolveBody.defaultLimit
-        let isStart = kind.holder == .attributesType
+        let isStart = named?.holder == .attributesType
         let attributesType = isStart ? parameters.query("attributesType", AttributesType.init) : nil
-        let position = try candidate.flatMap { try readPosition(&parameters, of: kind, under: $0) }
-        let alias = try parameters.checked(candidate)
+        var position: TokenPosition?
+        if let named, let candidate { position = try readPosition(&parameters, of: named, under: candidate) }
+        let (kind, alias) = try parameters.checked(named, candidate)
         // One more than asked for tells whether there is another page.
         let found = try await registry.tokens(
             under: alias,

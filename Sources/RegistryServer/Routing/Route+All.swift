@@ -4,7 +4,7 @@ import RegistryCore
 extension Route {
     /// The whole of the API. Below `…` there is `/v1/apps/{bundleId}/{environment}`.
     static var all: [Route] {
-        activities + installations + TokenKind.ofInstallations.flatMap(tokens) + aliases + audit + others
+        activities + installations + installationTokens + aliases + audit + others
     }
 
     private static var activities: [Route] {
@@ -34,15 +34,21 @@ extension Route {
         ]
     }
 
-    /// The calls about a kind of token that an installation has one of.
-    private static func tokens(of kind: TokenKind) -> [Route] {
-        let token = installation + "/\(kind.name)-token"
+    /// The calls about the kinds of token that an installation has one of; the device token has a name of its own as well.
+    private static var installationTokens: [Route] {
+        let (ofKind, device) = (installation + "/tokens/{tokenKind}", installation + "/device-token")
         return [
-            .scoped(.put, token, for: .clientCalls, body: .single) { try await $0.registerToken(of: kind) },
-            .scoped(.delete, token, for: .clientCalls) { try await $0.deleteToken(of: kind) },
-            .scoped(.post, token + "/release", for: .adminCalls) { try await $0.releaseToken(of: kind) },
-            .scoped(.get, "…/aliases/{kind}/{value}/\(kind.name)-tokens", for: .senderCalls) {
-                try await $0.listTokens(of: kind)
+            .scoped(.put, ofKind, for: .clientCalls, body: .single) { try await $0.registerToken() },
+            .scoped(.delete, ofKind, for: .clientCalls) { try await $0.deleteToken() },
+            .scoped(.post, ofKind + "/release", for: .adminCalls) { try await $0.releaseToken() },
+            .scoped(.get, "…/aliases/{kind}/{value}/tokens/{tokenKind}", for: .senderCalls) {
+                try await $0.listTokens()
+            },
+            .scoped(.put, device, for: .clientCalls, body: .single) { try await $0.registerToken(of: .device) },
+            .scoped(.delete, device, for: .clientCalls) { try await $0.deleteToken(of: .device) },
+            .scoped(.post, device + "/release", for: .adminCalls) { try await $0.releaseToken(of: .device) },
+            .scoped(.get, "…/aliases/{kind}/{value}/device-tokens", for: .senderCalls) {
+                try await $0.listTokens(of: .device)
             },
         ]
     }

@@ -43,6 +43,9 @@ extension Probe {
         Probe("putDeviceToken", "that was erased", .put(phone + "/device-token", token))
             .after(erasure)
             .fails(.activityEnded),
+        Probe("putTokenOfKind", "that was erased", .put(phone + "/tokens/widget", token))
+            .after(erasure)
+            .fails(.activityEnded),
         Probe("putFullState", "that was erased", .put(phone + "/activities", state))
             .after(erasure)
             .fails(.activityEnded),

@@ -30,7 +30,7 @@ extension Probe {
         Probe("logOutInstallation", "of another's", .delete(phone).by(user: "u-2"))
             .after(device(216).by(user: "u-1"))
             .fails(.notYours),
-        Probe("putInstallation", "that he takes over", .put(taken, ["aliases": ["userId": "u-2"]]).by(user: "u-2"))
+        Probe("putInstallation", "that they take over", .put(taken, ["aliases": ["userId": "u-2"]]).by(user: "u-2"))
             .after(.put(taken, ["aliases": ["userId": "u-1"]]).by(user: "u-1"))
             .gives(200),
         Probe(

@@ -142,7 +142,8 @@ struct Conversation {
         let path = "…/installations/\(RandomSpeech.escaped(id))"
         let observed = speech.time(minutesAgo: 1...1000)
         try await call("PUT", path, Self.object([#""observedAt":"\#(observed)""#] + given), [200, 201])
-        let tokens = [("start-tokens/\(RandomSpeech.escaped(type))", speech.token()), ("device-token", speech.token())]
+        let places = ["start-tokens/\(RandomSpeech.escaped(type))", "device-token", "tokens/widget"]
+        let tokens = places.map { ($0, speech.token()) }
         for (place, token) in tokens {
             let body = #"{"token":"\#(token)","observedAt":"\#(speech.time(minutesAgo: 1...1000))"}"#
             try await call("PUT", "\(path)/\(place)", body, [201])
@@ -154,7 +155,7 @@ struct Conversation {
         if case .string(let hash)? = read["installation"] { paths.append("\(Self.console)/installations/\(hash)") }
         for alias in said.aliases?.aliases ?? [] {
             let list = "…/aliases/\(alias.kind)/\(RandomSpeech.escaped(alias.value.string))/"
-            for (place, (_, token)) in zip(["start-tokens", "device-tokens"], tokens) {
+            for (place, (_, token)) in zip(["start-tokens", "device-tokens", "tokens/widget"], tokens) {
                 let found = try await call("GET", list + place + "?limit=1000", nil, [200])
                 #expect(found["tokens"].map { Self.all("token", of: $0) }?.contains(.string(token)) == true)
             }

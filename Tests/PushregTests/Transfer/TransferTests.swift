@@ -234,7 +234,7 @@ import Testing
             let alias = Alias.sample(kind, value)
             let activities = try await database.registry.activities(under: alias, after: 0, limit: 10, in: scope)
             found.formUnion(activities.map(\.token))
-            for tokenKind in [TokenKind.start, .device] {
+            for tokenKind in TokenKind.all where tokenKind != .update {
                 let tokens = try await database.registry.tokens(under: alias, tokenKind, limit: 10, in: scope)
                 found.formUnion(tokens.map(\.token))
             }
@@ -325,7 +325,7 @@ private enum Life {
         let claimant = Claimant.subject("anna", phone)
         _ = try await registry.put(profile, for: phone, in: scope, by: "test", claimant: claimant)
         let type = try AttributesType("Delivery")
-        for (slot, number) in [(TokenSlot.start(type), 22), (.only(.device), 23)] {
+        for (slot, number) in [(TokenSlot.start(type), 22), (.only(.device), 23), (.only(.widget), 25)] {
             let registration = TokenRegistration(token: .sample(number), observedAt: .minutesAgo(25))
             _ = try await registry.register(registration, in: slot, of: phone, in: scope, by: "test")
         }
