@@ -178,7 +178,7 @@ let package = Package(
         ),
         .testTarget(
             name: "OpenAPITests",
-            dependencies: serverTestDependencies,
+            dependencies: serverTestDependencies + ["RegistryClient"],
             swiftSettings: strict
         ),
         .testTarget(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import RegistryClient
 
-/// The calls of the API, as design and `openapi.json` have them.
+/// The calls of the API, as `openapi.json` has them.
 @Suite struct ReportRequestTests {
     private static func call(_ report: Report, service: String = "https://push.example.com/base/") throws -> (
         String, String?

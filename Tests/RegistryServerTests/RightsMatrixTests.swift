@@ -69,7 +69,8 @@ import Testing
         for name in ["activityId", "installationId", "attributesType", "kind", "value"] {
             path = path.replacingOccurrences(of: "{\(name)}", with: "x")
         }
-        return path.replacingOccurrences(of: "{keyId}", with: "prs_000000000000")
+        return path.replacingOccurrences(of: "{tokenKind}", with: "widget")
+            .replacingOccurrences(of: "{keyId}", with: "prs_000000000000")
     }
 
     private struct Caller {

@@ -20,7 +20,7 @@ import Testing
 
     @Test("An empty registry has every group") func anEmptyRegistryHasEveryGroup() async throws {
         let census = try await TestDatabase.make().registry.census()
-        #expect(census.activities.count == 8 && census.tokens.count == 18)
+        #expect(census.activities.count == 8 && census.tokens.count == 24)
         #expect(census.activities.values.allSatisfy { $0 == 0 } && census.tokens.values.allSatisfy { $0 == 0 })
         #expect(census.sweepLag == .zero && census.activeGuards == 0 && census.eventsWritten == 0)
     }

@@ -135,8 +135,13 @@ struct ActivityLifeStatements {
         """
         SELECT substr(had.token_digest, 1, 4), had.observed_at, had.reason FROM (
             SELECT t.token_digest, t.observed_at, 'rotated' AS reason
-            FROM activities a JOIN token_values t ON \(sql: scope.contains("t")) AND t.activity_number = a.activity_number
-            WHERE \(sql: matches("a")) AND t.token_digest IS DISTINCT FROM a.token_digest
+            FROM activities a CROSS JOIN LATERAL (
+                SELECT v.token_digest, v.observed_at FROM token_values v
+                WHERE \(sql: scope.contains("v")) AND v.activity_number = a.activity_number
+                    AND v.token_digest IS DISTINCT FROM a.token_digest
+                ORDER BY v.observed_at DESC LIMIT \(Self.mostRetired)
+            ) AS t
+            WHERE \(sql: matches("a"))
             UNION ALL
             SELECT f.token_digest, f.observed_at, 'taken-over' FROM former_claims f
             WHERE \(sql: matches("f")) AND NOT EXISTS (

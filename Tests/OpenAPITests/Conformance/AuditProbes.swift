@@ -29,7 +29,7 @@ extension Probe {
             .gives(200),
         Probe("listStaleTokens", "with filters", .get("…/audit/stale?kind=start&reason=flapping&attributesType=x"))
             .gives(200, ["tokens": []]),
-        Probe("listStaleTokens", "of an unheard-of kind", .get("…/audit/stale?kind=widget"))
+        Probe("listStaleTokens", "of an unheard-of kind", .get("…/audit/stale?kind=watch"))
             .fails(.invalidRequest),
         Probe("listStaleTokens", "of another cursor", .get("…/audit/stale?cursor=nonsense"))
             .fails(.invalidCursor),

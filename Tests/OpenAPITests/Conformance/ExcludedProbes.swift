@@ -20,7 +20,7 @@ extension Probe {
             .post(keys, ["role": "client", "expiresIn": "P90D", "expiresAt": later])
         )
         .fails(.invalidRequest),
-        Probe("purgeStaleTokens", "of an unheard-of kind", .post("…/audit/stale/purge", ["kind": "widget"]))
+        Probe("purgeStaleTokens", "of an unheard-of kind", .post("…/audit/stale/purge", ["kind": "watch"]))
             .fails(.invalidRequest),
         Probe("purgeStaleTokens", "of no kind", .post("…/audit/stale/purge", ["kind": ""]))
             .fails(.invalidRequest),

@@ -56,6 +56,13 @@ extension Probe {
         .after(report(68, 410))
         .fails(.tokenUnregistered),
         Probe(
+            "putTokenOfKind",
+            "that is dead",
+            .put("…/installations/phone-11/tokens/widget", Sample.registration(70, minutesAgo: 5))
+        )
+        .after(report(70, 410))
+        .fails(.tokenUnregistered),
+        Probe(
             "putStartToken",
             "that is dead",
             .put("…/installations/phone-11/start-tokens/Order", Sample.registration(69, minutesAgo: 5))

@@ -34,6 +34,8 @@ extension Probe {
             .fails(.notYours),
         Probe("deleteTokenOfKind", "unknown", .delete(path + "w-8/tokens/widget"))
             .gives(204),
+        Probe("deleteTokenOfKind", "in the future", .delete(path + "w-8/tokens/widget?observedAt=2999-01-01T00:00:00Z"))
+            .fails(.clockSkew),
         Probe("deleteTokenOfKind", "of no kind", .delete(path + "w-8/tokens/start"))
             .fails(.invalidRequest),
         Probe("deleteTokenOfKind", "of another's", .delete(path + "w-9/tokens/widget").by(user: "u-2"))

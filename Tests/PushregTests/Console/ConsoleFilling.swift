@@ -58,9 +58,9 @@ struct ConsoleFilling {
             CROSS JOIN LATERAL (SELECT now() - (n % 181) * interval '1 minute' AS at) AS m
             """,
             """
-            INSERT INTO token_values (app_number, environment, token_digest, activity_id, observed_at, quarantined_at,
-                quarantined_kind, quarantine_reason)
-            SELECT a.app_number, a.environment, a.token_digest, a.activity_id, a.token_observed_at,
+            INSERT INTO token_values (app_number, environment, token_digest, activity_id, activity_number, observed_at,
+                quarantined_at, quarantined_kind, quarantine_reason)
+            SELECT a.app_number, a.environment, a.token_digest, a.activity_id, a.activity_number, a.token_observed_at,
                 CASE WHEN a.activity_number % 500 = 1 THEN now() END,
                 CASE WHEN a.activity_number % 500 = 1 THEN 'update' END,
                 CASE WHEN a.activity_number % 500 = 1 THEN 'BadDeviceToken' END

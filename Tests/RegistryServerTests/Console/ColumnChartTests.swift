@@ -51,14 +51,14 @@ import Testing
         // From 60 minutes ago on: the count of five minutes before the window, a gap, two counts of ten minutes each, one
         // that found nothing, and the last.
         let expected =
-            (0...4).map { "\($0) 1 0 0" } + (10...11).map { "\($0) 8 2 0" } + (12...21).map { "\($0) 5 0 0" }
-            + (55...60).map { "\($0) 3 0 0" }
+            (0...4).map { "\($0) 1 0 0 0" } + (10...11).map { "\($0) 8 2 0 0" } + (12...21).map { "\($0) 5 0 0 0" }
+            + (55...60).map { "\($0) 3 0 0 0" }
         #expect(Self.figures(chart) == expected)
         #expect(Self.text(chart.fields["chartTotal"]) == "3" && Self.text(chart.fields["peak"]) == "10")
         let sentence = Self.text(chart.fields["sentence"])
         #expect(sentence.hasPrefix("Live tokens in the last 1 h: 3 now, most at ") && sentence.hasSuffix(": 10."))
         guard case .rows(let legend) = chart.fields["legend"] else { throw NoLegend() }
-        #expect(legend.map { Self.text($0["legendTotal"]) } == ["3", "0", "0"])
+        #expect(legend.map { Self.text($0["legendTotal"]) } == ["3", "0", "0", "0"])
     }
 
     @Test("Events count in their own column") func eventsAreOfTheirColumn() throws {
