@@ -136,9 +136,15 @@ let package = Package(
             path: "Tests/TestSupport",
             swiftSettings: strict
         ),
+        .target(
+            name: "RegistryClientTestSupport",
+            dependencies: ["RegistryClient"],
+            path: "Tests/RegistryClientTestSupport",
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "RegistryClientTests",
-            dependencies: ["RegistryClient"],
+            dependencies: ["RegistryClient", "RegistryClientTestSupport"],
             swiftSettings: strict
         ),
         .testTarget(

@@ -1,3 +1,4 @@
+import RegistryClientTestSupport
 import Testing
 
 @testable import RegistryClient

@@ -1,3 +1,5 @@
+import RegistryClientTestSupport
+
 @testable import RegistryClient
 
 /// An outbox whose clock, numbers and answers are the test's.

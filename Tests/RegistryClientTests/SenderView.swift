@@ -1,3 +1,5 @@
+import RegistryClientTestSupport
+
 @testable import RegistryClient
 
 /// The tokens that a sender would see after some reports, in whatever order they came: the registry's rules R2, R4 and R9

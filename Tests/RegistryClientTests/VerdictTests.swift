@@ -1,4 +1,5 @@
 import Foundation
+import RegistryClientTestSupport
 import Testing
 
 @testable import RegistryClient

@@ -5,19 +5,21 @@
 #endif
 
 /// A value that one thread at a time sees: `Mutex` needs iOS 18.
-final class Guarded<Value: Sendable>: Sendable {
+package final class Guarded<Value: Sendable>: Sendable {
     #if canImport(Darwin)
         private let lock: OSAllocatedUnfairLock<Value>
 
-        init(_ value: Value) { lock = OSAllocatedUnfairLock(initialState: value) }
+        package init(_ value: Value) { lock = OSAllocatedUnfairLock(initialState: value) }
 
-        func withLock<Result: Sendable>(_ body: @Sendable (inout Value) -> Result) -> Result { lock.withLock(body) }
+        package func withLock<Result: Sendable>(_ body: @Sendable (inout Value) -> Result) -> Result {
+            lock.withLock(body)
+        }
     #else
         private let lock: Mutex<Value>
 
-        init(_ value: Value) { lock = Mutex(value) }
+        package init(_ value: Value) { lock = Mutex(value) }
 
-        func withLock<Result: Sendable>(_ body: @Sendable (inout Value) -> Result) -> Result {
+        package func withLock<Result: Sendable>(_ body: @Sendable (inout Value) -> Result) -> Result {
             lock.withLock { body(&$0) }
         }
     #endif

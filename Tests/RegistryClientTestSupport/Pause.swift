@@ -1,5 +1,5 @@
 /// Lets other tasks run. A test that waits in vain ends at its suite's time limit.
-func pause() async {
+package func pause() async {
     await Task.yield()
     if Task.isCancelled { fatalError("waited in vain") }
 }

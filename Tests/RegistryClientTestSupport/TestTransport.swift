@@ -1,51 +1,51 @@
 import Foundation
 
-@testable import RegistryClient
+import RegistryClient
 
 /// A network whose other end is the test.
-final class TestTransport: Transport {
+package final class TestTransport: Transport {
     private let calls: AsyncStream<Call>
     private let continuation: AsyncStream<Call>.Continuation
 
     private let isOffline = Guarded(false)
 
-    init() { (calls, continuation) = AsyncStream.makeStream() }
+    package init() { (calls, continuation) = AsyncStream.makeStream() }
 
-    func send(_ request: TransportRequest) async -> TransportResult {
+    package func send(_ request: TransportRequest) async -> TransportResult {
         guard !isOffline.withLock({ $0 }) else { return .noAnswer("offline") }
         return await withCheckedContinuation { continuation.yield(Call(request, $0)) }
     }
 
     /// Nobody answers from now on, or somebody does again.
-    func goesOffline(_ isOffline: Bool = true) { self.isOffline.withLock { $0 = isOffline } }
+    package func goesOffline(_ isOffline: Bool = true) { self.isOffline.withLock { $0 = isOffline } }
 
     /// The next request, when it comes.
-    func next() async -> Call {
+    package func next() async -> Call {
         for await call in calls { return call }
         fatalError("the network has gone")
     }
 
     /// So many requests, in the order of their paths.
-    func next(_ count: Int) async -> [Call] {
+    package func next(_ count: Int) async -> [Call] {
         var calls: [Call] = []
         for _ in 0..<count { calls.append(await next()) }
         return calls.sorted { $0.path < $1.path }
     }
 
     /// A request that waits for its answer; nobody answers once it is let go.
-    final class Call: Sendable {
-        let request: TransportRequest
+    package final class Call: Sendable {
+        package let request: TransportRequest
         private let answer: Guarded<CheckedContinuation<TransportResult, Never>?>
 
-        init(_ request: TransportRequest, _ continuation: CheckedContinuation<TransportResult, Never>) {
+        package init(_ request: TransportRequest, _ continuation: CheckedContinuation<TransportResult, Never>) {
             self.request = request
             answer = Guarded(continuation)
         }
 
         deinit { end(.noAnswer("nobody is there")) }
 
-        func answer(_ answer: TransportAnswer) { end(.answer(answer)) }
-        func fail() { end(.noAnswer("offline")) }
+        package func answer(_ answer: TransportAnswer) { end(.answer(answer)) }
+        package func fail() { end(.noAnswer("offline")) }
 
         private func end(_ result: TransportResult) {
             let continuation = answer.withLock { waiting in
@@ -56,20 +56,22 @@ final class TestTransport: Transport {
         }
 
         /// Below `/v1/apps/com.example.food/sandbox`, with the method.
-        var path: String {
+        package var path: String {
             let base = "/v1/apps/com.example.food/sandbox"
             return "\(request.method) \(request.url.path.replacingOccurrences(of: base, with: ""))"
         }
 
-        var credential: String? { request.fields["Authorization"].map { String($0.dropFirst("Bearer ".count)) } }
+        package var credential: String? {
+            request.fields["Authorization"].map { String($0.dropFirst("Bearer ".count)) }
+        }
 
         /// A member of the body, or a parameter of the query.
-        subscript(name: String) -> String? {
+        package subscript(name: String) -> String? {
             let body = request.body.flatMap { try? JSONSerialization.jsonObject(with: $0) as? [String: Any] }
             let query = URLComponents(url: request.url, resolvingAgainstBaseURL: false)?.queryItems
             return body?[name] as? String ?? query?.first { $0.name == name }?.value
         }
 
-        var observedAt: Timestamp? { self["observedAt"].flatMap(Timestamp.init(text:)) }
+        package var observedAt: Timestamp? { self["observedAt"].flatMap(Timestamp.init(text:)) }
     }
 }

@@ -1,7 +1,7 @@
-@testable import RegistryClient
+import RegistryClient
 
 /// Clocks that stand still until the test moves them, the wall clock apart from the monotonic one if it likes.
-final class TestClock: ClientClock {
+package final class TestClock: ClientClock {
     private struct State {
         var seconds = 0.0
         var ahead = 0.0
@@ -12,19 +12,19 @@ final class TestClock: ClientClock {
     private let state = Guarded(State())
     private let boot: String
 
-    init(seconds: Double = 0, boot: String = "boot-1") {
+    package init(seconds: Double = 0, boot: String = "boot-1") {
         self.boot = boot
         state.withLock { $0.seconds = seconds }
     }
 
-    func now() -> DeviceTime {
+    package func now() -> DeviceTime {
         state.withLock { [boot] state in .at(state.seconds, ahead: state.ahead, boot: boot) }
     }
 
     /// Sets the wall clock so many seconds ahead of the right time.
-    func set(ahead: Double) { state.withLock { $0.ahead = ahead } }
+    package func set(ahead: Double) { state.withLock { $0.ahead = ahead } }
 
-    func advance(by seconds: Double) {
+    package func advance(by seconds: Double) {
         let due = state.withLock { state in
             state.seconds += seconds
             let uptime = DeviceTime.at(state.seconds).uptime
@@ -35,7 +35,7 @@ final class TestClock: ClientClock {
         for continuation in due { continuation.resume() }
     }
 
-    func sleep(until uptime: Duration) async {
+    package func sleep(until uptime: Duration) async {
         let id = state.withLock { state in
             state.lastSleeper += 1
             return state.lastSleeper

@@ -1,9 +1,9 @@
 import Foundation
 
-@testable import RegistryClient
+import RegistryClient
 
 /// A file in memory, that cannot be read while the phone is locked. Two clients may share it.
-final class TestStorage: ReportStorage {
+package final class TestStorage: ReportStorage {
     private struct State {
         var content = StoredContent.none
         var setAside: Data?
@@ -14,22 +14,22 @@ final class TestStorage: ReportStorage {
     /// Held from reading to writing, as the file's lock is.
     private let change = NSLock()
 
-    init(_ bytes: Data? = nil) {
+    package init(_ bytes: Data? = nil) {
         state.withLock { $0.content = bytes.map(StoredContent.bytes) ?? .none }
     }
 
-    func lock() { state.withLock { $0.isLocked = true } }
-    func unlock() { state.withLock { $0.isLocked = false } }
+    package func lock() { state.withLock { $0.isLocked = true } }
+    package func unlock() { state.withLock { $0.isLocked = false } }
 
-    var bytes: Data? {
+    package var bytes: Data? {
         guard case .bytes(let bytes) = state.withLock({ $0.content }) else { return nil }
         return bytes
     }
 
-    var setAside: Data? { state.withLock { $0.setAside } }
-    var entries: [OutboxEntry] { bytes.flatMap(StoredState.init)?.entries ?? [] }
+    package var setAside: Data? { state.withLock { $0.setAside } }
+    package var entries: [OutboxEntry] { bytes.flatMap(StoredState.init)?.entries ?? [] }
 
-    func change(_ decide: (StoredContent) -> StorageChange) -> Bool { change.withLock { changeAlone(decide) } }
+    package func change(_ decide: (StoredContent) -> StorageChange) -> Bool { change.withLock { changeAlone(decide) } }
 
     private func changeAlone(_ decide: (StoredContent) -> StorageChange) -> Bool {
         let (content, isLocked) = state.withLock { ($0.content, $0.isLocked) }

@@ -1,7 +1,7 @@
-@testable import RegistryClient
+import RegistryClient
 
 /// A keychain in memory, which the test locks.
-final class TestSecrets: SecretStore {
+package final class TestSecrets: SecretStore {
     private struct State {
         var secret: String?
         var isLocked = false
@@ -13,20 +13,20 @@ final class TestSecrets: SecretStore {
     private let rival: String?
 
     /// - Parameter rival: the secret of a process that is faster by a moment.
-    init(_ secret: String? = nil, canKeep: Bool = true, rival: String? = nil) {
+    package init(_ secret: String? = nil, canKeep: Bool = true, rival: String? = nil) {
         state = Guarded(State(secret: secret))
         (self.canKeep, self.rival) = (canKeep, rival)
     }
 
-    var kept: Int { state.withLock { $0.kept } }
-    func lock() { state.withLock { $0.isLocked = true } }
-    func unlock() { state.withLock { $0.isLocked = false } }
+    package var kept: Int { state.withLock { $0.kept } }
+    package func lock() { state.withLock { $0.isLocked = true } }
+    package func unlock() { state.withLock { $0.isLocked = false } }
 
-    func read() -> StoredSecret {
+    package func read() -> StoredSecret {
         state.withLock { $0.isLocked ? .locked : $0.secret.map(StoredSecret.secret) ?? .none }
     }
 
-    func keep(_ secret: String) -> String? {
+    package func keep(_ secret: String) -> String? {
         guard canKeep else { return nil }
         return state.withLock { [rival] state in
             state.kept += 1
@@ -37,10 +37,10 @@ final class TestSecrets: SecretStore {
 }
 
 /// Numbers in the place of random ones.
-final class Numbers: Sendable {
+package final class Numbers: Sendable {
     private let rest: Guarded<[UInt64]>
 
-    init(_ numbers: [UInt64]) { rest = Guarded(numbers) }
+    package init(_ numbers: [UInt64]) { rest = Guarded(numbers) }
 
-    @Sendable func next() -> UInt64 { rest.withLock { $0.isEmpty ? 0 : $0.removeFirst() } }
+    @Sendable package func next() -> UInt64 { rest.withLock { $0.isEmpty ? 0 : $0.removeFirst() } }
 }
