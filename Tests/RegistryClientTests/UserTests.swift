@@ -1,4 +1,5 @@
 import Foundation
+import RegistryClientTestSupport
 import Testing
 
 @testable import RegistryClient
@@ -121,6 +122,26 @@ import Testing
                 "PUT /installations/i-1": "jwt of u-8", "PUT /installations/i-1/device-token": "jwt of u-8",
             ]
         )
+    }
+
+    @Test("The next user's installation has the start tokens of the one before; one that was taken back stays so")
+    func startTokensOfTheNextUser() async {
+        let phone = TestPhone()
+        await Self.signedIn(phone)
+        phone.registry.report(.start("aa"))
+        phone.registry.report(.start(nil, of: "Match"))
+        for call in await phone.transport.next(2) { call.answer(.ours(204)) }
+        await phone.quietly()
+        phone.registry.signIn(userID: "u-8") { "jwt of u-8" }
+        await phone.answer(.ours(204))
+        await phone.answer(.ours(200, #"{"installation": "ab"}"#))
+        let call = await phone.transport.next()
+        #expect(call.path == "PUT /installations/i-1/start-tokens/Delivery")
+        #expect(call["token"] == "aa")
+        #expect(call.credential == "jwt of u-8")
+        call.answer(.registered)
+        await phone.quietly()
+        #expect(phone.storage.entries.isEmpty)
     }
 
     @Test("A log-out whose user has no JWT any more goes out in the installation's name", arguments: [true, false])

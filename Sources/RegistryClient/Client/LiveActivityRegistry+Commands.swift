@@ -56,13 +56,22 @@ extension LiveActivityRegistry {
     var owner: Owner { user.map(Owner.user) ?? .installation }
 
     func add(_ report: Report, _ time: DeviceTime, isObservedAnew: Bool = false) {
-        if case .deviceToken(let token) = report { deviceToken = token }
+        remember(report)
         notice(time)
         let observedAt = clock.observe(time)
         let id = configuration.random()
         outbox.add(report, observedAt: observedAt, owner: owner, id: id, isObservedAnew: isObservedAnew)
             .forEach(eventStreams.tell)
         stored.isBehind = true
+    }
+
+    /// A log-out takes these away, and the phone may not say them again in this launch.
+    private func remember(_ report: Report) {
+        switch report {
+        case .deviceToken(let token): deviceToken = token
+        case .startToken(let attributesType, let token): startTokens[attributesType] = token
+        default: break
+        }
     }
 
     /// Whether the wall clock was set; then what was not sent is moved.

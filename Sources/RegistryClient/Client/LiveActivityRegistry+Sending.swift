@@ -19,6 +19,7 @@ extension LiveActivityRegistry {
         }
         save()
         for entry in entries { deliver(entry, installationID) }
+        if !entries.isEmpty { attachment.withLock { $0.watch }?.reportsGoOut() }
     }
 
     private func deliver(_ entry: OutboxEntry, _ installationID: InstallationID) {

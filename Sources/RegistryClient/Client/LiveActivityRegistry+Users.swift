@@ -20,8 +20,10 @@ extension LiveActivityRegistry {
         userChanged = true
         sources[user] = source
         add(.installation(aliases: ["userId": [user.string]]), time)
-        // A log-out took it away, and UIKit says it only once in a launch.
         if let deviceToken { add(.deviceToken(deviceToken), time) }
+        for (attributesType, token) in startTokens.sorted(by: { $0.key.string < $1.key.string }) {
+            add(.startToken(attributesType: attributesType, token), time)
+        }
         outbox.credentialCame(for: .user(user))
     }
 

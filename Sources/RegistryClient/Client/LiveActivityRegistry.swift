@@ -20,6 +20,8 @@ public actor LiveActivityRegistry {
     nonisolated let eventStreams = EventStreams()
     nonisolated let shownStatus: Guarded<RegistryStatus>
     nonisolated let phone = Guarded<@Sendable (String) -> Bool>({ _ in false })
+    /// The layer over ActivityKit.
+    package nonisolated let attachment = Guarded(Attachment())
 
     let environment: APNSEnvironment
     var isStarted = false
@@ -30,6 +32,7 @@ public actor LiveActivityRegistry {
     var userChanged = false
     var sources: [UTF8Text: CredentialSource] = [:]
     var deviceToken: Token?
+    var startTokens: [UTF8Text: Token] = [:]
     var stored = Stored()
     /// Commands that came before the file could be read.
     var held: [Command] = []
@@ -59,7 +62,14 @@ public actor LiveActivityRegistry {
 extension LiveActivityRegistry {
     /// Begins to send. It waits for no network, file or user (C1); call it at launch, in the initialiser of the `App` or in
     /// `application(_:didFinishLaunchingWithOptions:)`, for iOS also launches the app in the background to hand it a token.
-    public nonisolated func start() { commands.yield(.start) }
+    public nonisolated func start() {
+        commands.yield(.start)
+        let watch = attachment.withLock { attachment in
+            attachment.isStarted = true
+            return attachment.watch
+        }
+        watch?.start()
+    }
 
     /// Somebody signed in. Call it at each launch while they are: what is observed meanwhile waits for their JWT.
     ///
