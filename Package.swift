@@ -28,6 +28,7 @@ let package = Package(
     products: [
         .executable(name: "pushreg", targets: ["pushreg"]),
         .library(name: "RegistryClient", targets: ["RegistryClient"]),
+        .library(name: "RegistryLiveActivities", targets: ["RegistryLiveActivities"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -49,6 +50,7 @@ let package = Package(
     ],
     targets: [
         .target(name: "RegistryClient", swiftSettings: strict),
+        .target(name: "RegistryLiveActivities", dependencies: ["RegistryClient"], swiftSettings: strict),
         .target(name: "RegistryCore", swiftSettings: strict),
         .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .target(
@@ -145,6 +147,11 @@ let package = Package(
         .testTarget(
             name: "RegistryClientTests",
             dependencies: ["RegistryClient", "RegistryClientTestSupport"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "RegistryLiveActivitiesTests",
+            dependencies: ["RegistryClient", "RegistryLiveActivities", "RegistryClientTestSupport"],
             swiftSettings: strict
         ),
         .testTarget(
