@@ -1,0 +1,27 @@
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+// The names are Apple's, and so is their documentation.
+
+import Synchronization
+
+/// A value that some listen to.
+final class Broadcast<Value: Sendable>: Sendable {
+    private let state: Mutex<(value: Value, listeners: [AsyncStream<Value>.Continuation])>
+
+    init(_ value: Value) { state = Mutex((value, [])) }
+
+    var value: Value { state.withLock { $0.value } }
+
+    func send(_ value: Value) {
+        state.withLock { state in
+            state.value = value
+            for listener in state.listeners { listener.yield(value) }
+        }
+    }
+
+    /// Elements from the subscription on: whoever subscribes later has missed what was before.
+    func subscribe() -> AsyncStream<Value> {
+        let (stream, listener) = AsyncStream.makeStream(of: Value.self)
+        state.withLock { $0.listeners.append(listener) }
+        return stream
+    }
+}

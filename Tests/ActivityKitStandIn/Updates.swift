@@ -1,0 +1,17 @@
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+// The names are Apple's, and so is their documentation.
+
+import Foundation
+
+/// A sequence that is subscribed to when its iterator is made.
+public struct Updates<Element>: AsyncSequence {
+    let subscribe: () -> AsyncStream<Element>
+
+    public struct Iterator: AsyncIteratorProtocol {
+        var iterator: AsyncStream<Element>.Iterator
+
+        public mutating func next() async -> Element? { await iterator.next() }
+    }
+
+    public func makeAsyncIterator() -> Iterator { Iterator(iterator: subscribe().makeAsyncIterator()) }
+}
