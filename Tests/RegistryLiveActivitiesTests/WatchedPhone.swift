@@ -11,7 +11,7 @@ final class WatchedPhone: Sendable {
     private let told = AsyncStream.makeStream(of: Told.self)
     private let iterator: ToldIterator
 
-    /// What was told, and when it was observed, in seconds since the test began.
+    /// A report that was told, and when it was observed, in seconds since the test began.
     struct Told: Sendable, Equatable {
         let report: Report
         let seconds: Double

@@ -1,6 +1,6 @@
 /// A phone: that of UIKit and ActivityKit, or a test's.
 ///
-/// What it says of one type of attributes is a ``FollowedType``, for ActivityKit's names are generic.
+/// One type of attributes on it is a ``FollowedType``, for ActivityKit's names are generic.
 package protocol Phone: Sendable {
     /// The switch in Settings.
     var areActivitiesEnabled: Bool { get }
