@@ -89,6 +89,6 @@ import Testing
         let type = FakeType()
         let activity = FakeActivity("a-1", phase: phase, token: "aa")
         type.lists(activity)
-        return (await WatchedPhone.settled(type), activity)
+        return (await WatchedPhone.settled(type, tokens: 1), activity)
     }
 }

@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test("C3: the same start token is confirmed after 24 hours, and not before") func confirmedDaily() async {
-        let watched = await WatchedPhone.settled(Self.phone(with: "s1"))
+        let watched = await WatchedPhone.settled(Self.phone(with: "s1"), tokens: 1)
         watched.clock.advance(by: 86_000)
         watched.phone.comesToForeground()
         #expect(await watched.next().report.listed == [])
@@ -68,7 +68,7 @@ import Testing
 
     @Test("C4: activities switched off take the start tokens of all followed types back, and on again tell them")
     func switchedOffAndOn() async {
-        let watched = await WatchedPhone.settled(Self.phone(with: "s1"))
+        let watched = await WatchedPhone.settled(Self.phone(with: "s1"), tokens: 1)
         watched.phone.switches(on: false)
         #expect(await watched.next().report == .startToken(attributesType: "Delivery", nil))
         watched.type.says(startToken: "s2")
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test("C4: a switch that the stream says nothing of is seen at the foreground") func offByTheProperty() async {
-        let watched = await WatchedPhone.settled(Self.phone(with: "s1"))
+        let watched = await WatchedPhone.settled(Self.phone(with: "s1"), tokens: 1)
         watched.phone.keepsSwitch(on: false)
         watched.phone.comesToForeground()
         #expect(await watched.next().report.startToken == "-")

@@ -40,8 +40,11 @@ final class WatchedPhone: Sendable {
     }
 
     /// An app that was launched long ago: its first list was told.
-    static func settled(_ type: FakeType = FakeType(), phone: FakePhone = FakePhone()) async -> WatchedPhone {
-        let watched = launched(type, phone: phone)
+    ///
+    /// - Parameter count: how many tokens the phone has at launch. They are told before the clock goes on.
+    static func settled(_ type: FakeType = FakeType(), tokens count: Int = 0) async -> WatchedPhone {
+        let watched = launched(type)
+        for _ in 0..<count { _ = await watched.next() }
         watched.clock.advance(by: 10)
         while !(await watched.next().report.isFullState) {}
         return watched
