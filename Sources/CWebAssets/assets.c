@@ -153,6 +153,9 @@ static const unsigned char guides_moving_registrations_html[] = {
 static const unsigned char guides_promises_html[] = {
 #embed "../WebAssets/Guides/promises.html"
 };
+static const unsigned char guides_react_native_and_flutter_html[] = {
+#embed "../WebAssets/Guides/react-native-and-flutter.html"
+};
 static const unsigned char guides_running_in_production_html[] = {
 #embed "../WebAssets/Guides/running-in-production.html"
 };
@@ -161,6 +164,9 @@ static const unsigned char guides_states_of_an_activity_html[] = {
 };
 static const unsigned char guides_threats_html[] = {
 #embed "../WebAssets/Guides/threats.html"
+};
+static const unsigned char guides_what_happens_when_html[] = {
+#embed "../WebAssets/Guides/what-happens-when.html"
 };
 static const unsigned char guides_where_the_time_goes_html[] = {
 #embed "../WebAssets/Guides/where-the-time-goes.html"
@@ -228,9 +234,11 @@ static const struct web_asset all[] = {
     ASSET("Guides/monitoring.html", guides_monitoring_html),
     ASSET("Guides/moving-registrations.html", guides_moving_registrations_html),
     ASSET("Guides/promises.html", guides_promises_html),
+    ASSET("Guides/react-native-and-flutter.html", guides_react_native_and_flutter_html),
     ASSET("Guides/running-in-production.html", guides_running_in_production_html),
     ASSET("Guides/states-of-an-activity.html", guides_states_of_an_activity_html),
     ASSET("Guides/threats.html", guides_threats_html),
+    ASSET("Guides/what-happens-when.html", guides_what_happens_when_html),
     ASSET("Guides/where-the-time-goes.html", guides_where_the_time_goes_html),
     ASSET("Documentation.docc/Resources/console.png", images_console_png),
     ASSET("Documentation.docc/Resources/register.svg", images_register_svg),

@@ -70,6 +70,16 @@ struct Guide: Sendable {
             summary: "Sign-in, rights and pages of the audit for people with a browser."
         ),
         Guide(
+            name: "what-happens-when",
+            title: "What happens when",
+            summary: "The client for iOS apps at each moment of a phone's life."
+        ),
+        Guide(
+            name: "react-native-and-flutter",
+            title: "React Native and Flutter",
+            summary: "How the native part of a plugin starts the client."
+        ),
+        Guide(
             name: "threats",
             title: "Threats",
             summary: "What is protected, from whom, and what is not covered."

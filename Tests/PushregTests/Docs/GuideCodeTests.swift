@@ -1,74 +1,92 @@
 import Foundation
 import Testing
 
-/// The Swift of the guide for app developers compiles, in Swift 6's language mode.
+/// The Swift of the guides for app developers compiles, in Swift 6's language mode, with the client that they are about.
 ///
-/// ActivityKit is Apple's and not here: a stand-in has what the guide uses of it, with the same names and types.
+/// ActivityKit and UIKit are Apple's and not here: the stand-ins have what the client and the guides use of them.
 @Suite(.timeLimit(.minutes(15))) struct GuideCodeTests {
-    @Test("Swift of the guide compiles") func swiftOfTheGuideCompiles() async throws {
+    @Test("Swift of the guides compiles") func swiftOfTheGuidesCompiles() async throws {
         let directory = "/tmp/pushreg-guide-\(getpid())"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        let blocks = try DocumentedCommand.blocks(of: Self.guide).filter { $0.language == "swift" }
-        #expect(blocks.count == 3)
-        try Self.activityKit.write(toFile: directory + "/ActivityKit.swift", atomically: true, encoding: .utf8)
-        var files: [String] = []
-        for (index, block) in blocks.enumerated() {
-            // On Linux what loads URLs is a module of its own.
-            let text = (["import FoundationNetworking"] + block.lines).joined(separator: "\n")
-            files.append("\(directory)/Part\(index).swift")
-            try text.write(toFile: files[index], atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        for (module, place, version) in Self.modules {
+            let arguments = [
+                "-emit-module", "-module-name", module, "-package-name", "client", "-swift-version", version, "-I",
+                directory, "-o", "\(directory)/\(module).swiftmodule",
+            ]
+            let outcome = try await Self.compile(arguments + Self.sources(below: place), in: directory)
+            #expect(outcome.status == 0, "\(module): \(outcome.words)")
         }
-        let module = try await Self.compile(
-            ["-emit-module", "-module-name", "ActivityKit", "-o", directory + "/ActivityKit.swiftmodule"]
-                + [directory + "/ActivityKit.swift"],
-            in: directory
-        )
-        #expect(module.status == 0, "\(module.words)")
-        let outcome = try await Self.compile(
-            ["-typecheck", "-warnings-as-errors", "-I", directory] + files,
-            in: directory
-        )
-        #expect(outcome.status == 0, "\(outcome.words)")
-        try FileManager.default.removeItem(atPath: directory)
+        let blocks = try Self.guides.flatMap { guide in
+            try DocumentedCommand.blocks(of: "Sources/WebAssets/Documentation.docc/\(guide).md")
+                .filter { $0.language == "swift" }
+        }
+        #expect(blocks.count == 4)
+        for (index, block) in blocks.enumerated() {
+            let path = "\(directory)/Block\(index).swift"
+            try Self.program(block.lines).write(toFile: path, atomically: true, encoding: .utf8)
+            let outcome = try await Self.compile(
+                ["-typecheck", "-warnings-as-errors", "-swift-version", "6", "-I", directory, path],
+                in: directory
+            )
+            #expect(outcome.status == 0, "\(block.lines.joined(separator: "\n"))\n\(outcome.words)")
+        }
     }
 
-    private static let guide = "Sources/WebAssets/Documentation.docc/ForAppDevelopers.md"
+    private static let guides = ["ForAppDevelopers", "ReactNativeAndFlutter"]
+
+    /// In the order in which they need one another.
+    private static let modules = [
+        ("ActivityKit", "Tests/ActivityKitStandIn", "5"), ("UIKit", "Tests/UIKitStandIn", "6"),
+        ("RegistryClient", "Sources/RegistryClient", "6"),
+        ("RegistryLiveActivities", "Sources/RegistryLiveActivities", "6"),
+    ]
+
+    private static func sources(below place: String) -> [String] {
+        let files = FileManager.default.enumerator(atPath: place)?.compactMap { $0 as? String } ?? []
+        return files.filter { $0.hasSuffix(".swift") }.sorted().map { "\(place)/\($0)" }
+    }
+
+    /// The lines as the body of a function of an app that has attributes, a session, and a client.
+    private static func program(_ lines: [String]) -> String {
+        let statements = lines.filter { !$0.hasPrefix("import ") }.joined(separator: "\n    ")
+        return """
+            import ActivityKit
+            import Foundation
+            import RegistryLiveActivities
+
+            struct DeliveryAttributes: ActivityAttributes {
+                struct ContentState: Codable, Hashable, Sendable {}
+                let orderID: String
+            }
+
+            struct RideAttributes: ActivityAttributes {
+                struct ContentState: Codable, Hashable, Sendable {}
+                let rideID: String
+            }
+
+            struct PluginAttributes: ActivityAttributes {
+                struct ContentState: Codable, Hashable, Sendable {}
+                let name: String
+            }
+
+            struct Session: Sendable {
+                func jwt() async -> String? { nil }
+            }
+
+            func launch(_ registry: LiveActivityRegistry, _ session: Session) async throws {
+                \(statements)
+            }
+            """
+    }
 
     /// Compiles with modules of its own: those of this machine may be another user's.
     private static func compile(_ arguments: [String], in directory: String) async throws -> Program.Outcome {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
         return try await Program.run(
             URL(fileURLWithPath: "/usr/bin/env"),
-            ["swiftc", "-swift-version", "6", "-parse-as-library", "-module-cache-path", directory + "/modules"]
-                + arguments,
+            ["swiftc", "-parse-as-library", "-module-cache-path", directory + "/modules"] + arguments,
             ["PATH": path]
         )
     }
-
-    private static let activityKit = """
-        import Foundation
-
-        public protocol ActivityAttributes: Codable, Sendable {
-            associatedtype ContentState: Codable, Hashable, Sendable
-        }
-
-        public enum ActivityState: Sendable { case active, pending, stale, ended, dismissed }
-
-        public final class Activity<Attributes: ActivityAttributes>: Identifiable, Sendable {
-            public static var activities: [Activity<Attributes>] { [] }
-            public static var activityUpdates: AsyncStream<Activity<Attributes>> { AsyncStream { nil } }
-            public static var pushToStartTokenUpdates: AsyncStream<Data> { AsyncStream { nil } }
-            public var id: String { "" }
-            public var attributes: Attributes { fatalError() }
-            public var activityState: ActivityState { .active }
-            public var pushToken: Data? { nil }
-            public var pushTokenUpdates: AsyncStream<Data> { AsyncStream { nil } }
-            public var activityStateUpdates: AsyncStream<ActivityState> { AsyncStream { nil } }
-        }
-
-        public struct ActivityAuthorizationInfo {
-            public init() {}
-            public var frequentPushesEnabled: Bool { true }
-        }
-        """
 }
