@@ -29,7 +29,7 @@ import Testing
         (.end(activityID: "a", isDismissal: false), "endActivity"),
         (.startToken(attributesType: "Delivery", token), "putStartToken"),
         (.startToken(attributesType: "Delivery", nil), "deleteStartToken"),
-        (.deviceToken(token), "putDeviceToken"), (.deviceToken(nil), "deleteDeviceToken"),
+        (.installationToken(.device, token), "putTokenOfKind"), (.installationToken(.widget, nil), "deleteTokenOfKind"),
         (.installation(aliases: ["userId": ["u-7"]]), "putInstallation"),
         (.installation(aliases: [:]), "putInstallation"),
         (.fullState([registration, RegistryClient.ActivityRegistration(activityID: "b", token: nil)]), "putFullState"),

@@ -39,12 +39,23 @@ import Testing
         #expect(!phone.registry.status.isReady)
     }
 
+    @Test("A widget's token is told, and taken back once no widget is left") func widgetTokens() async {
+        let phone = TestPhone()
+        phone.registry.start()
+        phone.registry.register(widgetToken: Data([1, 2]))
+        let call = await phone.answer()
+        #expect(call.path == "PUT /installations/i-1/tokens/widget")
+        #expect(call["token"] == "0102")
+        phone.registry.register(widgetToken: nil)
+        #expect(await phone.answer().path == "DELETE /installations/i-1/tokens/widget")
+    }
+
     @Test("Nothing goes out before start, and all that came before it does then") func beforeStart() async {
         let phone = TestPhone(isStarted: false)
         phone.registry.register(deviceToken: Data([1, 2]))
         #expect(await phone.isQuiet())
         phone.registry.start()
-        #expect(await phone.answer().path == "PUT /installations/i-1/device-token")
+        #expect(await phone.answer().path == "PUT /installations/i-1/tokens/device")
     }
 
     @Test("Reports outlive the app until they are answered") func reportsOutliveTheApp() async {

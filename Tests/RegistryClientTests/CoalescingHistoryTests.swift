@@ -36,7 +36,11 @@ import Testing
                 attributesType: "T\(number % 2)",
                 Bool.random(using: &random) ? Token([UInt8(time)]) : nil
             )
-        case 13..<15: return .deviceToken(Bool.random(using: &random) ? Token([UInt8(time)]) : nil)
+        case 13..<15:
+            return .installationToken(
+                InstallationTokenKind.allCases.randomElement(using: &random) ?? .device,
+                Bool.random(using: &random) ? Token([UInt8(time)]) : nil
+            )
         case 15..<19:
             let listed = (0...min(4, time / 10)).filter { _ in Bool.random(using: &random) }
             return .fullState(listed.map { activity($0, Bool.random(using: &random) ? time : nil) })

@@ -22,8 +22,8 @@ import Testing
         played.add(.token("bb", of: "a-2"), at: 1)
         played.add(.start("cc", of: "Delivery"), at: 1)
         played.add(.start("cc", of: "Match"), at: 1)
-        played.add(.deviceToken(Token(hex: "dd")), at: 1)
-        played.add(.deviceToken(Token(hex: "dd")), at: 1, by: .user("u-7"))
+        played.add(.installationToken(.device, Token(hex: "dd")), at: 1)
+        played.add(.installationToken(.device, Token(hex: "dd")), at: 1, by: .user("u-7"))
         #expect(played.outbox.entries.count == 6)
     }
 

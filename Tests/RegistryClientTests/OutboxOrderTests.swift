@@ -40,10 +40,12 @@ import Testing
         played.add(.start("bb"), at: 2, by: user)
         played.add(.fullState([]), at: 2, by: user)
         played.add(.end("a-2"), at: 3, by: user)
-        played.add(.deviceToken(Token(hex: "cc")), at: 3, by: .user("u-8"))
+        played.add(.installationToken(.device, Token(hex: "cc")), at: 3, by: .user("u-8"))
         played.add(.logOut, at: 4, by: user)
         played.add(.start("dd"), at: 5, by: user)
-        #expect(played.keys == [.end("a-2"), .deviceToken, .end("a-1"), .logOut, .startToken("Delivery")])
+        #expect(
+            played.keys == [.end("a-2"), .installationToken(.device), .end("a-1"), .logOut, .startToken("Delivery")]
+        )
         #expect(played.outbox.entries.last?.observedAt == .at(5))
     }
 

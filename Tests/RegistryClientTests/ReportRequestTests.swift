@@ -26,7 +26,10 @@ import Testing
         #expect(try Self.call(.end("a")) == ("DELETE /activities/a?\(Self.query)&reason=ended", nil))
         #expect(try Self.call(.end("a", isDismissal: true)).0 == "DELETE /activities/a?\(Self.query)&reason=dismissed")
         #expect(try Self.call(.logOut) == ("DELETE /installations/i%201?\(Self.query)", nil))
-        #expect(try Self.call(.deviceToken(nil)).0 == "DELETE /installations/i%201/device-token?\(Self.query)")
+        #expect(
+            try Self.call(.installationToken(.device, nil)).0
+                == "DELETE /installations/i%201/tokens/device?\(Self.query)"
+        )
         #expect(
             try Self.call(.start(nil, of: "A.B<C>")).0
                 == "DELETE /installations/i%201/start-tokens/A.B%3CC%3E?\(Self.query)"
@@ -36,7 +39,11 @@ import Testing
     @Test("Tokens are put with their time") func tokens() throws {
         let body = #"{"observedAt":"\#(Self.time)","token":"00ff"}"#
         #expect(try Self.call(.start("00ff")) == ("PUT /installations/i%201/start-tokens/Delivery", body))
-        #expect(try Self.call(.deviceToken(Token([0, 255]))) == ("PUT /installations/i%201/device-token", body))
+        #expect(
+            try Self.call(.installationToken(.device, Token([0, 255]))) == (
+                "PUT /installations/i%201/tokens/device", body
+            )
+        )
         #expect(try Self.call(.token("00ff", of: "é/+")) == ("PUT /activities/%C3%A9%2F%2B", body))
     }
 

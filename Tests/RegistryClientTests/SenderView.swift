@@ -7,7 +7,7 @@ import RegistryClientTestSupport
 struct SenderView: Equatable {
     var activityTokens: [UTF8Text: String] = [:]
     var startTokens: [UTF8Text: String] = [:]
-    var deviceToken: String?
+    var installationTokens: [InstallationTokenKind: String] = [:]
 
     init(_ entries: [OutboxEntry]) {
         let facts = Facts(entries)
@@ -15,7 +15,9 @@ struct SenderView: Equatable {
             activityTokens[id] = activity.token?.value
         }
         for (type, token) in facts.startTokens where token.time > facts.logOut { startTokens[type] = token.value }
-        if let token = facts.deviceToken, token.time > facts.logOut { deviceToken = token.value }
+        for (kind, token) in facts.installationTokens where token.time > facts.logOut {
+            installationTokens[kind] = token.value
+        }
     }
 
     /// A value with its time; nil was taken back.
@@ -43,7 +45,7 @@ struct SenderView: Equatable {
     private struct Facts {
         var activities: [UTF8Text: Activity] = [:]
         var startTokens: [UTF8Text: Timed] = [:]
-        var deviceToken: Timed?
+        var installationTokens: [InstallationTokenKind: Timed] = [:]
         var logOut = Timestamp.distantPast
         var fullState = Timestamp.distantPast
 
@@ -57,9 +59,9 @@ struct SenderView: Equatable {
                 if time > startTokens[type]?.time ?? .distantPast {
                     startTokens[type] = Timed(value: token?.hexadecimal, time: time)
                 }
-            case .deviceToken(let token):
-                if time > deviceToken?.time ?? .distantPast {
-                    deviceToken = Timed(value: token?.hexadecimal, time: time)
+            case .installationToken(let kind, let token):
+                if time > installationTokens[kind]?.time ?? .distantPast {
+                    installationTokens[kind] = Timed(value: token?.hexadecimal, time: time)
                 }
             case .installation: break
             case .fullState(let listed):

@@ -12,7 +12,8 @@ import Testing
         (registration.aliases, registration.frequentPushesEnabled) = (["liveactivityId": ["order-42"]], true)
         let reports: [Report] = [
             .registration(registration), .end("a-2", isDismissal: true), .start(nil), .start("aa", of: "Match"),
-            .deviceToken(Token([3])), .installation(aliases: ["userId": ["u-7"]]), .fullState([registration]),
+            .installationToken(.device, Token([3])), .installationToken(.widget, nil),
+            .installation(aliases: ["userId": ["u-7"]]), .fullState([registration]),
         ]
         for (index, report) in reports.enumerated() {
             _ = outbox.add(report, observedAt: .at(Double(index)), owner: .user("u-7"), id: .max - UInt64(index))

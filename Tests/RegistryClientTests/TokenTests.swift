@@ -37,7 +37,8 @@ import Testing
     {
         let registration = ActivityRegistration(activityID: "a-1", token: Self.token)
         let reports: [Report] = [
-            .registration(registration), .startToken(attributesType: "T", Self.token), .deviceToken(Self.token),
+            .registration(registration), .startToken(attributesType: "T", Self.token),
+            .installationToken(.device, Self.token),
             .fullState([registration]),
         ]
         for (index, report) in reports.enumerated() {

@@ -119,7 +119,7 @@ import Testing
         #expect(
             calls == [
                 "DELETE /activities/a-1": "jwt of u-7", "DELETE /installations/i-1": "jwt of u-7",
-                "PUT /installations/i-1": "jwt of u-8", "PUT /installations/i-1/device-token": "jwt of u-8",
+                "PUT /installations/i-1": "jwt of u-8", "PUT /installations/i-1/tokens/device": "jwt of u-8",
             ]
         )
     }

@@ -68,7 +68,7 @@ extension LiveActivityRegistry {
     /// A log-out takes these away, and the phone may not say them again in this launch.
     private func remember(_ report: Report) {
         switch report {
-        case .deviceToken(let token): deviceToken = token
+        case .installationToken(let kind, let token): installationTokens[kind] = token
         case .startToken(let attributesType, let token): startTokens[attributesType] = token
         default: break
         }

@@ -20,7 +20,9 @@ extension LiveActivityRegistry {
         userChanged = true
         sources[user] = source
         add(.installation(aliases: ["userId": [user.string]]), time)
-        if let deviceToken { add(.deviceToken(deviceToken), time) }
+        for kind in InstallationTokenKind.allCases {
+            if let token = installationTokens[kind] { add(.installationToken(kind, token), time) }
+        }
         for (attributesType, token) in startTokens.sorted(by: { $0.key.string < $1.key.string }) {
             add(.startToken(attributesType: attributesType, token), time)
         }

@@ -31,7 +31,7 @@ public actor LiveActivityRegistry {
     var user: UTF8Text?
     var userChanged = false
     var sources: [UTF8Text: CredentialSource] = [:]
-    var deviceToken: Token?
+    var installationTokens: [InstallationTokenKind: Token] = [:]
     var startTokens: [UTF8Text: Token] = [:]
     var stored = Stored()
     /// Commands that came before the file could be read.
@@ -94,7 +94,14 @@ extension LiveActivityRegistry {
     }
 
     /// The token of ordinary notifications, as `didRegisterForRemoteNotificationsWithDeviceToken` has it.
-    public nonisolated func register(deviceToken: Data) { report(.deviceToken(Token(deviceToken))) }
+    public nonisolated func register(deviceToken: Data) {
+        report(.installationToken(.device, Token(deviceToken)))
+    }
+
+    /// The token of the app's widgets, as `WidgetPushHandler` is told of it (iOS 26); nil once no widget is left.
+    public nonisolated func register(widgetToken: Data?) {
+        report(.installationToken(.widget, widgetToken.map { Token($0) }))
+    }
 
     /// A stream of all that happens from now on. Each call gives a stream of its own.
     public nonisolated var events: AsyncStream<RegistryEvent> { eventStreams.stream() }

@@ -6,8 +6,8 @@ package enum Report: Sendable, Hashable, Codable {
     case end(activityID: UTF8Text, isDismissal: Bool)
     /// The start token of an attributes type; nil takes it back.
     case startToken(attributesType: UTF8Text, Token?)
-    /// The token of ordinary notifications; nil takes it back.
-    case deviceToken(Token?)
+    /// The token of a kind that the installation has one of; nil takes it back.
+    case installationToken(InstallationTokenKind, Token?)
     /// The names by which start and device tokens are found.
     case installation(aliases: [String: [String]])
     /// All that runs.
@@ -23,7 +23,7 @@ package enum ReportKey: Sendable, Hashable {
     case registration(UTF8Text)
     case end(UTF8Text)
     case startToken(UTF8Text)
-    case deviceToken
+    case installationToken(InstallationTokenKind)
     case installation
     case fullState
     case logOut
@@ -35,7 +35,7 @@ extension Report {
         case .registration(let registration): .registration(registration.activityID)
         case .end(let activityID, _): .end(activityID)
         case .startToken(let attributesType, _): .startToken(attributesType)
-        case .deviceToken: .deviceToken
+        case .installationToken(let kind, _): .installationToken(kind)
         case .installation: .installation
         case .fullState: .fullState
         case .logOut: .logOut
@@ -46,7 +46,7 @@ extension Report {
     var isFinal: Bool {
         switch self {
         case .end, .logOut: true
-        case .registration, .startToken, .deviceToken, .installation, .fullState: false
+        case .registration, .startToken, .installationToken, .installation, .fullState: false
         }
     }
 }

@@ -6,8 +6,8 @@ public enum ReportName: Sendable, Hashable {
     case end(ofActivity: String)
     /// The start token of an attributes type.
     case startToken(attributesType: String)
-    /// The token of ordinary notifications.
-    case deviceToken
+    /// The token of a kind that the installation has one of.
+    case installationToken(InstallationTokenKind)
     /// The installation with its aliases.
     case installation
     /// The list of all activities that run.
@@ -21,7 +21,7 @@ public enum ReportName: Sendable, Hashable {
             case .registration(let activityID): .activity(activityID.string)
             case .end(let activityID): .end(ofActivity: activityID.string)
             case .startToken(let attributesType): .startToken(attributesType: attributesType.string)
-            case .deviceToken: .deviceToken
+            case .installationToken(let kind): .installationToken(kind)
             case .installation: .installation
             case .fullState: .fullState
             case .logOut: .logOut

@@ -18,7 +18,7 @@ struct ReportRequest {
             query["reason"] = isDismissal ? "dismissed" : "ended"
         case .startToken(let attributesType, let token):
             self.init(place + ["start-tokens", attributesType.string], token, observedAt)
-        case .deviceToken(let token): self.init(place + ["device-token"], token, observedAt)
+        case .installationToken(let kind, let token): self.init(place + ["tokens", kind.rawValue], token, observedAt)
         case .installation(let aliases): self.init(put: place, ["aliases": aliases], observedAt)
         case .fullState(let activities):
             let items = activities.map { $0.json.merging(["activityId": $0.activityID.string]) { $1 } }
