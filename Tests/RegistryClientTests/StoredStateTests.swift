@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test("All of it is read as it was written") func roundTrip() {
-        #expect(Self.state.entries.count == 8)
+        #expect(Self.state.entries.count == 9)
         #expect(StoredState(Self.state.bytes) == Self.state)
     }
 

@@ -14,6 +14,8 @@ import Testing
         "RegistryClient/Environment/": "keys of Apple's in a provisioning profile",
         "RegistryClient/Reports/": "kinds of alias, which are ASCII, and names of members",
         "RegistryClient/Transport/": "names of header fields",
+        "RegistryLiveActivities/":
+            "ids of Apple's activities, names of Swift types, and kinds of alias, which are ASCII",
         "RegistryCore/Wire/Audit/RegistryStatistics.swift": "states, kinds and types of event, all our words",
         "RegistryServer/Console/Pages/LifeLine.swift": "types of event, all our words",
         "RegistryServer/Console/Rendering/ColumnChart.swift": "kinds and types of event, all our words",

@@ -61,7 +61,7 @@ import Testing
 private final class PlayedLedger {
     private var ledger = ActivityLedger()
 
-    func see(_ id: String, liveactivityID: String?, phase: ActivityPhase, look: Int) -> ActivityLedger.Sight {
+    func see(_ id: String, liveactivityID: UTF8Text?, phase: ActivityPhase, look: Int) -> ActivityLedger.Sight {
         ledger.see(id, liveactivityID: liveactivityID, phase: phase, look: look)
     }
 

@@ -26,7 +26,7 @@ import Testing
         let calls = await app.transport.next(2)
         #expect(
             calls.map(\.path) == [
-                "PUT /installations/i-1/device-token", "PUT /installations/i-1/start-tokens/Delivery",
+                "PUT /installations/i-1/start-tokens/Delivery", "PUT /installations/i-1/tokens/device",
             ]
         )
     }
@@ -66,7 +66,7 @@ import Testing
         await app.transport.next().fail()
         await app.registry.caughtUp()
         app.phone.comesToForeground()
-        #expect(await app.transport.next().path == "PUT /installations/i-1/device-token")
+        #expect(await app.transport.next().path == "PUT /installations/i-1/tokens/device")
     }
 
     @Test("A prewarmed app on a locked phone keeps what it hears, and sends it after the unlock") func prewarm() async {

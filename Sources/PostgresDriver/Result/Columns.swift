@@ -12,9 +12,9 @@
 public struct Columns<Value>: Sendable {
     /// The expressions in their order, as they stand after `SELECT` or `RETURNING`.
     public let sql: String
-    let read: @Sendable (inout RowReader) throws -> Value
+    @usableFromInline let read: @Sendable (inout RowReader) throws -> Value
 
-    init(sql: String, read: @escaping @Sendable (inout RowReader) throws -> Value) {
+    @usableFromInline init(sql: String, read: @escaping @Sendable (inout RowReader) throws -> Value) {
         self.sql = sql
         self.read = read
     }
@@ -24,7 +24,8 @@ public struct Columns<Value>: Sendable {
     /// - Parameters:
     ///   - parts: one column each, or several.
     ///   - make: makes the value of theirs; what it throws, callers get.
-    public init<each Part>(
+    // Inlined, as all here, so that it is compiled for the types of each value: else each row looks the types up.
+    @inlinable public init<each Part>(
         _ parts: repeat Columns<each Part>,
         as make: @escaping @Sendable (repeat each Part) throws -> Value
     ) {
@@ -37,14 +38,14 @@ public struct Columns<Value>: Sendable {
     }
 
     /// No column, where a part of a value is known otherwise.
-    public static func constant(_ value: Value) -> Columns where Value: Sendable {
+    @inlinable public static func constant(_ value: Value) -> Columns where Value: Sendable {
         Columns(sql: "") { _ in value }
     }
 
     /// The same columns of a row, one after another: an element of each of the parts.
     ///
     /// - Parameter parts: as many columns as there are elements.
-    public static func list<Element>(_ parts: [Columns<Element>]) -> Columns where Value == [Element] {
+    @inlinable public static func list<Element>(_ parts: [Columns<Element>]) -> Columns where Value == [Element] {
         Columns(sql: parts.map(\.sql).joined(separator: ", ")) { row in try parts.map { try $0.read(&row) } }
     }
 }
@@ -53,7 +54,7 @@ extension Columns where Value: PostgresDecodable {
     /// One column.
     ///
     /// - Parameter sql: its expression, of our own: a name or more.
-    public static func one(_ sql: String) -> Columns {
+    @inlinable public static func one(_ sql: String) -> Columns {
         Columns(sql: sql) { try $0.next() }
     }
 }
@@ -63,7 +64,7 @@ extension PostgresRow {
     ///
     /// - Throws: ``PostgresError/Code/decoding`` when the number of columns, a type or a value does not fit; what the value's
     ///   own making throws.
-    public func decode<Value>(_ columns: Columns<Value>) throws -> Value {
+    @inlinable public func decode<Value>(_ columns: Columns<Value>) throws -> Value {
         var row = RowReader(self)
         let value = try columns.read(&row)
         try row.end()
@@ -73,7 +74,7 @@ extension PostgresRow {
 
 extension PostgresResult {
     /// Makes a value of each row; see ``PostgresRow/decode(_:)``.
-    public func decode<Value>(_ columns: Columns<Value>) throws -> [Value] {
+    @inlinable public func decode<Value>(_ columns: Columns<Value>) throws -> [Value] {
         try rows.map { try $0.decode(columns) }
     }
 }
@@ -86,19 +87,19 @@ extension SQL.StringInterpolation {
 }
 
 /// A row that is read column by column.
-struct RowReader {
+@usableFromInline struct RowReader {
     private let row: PostgresRow
     private var column = 0
 
-    init(_ row: PostgresRow) { self.row = row }
+    @usableFromInline init(_ row: PostgresRow) { self.row = row }
 
-    mutating func next<Value: PostgresDecodable>(as type: Value.Type = Value.self) throws(PostgresError) -> Value {
+    @usableFromInline mutating func next<Value: PostgresDecodable>(as type: Value.Type = Value.self) throws(PostgresError) -> Value {
         defer { column += 1 }
         return try row.column(column, as: type)
     }
 
     /// - Throws: ``PostgresError/Code/decoding`` when there are columns that nobody read.
-    func end() throws(PostgresError) {
+    @usableFromInline func end() throws(PostgresError) {
         guard column == row.count else {
             throw PostgresError(.decoding, "\(column) of \(row.count) columns were read", at: row.site)
         }

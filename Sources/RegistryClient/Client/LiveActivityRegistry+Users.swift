@@ -23,7 +23,9 @@ extension LiveActivityRegistry {
         for kind in InstallationTokenKind.allCases {
             if let token = installationTokens[kind] { add(.installationToken(kind, token), time) }
         }
-        for (attributesType, token) in startTokens.sorted(by: { $0.key.string < $1.key.string }) {
+        for (attributesType, token) in startTokens.sorted(by: {
+            $0.key.string.utf8.lexicographicallyPrecedes($1.key.string.utf8)
+        }) {
             add(.startToken(attributesType: attributesType, token), time)
         }
         outbox.credentialCame(for: .user(user))

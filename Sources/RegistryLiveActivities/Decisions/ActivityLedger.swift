@@ -1,4 +1,5 @@
 import Foundation
+import RegistryClient
 
 /// All activities that this process has seen, and what it has told of each: a value without I/O.
 package struct ActivityLedger: Sendable {
@@ -11,7 +12,7 @@ package struct ActivityLedger: Sendable {
     private struct Line {
         /// When it was first seen on the screen. Those of one look have one number, for nobody knows which of them is older.
         var look: Int
-        let liveactivityID: String?
+        let liveactivityID: UTF8Text?
         var phase: ActivityPhase
         var token: Data?
     }
@@ -36,7 +37,7 @@ package struct ActivityLedger: Sendable {
     }
 
     /// An activity was listed, or came in the stream.
-    package mutating func see(_ id: String, liveactivityID: String?, phase: ActivityPhase, look: Int) -> Sight {
+    package mutating func see(_ id: String, liveactivityID: UTF8Text?, phase: ActivityPhase, look: Int) -> Sight {
         guard lines[id] == nil else { return .isKnown }
         lines[id] = Line(look: look, liveactivityID: liveactivityID, phase: phase)
         return phase.runs ? .isNew : .isOver

@@ -13,7 +13,7 @@ extension ActivityWatch {
 
     private func see(_ sighting: Sighting, _ look: Int) {
         let activity = sighting.activity
-        let liveactivityID = sighting.type.keepsNewest ? activity.aliases["liveactivityId"] : nil
+        let liveactivityID = sighting.type.keepsNewest ? activity.aliases["liveactivityId"].map { UTF8Text($0) } : nil
         switch ledger.see(activity.id, liveactivityID: liveactivityID, phase: activity.phase, look: look) {
         case .isNew: follow(sighting)
         // It ended while nobody looked: nobody knows whether the user swiped it away.

@@ -125,8 +125,7 @@ final class DirectStreamHandler: ChannelInboundHandler {
     private func giveUpReading(_ id: HTTP2StreamID, _ context: ChannelHandlerContext) {
         guard streams.isReading(id), streams.answered(id) else { return }
         let requestID = RequestID.choose(nil)
-        write(DirectAnswer(WholeAnswer(.requestTimeout, requestID: requestID), requestID: requestID), to: id, context)
-        reset(id, .noError, context)
+        send(DirectAnswer(WholeAnswer(.requestTimeout, requestID: requestID), requestID: requestID), to: id, context)
     }
 
     // MARK: What is answered
@@ -149,7 +148,10 @@ final class DirectStreamHandler: ChannelInboundHandler {
     private func finish(_ id: HTTP2StreamID, _ make: () -> DirectAnswer, _ context: ChannelHandlerContext) {
         // Also for a caller who has left: the call is counted and logged as the answer is made.
         let answer = make()
-        guard streams.answered(id) else { return }
+        if streams.answered(id) { send(answer, to: id, context) }
+    }
+
+    private func send(_ answer: DirectAnswer, to id: HTTP2StreamID, _ context: ChannelHandlerContext) {
         write(answer, to: id, context)
         flush(context)
         // Most answers fit the windows, and their streams are closed by now.
