@@ -327,7 +327,7 @@ LEFT JOIN LATERAL (
 ) AS elsewhere ON true
 ORDER BY r.position;
 
--- feedback, 9: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bytea[], $8 bigint, $9 bigint, $10 text, $11 bigint, $12 text, $13 bytea[], $14 bigint, $15 bigint, $16 bigint, $17 bigint, $18 bigint, $19 bigint, $20 bigint, $21 bigint, $22 bigint, $23 text, $24 bigint
+-- feedback, 9: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 bigint, $12 bigint, $13 bigint, $14 bigint, $15 text, $16 bigint, $17 bigint, $18 text, $19 bytea[], $20 bigint
 INSERT INTO events (
     app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
 )
@@ -336,14 +336,11 @@ WITH given (
 ) AS MATERIALIZED (
 SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
     e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4)
-FROM (SELECT given.*, $4::text AS who FROM (SELECT t.effect::text AS type, a.activity_id, a.installation_hash, a.subject, a.aliases, a.token_digest
-FROM (SELECT * FROM token_values v WHERE v.app_number = $5 AND v.environment = $6::apns_environment AND v.token_digest = ANY($7)
-    AND v.report_number = $8 AND v.effect <> 'none') AS t CROSS JOIN LATERAL (SELECT * FROM activities a WHERE a.app_number = $9 AND a.environment = $10::apns_environment AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
-AND t.installation_hash IS NULL AND a.ended_at IS NULL AND a.expires_at > now() LIMIT 1) AS a
-UNION ALL
-SELECT t.effect::text, h.activity_id, h.installation_hash, h.subject, h.aliases, h.token_digest
-FROM (SELECT * FROM token_values v WHERE v.app_number = $11 AND v.environment = $12::apns_environment AND v.token_digest = ANY($13)
-    AND v.report_number = $14 AND v.effect <> 'none') AS t CROSS JOIN LATERAL (
+FROM (SELECT given.*, $4::text AS who FROM (SELECT t.effect::text AS type, lost.* FROM token_values t CROSS JOIN LATERAL (
+    (SELECT a.activity_id, a.installation_hash, a.subject, a.aliases, a.token_digest FROM activities a WHERE a.app_number = $5 AND a.environment = $6::apns_environment AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
+AND t.installation_hash IS NULL AND a.ended_at IS NULL AND a.expires_at > now() LIMIT 1)
+    UNION ALL
+    SELECT h.activity_id, h.installation_hash, h.subject, h.aliases, h.token_digest FROM (SELECT) AS value CROSS JOIN LATERAL (
     SELECT * FROM (SELECT t.app_number, t.environment, t.token_digest, h.kind, h.claimed_at, h.activity_id, h.installation_hash, h.subject,
     h.aliases
 FROM token_values t CROSS JOIN LATERAL (
@@ -351,7 +348,7 @@ FROM token_values t CROSS JOIN LATERAL (
         'update'::text COLLATE "C" AS kind, a.token_claimed_at AS claimed_at, a.activity_id, a.installation_hash,
         a.subject, a.aliases
     FROM activities a
-    WHERE a.app_number = $15 AND a.environment = t.environment AND a.activity_id = t.activity_id
+    WHERE a.app_number = $7 AND a.environment = t.environment AND a.activity_id = t.activity_id
         AND a.token_digest = t.token_digest AND a.ended_at IS NULL AND a.expires_at > now()
         AND t.installation_hash IS NULL
     UNION ALL
@@ -372,15 +369,15 @@ FROM token_values t CROSS JOIN LATERAL (
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.removed_at, its.flapped_at FROM installations its
-    WHERE its.app_number = $16 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
+    WHERE its.app_number = $8 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
     LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.app_number = $17 AND its.environment = r.environment AND its.token_digest = r.token_digest
+    WHERE its.app_number = $9 AND its.environment = r.environment AND its.token_digest = r.token_digest
     LIMIT 1
 ) AS t ON true) r
-    WHERE r.app_number = $18 AND r.environment = t.environment AND r.installation_hash = t.installation_hash
+    WHERE r.app_number = $10 AND r.environment = t.environment AND r.installation_hash = t.installation_hash
         AND r.kind = t.installation_kind AND r.token_digest = t.token_digest
         AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
     UNION ALL
@@ -401,22 +398,25 @@ LEFT JOIN LATERAL (
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.removed_at, its.flapped_at FROM installations its
-    WHERE its.app_number = $19 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
+    WHERE its.app_number = $11 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
     LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.app_number = $20 AND its.environment = r.environment AND its.token_digest = r.token_digest
+    WHERE its.app_number = $12 AND its.environment = r.environment AND its.token_digest = r.token_digest
     LIMIT 1
 ) AS t ON true) r
-    WHERE r.app_number = $21 AND r.environment = t.environment AND NOT r.has_one_owner
+    WHERE r.app_number = $13 AND r.environment = t.environment AND NOT r.has_one_owner
         AND r.token_digest = t.token_digest AND t.installation_hash IS NULL
         AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
 ) AS h) current
-    WHERE current.app_number = $22 AND current.environment = $23::apns_environment AND current.token_digest = t.token_digest
-    LIMIT $24
+    WHERE current.app_number = $14 AND current.environment = $15::apns_environment AND current.token_digest = t.token_digest
+    LIMIT $16
 ) AS h
-WHERE h.kind <> 'update' AND (t.activity_id IS NULL OR t.installation_hash IS NOT NULL OR t.start_observed_at IS NOT NULL)) AS given) AS e
+    WHERE h.kind <> 'update' AND (t.activity_id IS NULL OR t.installation_hash IS NOT NULL OR t.start_observed_at IS NOT NULL)
+) AS lost
+WHERE t.app_number = $17 AND t.environment = $18::apns_environment AND t.token_digest = ANY($19)
+    AND t.report_number = $20 AND t.effect <> 'none') AS given) AS e
 )
 SELECT * FROM given;
 

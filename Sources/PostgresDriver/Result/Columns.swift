@@ -14,17 +14,22 @@ public struct Columns<Value>: Sendable {
     public let sql: String
     @usableFromInline let read: @Sendable (inout RowReader) throws -> Value
 
-    @usableFromInline init(sql: String, read: @escaping @Sendable (inout RowReader) throws -> Value) {
+    /// Columns that are read by a function: what all others are made of.
+    ///
+    /// - Parameters:
+    ///   - sql: the expressions, divided by commas.
+    ///   - read: makes the value of as many columns; what it throws, callers get.
+    public init(sql: String, read: @escaping @Sendable (inout RowReader) throws -> Value) {
         self.sql = sql
         self.read = read
     }
 
+    // Inlined, as all that follows, so that it is compiled for the types of each value: else each row looks the types up.
     /// Columns one behind the other.
     ///
     /// - Parameters:
     ///   - parts: one column each, or several.
     ///   - make: makes the value of theirs; what it throws, callers get.
-    // Inlined, as all here, so that it is compiled for the types of each value: else each row looks the types up.
     @inlinable public init<each Part>(
         _ parts: repeat Columns<each Part>,
         as make: @escaping @Sendable (repeat each Part) throws -> Value
@@ -87,16 +92,26 @@ extension SQL.StringInterpolation {
 }
 
 /// A row that is read column by column.
-@usableFromInline struct RowReader {
+public struct RowReader {
     private let row: PostgresRow
     private var column = 0
 
     @usableFromInline init(_ row: PostgresRow) { self.row = row }
 
-    @usableFromInline mutating func next<Value: PostgresDecodable>(as type: Value.Type = Value.self) throws(PostgresError) -> Value {
+    /// Decodes the next column.
+    ///
+    /// - Throws: ``PostgresError/Code/decoding`` when there is none, or its type or value does not fit.
+    public mutating func next<Value: PostgresDecodable>(
+        as type: Value.Type = Value.self
+    ) throws(PostgresError) -> Value {
         defer { column += 1 }
         return try row.column(column, as: type)
     }
+
+    /// Makes the value of the next columns.
+    ///
+    /// - Throws: as ``next(as:)`` does; what the value's own making throws.
+    public mutating func next<Value>(_ columns: Columns<Value>) throws -> Value { try columns.read(&self) }
 
     /// - Throws: ``PostgresError/Code/decoding`` when there are columns that nobody read.
     @usableFromInline func end() throws(PostgresError) {

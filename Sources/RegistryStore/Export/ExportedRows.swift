@@ -125,11 +125,11 @@ struct ExportedFact {
 
     /// The same of a fact that never changes.
     static func column(_ fact: StoredFact) -> Columns<ExportedFact> {
-        Columns(
-            fact.column(of: "r"),
-            .one("r.\(fact.time)"),
-            as: { (say: @escaping StoredFact.Setter, time: Date?) in ExportedFact(time: time) { say(&$0.facts) } }
-        )
+        Columns(sql: "r.\(fact.name), r.\(fact.time)") { row in
+            var said = ActivityFacts()
+            try fact.read(&row, &said)
+            return ExportedFact(time: try row.next()) { [said] in fact.copy(said, &$0.facts) }
+        }
     }
 }
 

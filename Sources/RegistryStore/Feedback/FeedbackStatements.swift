@@ -196,24 +196,18 @@ struct FeedbackStatements {
     var event: SQL {
         EventStatements.insertion(
             """
-            SELECT t.effect::text AS type, \(unescaped: EventStatements.columns(of: "a"))
-            FROM \(sql: droppedValues) CROSS JOIN LATERAL (SELECT * FROM activities a WHERE \(sql: holds) LIMIT 1) AS a
-            UNION ALL
-            SELECT t.effect::text, \(unescaped: EventStatements.columns(of: "h"))
-            FROM \(sql: droppedValues) \(sql: quarantine.holders)
-            WHERE h.kind <> 'update' AND \(unescaped: Self.mayBeOfInstallation)
+            SELECT t.effect::text AS type, lost.* FROM token_values t CROSS JOIN LATERAL (
+                (SELECT \(unescaped: EventStatements.columns(of: "a")) FROM activities a WHERE \(sql: holds) LIMIT 1)
+                UNION ALL
+                SELECT \(unescaped: EventStatements.columns(of: "h")) FROM (SELECT) AS value \(sql: quarantine.holders)
+                WHERE h.kind <> 'update' AND \(unescaped: Self.mayBeOfInstallation)
+            ) AS lost
+            WHERE \(sql: scope.contains("t")) AND t.token_digest = ANY(\(batch.digests))
+                AND t.report_number = \(reportNumber) AND t.effect <> 'none'
             """,
             by: who,
             in: scope
         )
-    }
-
-    /// The values that the batch has taken from senders.
-    private var droppedValues: SQL {
-        """
-        (SELECT * FROM token_values v WHERE \(sql: scope.contains("v")) AND v.token_digest = ANY(\(batch.digests))
-            AND v.report_number = \(reportNumber) AND v.effect <> 'none') AS t
-        """
     }
 
     private var delivery: SQL {

@@ -8,10 +8,10 @@ import RegistryCore
 struct StoredFact: Sendable {
     let name: String
     let bound: BoundColumn<ActivityFacts>
-    private let read: @Sendable (String) -> Columns<Setter>
-
-    /// Says the fact, if it is known.
-    typealias Setter = @Sendable (inout ActivityFacts) -> Void
+    /// Reads the next column into the facts. Neither a value of its own nor a list of such, for a fan-out reads a million rows.
+    let read: @Sendable (inout RowReader, inout ActivityFacts) throws -> Void
+    /// Says the fact of the former facts in the latter.
+    let copy: @Sendable (ActivityFacts, inout ActivityFacts) -> Void
 
     static let all = [
         StoredFact("attributes_type", \.attributesType),
@@ -24,30 +24,20 @@ struct StoredFact: Sendable {
     ) where [Value?]: PostgresEncodable {
         self.name = name
         bound = BoundColumn(name) { $0[keyPath: path] }
-        read = { row in
-            Columns(
-                .one("\(row).\(name)"),
-                as: { (value: Value?) in { @Sendable facts in facts[keyPath: path] = value } }
-            )
-        }
+        read = { row, facts in facts[keyPath: path] = try row.next() }
+        copy = { said, facts in facts[keyPath: path] = said[keyPath: path] }
     }
 
     var time: String { name + "_observed_at" }
-
-    /// The fact of the row called `row`.
-    func column(of row: String) -> Columns<Setter> { read(row) }
 }
 
 extension ActivityFacts {
     /// The facts in the row called `row`.
     static func columns(of row: String) -> Columns<ActivityFacts> {
-        Columns(
-            .list(StoredFact.all.map { $0.column(of: row) }),
-            as: { say in
-                var facts = ActivityFacts()
-                for say in say { say(&facts) }
-                return facts
-            }
-        )
+        Columns(sql: StoredFact.all.map { "\(row).\($0.name)" }.joined(separator: ", ")) { row in
+            var facts = ActivityFacts()
+            for fact in StoredFact.all { try fact.read(&row, &facts) }
+            return facts
+        }
     }
 }
