@@ -3,7 +3,7 @@ import RegistryCore
 
 /// The lives that the demo plays; each says what is to come and checks that it comes.
 struct DemoLives: Sendable {
-    private let service: DemoService
+    let service: DemoService
     private let crowd: Int
     /// Keeps the ids of one run apart from those of another on the same service.
     private let run = String(UInt32.random(in: .min ... .max), radix: 16)
@@ -24,6 +24,7 @@ struct DemoLives: Sendable {
         try await takeover()
         try await swipeWhileTheAppWasDead()
         try await manyUnderOneAlias()
+        try await deliveryOnAPhone()
         try Output.results.line("\nAll as it should be.")
     }
 
@@ -126,7 +127,7 @@ extension DemoLives {
         try await service.call("DELETE", "\(DemoService.scope)/activities/\(id)")
     }
 
-    private func resolve(_ path: String) async throws -> [JSONValue] {
+    func resolve(_ path: String) async throws -> [JSONValue] {
         let reply = try await service.call("GET", "\(DemoService.scope)/\(path)")
         guard case .array(let activities) = reply.body["activities"] ?? .null else { return [.null] }
         return activities.compactMap { $0["token"] }
@@ -134,14 +135,16 @@ extension DemoLives {
 
     private func seconds(_ duration: Duration) -> String { String(format: "%.2f s", duration / .seconds(1)) }
 
-    private func title(_ text: String) throws(CommandFailure) { try Output.results.line("\n\(text)") }
+    func title(_ text: String) throws(CommandFailure) { try Output.results.line("\n\(text)") }
 
-    private func expect(_ isTrue: Bool, _ sentence: String) throws(CommandFailure) {
+    func expect(_ isTrue: Bool, _ sentence: String) throws(CommandFailure) {
         guard isTrue else { throw CommandFailure(.failed, "This should have been so, and is not: \(sentence).") }
-        try Output.results.line("    \(sentence).")
+        try say(sentence)
     }
 
-    private func id(_ name: String) -> String { "\(name)-\(run)" }
+    func say(_ sentence: String) throws(CommandFailure) { try Output.results.line("    \(sentence).") }
+
+    func id(_ name: String) -> String { "\(name)-\(run)" }
 
     /// A made-up token of the usual length.
     private func token() -> JSONValue {
