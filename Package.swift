@@ -113,7 +113,8 @@ let package = Package(
         .executableTarget(
             name: "pushreg",
             dependencies: [
-                "RegistryCore", "RegistryServer", "RegistryStore", "PostgresDriver", "EmbeddedPostgres", "RegistryClient",
+                "RegistryCore", "RegistryServer", "RegistryStore", "PostgresDriver", "EmbeddedPostgres",
+                "RegistryClient",
                 "RegistryLiveActivities",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),

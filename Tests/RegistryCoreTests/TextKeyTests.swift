@@ -26,6 +26,7 @@ import Testing
         "RegistryServer/Pages/": "names in our templates, and of our files",
         "RegistryStore/Audit/Registry+Statistics.swift": "names of our tables, and types of event",
         "RegistryStore/Work/RepeatedErrors.swift": "kinds of error, all our words",
+        "pushreg/Demo/": "names of header fields, and a kind of alias",
         "pushreg/Settings/": "names of settings and of variables of the environment",
         "pushreg/Transfer/ImportTally.swift": "codes of problems",
     ]

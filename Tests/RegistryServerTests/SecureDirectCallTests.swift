@@ -8,6 +8,7 @@ import NIOHTTP1
 import RegistryCore
 import RegistryStore
 import TestSupport
+import Synchronization
 import Testing
 
 @testable import RegistryServer
@@ -49,6 +50,8 @@ import Testing
         _ test: @Sendable (Int) async throws -> Void
     ) async throws {
         var configuration = ServerConfiguration(port: 0, insecureNoAuth: true)
+        // Longer than any test: an app that is to be read again would open the usual way.
+        configuration.limits.appLifetime = .seconds(3600)
         adjust(&configuration.limits)
         configuration.tls = try TLSIdentity(certificate: files.certificate, key: files.key, logger: .silent)
         let responder = RegistryResponder(registry: database.registry, configuration: configuration, logger: .silent)
@@ -148,6 +151,20 @@ import Testing
                 #expect(status == 201)
             }
         }
+    }
+
+    /// The service ends once all connections are closed, or after a minute.
+    @Test("The connection of a client that leaves is closed at once", arguments: [Version.http1Only, .automatic])
+    func connectionIsClosed(_ version: Version) async throws {
+        let clock = ContinuousClock()
+        let left = Mutex(clock.now)
+        try await Self.run(version, directly: true) { client, port in
+            let request = Self.request(DirectCallTests.put("a-1", #"{"token":"aa01"}"#), 1, port)
+            let status = try await client.execute(request, timeout: .seconds(30)).status
+            #expect(status == .created)
+            left.withLock { $0 = clock.now }
+        }
+        #expect(clock.now - left.withLock { $0 } < .seconds(40))
     }
 
     @Test("Hundreds of streams at once, hot and not, are each answered with their own") func manyStreamsAtOnce()

@@ -193,15 +193,20 @@ class Life:
         self.call("putStartToken", "client", 201, "TokenAnswer", token, **start)
         token = self.make("TokenRegistration", token=self.token(21))
         self.call("putDeviceToken", "client", 201, "TokenAnswer", token, **self.phone)
+        widget = {"token_kind": self.enum("InstallationTokenKind", "widget")}
+        token = self.make("TokenRegistration", token=self.token(22))
+        self.call("putTokenOfKind", "client", 201, "TokenAnswer", token, **self.phone, **widget)
         match = {**self.sandbox, "kind": "matchId", "value": "match-7"}
-        for operation, number in (("listStartTokensByAlias", 20), ("listDeviceTokensByAlias", 21)):
-            page = self.call(operation, "sender", 200, "TokenPage", **match)
+        for operation, number, more in (("listStartTokensByAlias", 20, {}), ("listDeviceTokensByAlias", 21, {}),
+                                        ("listTokensOfKindByAlias", 22, widget)):
+            page = self.call(operation, "sender", 200, "TokenPage", **match, **more)
             self.check(page and [token.token for token in page.tokens] == [self.token(number)], f"what {operation} gives")
         record = self.call("getInstallation", "admin", 200, "InstallationRecord", **self.phone)
         aliases = record and self.caller.plain(record).get("aliases")
         self.check(aliases == {"matchId": ["match-7"]}, f"aliases of the installation: {aliases}")
         self.call("releaseStartToken", "admin", 204, **start)
         self.call("releaseDeviceToken", "admin", 204, **self.phone)
+        self.call("releaseTokenOfKind", "admin", 204, **self.phone, **widget)
 
     def broadcast(self):
         """A channel."""
@@ -237,6 +242,8 @@ class Life:
         """Tokens and activities go, then all that is held of them, and the app."""
         self.call("deleteStartToken", "client", 204, **{**self.phone, "attributes_type": "Delivery"})
         self.call("deleteDeviceToken", "client", 204, **self.phone)
+        widget = self.enum("InstallationTokenKind", "widget")
+        self.call("deleteTokenOfKind", "client", 204, **self.phone, token_kind=widget)
         self.call("endActivitiesByAlias", "sender", 200, "EndedCount", **self.sandbox, kind="matchId", value="match-9")
         self.call("logOutInstallation", "client", 204, **self.phone)
         alias = self.make("Alias", kind="matchId", value="match-9")

@@ -50,6 +50,9 @@ struct SecureChannel: ServerChildChannel {
             if !speaks { channel.close(promise: nil) }
         }
         do {
+            // A peer that has closed its side has left. Else nobody here would close the connection of one who spoke HTTP/2, before
+            // it has been idle for too long.
+            try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: false)
             try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
         } catch {
             return channel.eventLoop.makeFailedFuture(error)

@@ -20,7 +20,7 @@ struct DemoClient {
         registry = LiveActivityRegistry(configuration)
     }
 
-    /// What an app does in its initialiser.
+    /// Follows the type and starts, as an app does in its initialiser.
     func start(on phone: DemoPhone) {
         registry.follow(phone.followed, on: phone)
         registry.start()

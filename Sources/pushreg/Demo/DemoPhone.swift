@@ -2,8 +2,7 @@ import Foundation
 import RegistryClient
 import RegistryLiveActivities
 
-/// The phone of the demo: iOS as the client of an app sees it, with one type of activities, an activity of it, and nobody who
-/// locks it.
+/// The phone of the demo: iOS as the client of an app sees it, with one type of activities and one activity.
 final class DemoPhone: Phone, PhoneActivity {
     private struct State: Sendable {
         var phase: ActivityPhase?
@@ -27,7 +26,7 @@ final class DemoPhone: Phone, PhoneActivity {
         (self.id, self.order, self.startToken) = (id, order, startToken)
     }
 
-    /// What the app would follow with `registry.follow(DeliveryAttributes.self) { ["liveactivityId": $0.orderID] }`.
+    /// The type; an app says `registry.follow(DeliveryAttributes.self) { ["liveactivityId": $0.orderID] }`.
     var followed: FollowedType {
         FollowedType(
             name: Self.type,
