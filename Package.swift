@@ -142,7 +142,7 @@ let package = Package(
         ),
         .target(
             name: "RegistryClientTestSupport",
-            dependencies: ["RegistryClient"],
+            dependencies: ["RegistryClient", "RegistryLiveActivities"],
             path: "Tests/RegistryClientTestSupport",
             swiftSettings: strict
         ),
@@ -154,6 +154,15 @@ let package = Package(
         .testTarget(
             name: "RegistryLiveActivitiesTests",
             dependencies: ["RegistryClient", "RegistryLiveActivities", "RegistryClientTestSupport"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "PhoneSimulatorTests",
+            dependencies: [
+                "RegistryClient", "RegistryLiveActivities", "RegistryClientTestSupport", "RegistryServer", "TestSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
             swiftSettings: strict
         ),
         .testTarget(

@@ -5,29 +5,49 @@ package final class TestClock: ClientClock {
     private struct State {
         var seconds = 0.0
         var ahead = 0.0
+        var boot: String
+        /// When the device was started, in seconds since the test began.
+        var started = 0.0
         var sleepers: [UInt64: (until: Duration, continuation: CheckedContinuation<Void, Never>)] = [:]
         var lastSleeper: UInt64 = 0
+
+        /// As if the device had been on for a while when the test began.
+        var uptime: Duration { .seconds(1000 + seconds - started) }
     }
 
-    private let state = Guarded(State())
-    private let boot: String
+    private let state: Guarded<State>
+    private let beginning: Timestamp
 
-    package init(seconds: Double = 0, boot: String = "boot-1") {
-        self.boot = boot
-        state.withLock { $0.seconds = seconds }
+    /// - Parameter beginning: the right time when the test begins.
+    package init(seconds: Double = 0, boot: String = "boot-1", beginning: Timestamp = .at(0)) {
+        self.beginning = beginning
+        state = Guarded(State(seconds: seconds, boot: boot))
     }
 
     package func now() -> DeviceTime {
-        state.withLock { [boot] state in .at(state.seconds, ahead: state.ahead, boot: boot) }
+        state.withLock { [beginning] state in
+            let wall = beginning + .milliseconds(Int64((state.seconds + state.ahead) * 1000))
+            return DeviceTime(wall: wall, uptime: state.uptime, boot: state.boot)
+        }
+    }
+
+    /// The right time, whatever the wall clock says.
+    package var rightTime: Timestamp {
+        beginning + .milliseconds(Int64(state.withLock { $0.seconds } * 1000))
     }
 
     /// Sets the wall clock so many seconds ahead of the right time.
     package func set(ahead: Double) { state.withLock { $0.ahead = ahead } }
 
+    /// The device is started anew: its monotonic clock begins again.
+    package func restarts(boot: String) {
+        state.withLock { ($0.boot, $0.started) = (boot, $0.seconds) }
+    }
+
     package func advance(by seconds: Double) {
         let due = state.withLock { state in
             state.seconds += seconds
-            let uptime = DeviceTime.at(state.seconds).uptime
+            let uptime = state.uptime
             let due = state.sleepers.filter { $0.value.until <= uptime }
             for id in due.keys { state.sleepers[id] = nil }
             return due.values.map(\.continuation)

@@ -53,8 +53,7 @@ final class WatchedPhone: Sendable {
     /// The app is killed, and launched again.
     func relaunched() -> WatchedPhone {
         type.appDies()
-        phone.switchStreams.end()
-        phone.momentStreams.end()
+        phone.appDies()
         let watched = WatchedPhone(phone: phone, type: type, clock: clock)
         watched.watch.start()
         return watched

@@ -1,25 +1,25 @@
 import Foundation
 import RegistryClient
-import RegistryClientTestSupport
 import RegistryLiveActivities
 
 /// A type of attributes on a simulated phone, which outlives the app as a true one does.
-final class FakeType: Sendable {
+package final class FakeType: Sendable {
     private struct State: Sendable {
         var listed: [FakeActivity] = []
         var startToken: Data?
         var reads = 0
+        var isHidden = false
         var whileListing: (@Sendable () -> Void)?
     }
 
-    let name: String
-    let newStreams = TestStreams<any PhoneActivity>()
-    let startTokenStreams = TestStreams<Data>()
+    package let name: String
+    package let newStreams = TestStreams<any PhoneActivity>()
+    package let startTokenStreams = TestStreams<Data>()
     private let state = Guarded(State())
 
-    init(_ name: String = "Delivery") { self.name = name }
+    package init(_ name: String = "Delivery") { self.name = name }
 
-    var followed: FollowedType {
+    package var followed: FollowedType {
         FollowedType(
             name: name,
             activities: { self.list() },
@@ -29,40 +29,48 @@ final class FakeType: Sendable {
         )
     }
 
+    /// All that there is, whatever the app is shown.
+    package var activities: [FakeActivity] { state.withLock { $0.listed } }
+
+    package var startToken: Data? { state.withLock { $0.startToken } }
+
+    /// The list is empty for a moment after a launch, as ActivityKit's is.
+    package func hides(_ isHidden: Bool) { state.withLock { $0.isHidden = isHidden } }
+
     /// How often the list was read.
-    var reads: Int { state.withLock { $0.reads } }
+    package var reads: Int { state.withLock { $0.reads } }
 
     private func list() -> [any PhoneActivity] {
         let (listed, whileListing) = state.withLock { state in
             state.reads += 1
-            return (state.listed, state.whileListing)
+            return (state.isHidden ? [] : state.listed, state.whileListing)
         }
         whileListing?()
         return listed
     }
 
     /// Something happens each time while the list is read.
-    func whileListing(_ body: (@Sendable () -> Void)?) { state.withLock { $0.whileListing = body } }
+    package func whileListing(_ body: (@Sendable () -> Void)?) { state.withLock { $0.whileListing = body } }
 
     /// An activity begins, which both the list and the stream have.
-    func begins(_ activity: FakeActivity) {
+    package func begins(_ activity: FakeActivity) {
         lists(activity)
         newStreams.send(activity)
     }
 
     /// The list alone has it.
-    func lists(_ activities: FakeActivity...) { state.withLock { $0.listed += activities } }
+    package func lists(_ activities: FakeActivity...) { state.withLock { $0.listed += activities } }
 
     /// It leaves the list.
-    func unlists(_ id: String) { state.withLock { $0.listed.removeAll { $0.id == id } } }
+    package func unlists(_ id: String) { state.withLock { $0.listed.removeAll { $0.id == id } } }
 
     /// The property alone has a start token, and the stream says nothing of it.
-    func keeps(startToken: String) { state.withLock { $0.startToken = Data(startToken.utf8) } }
+    package func keeps(startToken: String) { state.withLock { $0.startToken = Data(startToken.utf8) } }
 
     /// The stream alone has it.
-    func says(startToken: String) { startTokenStreams.send(Data(startToken.utf8)) }
+    package func says(startToken: String) { startTokenStreams.send(Data(startToken.utf8)) }
 
-    func appDies() {
+    package func appDies() {
         newStreams.end()
         startTokenStreams.end()
         for activity in state.withLock({ $0.listed }) {

@@ -1,0 +1,41 @@
+import Crypto
+import Foundation
+
+/// Signs the JWTs of the app's users; the service trusts its key.
+struct Issuer: Sendable {
+    static let shared = Issuer()
+
+    private static let name = "https://login.example.com"
+    private let key = Curve25519.Signing.PrivateKey()
+
+    /// The setting `jwt` of an app.
+    var settings: [String: Any] {
+        let point = Self.base64URL(key.publicKey.rawRepresentation)
+        return [
+            "issuer": Self.name, "audience": ["food"],
+            "jwks": ["keys": [["kty": "OKP", "crv": "Ed25519", "kid": "ed", "x": point]]],
+        ]
+    }
+
+    /// A JWT of a user. The service checks it by the real clock.
+    func token(of user: String, isExpired: Bool = false) -> String {
+        let now = Int(Date().timeIntervalSince1970) - (isExpired ? 7200 : 0)
+        let header: [String: Any] = ["alg": "EdDSA", "kid": "ed", "typ": "JWT"]
+        let claims: [String: Any] = [
+            "iss": Self.name, "aud": "food", "sub": user, "iat": now, "nbf": now, "exp": now + 3600,
+        ]
+        let text = [header, claims].map { Self.base64URL(Self.json($0)) }.joined(separator: ".")
+        // Signing with a sound key does not fail.
+        let signature = try? key.signature(for: Data(text.utf8))
+        return "\(text).\(Self.base64URL(signature ?? Data()))"
+    }
+
+    private static func json(_ object: [String: Any]) -> Data {
+        (try? JSONSerialization.data(withJSONObject: object, options: .sortedKeys)) ?? Data()
+    }
+
+    private static func base64URL(_ bytes: Data) -> String {
+        bytes.base64EncodedString().replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
+            .replacingOccurrences(of: "=", with: "")
+    }
+}

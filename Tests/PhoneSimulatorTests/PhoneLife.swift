@@ -1,0 +1,274 @@
+import Foundation
+import RegistryClient
+import RegistryClientTestSupport
+import RegistryLiveActivities
+import TestSupport
+
+/// The life of a phone, step by step; it ends when all is quiet, and is then compared with what a sender sees.
+actor PhoneLife {
+    let service: SimulatedService
+    let clock: TestClock
+    let network: SimulatedNetwork
+    let name: String
+    private(set) var phone: SimulatedPhone
+    private(set) var history: [Step] = []
+    private(set) var count = Counts()
+
+    /// Orders that activities of this life were for.
+    var orders: [String] = []
+    /// Activities that were there when somebody signed out: the registry may have ended them for good.
+    var signedOut: Set<String> = []
+    /// Tokens of phones that are no more: nobody can tell the registry.
+    var abandoned: Set<String> = []
+    private var numbers = 0
+    /// All tokens that there ever were, in hex.
+    private var given: Set<String> = []
+
+    /// The numbers of what was played, for the test's figure.
+    struct Counts: Sendable {
+        var steps = 0
+        var launches = 0
+        var requests = 0
+    }
+
+    /// The world begins so long before the real time, which it never passes: the registry believes Postgres's clock.
+    private static let headStart = Duration.seconds(4 * 86_400)
+    /// The quiet at the end needs some time, too.
+    private static let reserve = Duration.seconds(43_200)
+
+    init(_ name: String, on service: SimulatedService, seed: UInt64 = 0) {
+        (self.name, self.service) = (name, service)
+        clock = TestClock(beginning: Timestamp(Date()) + (.zero - Self.headStart))
+        network = SimulatedNetwork(service, clock: clock, seed: seed &+ 1)
+        phone = SimulatedPhone(name, service, clock: clock, network: network)
+    }
+
+    /// Plays steps that the seed says, and gives what is wrong in the end.
+    static func faults(of seed: UInt64, on service: SimulatedService) async throws -> (faults: [String], life: PhoneLife) {
+        var generator = SeededGenerator(seed: seed)
+        let life = PhoneLife("l\(seed)", on: service, seed: seed)
+        for _ in 0..<Int.random(in: 15...50, using: &generator) { await life.play(.draw(&generator)) }
+        return (try await life.endFaults(repeatsAll: seed.isMultiple(of: 4)), life)
+    }
+
+    var users: [String] { (0..<3).map { "\(name)-u\($0)" } }
+
+    /// A number that was not given before.
+    private func next(_ kind: String) -> String {
+        numbers += 1
+        return "\(name)-\(kind)\(numbers)"
+    }
+
+    private func nextToken(_ kind: String) -> String {
+        let token = next(kind)
+        given.insert(Token(token.utf8).hexadecimal)
+        return token
+    }
+
+    func play(_ step: Step) async {
+        history.append(step)
+        count.steps += 1
+        await take(step)
+        await phone.rest()
+    }
+
+    private func take(_ step: Step) async {
+        switch step {
+        case .activityBegins, .activityIsScheduled, .scheduledOneStarts, .tokenRotates, .activityEnds, .userSwipes,
+            .endedOneSpeaks, .endedOnesLeaveTheList, .activityGoesStale:
+            takeActivity(step)
+        case .startToken, .deviceToken, .widgetToken, .activitiesAreSwitched: await takeToken(step)
+        case .launch, .kill, .killAtWrite, .foreground, .launchExtension, .killExtension, .restart, .prewarm, .unlock,
+            .newPhoneFromBackup:
+            await takeProcess(step)
+        case .network(let mode): network.becomes(mode)
+        case .lateOnesArrive(let count): await network.lateOnesArrive(count)
+        case .someArriveAgain(let count): await network.arriveAgain(count)
+        case .time(let seconds): goOn(seconds)
+        case .clock(let ahead): clock.set(ahead: ahead)
+        case .signIn(let number): await signIn(users[number])
+        case .signOut:
+            await rememberSignOut()
+            await phone.signOut()
+        case .session(let session): phone.session.withLock { $0 = session }
+        }
+    }
+
+    func goOn(_ seconds: Double) {
+        let end = clock.rightTime + .seconds(seconds) + Self.reserve
+        if end < Timestamp(Date()) { clock.advance(by: seconds) }
+    }
+
+    // MARK: Activities
+
+    private var activities: [FakeActivity] { phone.types.flatMap(\.activities) }
+
+    private func takeActivity(_ step: Step) {
+        switch step {
+        case .activityBegins(let reuses): begin(order: reuses ? orders.last : nil)
+        case .activityIsScheduled: begin(startsAt: clock.rightTime.date.addingTimeInterval(1800))
+        case .scheduledOneStarts(let number): pick(number) { $0.phase == .pending }?.changes(to: .active)
+        case .tokenRotates(let number, let rotation): rotate(number, rotation)
+        case .activityEnds(let number): pick(number, \.phase.runs)?.changes(to: .ended)
+        case .userSwipes(let number): pick(number, \.phase.runs)?.changes(to: .dismissed)
+        case .endedOneSpeaks(let number):
+            if let activity = pick(number, { !$0.phase.runs }), let token = activity.token {
+                activity.says(String(decoding: token, as: UTF8.self))
+            }
+        case .endedOnesLeaveTheList: leaveTheList()
+        case .activityGoesStale(let number): pick(number) { $0.phase == .active }?.changes(to: .stale)
+        default: break
+        }
+    }
+
+    private func pick(_ number: Int, _ condition: (FakeActivity) -> Bool) -> FakeActivity? {
+        let candidates = activities.filter(condition)
+        return candidates.isEmpty ? nil : candidates[number % candidates.count]
+    }
+
+    private func begin(order: String? = nil, startsAt: Date? = nil) {
+        let id = next("a")
+        let order = order ?? "\(id)-order"
+        if orders.last != order { orders.append(order) }
+        // At first there is no token yet, more often than not.
+        let token = numbers.isMultiple(of: 3) ? nextToken("t") : nil
+        let phase = startsAt == nil ? ActivityPhase.active : .pending
+        let activity = FakeActivity(id, order, phase: phase, token: token, startsAt: startsAt)
+        phone.types[numbers % 2].begins(activity)
+    }
+
+    private func rotate(_ number: Int, _ rotation: Step.Rotation) {
+        guard let activity = pick(number, \.phase.runs) else { return }
+        switch rotation {
+        case .told: activity.gets(nextToken("t"))
+        case .silent: activity.keeps(nextToken("t"))
+        }
+    }
+
+    private func leaveTheList() {
+        for type in phone.types {
+            for activity in type.activities where !activity.phase.runs { type.unlists(activity.id) }
+        }
+    }
+
+    // MARK: Other tokens
+
+    private func takeToken(_ step: Step) async {
+        switch step {
+        case .startToken(let type, let isSilent):
+            let token = nextToken("s")
+            phone.types[type].keeps(startToken: token)
+            if !isSilent { phone.types[type].says(startToken: token) }
+        case .deviceToken: await phone.gets(deviceToken: nextToken("d"))
+        case .widgetToken(let isRemoved): await phone.gets(widgetToken: isRemoved ? nil : nextToken("w"))
+        case .activitiesAreSwitched(let on): phone.system.switches(on: on)
+        default: break
+        }
+    }
+
+    // MARK: Processes
+
+    private func takeProcess(_ step: Step) async {
+        switch step {
+        case .launch(let listIsLate): await launch(listIsLate: listIsLate)
+        case .kill: await phone.killApp()
+        case .killAtWrite(let moment): await phone.app?.end.comes(at: moment)
+        case .foreground: await comeToForeground()
+        case .launchExtension: await phone.launchExtension()
+        case .killExtension: await phone.killExtension()
+        case .restart: await phone.restarts(boot: next("boot"))
+        case .prewarm:
+            await phone.restarts(boot: next("boot"))
+            await phone.launch()
+        case .unlock: await phone.unlock()
+        case .newPhoneFromBackup: await replace()
+        default: break
+        }
+    }
+
+    private func launch(listIsLate: Bool) async {
+        guard await phone.app == nil else { return }
+        count.launches += 1
+        if listIsLate { for type in phone.types { type.hides(true) } }
+        await phone.launch()
+        guard listIsLate else { return }
+        await phone.rest()
+        goOn(0.5)
+        for type in phone.types { type.hides(false) }
+    }
+
+    /// The owner opens the app, with the phone unlocked.
+    func comeToForeground() async {
+        await phone.unlock()
+        if await phone.app == nil { await launch(listIsLate: false) }
+        await phone.rest()
+        phone.system.comesToForeground()
+    }
+
+    private func replace() async {
+        await phone.killApp()
+        await phone.killExtension()
+        abandoned = given
+        phone = SimulatedPhone(name, service, clock: clock, network: network, user: await phone.user)
+    }
+
+    // MARK: Users
+
+    private func signIn(_ user: String) async {
+        if let before = await phone.user, before != user { await rememberSignOut() }
+        await phone.signIn(user)
+    }
+
+    private func rememberSignOut() async {
+        guard await phone.app != nil, await phone.isUnlocked else { return }
+        signedOut.formUnion(activities.map(\.id))
+    }
+
+    // MARK: The end
+
+    /// Makes all quiet: the network is there, credentials are right, the app is in the foreground, and nothing waits.
+    func becomeQuiet() async {
+        network.becomes(.online)
+        await network.lateOnesArrive()
+        phone.session.withLock { $0 = .valid }
+        await phone.killExtension()
+        for _ in 0..<30 {
+            await comeToForeground()
+            await phone.rest()
+            goOnInTheReserve(2)
+            await phone.rest()
+            phone.system.comesToForeground()
+            await phone.rest()
+            if await phone.app?.registry.status.waiting == 0 { break }
+            goOnInTheReserve(60)
+        }
+    }
+
+    private func goOnInTheReserve(_ seconds: Double) {
+        if clock.rightTime + .seconds(seconds) < Timestamp(Date()) { clock.advance(by: seconds) }
+    }
+
+    /// What is wrong once all is quiet; with `repeatsAll`, also after every request of the life has arrived once more.
+    func endFaults(repeatsAll: Bool = false) async throws -> [String] {
+        await becomeQuiet()
+        var faults = try await compared()
+        if repeatsAll, faults.isEmpty {
+            await network.arriveAgain()
+            faults = try await Comparison(self).faults().map { "after all arrived again: \($0)" }
+        }
+        count.requests = network.delivered
+        await phone.killApp()
+        return faults
+    }
+
+    /// What the phone said last may still be on its way within the app.
+    private func compared() async throws -> [String] {
+        var faults: [String] = []
+        for _ in 0..<20 {
+            faults = try await Comparison(self).faults()
+            if faults.isEmpty { break }
+            await phone.rest()
+        }
+        return faults
+    }
+}

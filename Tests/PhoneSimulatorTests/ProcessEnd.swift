@@ -1,0 +1,47 @@
+import RegistryClient
+
+/// The end of a process: whatever its code still does afterwards has no effect on the phone.
+final class ProcessEnd: Sendable {
+    /// At which moment of a write the process dies.
+    enum Moment: Sendable { case beforeWrite, afterWrite }
+
+    private struct State: Sendable {
+        var isOver = false
+        var planned: Moment?
+        var waiting: [UInt64: @Sendable () -> Void] = [:]
+        var last: UInt64 = 0
+    }
+
+    private let state = Guarded(State())
+
+    var isOver: Bool { state.withLock { $0.isOver } }
+
+    /// The process dies at its next write.
+    func comes(at moment: Moment) { state.withLock { $0.planned = moment } }
+
+    /// Whether it dies now.
+    func isNow(_ moment: Moment) -> Bool { state.withLock { $0.planned == moment } }
+
+    func comes() {
+        let waiting = state.withLock { state in
+            state.isOver = true
+            defer { state.waiting = [:] }
+            return Array(state.waiting.values)
+        }
+        for body in waiting { body() }
+    }
+
+    /// Does something at the end, or at once if it has come.
+    func notify(_ body: @escaping @Sendable () -> Void) -> UInt64? {
+        let id: UInt64? = state.withLock { state in
+            guard !state.isOver else { return nil }
+            state.last += 1
+            state.waiting[state.last] = body
+            return state.last
+        }
+        if id == nil { body() }
+        return id
+    }
+
+    func forget(_ id: UInt64?) { if let id { state.withLock { $0.waiting[id] = nil } } }
+}

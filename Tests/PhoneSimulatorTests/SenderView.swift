@@ -1,0 +1,86 @@
+import Foundation
+import RegistryClient
+
+/// What a sender sees of the registry: all questions are asked over HTTP.
+struct SenderView: Sendable {
+    let service: URL
+    let key: String?
+    let transport: URLSessionTransport
+
+    /// A token that was handed out.
+    struct Handed: Sendable, Hashable {
+        /// Nil for the tokens of an installation.
+        let activityID: String?
+        let attributesType: String?
+        /// Lower-case hex.
+        let token: String
+    }
+
+    private var base: String { "/v1/apps/\(SimulatedService.bundleID)/sandbox" }
+
+    /// All that is handed out under aliases of one kind.
+    func activities(under values: [String], kind: String = "liveactivityId") async throws -> [Handed] {
+        guard !values.isEmpty else { return [] }
+        let aliases = values.map { ["kind": kind, "value": $0] }
+        let answer = try await call("POST", "\(base)/resolve", ["aliases": aliases])
+        guard let results = answer["results"] as? [[String: Any]], results.count == values.count else {
+            throw UnexpectedAnswer("resolve gave no results")
+        }
+        return results.flatMap { Self.handed($0["activities"]) }
+    }
+
+    /// The tokens of installations that are found under an alias.
+    ///
+    /// - Parameter list: `start-tokens`, `device-tokens` or `tokens/widget`.
+    func tokens(_ list: String, ofUser user: String) async throws -> [Handed] {
+        Self.handed(try await call("GET", "\(base)/aliases/userId/\(user)/\(list)", nil)["tokens"])
+    }
+
+    /// The token that is handed out for one activity, by its id.
+    func token(ofActivity id: String) async throws -> String? {
+        try await call("GET", "\(base)/activities/\(id)", nil)["token"] as? String
+    }
+
+    /// The state of an activity in the registry's words; nil when it knows none.
+    func state(ofActivity id: String) async throws -> String? {
+        try await call("GET", "\(base)/activities/\(id)", nil)["state"] as? String
+    }
+
+    private static func handed(_ list: Any?) -> [Handed] {
+        (list as? [[String: Any]] ?? []).compactMap { item in
+            guard let token = item["token"] as? String else { return nil }
+            return Handed(
+                activityID: item["activityId"] as? String,
+                attributesType: item["attributesType"] as? String,
+                token: token
+            )
+        }
+    }
+
+    /// Makes a call; what is not answered at once is asked again.
+    func call(_ method: String, _ path: String, _ body: [String: Any]?) async throws -> [String: Any] {
+        var fields = ["Content-Type": "application/json"]
+        if let key { fields["Authorization"] = "Bearer \(key)" }
+        let request = TransportRequest(
+            method: method,
+            url: URL(string: service.absoluteString + path)!,
+            fields: fields,
+            body: try body.map { try JSONSerialization.data(withJSONObject: $0) }
+        )
+        for _ in 0..<5 {
+            guard case .answer(let answer) = await transport.send(request), answer.status < 429 else { continue }
+            guard [200, 201, 404].contains(answer.status) else {
+                throw UnexpectedAnswer("\(method) was answered with \(answer.status)")
+            }
+            return try JSONSerialization.jsonObject(with: answer.body) as? [String: Any] ?? [:]
+        }
+        throw UnexpectedAnswer("\(method) was not answered")
+    }
+}
+
+/// The service said something that no test expects.
+struct UnexpectedAnswer: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}

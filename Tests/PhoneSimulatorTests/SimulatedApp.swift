@@ -1,0 +1,37 @@
+import Foundation
+import RegistryClientTestSupport
+import RegistryLiveActivities
+
+@testable import RegistryClient
+
+/// One process of the app, or of its extension, with the true client in it.
+final class SimulatedApp: Sendable {
+    let registry: LiveActivityRegistry
+    let end = ProcessEnd()
+    private let events = Guarded<[RegistryEvent]>([])
+
+    init(on phone: SimulatedPhone) {
+        var configuration = LiveActivityRegistry.Configuration(service: phone.service.url, key: phone.service.clientKey)
+        configuration.bundleID = SimulatedService.bundleID
+        configuration.environment = .sandbox
+        configuration.storage = ProcessStorage(storage: phone.storage, end: end)
+        configuration.secrets = ProcessSecrets(secrets: phone.secrets, end: end)
+        configuration.transport = ProcessTransport(network: phone.network, end: end)
+        configuration.clock = ProcessClock(clock: phone.clock, end: end)
+        registry = LiveActivityRegistry(configuration)
+        for type in phone.types { registry.follow(type.followed, on: phone.system) }
+    }
+
+    var isAlive: Bool { !end.isOver }
+
+    /// As many as are answered by nobody yet, and not hanging in the network.
+    func isResting(with stuck: Int) async -> Bool {
+        await registry.caughtUp()
+        return await registry.outbox.underWay.count <= stuck
+    }
+
+    /// What waits, for the history of a failure.
+    func waiting() async -> [String] {
+        await registry.outbox.entries.map { "\($0.name)" }
+    }
+}

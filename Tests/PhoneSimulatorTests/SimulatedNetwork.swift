@@ -1,0 +1,193 @@
+import Foundation
+import RegistryClient
+import RegistryClientTestSupport
+import TestSupport
+
+/// The network between a phone and the service, which outlives the app.
+final class SimulatedNetwork: Sendable {
+    /// The weather: what becomes of a request.
+    enum Mode: Sendable, CaseIterable {
+        case online
+        case offline
+        /// Somebody else answers, with a page to sign in at.
+        case portal
+        /// The service takes the request, and its answer is lost.
+        case deaf
+        /// The request hangs until the weather changes.
+        case stuck
+        /// The phone hears nothing, and the request arrives much later.
+        case late
+        /// One of the others for each request.
+        case changing
+    }
+
+    private struct State: Sendable {
+        var mode = Mode.online
+        var seed: UInt64
+        /// All that arrived and was not refused for its time, as iOS may upload the same bytes again.
+        var sent: [TransportRequest] = []
+        /// Requests that arrive later, judged by the time at which they went.
+        var late: [TransportRequest] = []
+        var stuck: [CheckedContinuation<Void, Never>] = []
+        var underWay = 0
+        var idle: [CheckedContinuation<Void, Never>] = []
+        var delivered = 0
+        var violations: [String] = []
+        /// Activities whose end was answered.
+        var ended: Set<String> = []
+
+        /// Another generator each time.
+        mutating func generator() -> SeededGenerator {
+            var generator = SeededGenerator(seed: seed)
+            seed = generator.next()
+            return generator
+        }
+    }
+
+    private let state: Guarded<State>
+    private let service: SimulatedService
+    private let clock: TestClock
+
+    init(_ service: SimulatedService, clock: TestClock, seed: UInt64) {
+        (self.service, self.clock) = (service, clock)
+        state = Guarded(State(seed: seed))
+    }
+
+    /// What was seen that must never be.
+    var violations: [String] { state.withLock { $0.violations } }
+    var ended: Set<String> { state.withLock { $0.ended } }
+    /// How many requests the service was given.
+    var delivered: Int { state.withLock { $0.delivered } }
+    /// How many requests hang.
+    var stuck: Int { state.withLock { $0.stuck.count } }
+
+    /// The weather changes. What hung goes on.
+    func becomes(_ mode: Mode) {
+        let stuck = state.withLock { state in
+            state.mode = mode
+            defer { state.stuck = [] }
+            return state.stuck
+        }
+        for continuation in stuck { continuation.resume() }
+    }
+
+    func send(_ request: TransportRequest) async -> TransportResult {
+        state.withLock { $0.underWay += 1 }
+        defer { leave() }
+        switch mode() {
+        case .online, .changing: return await deliver(request)
+        case .offline: return .noAnswer("offline")
+        case .portal: return .answer(Self.portal)
+        case .deaf:
+            _ = await deliver(request)
+            return .noAnswer("lost")
+        case .late:
+            let outward = WorldTime(now: clock.rightTime).outward(request)
+            state.withLock { $0.late.append(outward) }
+            return .noAnswer("timeout")
+        case .stuck:
+            await hang()
+            return await send(request)
+        }
+    }
+
+    /// The weather for one request.
+    private func mode() -> Mode {
+        state.withLock { state in
+            guard state.mode == .changing else { return state.mode }
+            var generator = state.generator()
+            return [.online, .online, .offline, .deaf, .late].randomElement(using: &generator) ?? .online
+        }
+    }
+
+    private func hang() async {
+        await withCheckedContinuation { continuation in
+            let goesOn = state.withLock { state in
+                guard state.mode == .stuck else { return true }
+                state.stuck.append(continuation)
+                return false
+            }
+            if goesOn { continuation.resume() }
+        }
+    }
+
+    private func leave() {
+        let idle = state.withLock { state in
+            state.underWay -= 1
+            guard state.underWay <= state.stuck.count else { return [CheckedContinuation<Void, Never>]() }
+            defer { state.idle = [] }
+            return state.idle
+        }
+        for continuation in idle { continuation.resume() }
+    }
+
+    /// Returns once nothing is between the phone and the service, except what hangs.
+    func rests() async {
+        await withCheckedContinuation { continuation in
+            let isIdle = state.withLock { state in
+                guard state.underWay > state.stuck.count else { return true }
+                state.idle.append(continuation)
+                return false
+            }
+            if isIdle { continuation.resume() }
+        }
+    }
+
+    /// A portal's page, with a status of 200.
+    private static let portal = TransportAnswer(
+        status: 200,
+        fields: ["Content-Type": "text/html"],
+        body: Data("<html>Welcome to the hotel</html>".utf8)
+    )
+}
+
+// MARK: - The service's side
+
+extension SimulatedNetwork {
+    private func deliver(_ request: TransportRequest) async -> TransportResult {
+        state.withLock { $0.delivered += 1 }
+        let result = await service.transport.send(WorldTime(now: clock.rightTime).outward(request))
+        guard case .answer(let answer) = result else { return result }
+        if answer.status != 422 { state.withLock { $0.sent.append(request) } }
+        if answer.status >= 500 { violate("a \(request.method) was answered with \(answer.status)") }
+        await look(at: request, answer)
+        return .answer(WorldTime(now: clock.rightTime).homeward(answer))
+    }
+
+    /// Nothing of an ended activity is handed out once its end was answered.
+    private func look(at request: TransportRequest, _ answer: TransportAnswer) async {
+        let path = request.url.path.split(separator: "/").map(String.init)
+        guard request.method == "DELETE", answer.status == 204, path.count == 6, path[4] == "activities" else { return }
+        _ = state.withLock { $0.ended.insert(path[5]) }
+        do {
+            guard try await service.sender.token(ofActivity: path[5]) != nil else { return }
+            violate("\(path[5]) was handed out after its end was answered")
+        } catch {
+            violate("\(error)")
+        }
+    }
+
+    private func violate(_ text: String) { state.withLock { $0.violations.append(text) } }
+
+    /// So many of the requests that are late arrive, in any order; nil for all.
+    func lateOnesArrive(_ count: Int? = nil) async {
+        let requests = state.withLock { state in
+            var generator = state.generator()
+            state.late.shuffle(using: &generator)
+            let count = min(count ?? state.late.count, state.late.count)
+            defer { state.late.removeFirst(count) }
+            return Array(state.late.prefix(count))
+        }
+        for request in requests { _ = await deliver(request) }
+    }
+
+    /// So many of all that ever arrived arrives once more, in any order; nil for all.
+    func arriveAgain(_ count: Int? = nil) async {
+        let requests = state.withLock { state in
+            var generator = state.generator()
+            let sent = state.sent.shuffled(using: &generator)
+            return Array(sent.prefix(count ?? sent.count))
+        }
+        for request in requests { _ = await deliver(request) }
+    }
+}

@@ -1,0 +1,60 @@
+import Foundation
+import Logging
+import RegistryClient
+import RegistryServer
+import TestSupport
+
+/// The true service on a real Postgres, with an app whose users sign in with JWTs.
+struct SimulatedService: Sendable {
+    static let bundleID = "com.example.food"
+
+    let url: URL
+    /// The publishable key that the app carries.
+    let clientKey: String
+    /// What the senders' questions are asked with.
+    let adminKey: String
+    let transport: URLSessionTransport
+
+    /// Runs the service on an empty schema of its own until the closure is done.
+    ///
+    /// - Parameter lifetime: of activities; long enough that nothing ends of age in worlds that begin days ago.
+    static func run<Value: Sendable>(
+        lifetime: String = "PT168H",
+        _ body: @Sendable (SimulatedService) async throws -> Value
+    ) async throws -> Value {
+        let database = try await TestDatabase.make(maximumConnections: 16)
+        var configuration = ServerConfiguration(port: 0, insecureNoAuth: true)
+        configuration.keyRate = nil
+        let application = buildApplication(
+            registry: database.registry,
+            configuration: configuration,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        return try await application.serve { port in
+            let url = URL(string: "http://127.0.0.1:\(port)")!
+            let transport = URLSessionTransport()
+            let root = SenderView(service: url, key: nil, transport: transport)
+            let app: [String: Any] = [
+                "name": "Food", "activityLifetime": lifetime, "tombstoneRetention": "PT200H", "jwt": Issuer.shared.settings,
+            ]
+            _ = try await root.call("PUT", "/v1/apps/\(bundleID)", app)
+            let service = SimulatedService(
+                url: url,
+                clientKey: try await root.key("client"),
+                adminKey: try await root.key("admin"),
+                transport: transport
+            )
+            return try await body(service)
+        }
+    }
+
+    var sender: SenderView { SenderView(service: url, key: adminKey, transport: transport) }
+}
+
+extension SenderView {
+    fileprivate func key(_ role: String) async throws -> String {
+        let made = try await call("POST", "/v1/apps/\(SimulatedService.bundleID)/keys", ["role": role])
+        guard let key = made["key"] as? String else { throw UnexpectedAnswer("no key of the role \(role)") }
+        return key
+    }
+}
