@@ -17,9 +17,9 @@ struct Comparison {
 
     /// What differs, in words without tokens.
     func faults() async throws -> [String] {
-        let waiting = await phone.app?.registry.status.waiting ?? -1
+        let waiting = await life.waiting()
         var faults = life.network.violations
-        if waiting != 0 { faults.append("\(waiting) reports wait: \(await phone.app?.waiting() ?? [])") }
+        if !waiting.isEmpty { faults.append("reports wait: \(waiting)") }
         faults += try await activityFaults()
         for user in await life.users { faults += try await tokenFaults(of: user) }
         for id in life.network.ended.sorted() {

@@ -5,18 +5,24 @@ import TestSupport
 import Testing
 
 /// The true client, on a simulated phone, against the true service on a real Postgres.
+///
+/// What fails prints its seed and its history. `PUSHREG_PHONE_SEED=17` plays life 17 alone, and `PUSHREG_PHONE_SEED=1000-1299`
+/// those lives in the place of the first ones.
 @Suite(.timeLimit(.minutes(60))) struct PhoneLifeTests {
     private static let count = UInt64(TestScale.isLong ? 10_000 : 300)
-    /// `PUSHREG_PHONE_SEED` plays one life again.
-    private static let seed = ProcessInfo.processInfo.environment["PUSHREG_PHONE_SEED"].flatMap { UInt64($0) }
+    private static let seeds: ClosedRange<UInt64> = {
+        let said = ProcessInfo.processInfo.environment["PUSHREG_PHONE_SEED"] ?? ""
+        let ends = said.split(separator: "-").compactMap { UInt64($0) }
+        guard let first = ends.first, let last = ends.last, first <= last else { return 1...count }
+        return first...last
+    }()
 
     @Test("Random lives: once all is quiet, what a sender sees is what the phone shows") func randomLives() async throws {
         let begin = ContinuousClock.now
-        let seeds = Self.seed.map { [$0] } ?? Array(1...Self.count)
         let totals = Guarded(PhoneLife.Counts())
         try await SimulatedService.run { service in
             try await withThrowingTaskGroup(of: Void.self) { group in
-                for (index, seed) in seeds.enumerated() {
+                for (index, seed) in Self.seeds.enumerated() {
                     if index >= 4 { try await group.next() }
                     group.addTask { totals.add(try await Self.play(seed, on: service)) }
                 }
@@ -26,7 +32,7 @@ import Testing
         let counts = totals.withLock { $0 }
         let time = ContinuousClock.now - begin
         print(
-            "figure: phone simulator: \(seeds.count) lives, \(counts.steps) steps, \(counts.launches) launches, "
+            "figure: phone simulator: \(Self.seeds.count) lives, \(counts.steps) steps, \(counts.launches) launches, "
                 + "\(counts.requests) requests in \(time.components.seconds) s"
         )
     }
@@ -34,8 +40,7 @@ import Testing
     private static func play(_ seed: UInt64, on service: SimulatedService) async throws -> PhoneLife.Counts {
         let (faults, life) = try await PhoneLife.faults(of: seed, on: service)
         if !faults.isEmpty {
-            let history = await life.history.map { "  \($0)" }.joined(separator: "\n")
-            Issue.record("life \(seed): \(faults.joined(separator: "; "))\n\(history)")
+            Issue.record("life \(seed): \(faults.joined(separator: "; "))\n\(life.network.diary.text)")
         }
         return await life.count
     }

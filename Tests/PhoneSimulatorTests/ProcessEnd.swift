@@ -3,11 +3,18 @@ import RegistryClient
 /// The end of a process: whatever its code still does afterwards has no effect on the phone.
 final class ProcessEnd: Sendable {
     /// At which moment of a write the process dies.
-    enum Moment: Sendable { case beforeWrite, afterWrite }
+    enum Moment: Sendable, CaseIterable {
+        case beforeWrite
+        /// Half of the bytes are in the file.
+        case duringWrite
+        case afterWrite
+    }
 
     private struct State: Sendable {
         var isOver = false
-        var planned: Moment?
+        var planned: (moment: Moment, write: Int)?
+        /// How many times it wrote, or tried to.
+        var writes = 0
         var waiting: [UInt64: @Sendable () -> Void] = [:]
         var last: UInt64 = 0
     }
@@ -16,11 +23,20 @@ final class ProcessEnd: Sendable {
 
     var isOver: Bool { state.withLock { $0.isOver } }
 
-    /// The process dies at its next write.
-    func comes(at moment: Moment) { state.withLock { $0.planned = moment } }
+    var writes: Int { state.withLock { $0.writes } }
 
-    /// Whether it dies now.
-    func isNow(_ moment: Moment) -> Bool { state.withLock { $0.planned == moment } }
+    /// The process dies at its next write, or at a later one.
+    func comes(at moment: Moment, write: Int = 1) {
+        state.withLock { $0.planned = (moment, $0.writes + write) }
+    }
+
+    /// The process writes; at which moment of it the process dies, if it does.
+    func beginsToWrite() -> Moment? {
+        state.withLock { state in
+            state.writes += 1
+            return state.planned?.write == state.writes ? state.planned?.moment : nil
+        }
+    }
 
     func comes() {
         let waiting = state.withLock { state in

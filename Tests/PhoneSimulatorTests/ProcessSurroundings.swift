@@ -36,19 +36,29 @@ struct ProcessStorage: ReportStorage {
             _ = decide(.unreadable)
             return false
         }
-        var isWritten = false
+        var death: ProcessEnd.Moment?
         let isDone = storage.change { content in
             let change = decide(content)
-            guard change != .keep else { return .keep }
-            guard !end.isNow(.beforeWrite) else {
-                end.comes()
-                return .keep
+            guard let bytes = change.bytes else { return .keep }
+            death = end.beginsToWrite()
+            switch death {
+            case .beforeWrite: return .keep
+            case .duringWrite: return .replace(bytes.prefix(bytes.count / 2))
+            case .afterWrite, nil: return change
             }
-            isWritten = true
-            return change
         }
-        if isWritten, end.isNow(.afterWrite) { end.comes() }
+        if death != nil { end.comes() }
         return isDone && !end.isOver
+    }
+}
+
+extension StorageChange {
+    /// The bytes that are to be written.
+    fileprivate var bytes: Data? {
+        switch self {
+        case .keep: nil
+        case .replace(let bytes), .setAside(let bytes): bytes
+        }
     }
 }
 
@@ -64,10 +74,18 @@ struct ProcessSecrets: SecretStore {
 /// The network, until the process ends. What is under way then may arrive all the same.
 struct ProcessTransport: Transport {
     let network: SimulatedNetwork
+    let clock: TestClock
     let end: ProcessEnd
+    let conversation = Conversation()
 
     func send(_ request: TransportRequest) async -> TransportResult {
         guard !end.isOver else { return .noAnswer("the process is dead") }
-        return await network.send(request)
+        let begin = clock.now().uptime
+        if let fault = conversation.fault(of: request, at: begin) { network.violate(fault) }
+        let result = await network.send(request)
+        network.diary.add(request, result, from: begin, to: clock.now().uptime)
+        guard !end.isOver else { return .noAnswer("the process is dead") }
+        if case .answer(let answer) = result { conversation.hears(answer, of: request, at: clock.now().uptime) }
+        return result
     }
 }

@@ -8,7 +8,6 @@ import RegistryLiveActivities
 final class SimulatedApp: Sendable {
     let registry: LiveActivityRegistry
     let end = ProcessEnd()
-    private let events = Guarded<[RegistryEvent]>([])
 
     init(on phone: SimulatedPhone) {
         var configuration = LiveActivityRegistry.Configuration(service: phone.service.url, key: phone.service.clientKey)
@@ -16,7 +15,7 @@ final class SimulatedApp: Sendable {
         configuration.environment = .sandbox
         configuration.storage = ProcessStorage(storage: phone.storage, end: end)
         configuration.secrets = ProcessSecrets(secrets: phone.secrets, end: end)
-        configuration.transport = ProcessTransport(network: phone.network, end: end)
+        configuration.transport = ProcessTransport(network: phone.network, clock: phone.clock, end: end)
         configuration.clock = ProcessClock(clock: phone.clock, end: end)
         registry = LiveActivityRegistry(configuration)
         for type in phone.types { registry.follow(type.followed, on: phone.system) }
@@ -30,8 +29,6 @@ final class SimulatedApp: Sendable {
         return await registry.outbox.underWay.count <= stuck
     }
 
-    /// What waits, for the history of a failure.
-    func waiting() async -> [String] {
-        await registry.outbox.entries.map { "\($0.name)" }
-    }
+    /// The names of what waits.
+    func waiting() async -> [ReportName] { await registry.outbox.entries.map(\.name) }
 }

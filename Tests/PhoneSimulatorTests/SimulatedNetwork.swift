@@ -17,6 +17,12 @@ final class SimulatedNetwork: Sendable {
         case stuck
         /// The phone hears nothing, and the request arrives much later.
         case late
+        /// A proxy says 502, whether the service took the request or not.
+        case failing
+        /// A proxy says 429, and asks for a pause.
+        case throttled
+        /// The service looks at another app than the phone's: it was not made yet, or the address is wrong.
+        case astray
         /// One of the others for each request.
         case changing
     }
@@ -47,6 +53,7 @@ final class SimulatedNetwork: Sendable {
     private let state: Guarded<State>
     private let service: SimulatedService
     private let clock: TestClock
+    let diary = Diary()
 
     init(_ service: SimulatedService, clock: TestClock, seed: UInt64) {
         (self.service, self.clock) = (service, clock)
@@ -74,8 +81,14 @@ final class SimulatedNetwork: Sendable {
     func send(_ request: TransportRequest) async -> TransportResult {
         state.withLock { $0.underWay += 1 }
         defer { leave() }
-        switch mode() {
-        case .online, .changing: return await deliver(request)
+        var mode = mode()
+        while mode == .stuck {
+            await hang()
+            mode = self.mode()
+        }
+        switch mode {
+        // Neither of the last two comes to here.
+        case .online, .changing, .stuck: return await deliver(request)
         case .offline: return .noAnswer("offline")
         case .portal: return .answer(Self.portal)
         case .deaf:
@@ -85,9 +98,18 @@ final class SimulatedNetwork: Sendable {
             let outward = WorldTime(now: clock.rightTime).outward(request)
             state.withLock { $0.late.append(outward) }
             return .noAnswer("timeout")
-        case .stuck:
-            await hang()
-            return await send(request)
+        case .failing:
+            if luck(percent: 50) { _ = await deliver(request) }
+            return .answer(Self.badGateway)
+        case .throttled: return .answer(Self.tooMany)
+        case .astray: return await deliver(Self.astray(request))
+        }
+    }
+
+    private func luck(percent: Int) -> Bool {
+        state.withLock { state in
+            var generator = state.generator()
+            return Bool.random(percent: percent, &generator)
         }
     }
 
@@ -96,7 +118,8 @@ final class SimulatedNetwork: Sendable {
         state.withLock { state in
             guard state.mode == .changing else { return state.mode }
             var generator = state.generator()
-            return [.online, .online, .offline, .deaf, .late].randomElement(using: &generator) ?? .online
+            let modes: [Mode] = [.online, .online, .offline, .deaf, .late, .failing, .throttled]
+            return modes.randomElement(using: &generator) ?? .online
         }
     }
 
@@ -107,13 +130,17 @@ final class SimulatedNetwork: Sendable {
                 state.stuck.append(continuation)
                 return false
             }
-            if goesOn { continuation.resume() }
+            if goesOn { continuation.resume() } else { tellIdle() }
         }
     }
 
     private func leave() {
+        state.withLock { $0.underWay -= 1 }
+        tellIdle()
+    }
+
+    private func tellIdle() {
         let idle = state.withLock { state in
-            state.underWay -= 1
             guard state.underWay <= state.stuck.count else { return [CheckedContinuation<Void, Never>]() }
             defer { state.idle = [] }
             return state.idle
@@ -133,12 +160,33 @@ final class SimulatedNetwork: Sendable {
         }
     }
 
+}
+
+// MARK: - Answers of others
+
+extension SimulatedNetwork {
     /// A portal's page, with a status of 200.
-    private static let portal = TransportAnswer(
-        status: 200,
-        fields: ["Content-Type": "text/html"],
-        body: Data("<html>Welcome to the hotel</html>".utf8)
-    )
+    private static let portal = page(200, "Welcome to the hotel")
+    private static let badGateway = page(502, "Bad gateway")
+    private static let tooMany = page(429, "Slow down", ["Retry-After": "40"])
+
+    private static func page(_ status: Int, _ text: String, _ fields: [String: String] = [:]) -> TransportAnswer {
+        TransportAnswer(
+            status: status,
+            fields: fields.merging(["Content-Type": "text/html"]) { $1 },
+            body: Data("<html>\(text)</html>".utf8)
+        )
+    }
+
+    private static func astray(_ request: TransportRequest) -> TransportRequest {
+        let address = request.url.absoluteString.replacing(SimulatedService.bundleID, with: "com.example.other")
+        return TransportRequest(
+            method: request.method,
+            url: URL(string: address)!,
+            fields: request.fields,
+            body: request.body
+        )
+    }
 }
 
 // MARK: - The service's side
@@ -148,7 +196,7 @@ extension SimulatedNetwork {
         state.withLock { $0.delivered += 1 }
         let result = await service.transport.send(WorldTime(now: clock.rightTime).outward(request))
         guard case .answer(let answer) = result else { return result }
-        if answer.status != 422 { state.withLock { $0.sent.append(request) } }
+        if answer.status < 403 || [409, 410].contains(answer.status) { state.withLock { $0.sent.append(request) } }
         if answer.status >= 500 { violate("a \(request.method) was answered with \(answer.status)") }
         await look(at: request, answer)
         return .answer(WorldTime(now: clock.rightTime).homeward(answer))
@@ -167,7 +215,11 @@ extension SimulatedNetwork {
         }
     }
 
-    private func violate(_ text: String) { state.withLock { $0.violations.append(text) } }
+    /// Something was seen that must never be.
+    func violate(_ text: String) {
+        state.withLock { $0.violations.append(text) }
+        diary.add("    WRONG: \(text)")
+    }
 
     /// So many of the requests that are late arrive, in any order; nil for all.
     func lateOnesArrive(_ count: Int? = nil) async {

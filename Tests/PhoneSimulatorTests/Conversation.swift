@@ -1,0 +1,49 @@
+import Foundation
+import RegistryClient
+
+/// What one process has said to the network and heard of it: nothing that was settled is said again, and nothing goes out in a
+/// pause that was asked for.
+final class Conversation: Sendable {
+    /// One report, however often it is sent: what two processes see at one time is told by each.
+    private struct Words: Sendable, Hashable {
+        let id: String?
+        let method: String
+        let url: URL
+        let body: Data?
+
+        init(_ request: TransportRequest) {
+            (id, method, url, body) = (request.fields["Request-Id"], request.method, request.url, request.body)
+        }
+    }
+
+    private struct State: Sendable {
+        var settled: Set<Words> = []
+        /// By the monotonic clock.
+        var pauses: [Words: Duration] = [:]
+    }
+
+    private let state = Guarded(State())
+
+    /// What is wrong with saying this now.
+    func fault(of request: TransportRequest, at uptime: Duration) -> String? {
+        let words = Words(request)
+        return state.withLock { state in
+            if state.settled.contains(words) { return "\(request.name) was answered, and told again" }
+            if let pause = state.pauses[words], pause > uptime { return "\(request.name) came in its pause" }
+            return nil
+        }
+    }
+
+    func hears(_ answer: TransportAnswer, of request: TransportRequest, at uptime: Duration) {
+        let words = Words(request)
+        let isOurs = answer["Request-Id"] != nil
+        state.withLock { state in
+            switch answer.status {
+            case 200...204 where isOurs, 409 where isOurs, 410 where isOurs: state.settled.insert(words)
+            case 429:
+                if let pause = answer["Retry-After"].flatMap({ Int($0) }) { state.pauses[words] = uptime + .seconds(pause) }
+            default: break
+            }
+        }
+    }
+}
