@@ -159,7 +159,8 @@ let package = Package(
         .testTarget(
             name: "PhoneSimulatorTests",
             dependencies: [
-                "RegistryClient", "RegistryLiveActivities", "RegistryClientTestSupport", "RegistryServer", "TestSupport",
+                "RegistryClient", "RegistryLiveActivities", "RegistryClientTestSupport", "RegistryServer",
+                "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ],

@@ -67,7 +67,9 @@ struct Comparison {
             let found = Set(handed.filter { !abandoned.contains($0.token) }.map(Self.text))
             let right = isHere ? tokens : []
             guard found != right else { continue }
-            faults.append("\(user)'s \(list): \(found.count) found, \(right.count) on the phone, \(found.subtracting(right).count) wrong")
+            faults.append(
+                "\(user)'s \(list): \(found.count) found, \(right.count) on the phone, \(found.subtracting(right).count) wrong"
+            )
         }
         return faults
     }

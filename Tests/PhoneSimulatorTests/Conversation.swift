@@ -41,7 +41,9 @@ final class Conversation: Sendable {
             switch answer.status {
             case 200...204 where isOurs, 409 where isOurs, 410 where isOurs: state.settled.insert(words)
             case 429:
-                if let pause = answer["Retry-After"].flatMap({ Int($0) }) { state.pauses[words] = uptime + .seconds(pause) }
+                if let pause = answer["Retry-After"].flatMap({ Int($0) }) {
+                    state.pauses[words] = uptime + .seconds(pause)
+                }
             default: break
             }
         }

@@ -30,6 +30,16 @@ struct Issuer: Sendable {
         return "\(text).\(Self.base64URL(signature ?? Data()))"
     }
 
+    /// The user of a JWT in an `Authorization`; nil when it is no JWT.
+    static func subject(of authorization: String) -> String? {
+        let parts = authorization.dropFirst("Bearer ".count).split(separator: ".")
+        guard parts.count == 3 else { return nil }
+        let text = String(parts[1]).replacing("-", with: "+").replacing("_", with: "/")
+        let padded = text + String(repeating: "=", count: (4 - text.count % 4) % 4)
+        let claims = Data(base64Encoded: padded).flatMap { try? JSONSerialization.jsonObject(with: $0) }
+        return (claims as? [String: Any])?["sub"] as? String
+    }
+
     private static func json(_ object: [String: Any]) -> Data {
         (try? JSONSerialization.data(withJSONObject: object, options: .sortedKeys)) ?? Data()
     }

@@ -31,19 +31,21 @@ actor PhoneLife {
     }
 
     /// The world begins so long before the real time, which it never passes: the registry believes Postgres's clock.
-    private static let headStart = Duration.seconds(4 * 86_400)
+    static let headStart = Duration.seconds(4 * 86_400)
     /// The quiet at the end needs some time, too.
-    private static let reserve = Duration.seconds(43_200)
+    private static let reserve = Duration.seconds(1800)
 
-    init(_ name: String, on service: SimulatedService, seed: UInt64 = 0) {
+    init(_ name: String, on service: SimulatedService, seed: UInt64 = 0, headStart: Duration = headStart) {
         (self.name, self.service) = (name, service)
-        clock = TestClock(beginning: Timestamp(Date()) + (.zero - Self.headStart))
+        clock = TestClock(beginning: Timestamp(Date()) + (.zero - headStart))
         network = SimulatedNetwork(service, clock: clock, seed: seed &+ 1)
         phone = SimulatedPhone(name, service, clock: clock, network: network)
     }
 
     /// Plays steps that the seed says, and gives what is wrong in the end.
-    static func faults(of seed: UInt64, on service: SimulatedService) async throws -> (faults: [String], life: PhoneLife) {
+    static func faults(of seed: UInt64, on service: SimulatedService) async throws -> (
+        faults: [String], life: PhoneLife
+    ) {
         var generator = SeededGenerator(seed: seed)
         let life = PhoneLife("l\(seed)", on: service, seed: seed)
         for _ in 0..<Int.random(in: 15...50, using: &generator) { await life.play(.draw(&generator)) }
@@ -102,7 +104,7 @@ actor PhoneLife {
 
     // MARK: Activities
 
-    private var activities: [FakeActivity] { phone.types.flatMap(\.activities) }
+    var activities: [FakeActivity] { phone.types.flatMap(\.activities) }
 
     private func takeActivity(_ step: Step) {
         switch step {
@@ -127,7 +129,8 @@ actor PhoneLife {
         return candidates.isEmpty ? nil : candidates[number % candidates.count]
     }
 
-    private func begin(order: String? = nil, startsAt: Date? = nil) {
+    @discardableResult
+    func begin(order: String? = nil, startsAt: Date? = nil) -> FakeActivity {
         let id = next("a")
         let order = order ?? "\(id)-order"
         if orders.last != order { orders.append(order) }
@@ -136,12 +139,16 @@ actor PhoneLife {
         let phase = startsAt == nil ? ActivityPhase.active : .pending
         let activity = FakeActivity(id, order, phase: phase, token: token, startsAt: startsAt)
         phone.types[numbers % 2].begins(activity)
+        return activity
     }
+
+    /// An activity gets a new token, and says so.
+    func tokenComes(to activity: FakeActivity) { activity.gets(nextToken("t")) }
 
     private func rotate(_ number: Int, _ rotation: Step.Rotation) {
         guard let activity = pick(number, \.phase.runs) else { return }
         switch rotation {
-        case .told: activity.gets(nextToken("t"))
+        case .told: tokenComes(to: activity)
         case .silent: activity.keeps(nextToken("t"))
         }
     }
@@ -173,7 +180,7 @@ actor PhoneLife {
         switch step {
         case .launch(let listIsLate): await launch(listIsLate: listIsLate)
         case .kill: await phone.killApp()
-        case .killAtWrite(let moment): await phone.app?.end.comes(at: moment)
+        case .killAtWrite(let moment, let write): await phone.app?.end.comes(at: moment, write: write)
         case .foreground: await comeToForeground()
         case .launchExtension: await phone.launchExtension()
         case .killExtension: await phone.killExtension()
@@ -271,7 +278,7 @@ actor PhoneLife {
             await network.arriveAgain()
             faults = try await Comparison(self).faults().map { "after all arrived again: \($0)" }
         }
-        count.requests = network.delivered
+        count.requests = network.delivered.count
         await phone.killApp()
         return faults
     }

@@ -11,6 +11,8 @@ final class SimulatedNetwork: Sendable {
         case offline
         /// Somebody else answers, with a page to sign in at.
         case portal
+        /// The same without a page, as portals answer the questions of phones.
+        case emptyPortal
         /// The service takes the request, and its answer is lost.
         case deaf
         /// The request hangs until the weather changes.
@@ -37,7 +39,8 @@ final class SimulatedNetwork: Sendable {
         var stuck: [CheckedContinuation<Void, Never>] = []
         var underWay = 0
         var idle: [CheckedContinuation<Void, Never>] = []
-        var delivered = 0
+        /// All that the service was given.
+        var delivered: [TransportRequest] = []
         var violations: [String] = []
         /// Activities whose end was answered.
         var ended: Set<String> = []
@@ -64,7 +67,7 @@ final class SimulatedNetwork: Sendable {
     var violations: [String] { state.withLock { $0.violations } }
     var ended: Set<String> { state.withLock { $0.ended } }
     /// How many requests the service was given.
-    var delivered: Int { state.withLock { $0.delivered } }
+    var delivered: [TransportRequest] { state.withLock { $0.delivered } }
     /// How many requests hang.
     var stuck: Int { state.withLock { $0.stuck.count } }
 
@@ -91,6 +94,7 @@ final class SimulatedNetwork: Sendable {
         case .online, .changing, .stuck: return await deliver(request)
         case .offline: return .noAnswer("offline")
         case .portal: return .answer(Self.portal)
+        case .emptyPortal: return .answer(TransportAnswer(status: 204, fields: [:], body: Data()))
         case .deaf:
             _ = await deliver(request)
             return .noAnswer("lost")
@@ -193,7 +197,7 @@ extension SimulatedNetwork {
 
 extension SimulatedNetwork {
     private func deliver(_ request: TransportRequest) async -> TransportResult {
-        state.withLock { $0.delivered += 1 }
+        state.withLock { $0.delivered.append(request) }
         let result = await service.transport.send(WorldTime(now: clock.rightTime).outward(request))
         guard case .answer(let answer) = result else { return result }
         if answer.status < 403 || [409, 410].contains(answer.status) { state.withLock { $0.sent.append(request) } }

@@ -33,7 +33,8 @@ actor SimulatedPhone {
     /// device only. What the app itself remembers comes along.
     ///
     /// - Parameter user: who is signed in, by the backup.
-    init(_ name: String, _ service: SimulatedService, clock: TestClock, network: SimulatedNetwork, user: String? = nil) {
+    init(_ name: String, _ service: SimulatedService, clock: TestClock, network: SimulatedNetwork, user: String? = nil)
+    {
         (self.name, self.service, self.clock, self.network) = (name, service, clock, network)
         (system, storage, secrets) = (FakePhone(), TestStorage(), TestSecrets())
         types = [FakeType("Delivery"), FakeType("Match")]

@@ -7,6 +7,8 @@ import TestSupport
 /// The true service on a real Postgres, with an app whose users sign in with JWTs.
 struct SimulatedService: Sendable {
     static let bundleID = "com.example.food"
+    /// Long enough that nothing ends of age in worlds that begin days ago.
+    static let lifetime = "PT168H"
 
     let url: URL
     /// The publishable key that the app carries.
@@ -17,9 +19,9 @@ struct SimulatedService: Sendable {
 
     /// Runs the service on an empty schema of its own until the closure is done.
     ///
-    /// - Parameter lifetime: of activities; long enough that nothing ends of age in worlds that begin days ago.
+    /// - Parameter lifetime: of activities.
     static func run<Value: Sendable>(
-        lifetime: String = "PT168H",
+        lifetime: String = lifetime,
         _ body: @Sendable (SimulatedService) async throws -> Value
     ) async throws -> Value {
         let database = try await TestDatabase.make(maximumConnections: 16)
@@ -35,7 +37,8 @@ struct SimulatedService: Sendable {
             let transport = URLSessionTransport()
             let root = SenderView(service: url, key: nil, transport: transport)
             let app: [String: Any] = [
-                "name": "Food", "activityLifetime": lifetime, "tombstoneRetention": "PT200H", "jwt": Issuer.shared.settings,
+                "name": "Food", "activityLifetime": lifetime, "tombstoneRetention": "PT200H",
+                "jwt": Issuer.shared.settings,
             ]
             _ = try await root.call("PUT", "/v1/apps/\(bundleID)", app)
             let service = SimulatedService(

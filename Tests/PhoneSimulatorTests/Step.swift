@@ -22,7 +22,7 @@ enum Step: Sendable, Hashable {
     // Processes.
     case launch(listIsLate: Bool)
     case kill
-    case killAtWrite(ProcessEnd.Moment)
+    case killAtWrite(ProcessEnd.Moment, Int)
     case foreground
     case launchExtension
     case killExtension
@@ -78,7 +78,7 @@ extension Step {
         (2, { .activitiesAreSwitched(on: .random(percent: 60, &$0)) }),
         (14, { .launch(listIsLate: .random(percent: 30, &$0)) }),
         (5, { _ in .kill }),
-        (3, { .killAtWrite(.random(percent: 50, &$0) ? .beforeWrite : .afterWrite) }),
+        (3, { .killAtWrite(.random(percent: 50, &$0) ? .beforeWrite : .afterWrite, 1 + .any(&$0) % 4) }),
         (6, { _ in .foreground }),
         (2, { _ in .launchExtension }),
         (3, { _ in .killExtension }),

@@ -1,0 +1,76 @@
+import RegistryClient
+import RegistryClientTestSupport
+import RegistryLiveActivities
+import Testing
+
+/// A life that a test tells step by step, with a service of its own.
+struct Story: Sendable {
+    let life: PhoneLife
+
+    /// Begins with an app that runs in the foreground, and a user who is signed in.
+    static func tell(
+        headStart: Duration = PhoneLife.headStart,
+        lifetime: String = SimulatedService.lifetime,
+        _ body: @escaping @Sendable (Story) async throws -> Void
+    ) async throws {
+        try await SimulatedService.run(lifetime: lifetime) { service in
+            let story = Story(life: PhoneLife("story", on: service, headStart: headStart))
+            await story.play(.launch(listIsLate: false), .signIn(0), .time(seconds: 3))
+            try await body(story)
+            await story.phone.killExtension()
+            await story.phone.killApp()
+        }
+    }
+
+    var phone: SimulatedPhone { get async { await life.phone } }
+
+    func play(_ steps: Step...) async { for step in steps { await life.play(step) } }
+
+    /// An activity begins and gets its token, whether an app runs or not.
+    func begins(order: String? = nil) async -> FakeActivity {
+        let activity = await life.begin(order: order)
+        await phone.rest()
+        await life.tokenComes(to: activity)
+        await phone.rest()
+        return activity
+    }
+
+    // MARK: What a sender sees
+
+    /// A sender sees what the phone shows, and nothing waits.
+    func agrees(_ location: SourceLocation = #_sourceLocation) async throws {
+        let faults = try await life.compared()
+        #expect(faults == [], "\(life.network.diary.text)", sourceLocation: location)
+    }
+
+    /// A sender is given an activity's token, or none.
+    func handsOut(
+        _ activity: FakeActivity,
+        _ isExpected: Bool = true,
+        _ location: SourceLocation = #_sourceLocation
+    ) async throws {
+        let isHandedOut = try await life.service.sender.token(ofActivity: activity.id) != nil
+        #expect(isHandedOut == isExpected, "\(life.network.diary.text)", sourceLocation: location)
+    }
+
+    /// The registry has an activity in a state.
+    func knows(
+        _ activity: FakeActivity,
+        as expected: String,
+        _ location: SourceLocation = #_sourceLocation
+    ) async throws {
+        let state = try await life.service.sender.state(ofActivity: activity.id)
+        #expect(state == expected, "\(life.network.diary.text)", sourceLocation: location)
+    }
+
+    /// A sender finds so many tokens of a user.
+    func finds(
+        _ count: Int,
+        _ list: String,
+        of user: Int,
+        _ location: SourceLocation = #_sourceLocation
+    ) async throws {
+        let tokens = try await life.service.sender.tokens(list, ofUser: life.users[user])
+        #expect(tokens.count == count, "\(life.network.diary.text)", sourceLocation: location)
+    }
+}
