@@ -80,6 +80,17 @@ import Testing
         #expect(clock.floor == .at(10))
     }
 
+    @Test("Of times that went out and were not answered, those may have been accepted that were not far ahead")
+    func timesBetween() {
+        var clock = ObservationClock()
+        clock.sends(.at(10))
+        clock.wasAnswered(.at(10))
+        clock.sends(.at(100))
+        clock.sends(.at(9000))
+        _ = clock.correct(by: .at(200), at: .at(200, ahead: 9000), elapsed: .zero)
+        #expect(clock.floor == .at(100))
+    }
+
     @Test("What may have been accepted is never overtaken backwards") func nothingSentIsOvertaken() {
         var clock = ObservationClock()
         clock.sends(clock.observe(.at(0, ahead: 200)))

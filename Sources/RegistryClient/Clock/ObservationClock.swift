@@ -12,6 +12,8 @@ package struct ObservationClock: Sendable, Hashable, Codable {
     package private(set) var floor = Timestamp.distantPast
     /// The greatest time that it has answered to.
     private var answered = Timestamp.distantPast
+    /// Times after it that went out, in their order: each may have been accepted, or is refused once the clock turns out to have been ahead.
+    private var sent: [Timestamp] = []
     /// The device's clocks when they were last looked at.
     private var last: DeviceTime?
 
@@ -19,6 +21,8 @@ package struct ObservationClock: Sendable, Hashable, Codable {
     static let tolerance = Duration.seconds(5)
     /// The registry refuses all that lies further ahead (R3), so nothing later was ever accepted.
     static let mostAhead = Duration.seconds(300)
+    /// As many as may wait.
+    private static let mostSent = Outbox.limit
 
     package init() {}
 
@@ -53,7 +57,11 @@ package struct ObservationClock: Sendable, Hashable, Codable {
     /// - Returns: by how much the times of reports that were not sent are to be moved; nil when they may stay.
     package mutating func correct(by serverTime: Timestamp, at now: DeviceTime, elapsed: Duration) -> Duration? {
         isConfirmed = true
-        if floor > serverTime + Self.mostAhead { floor = min(answered, serverTime + Self.mostAhead) }
+        let latestAccepted = serverTime + Self.mostAhead
+        if floor > latestAccepted {
+            sent = sent.filter { $0 <= latestAccepted }
+            floor = max(min(answered, latestAccepted), sent.last ?? .distantPast)
+        }
         let ours = corrected(now)
         let (earliest, last) = (ours + (.zero - elapsed - Self.tolerance), ours + Self.tolerance)
         guard serverTime < earliest || serverTime > last else {
@@ -66,10 +74,20 @@ package struct ObservationClock: Sendable, Hashable, Codable {
     }
 
     /// A report with this time goes out: what is observed from now on must be later, whatever becomes of the clock.
-    package mutating func sends(_ time: Timestamp) { floor = max(floor, time) }
+    package mutating func sends(_ time: Timestamp) {
+        floor = max(floor, time)
+        keep([time])
+    }
 
     /// The registry has taken a report with this time, or refused it for another reason than its time.
-    package mutating func wasAnswered(_ time: Timestamp) { answered = max(answered, time) }
+    package mutating func wasAnswered(_ time: Timestamp) {
+        answered = max(answered, time)
+        keep([])
+    }
+
+    private mutating func keep(_ times: [Timestamp]) {
+        sent = Set(sent + times).filter { $0 > answered }.sorted().suffix(Self.mostSent)
+    }
 
     /// Reports that were not sent were moved; the last of them now has this time.
     package mutating func moved(latest: Timestamp?) { self.latest = max(floor, latest ?? floor) }
@@ -80,5 +98,6 @@ package struct ObservationClock: Sendable, Hashable, Codable {
         floor = max(floor, stored.floor)
         answered = max(answered, stored.answered)
         latest = max(latest, stored.latest)
+        keep(stored.sent)
     }
 }
