@@ -25,6 +25,8 @@ extension LiveActivityRegistry {
     private func deliver(_ entry: OutboxEntry, _ installationID: InstallationID) {
         let (configuration, environment, commands) = (configuration, environment, commands)
         let (source, isAllowedToAnyone) = (source(of: entry.owner), isAllowedToAnyone(entry))
+        // Noted in this turn: a sign-in that comes in the next one must find it noted.
+        guard source != nil || isAllowedToAnyone else { return credentialIsMissing(entry) }
         Task {
             var (credential, authority) = (await source?(), entry.owner)
             // An end or a log-out of one who is gone may be said by the installation itself, and names nobody.
