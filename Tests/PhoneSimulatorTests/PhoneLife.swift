@@ -71,6 +71,8 @@ actor PhoneLife {
         count.steps += 1
         // No two things happen in the same millisecond.
         goOn(0.01)
+        // An app that is launched now signs out once more, and so ends what began meanwhile.
+        if await phone.isSigningOut { signedOut.formUnion(activities.map(\.id)) }
         await take(step)
         await phone.rest()
     }
@@ -240,6 +242,7 @@ actor PhoneLife {
         await network.lateOnesArrive()
         phone.session.withLock { $0 = .valid }
         await phone.killExtension()
+        await phone.app?.end.isCalledOff()
         for _ in 0..<30 {
             await comeToForeground()
             await phone.rest()
@@ -276,7 +279,7 @@ actor PhoneLife {
         var faults = try await compared()
         if repeatsAll, faults.isEmpty {
             await network.arriveAgain()
-            faults = try await Comparison(self).faults().map { "after all arrived again: \($0)" }
+            faults = try await compared().map { "after all arrived again: \($0)" }
         }
         count.requests = network.delivered.count
         await phone.killApp()
@@ -289,6 +292,9 @@ actor PhoneLife {
         for _ in 0..<20 {
             faults = try await Comparison(self).faults()
             if faults.isEmpty { break }
+            await phone.rest()
+            // The service asks for a second's pause of an installation that tells two lists at once.
+            goOnInTheReserve(1)
             await phone.rest()
         }
         return faults

@@ -30,6 +30,9 @@ final class ProcessEnd: Sendable {
         state.withLock { $0.planned = (moment, $0.writes + write) }
     }
 
+    /// Nothing is planned any more.
+    func isCalledOff() { state.withLock { $0.planned = nil } }
+
     /// The process writes; at which moment of it the process dies, if it does.
     func beginsToWrite() -> Moment? {
         state.withLock { state in

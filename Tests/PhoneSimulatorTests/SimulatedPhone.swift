@@ -25,7 +25,8 @@ actor SimulatedPhone {
     private(set) var widgetToken: String?
     /// Whether the app's own session gives a JWT now, and a valid one.
     nonisolated let session = Guarded(Session.valid)
-    private var signOuts: [Task<Void, Never>] = []
+    /// The app has begun to sign its user out, and does not know yet that the client has taken it.
+    private(set) var isSigningOut = false
 
     enum Session: Sendable { case valid, expired, none }
 
@@ -55,6 +56,7 @@ actor SimulatedPhone {
     /// The app's own code at launch; nothing of its own can be read before the first unlock.
     private func appBegins(_ app: SimulatedApp) {
         guard isUnlocked else { return }
+        if isSigningOut { signOut(of: app) }
         if let user { app.registry.signIn(userID: user, credential: credential(of: user)) }
         if let deviceToken { app.registry.register(deviceToken: Data(deviceToken.utf8)) }
         if let widgetToken { app.registry.register(widgetToken: Data(widgetToken.utf8)) }
@@ -125,14 +127,23 @@ extension SimulatedPhone {
     func signIn(_ user: String) {
         guard let app, isUnlocked else { return }
         self.user = user
+        isSigningOut = false
         app.registry.signIn(userID: user, credential: credential(of: user))
     }
 
     func signOut() {
         guard let app, isUnlocked else { return }
         user = nil
-        // It may take five seconds of the phone's time.
-        signOuts.append(Task { [registry = app.registry] in await registry.signOut() })
+        isSigningOut = true
+        signOut(of: app)
+    }
+
+    /// It may take five seconds of the phone's time. An app that dies meanwhile does it once more.
+    private func signOut(of app: SimulatedApp) {
+        Task {
+            await app.registry.signOut()
+            if app.isAlive { isSigningOut = false }
+        }
     }
 
     func gets(deviceToken: String) {

@@ -37,6 +37,16 @@ import Testing
         #expect(outbox.entries.map(\.report) == [.end()])
     }
 
+    @Test("What a process observes after the other one has signed the next user in is the next user's")
+    func changesHands() {
+        let (first, second) = (Owner.user("u-1"), Owner.user("u-2"))
+        var outbox = Outbox()
+        _ = outbox.add(.token("aa", of: "a-1"), observedAt: .at(1), owner: first, id: 1)
+        _ = outbox.add(.token("bb", of: "a-2"), observedAt: .at(2), owner: first, id: 2)
+        outbox.changesHands(from: first, to: second, known: [1])
+        #expect(outbox.entries.map(\.owner) == [first, second])
+    }
+
     @Test("The extension's reports are sent by the app, and neither loses the other's") func appAndExtension() async {
         let app = TestPhone()
         let extensionProcess = TestPhone(

@@ -65,7 +65,11 @@ extension LiveActivityRegistry {
 
     private func adopt(_ other: StoredState) -> [RegistryEvent] {
         clock.adopt(other.clock)
-        if !userChanged { user = other.user }
+        if !userChanged, user != other.user {
+            let before = owner
+            user = other.user
+            outbox.changesHands(from: before, to: owner, known: stored.known)
+        }
         return outbox.merge(other.entries, known: stored.known)
     }
 

@@ -15,4 +15,15 @@ extension Outbox {
         entries = []
         return (kept + new).sorted { $0.observedAt < $1.observedAt }.flatMap { insert($0) }
     }
+
+    /// Another process has signed somebody in or out, which this one did not know when it made its last entries: they are the new
+    /// owner's. Under the owner before they would wait for a credential that nobody gives any more.
+    ///
+    /// - Parameter known: the ids of the entries that were in the file when this process last saw it. All others were made since, for
+    ///   each is written at once.
+    package mutating func changesHands(from old: Owner, to new: Owner, known: Set<UInt64>) {
+        for index in entries.indices where entries[index].owner == old && !known.contains(entries[index].id) {
+            if entries[index].report != .logOut { entries[index].owner = new }
+        }
+    }
 }

@@ -5,7 +5,7 @@ package struct OutboxEntry: Sendable, Hashable, Codable, Identifiable {
     package internal(set) var report: Report
     package internal(set) var observedAt: Timestamp
     /// The credential under which it was made (C14).
-    package let owner: Owner
+    package internal(set) var owner: Owner
     /// A repetition of one that was answered 410 `activity-expired`: not repeated once more.
     var isObservedAnew = false
     /// When the registry first said 403 or 404.
