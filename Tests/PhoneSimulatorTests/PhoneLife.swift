@@ -258,12 +258,14 @@ actor PhoneLife {
     /// What waits for an answer, and should not.
     ///
     /// The registry may know an activity as one of the user before, whose log-out has ended it. What is said of it is refused as
-    /// another's, and kept for a day (C13).
+    /// another's, and kept for a day (C13). So is the log-out of one who never came to be known; what a log-out does is seen in the
+    /// tokens.
     func waiting() async -> [String] {
         guard let app = await phone.app else { return ["the app does not run"] }
         return await app.waiting().filter { name in
             switch name {
             case .activity(let id), .end(ofActivity: let id): !signedOut.contains(id)
+            case .logOut: false
             default: true
             }
         }.map { "\($0)" }
