@@ -15,7 +15,7 @@ struct Comparison {
         sender = life.service.sender
     }
 
-    /// What differs, in words without tokens.
+    /// All that differs, in words without tokens.
     func faults() async throws -> [String] {
         let waiting = await life.waiting()
         var faults = life.network.violations

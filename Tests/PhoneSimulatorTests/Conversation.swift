@@ -1,7 +1,7 @@
 import Foundation
 import RegistryClient
 
-/// What one process has said to the network and heard of it: nothing that was settled is said again, and nothing goes out in a
+/// All that one process has said to the network and heard of it: nothing that was settled is said again, and nothing goes out in a
 /// pause that was asked for.
 final class Conversation: Sendable {
     /// One report, however often it is sent: what two processes see at one time is told by each.
@@ -24,7 +24,7 @@ final class Conversation: Sendable {
 
     private let state = Guarded(State())
 
-    /// What is wrong with saying this now.
+    /// The fault of saying this now, if there is one.
     func fault(of request: TransportRequest, at uptime: Duration) -> String? {
         let words = Words(request)
         return state.withLock { state in

@@ -22,6 +22,6 @@ final class Diary: Sendable {
 }
 
 extension TransportRequest {
-    /// What it is about, without its token.
+    /// The record that it is about, without its token.
     var name: String { "\(method) \(url.pathComponents.suffix(2).joined(separator: "/"))" }
 }

@@ -255,7 +255,7 @@ actor PhoneLife {
         }
     }
 
-    /// What waits for an answer, and should not.
+    /// All that waits for an answer, and should not.
     ///
     /// The registry may know an activity as one of the user before, whose log-out has ended it. What is said of it is refused as
     /// another's, and kept for a day (C13). So is the log-out of one who never came to be known; what a log-out does is seen in the
@@ -275,7 +275,7 @@ actor PhoneLife {
         if clock.rightTime + .seconds(seconds) < Timestamp(Date()) { clock.advance(by: seconds) }
     }
 
-    /// What is wrong once all is quiet; with `repeatsAll`, also after every request of the life has arrived once more.
+    /// All that is wrong once all is quiet; with `repeatsAll`, also after every request of the life has arrived once more.
     func endFaults(repeatsAll: Bool = false) async throws -> [String] {
         await becomeQuiet()
         var faults = try await compared()
@@ -288,7 +288,7 @@ actor PhoneLife {
         return faults
     }
 
-    /// What the phone said last may still be on its way within the app.
+    /// The phone's last words may still be on its way within the app.
     func compared() async throws -> [String] {
         var faults: [String] = []
         for _ in 0..<20 {

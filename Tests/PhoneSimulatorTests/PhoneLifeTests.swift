@@ -6,7 +6,7 @@ import Testing
 
 /// The true client, on a simulated phone, against the true service on a real Postgres.
 ///
-/// What fails prints its seed and its history. `PUSHREG_PHONE_SEED=17` plays life 17 alone, and `PUSHREG_PHONE_SEED=1000-1299`
+/// A life that fails prints its seed and its history. `PUSHREG_PHONE_SEED=17` plays life 17 alone, and `PUSHREG_PHONE_SEED=1000-1299`
 /// those lives in the place of the first ones.
 @Suite(.timeLimit(.minutes(60))) struct PhoneLifeTests {
     private static let count = UInt64(TestScale.isLong ? 10_000 : 200)

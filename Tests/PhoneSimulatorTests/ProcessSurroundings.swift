@@ -8,7 +8,7 @@ struct ProcessClock: ClientClock {
     let end: ProcessEnd
 
     func now() -> DeviceTime {
-        // Whoever still waits has waited long enough.
+        // All that still waits has waited long enough.
         guard !end.isOver else { return DeviceTime(wall: .at(0), uptime: .seconds(1_000_000_000), boot: "none") }
         return clock.now()
     }

@@ -1,7 +1,7 @@
 import Foundation
 import RegistryClient
 
-/// What a sender sees of the registry: all questions are asked over HTTP.
+/// The registry as a sender sees it: all questions are asked over HTTP.
 struct SenderView: Sendable {
     let service: URL
     let key: String?

@@ -1,7 +1,7 @@
 import Foundation
 import RegistryClient
 
-/// What the service was given.
+/// The requests that the service was given.
 extension SimulatedNetwork {
     /// The names of all installations that spoke.
     var installations: Set<String> { Set(delivered.compactMap { $0.fields["X-Installation-Id"] }) }

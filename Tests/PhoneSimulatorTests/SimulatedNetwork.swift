@@ -63,7 +63,7 @@ final class SimulatedNetwork: Sendable {
         state = Guarded(State(seed: seed))
     }
 
-    /// What was seen that must never be.
+    /// All that was seen and must never be.
     var violations: [String] { state.withLock { $0.violations } }
     var ended: Set<String> { state.withLock { $0.ended } }
     /// How many requests the service was given.

@@ -19,7 +19,7 @@ actor SimulatedPhone {
     private(set) var app: SimulatedApp?
     private(set) var appExtension: SimulatedApp?
     private(set) var isUnlocked = true
-    /// Who is signed in, as the app itself remembers it.
+    /// The user who is signed in, as the app itself remembers it.
     private(set) var user: String?
     private(set) var deviceToken: String?
     private(set) var widgetToken: String?

@@ -13,7 +13,7 @@ struct SimulatedService: Sendable {
     let url: URL
     /// The publishable key that the app carries.
     let clientKey: String
-    /// What the senders' questions are asked with.
+    /// The key for the senders' questions.
     let adminKey: String
     let transport: URLSessionTransport
 

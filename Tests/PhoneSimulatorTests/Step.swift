@@ -43,7 +43,7 @@ enum Step: Sendable, Hashable {
     case signOut
     case session(SimulatedPhone.Session)
 
-    /// Who hears of a new token.
+    /// The ways in which a new token comes.
     enum Rotation: Sendable, CaseIterable { case told, silent }
 }
 
