@@ -139,7 +139,7 @@ import Testing
             let activity = await story.life.begin(startsAt: start)
             await story.life.tokenComes(to: activity)
             await story.phone.rest()
-            await story.play(.time(seconds: 10 * 3600), .network(.online), .foreground, .time(seconds: 3))
+            await story.play(.time(seconds: 10 * 3600), .network(.online), .time(seconds: 300))
             try await story.handsOut(activity)
         }
     }
