@@ -19,6 +19,9 @@ import Testing
             try await story.handsOut(activity, false)
             await story.play(.unlock, .time(seconds: 3))
             try await story.agrees()
+            // The file knows whose it is, before the app can say so.
+            let user = await story.life.users[0]
+            #expect(story.life.network.authorities(of: activity.id) == [user])
         }
     }
 

@@ -43,14 +43,15 @@ struct Story: Sendable {
         #expect(faults == [], "\(life.network.diary.text)", sourceLocation: location)
     }
 
-    /// A sender is given an activity's token, or none.
+    /// A sender is given the token that an activity has now, or none.
     func handsOut(
         _ activity: FakeActivity,
         _ isExpected: Bool = true,
         _ location: SourceLocation = #_sourceLocation
     ) async throws {
-        let isHandedOut = try await life.service.sender.token(ofActivity: activity.id) != nil
-        #expect(isHandedOut == isExpected, "\(life.network.diary.text)", sourceLocation: location)
+        let token = try await life.service.sender.token(ofActivity: activity.id)
+        let expected = isExpected ? activity.token.map { Token($0).hexadecimal } : nil
+        #expect(token == expected, "\(life.network.diary.text)", sourceLocation: location)
     }
 
     /// The registry has an activity in a state.

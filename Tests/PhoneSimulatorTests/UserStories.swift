@@ -25,6 +25,17 @@ import Testing
         }
     }
 
+    @Test("The end of the last user's activity is told by them or by the phone, and never by the next user")
+    func lastUsersEnd() async throws {
+        try await Story.tell { story in
+            let activity = await story.begins()
+            await story.play(.network(.offline), .activityEnds(0), .signIn(1), .network(.online), .time(seconds: 10))
+            try await story.knows(activity, as: "ended")
+            let users = await story.life.users
+            #expect(!story.life.network.authorities(of: activity.id).contains(users[1]))
+        }
+    }
+
     @Test("The next user has the phone's tokens, and the last one has none") func handedOver() async throws {
         try await Story.tell { story in
             await story.play(.deviceToken, .startToken(type: 0, isSilent: false), .signIn(1), .time(seconds: 3))
