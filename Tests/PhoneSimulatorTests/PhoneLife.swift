@@ -71,8 +71,7 @@ actor PhoneLife {
         count.steps += 1
         // No two things happen in the same millisecond.
         goOn(0.01)
-        // An app that is launched now signs out once more, and so ends what began meanwhile.
-        if await phone.isSigningOut { signedOut.formUnion(activities.map(\.id)) }
+        await rememberSigningOut()
         await take(step)
         await phone.rest()
     }
@@ -209,6 +208,7 @@ actor PhoneLife {
 
     /// The owner opens the app, with the phone unlocked.
     func comeToForeground() async {
+        await rememberSigningOut()
         await phone.unlock()
         if await phone.app == nil { await launch(listIsLate: false) }
         await phone.rest()
@@ -232,6 +232,11 @@ actor PhoneLife {
     private func rememberSignOut() async {
         guard await phone.app != nil, await phone.isUnlocked else { return }
         signedOut.formUnion(activities.map(\.id))
+    }
+
+    /// An app that died while it signed out does so once more, and ends what began meanwhile.
+    private func rememberSigningOut() async {
+        if await phone.isSigningOut { signedOut.formUnion(activities.map(\.id)) }
     }
 
     // MARK: The end

@@ -9,7 +9,7 @@ import Testing
 /// A life that fails prints its seed and its history. `PUSHREG_PHONE_SEED=17` plays life 17 alone, and `PUSHREG_PHONE_SEED=1000-1299`
 /// those lives in the place of the first ones.
 @Suite(.timeLimit(.minutes(60))) struct PhoneLifeTests {
-    private static let count = UInt64(TestScale.isLong ? 10_000 : 200)
+    private static let count = UInt64(TestScale.isLong ? 10_000 : 150)
     private static let seeds: ClosedRange<UInt64> = {
         let said = ProcessInfo.processInfo.environment["PUSHREG_PHONE_SEED"] ?? ""
         let ends = said.split(separator: "-").compactMap { UInt64($0) }
