@@ -94,7 +94,7 @@ struct PlannedStatements {
                 name: "feedback",
                 statements: [quarantine.lockGuards] + quarantine.releaseBurst
                     + [feedback.lockActivities, feedback.lock([.sample("activity-6")]), feedback.lockValues]
-                    + [feedback.outcome(at: FeedbackPlaces()), feedback.event]
+                    + [feedback.event(at: FeedbackPlaces()), feedback.outcome(at: FeedbackPlaces())]
                     + [unaccused.outcome(at: FeedbackPlaces())]
             ),
             Self(name: "release", statements: quarantine.release(.sample("activity-6")) + quarantine.releaseAll),

@@ -16,9 +16,6 @@ CREATE TYPE activity_outcome AS ENUM (
     'refused'
 );
 
--- The effect of a sender's report on a token value: whether it is no longer handed out since.
-CREATE TYPE token_effect AS ENUM ('none', 'dropped', 'quarantined');
-
 CREATE TABLE apps (
     app_number bigint GENERATED ALWAYS AS IDENTITY,
     bundle_id text COLLATE "C" NOT NULL,
@@ -248,10 +245,6 @@ CREATE TABLE token_values (
     quarantine_reason text,
     -- The last push that APNs took.
     delivered_at timestamptz,
-    -- The effect of the last report, for the statements that follow it in its transaction.
-    effect token_effect NOT NULL DEFAULT 'none',
-    -- The random number of the batch of reports that accused last: by it the event of exactly that batch is written.
-    report_number bigint,
     -- The last receipt of anything about it, for the sweep, while no activity has claimed it. It stands still from then
     -- on: it is indexed, and registrations and feedback then change no index.
     touched_at timestamptz NOT NULL DEFAULT clock_timestamp(),

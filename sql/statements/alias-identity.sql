@@ -21,8 +21,10 @@ AND r.alias = $4 AND r.owner = $5 AND r.token_digest = sha256($6)
 );
 
 -- alias identity, 3: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text, $7 text, $8 text
-SELECT stored.outcome::text, stored.token_digest, stored.activity_id, stored.end_reason::text, coalesce(stored.ended_at, CASE WHEN its.removed_at >= stored.started_at THEN its.removed_at END), coalesce(stored.token_observed_at, stored.last_observed_at), stored.confirmed_at, stored.expires_at, stored.revision, activity_state(stored.ended_at, stored.started_at, stored.expires_at, stored.last_observed_at,
-its.removed_at, its.full_state_at), now(), stored.expires_at > now(), stored.token_claimed_at, stored.previous_claimed_at, stored.last_observed_at
+SELECT stored.outcome::text, stored.token_digest, stored.activity_id, stored.end_reason::text, coalesce(stored.ended_at, CASE WHEN its.removed_at >= stored.started_at THEN its.removed_at END), coalesce(stored.token_observed_at, stored.last_observed_at),
+stored.confirmed_at, stored.expires_at, stored.revision, activity_state(stored.ended_at, stored.started_at, stored.expires_at, stored.last_observed_at,
+its.removed_at, its.full_state_at), now(), stored.expires_at > now(),
+stored.token_claimed_at, stored.previous_claimed_at, stored.last_observed_at
 FROM alias_identities i CROSS JOIN LATERAL (
     SELECT * FROM activities its WHERE its.app_number = $1 AND its.environment = $2::apns_environment
         AND its.activity_id = i.activity_id LIMIT 1

@@ -17,10 +17,8 @@ FROM (
         SELECT held.kind, count(*) FILTER (WHERE held.claimed_at > greatest(t.quarantined_at, t.dead_at, '-infinity')
             AND held.claimed_at <= least(coalesce(q.reported_at, now()), now())) AS fresh
         FROM unnest($5, $6, $7, $8, $9::text[]::tid[], $10::text[]::tid[]) WITH ORDINALITY AS q (token_digest, verdict, reported_at, reason, value_place, activity_place, position)
-LEFT JOIN LATERAL (
-    SELECT * FROM token_values v
-    WHERE v.ctid = q.value_place AND v.app_number = $11 AND v.environment = $12::apns_environment AND v.token_digest = q.token_digest LIMIT 1
-) AS t ON true
+LEFT JOIN LATERAL (SELECT * FROM token_values v WHERE v.ctid = q.value_place AND v.app_number = $11 AND v.environment = $12::apns_environment
+    AND v.token_digest = q.token_digest LIMIT 1) AS t ON true
 CROSS JOIN LATERAL (
     SELECT max(h.kind) AS kind, max(h.claimed_at) AS claimed_at FROM (
         SELECT 'update' COLLATE "C" AS kind, a.token_claimed_at AS claimed_at FROM activities a

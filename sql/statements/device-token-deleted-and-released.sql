@@ -82,7 +82,7 @@ SELECT * FROM given;
 
 -- device token, deleted and released, 7: $1 bigint, $2 text, $3 bigint, $4 text, $5 bytea, $6 text, $7 text
 UPDATE token_values t SET quarantined_at = NULL, quarantined_kind = NULL, quarantine_reason = NULL,
-    effect = 'none', touched_at = statement_timestamp()
+    touched_at = statement_timestamp()
 WHERE t.app_number = $1 AND t.environment = $2::apns_environment
 AND t.token_digest = (
     SELECT own.token_digest FROM installation_tokens own

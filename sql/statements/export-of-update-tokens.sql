@@ -11,7 +11,8 @@ FROM (SELECT max(s.number) AS last, count(*) AS count FROM (
 ) AS s) AS q;
 
 -- export of update tokens, 2: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 text
-SELECT r.activity_id, r.end_reason::text, CASE r.verdict WHEN 'logged-out' THEN r.removed_at ELSE r.ended_at END, coalesce(r.token_observed_at, r.last_observed_at), r.confirmed_at, r.expires_at, r.revision, r.state, CASE WHEN r.verdict IS NULL THEN r.token END, r.token_observed_at, r.started_at, n.alias, coalesce(n.ended_at >= r.ended_at, false), r.installation_hash, r.installation_observed_at, r.subject, r.subject_observed_at, r.aliases, r.aliases_observed_at, r.metadata, r.metadata_observed_at, r.starts_at, r.starts_at_observed_at, r.attributes_type, r.attributes_type_observed_at, r.frequent_pushes_enabled, r.frequent_pushes_enabled_observed_at FROM (SELECT * FROM (SELECT
+SELECT r.activity_id, r.end_reason::text, CASE r.verdict WHEN 'logged-out' THEN r.removed_at ELSE r.ended_at END, coalesce(r.token_observed_at, r.last_observed_at),
+r.confirmed_at, r.expires_at, r.revision, r.state, CASE WHEN r.verdict IS NULL THEN r.token END, r.token_observed_at, r.started_at, n.alias, coalesce(n.ended_at >= r.ended_at, false), r.installation_hash, r.installation_observed_at, r.subject, r.subject_observed_at, r.aliases, r.aliases_observed_at, r.metadata, r.metadata_observed_at, r.starts_at, r.starts_at_observed_at, r.attributes_type, r.attributes_type_observed_at, r.frequent_pushes_enabled, r.frequent_pushes_enabled_observed_at FROM (SELECT * FROM (SELECT
     a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
     CASE
         WHEN a.ended_at IS NOT NULL THEN 'ended'

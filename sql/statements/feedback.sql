@@ -170,8 +170,7 @@ WHERE v.app_number = $17 AND v.environment = $18::apns_environment AND v.quarant
     AND h.claimed_at <= t.quarantined_at AND h.claimed_at > coalesce(t.dead_at, '-infinity')));
 
 -- feedback, 4: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text, $7 bigint, $8 text
-UPDATE token_values v SET quarantined_at = NULL, quarantined_kind = NULL, quarantine_reason = NULL,
-    effect = 'none'
+UPDATE token_values v SET quarantined_at = NULL, quarantined_kind = NULL, quarantine_reason = NULL
 WHERE v.app_number = $1 AND v.environment = $2::apns_environment AND v.token_digest = ANY(ARRAY(
     SELECT t.token_digest FROM token_values t
     WHERE t.app_number = $3 AND t.environment = $4::apns_environment AND t.token_digest = ANY(ARRAY(SELECT v.token_digest FROM token_values v
@@ -199,19 +198,204 @@ SELECT t.token_digest, t.activity_id, t.ctid::text FROM token_values t
 WHERE t.app_number = $1 AND t.environment = $2::apns_environment AND t.token_digest = ANY($3)
 ORDER BY t.token_digest FOR UPDATE;
 
--- feedback, 8: $1 bytea[], $2 text[], $3 timestamp with time zone[], $4 text[], $5 text[], $6 text[], $7 bigint, $8 text, $9 bigint, $10 text, $11 bigint, $12 bigint, $13 bigint, $14 bigint, $15 bigint, $16 bigint, $17 bigint, $18 bigint, $19 text, $20 bigint, $21 bigint, $22 text, $23 bigint, $24 bigint, $25 text, $26 bigint, $27 text, $28 bigint, $29 text, $30 bigint, $31 text
+-- feedback, 8: $1 bigint, $2 interval, $3 text, $4 text, $5 bytea[], $6 text[], $7 timestamp with time zone[], $8 text[], $9 text[], $10 text[], $11 bigint, $12 text, $13 bigint, $14 text, $15 bigint, $16 bigint, $17 bigint, $18 bigint, $19 bigint, $20 bigint, $21 bigint, $22 bigint, $23 text, $24 bigint, $25 bigint, $26 text, $27 bigint, $28 text, $29 bigint, $30 text, $31 bigint, $32 bigint, $33 bigint, $34 bigint, $35 bigint, $36 bigint, $37 bigint, $38 bigint, $39 text, $40 bigint
+INSERT INTO events (
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+)
+WITH given (
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+) AS MATERIALIZED (
+SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
+    e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4)
+FROM (SELECT given.*, $4::text AS who FROM (SELECT r.effect AS type, lost.* FROM (SELECT q.*, now() AS received_at, s.accused_at, held.kind, held.claimed_at, t.dead_at, t.quarantined_at,
+    coalesce((t.activity_id IS NOT NULL OR t.installation_hash IS NOT NULL OR t.start_observed_at IS NOT NULL), false) AS was_known,
+    coalesce((g.tripped_at IS NOT NULL AND g.reported_at > now() - interval '10 minutes'), false) AS is_guarded,
+    CASE WHEN held.claimed_at > coalesce(t.dead_at, '-infinity') AND held.claimed_at <= s.accused_at THEN
+        CASE WHEN q.verdict = 'dead' THEN 'dropped'
+            WHEN held.claimed_at > coalesce(t.quarantined_at, '-infinity') THEN 'quarantined' ELSE 'none' END
+        ELSE 'none' END AS effect
+FROM unnest($5, $6, $7, $8, $9::text[]::tid[], $10::text[]::tid[]) WITH ORDINALITY AS q (token_digest, verdict, reported_at, reason, value_place, activity_place, position)
+LEFT JOIN LATERAL (SELECT * FROM token_values v WHERE v.ctid = q.value_place AND v.app_number = $11 AND v.environment = $12::apns_environment
+    AND v.token_digest = q.token_digest LIMIT 1) AS t ON true
+CROSS JOIN LATERAL (
+    SELECT max(h.kind) AS kind, max(h.claimed_at) AS claimed_at FROM (
+        SELECT 'update' COLLATE "C" AS kind, a.token_claimed_at AS claimed_at FROM activities a
+        WHERE a.ctid = q.activity_place AND a.app_number = $13 AND a.environment = $14::apns_environment AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
+AND t.installation_hash IS NULL AND a.ended_at IS NULL AND a.expires_at > now()
+        UNION ALL
+        (SELECT other.kind, other.claimed_at FROM (SELECT t.app_number, t.environment, t.token_digest, h.kind, h.claimed_at, h.activity_id, h.installation_hash, h.subject,
+    h.aliases
+FROM token_values t CROSS JOIN LATERAL (
+    SELECT
+        'update'::text COLLATE "C" AS kind, a.token_claimed_at AS claimed_at, a.activity_id, a.installation_hash,
+        a.subject, a.aliases
+    FROM activities a
+    WHERE a.app_number = $15 AND a.environment = t.environment AND a.activity_id = t.activity_id
+        AND a.token_digest = t.token_digest AND a.ended_at IS NULL AND a.expires_at > now()
+        AND t.installation_hash IS NULL
+    UNION ALL
+    SELECT r.kind, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, NULL::text, NULL::jsonb
+    FROM (SELECT
+    r.*, r.ctid AS place, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
+    t.quarantine_reason,
+    CASE
+        WHEN r.observed_at <= r.deleted_at AND r.purged_at = r.deleted_at THEN 'purged'
+        WHEN r.observed_at <= i.removed_at THEN 'logged-out'
+        WHEN r.token IS NULL THEN 'deleted'
+        WHEN t.installation_kind <> r.kind THEN 'kind-conflict'
+        WHEN r.has_one_owner AND t.installation_hash IS DISTINCT FROM r.installation_hash THEN 'taken-over'
+        WHEN r.claimed_at <= t.dead_at THEN 'unregistered'
+        WHEN r.claimed_at <= t.quarantined_at THEN 'quarantined'
+    END AS verdict
+FROM installation_tokens r
+LEFT JOIN LATERAL (
+    SELECT its.removed_at, its.flapped_at FROM installations its
+    WHERE its.app_number = $16 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
+    LIMIT 1
+) AS i ON true
+LEFT JOIN LATERAL (
+    SELECT * FROM token_values its
+    WHERE its.app_number = $17 AND its.environment = r.environment AND its.token_digest = r.token_digest
+    LIMIT 1
+) AS t ON true) r
+    WHERE r.app_number = $18 AND r.environment = t.environment AND r.installation_hash = t.installation_hash
+        AND r.kind = t.installation_kind AND r.token_digest = t.token_digest
+        AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
+    UNION ALL
+    SELECT r.kind, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, NULL::text, NULL::jsonb
+    FROM (SELECT
+    r.*, r.ctid AS place, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
+    t.quarantine_reason,
+    CASE
+        WHEN r.observed_at <= r.deleted_at AND r.purged_at = r.deleted_at THEN 'purged'
+        WHEN r.observed_at <= i.removed_at THEN 'logged-out'
+        WHEN r.token IS NULL THEN 'deleted'
+        WHEN t.installation_kind <> r.kind THEN 'kind-conflict'
+        WHEN r.has_one_owner AND t.installation_hash IS DISTINCT FROM r.installation_hash THEN 'taken-over'
+        WHEN r.claimed_at <= t.dead_at THEN 'unregistered'
+        WHEN r.claimed_at <= t.quarantined_at THEN 'quarantined'
+    END AS verdict
+FROM installation_tokens r
+LEFT JOIN LATERAL (
+    SELECT its.removed_at, its.flapped_at FROM installations its
+    WHERE its.app_number = $19 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
+    LIMIT 1
+) AS i ON true
+LEFT JOIN LATERAL (
+    SELECT * FROM token_values its
+    WHERE its.app_number = $20 AND its.environment = r.environment AND its.token_digest = r.token_digest
+    LIMIT 1
+) AS t ON true) r
+    WHERE r.app_number = $21 AND r.environment = t.environment AND NOT r.has_one_owner
+        AND r.token_digest = t.token_digest AND t.installation_hash IS NULL
+        AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
+) AS h) other
+        WHERE t.token_digest IS NOT NULL AND (t.activity_id IS NULL OR t.installation_hash IS NOT NULL OR t.start_observed_at IS NOT NULL) AND other.kind <> 'update'
+            AND other.app_number = $22 AND other.environment = $23::apns_environment AND other.token_digest = q.token_digest
+        LIMIT $24)
+    ) AS h
+) AS held
+LEFT JOIN quarantine_guards g ON g.app_number = $25 AND g.environment = $26::apns_environment AND g.kind = held.kind
+CROSS JOIN LATERAL (SELECT least(coalesce(q.reported_at, now()), now()) AS accused_at) AS s) AS r
+CROSS JOIN LATERAL (SELECT * FROM token_values v WHERE v.ctid = r.value_place AND v.app_number = $27 AND v.environment = $28::apns_environment
+    AND v.token_digest = r.token_digest LIMIT 1) AS t
+CROSS JOIN LATERAL (
+    (SELECT a.activity_id, a.installation_hash, a.subject, a.aliases, a.token_digest FROM activities a
+    WHERE a.ctid = r.activity_place AND a.app_number = $29 AND a.environment = $30::apns_environment AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
+AND t.installation_hash IS NULL AND a.ended_at IS NULL AND a.expires_at > now() LIMIT 1)
+    UNION ALL
+    SELECT h.activity_id, h.installation_hash, h.subject, h.aliases, h.token_digest FROM (SELECT) AS value CROSS JOIN LATERAL (
+    SELECT * FROM (SELECT t.app_number, t.environment, t.token_digest, h.kind, h.claimed_at, h.activity_id, h.installation_hash, h.subject,
+    h.aliases
+FROM token_values t CROSS JOIN LATERAL (
+    SELECT
+        'update'::text COLLATE "C" AS kind, a.token_claimed_at AS claimed_at, a.activity_id, a.installation_hash,
+        a.subject, a.aliases
+    FROM activities a
+    WHERE a.app_number = $31 AND a.environment = t.environment AND a.activity_id = t.activity_id
+        AND a.token_digest = t.token_digest AND a.ended_at IS NULL AND a.expires_at > now()
+        AND t.installation_hash IS NULL
+    UNION ALL
+    SELECT r.kind, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, NULL::text, NULL::jsonb
+    FROM (SELECT
+    r.*, r.ctid AS place, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
+    t.quarantine_reason,
+    CASE
+        WHEN r.observed_at <= r.deleted_at AND r.purged_at = r.deleted_at THEN 'purged'
+        WHEN r.observed_at <= i.removed_at THEN 'logged-out'
+        WHEN r.token IS NULL THEN 'deleted'
+        WHEN t.installation_kind <> r.kind THEN 'kind-conflict'
+        WHEN r.has_one_owner AND t.installation_hash IS DISTINCT FROM r.installation_hash THEN 'taken-over'
+        WHEN r.claimed_at <= t.dead_at THEN 'unregistered'
+        WHEN r.claimed_at <= t.quarantined_at THEN 'quarantined'
+    END AS verdict
+FROM installation_tokens r
+LEFT JOIN LATERAL (
+    SELECT its.removed_at, its.flapped_at FROM installations its
+    WHERE its.app_number = $32 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
+    LIMIT 1
+) AS i ON true
+LEFT JOIN LATERAL (
+    SELECT * FROM token_values its
+    WHERE its.app_number = $33 AND its.environment = r.environment AND its.token_digest = r.token_digest
+    LIMIT 1
+) AS t ON true) r
+    WHERE r.app_number = $34 AND r.environment = t.environment AND r.installation_hash = t.installation_hash
+        AND r.kind = t.installation_kind AND r.token_digest = t.token_digest
+        AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
+    UNION ALL
+    SELECT r.kind, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, NULL::text, NULL::jsonb
+    FROM (SELECT
+    r.*, r.ctid AS place, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
+    t.quarantine_reason,
+    CASE
+        WHEN r.observed_at <= r.deleted_at AND r.purged_at = r.deleted_at THEN 'purged'
+        WHEN r.observed_at <= i.removed_at THEN 'logged-out'
+        WHEN r.token IS NULL THEN 'deleted'
+        WHEN t.installation_kind <> r.kind THEN 'kind-conflict'
+        WHEN r.has_one_owner AND t.installation_hash IS DISTINCT FROM r.installation_hash THEN 'taken-over'
+        WHEN r.claimed_at <= t.dead_at THEN 'unregistered'
+        WHEN r.claimed_at <= t.quarantined_at THEN 'quarantined'
+    END AS verdict
+FROM installation_tokens r
+LEFT JOIN LATERAL (
+    SELECT its.removed_at, its.flapped_at FROM installations its
+    WHERE its.app_number = $35 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
+    LIMIT 1
+) AS i ON true
+LEFT JOIN LATERAL (
+    SELECT * FROM token_values its
+    WHERE its.app_number = $36 AND its.environment = r.environment AND its.token_digest = r.token_digest
+    LIMIT 1
+) AS t ON true) r
+    WHERE r.app_number = $37 AND r.environment = t.environment AND NOT r.has_one_owner
+        AND r.token_digest = t.token_digest AND t.installation_hash IS NULL
+        AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
+) AS h) current
+    WHERE current.app_number = $38 AND current.environment = $39::apns_environment AND current.token_digest = t.token_digest
+    LIMIT $40
+) AS h
+    WHERE h.kind <> 'update' AND (t.activity_id IS NULL OR t.installation_hash IS NOT NULL OR t.start_observed_at IS NOT NULL)
+) AS lost
+WHERE r.effect <> 'none' AND (r.verdict = 'dead' OR (r.verdict = 'suspect' AND r.claimed_at <= r.accused_at AND NOT r.is_guarded))) AS given) AS e
+)
+SELECT * FROM given;
+
+-- feedback, 9: $1 bytea[], $2 text[], $3 timestamp with time zone[], $4 text[], $5 text[], $6 text[], $7 bigint, $8 text, $9 bigint, $10 text, $11 bigint, $12 bigint, $13 bigint, $14 bigint, $15 bigint, $16 bigint, $17 bigint, $18 bigint, $19 text, $20 bigint, $21 bigint, $22 text, $23 bigint, $24 text, $25 bigint, $26 text, $27 bigint, $28 text, $29 bigint, $30 text
 WITH reports AS MATERIALIZED (SELECT q.*, now() AS received_at, s.accused_at, held.kind, held.claimed_at, t.dead_at, t.quarantined_at,
     coalesce((t.activity_id IS NOT NULL OR t.installation_hash IS NOT NULL OR t.start_observed_at IS NOT NULL), false) AS was_known,
     coalesce((g.tripped_at IS NOT NULL AND g.reported_at > now() - interval '10 minutes'), false) AS is_guarded,
     CASE WHEN held.claimed_at > coalesce(t.dead_at, '-infinity') AND held.claimed_at <= s.accused_at THEN
         CASE WHEN q.verdict = 'dead' THEN 'dropped'
             WHEN held.claimed_at > coalesce(t.quarantined_at, '-infinity') THEN 'quarantined' ELSE 'none' END
-        ELSE 'none' END::token_effect AS effect
+        ELSE 'none' END AS effect
 FROM unnest($1, $2, $3, $4, $5::text[]::tid[], $6::text[]::tid[]) WITH ORDINALITY AS q (token_digest, verdict, reported_at, reason, value_place, activity_place, position)
-LEFT JOIN LATERAL (
-    SELECT * FROM token_values v
-    WHERE v.ctid = q.value_place AND v.app_number = $7 AND v.environment = $8::apns_environment AND v.token_digest = q.token_digest LIMIT 1
-) AS t ON true
+LEFT JOIN LATERAL (SELECT * FROM token_values v WHERE v.ctid = q.value_place AND v.app_number = $7 AND v.environment = $8::apns_environment
+    AND v.token_digest = q.token_digest LIMIT 1) AS t ON true
 CROSS JOIN LATERAL (
     SELECT max(h.kind) AS kind, max(h.claimed_at) AS claimed_at FROM (
         SELECT 'update' COLLATE "C" AS kind, a.token_claimed_at AS claimed_at FROM activities a
@@ -296,17 +480,16 @@ LEFT JOIN quarantine_guards g ON g.app_number = $21 AND g.environment = $22::apn
 CROSS JOIN LATERAL (SELECT least(coalesce(q.reported_at, now()), now()) AS accused_at) AS s), accused AS (UPDATE token_values t SET
     dead_at = CASE WHEN r.verdict = 'dead' THEN greatest(t.dead_at, r.accused_at) ELSE t.dead_at END,
     quarantined_at = CASE WHEN r.verdict = 'suspect' AND (t.quarantined_at IS NULL OR r.effect = 'quarantined') THEN r.accused_at ELSE t.quarantined_at END, quarantined_kind = CASE WHEN r.verdict = 'suspect' AND (t.quarantined_at IS NULL OR r.effect = 'quarantined') THEN r.kind ELSE t.quarantined_kind END, quarantine_reason = CASE WHEN r.verdict = 'suspect' AND (t.quarantined_at IS NULL OR r.effect = 'quarantined') THEN r.reason ELSE t.quarantine_reason END,
-    effect = r.effect, report_number = $23,
     touched_at = CASE WHEN t.activity_id IS NULL THEN r.received_at ELSE t.touched_at END
 FROM reports r
-WHERE (r.verdict = 'dead' OR (r.verdict = 'suspect' AND r.claimed_at <= r.accused_at AND NOT r.is_guarded)) AND t.ctid = r.value_place AND t.app_number = $24 AND t.environment = $25::apns_environment
-RETURNING t.token_digest, t.activity_id, t.installation_hash, t.effect, r.activity_place), revised AS (UPDATE activities a SET token_is_doubted = true,
+WHERE (r.verdict = 'dead' OR (r.verdict = 'suspect' AND r.claimed_at <= r.accused_at AND NOT r.is_guarded)) AND t.ctid = r.value_place AND t.app_number = $23 AND t.environment = $24::apns_environment
+RETURNING t.token_digest, t.activity_id, t.installation_hash, r.effect, r.activity_place), revised AS (UPDATE activities a SET token_is_doubted = true,
     revision = a.revision + CASE WHEN t.effect <> 'none' THEN 1 ELSE 0 END
 FROM accused t
-WHERE a.ctid = t.activity_place AND a.app_number = $26 AND a.environment = $27::apns_environment AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
+WHERE a.ctid = t.activity_place AND a.app_number = $25 AND a.environment = $26::apns_environment AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
 AND t.installation_hash IS NULL AND a.ended_at IS NULL AND a.expires_at > now()), delivered AS (
     UPDATE token_values t SET delivered_at = now() FROM reports r
-    WHERE r.verdict = 'delivered' AND t.ctid = r.value_place AND t.app_number = $28 AND t.environment = $29::apns_environment
+    WHERE r.verdict = 'delivered' AND t.ctid = r.value_place AND t.app_number = $27 AND t.environment = $28::apns_environment
 )
 SELECT CASE WHEN r.kind IS NULL THEN CASE WHEN r.was_known THEN 'retired' ELSE 'unknown' END
     WHEN r.verdict = 'dead' THEN
@@ -321,104 +504,11 @@ SELECT CASE WHEN r.kind IS NULL THEN CASE WHEN r.was_known THEN 'retired' ELSE '
 FROM reports r
 LEFT JOIN LATERAL (
     SELECT v.environment FROM token_values v
-    WHERE (r.kind IS NULL OR r.verdict = 'suspect') AND v.app_number = $30
-        AND v.environment = $31::apns_environment
+    WHERE (r.kind IS NULL OR r.verdict = 'suspect') AND v.app_number = $29
+        AND v.environment = $30::apns_environment
         AND v.token_digest = r.token_digest AND (v.activity_id IS NOT NULL OR v.installation_hash IS NOT NULL OR v.start_observed_at IS NOT NULL) LIMIT 1
 ) AS elsewhere ON true
 ORDER BY r.position;
-
--- feedback, 9: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 bigint, $12 bigint, $13 bigint, $14 bigint, $15 text, $16 bigint, $17 bigint, $18 text, $19 bytea[], $20 bigint
-INSERT INTO events (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
-)
-WITH given (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
-) AS MATERIALIZED (
-SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
-    e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4)
-FROM (SELECT given.*, $4::text AS who FROM (SELECT t.effect::text AS type, lost.* FROM token_values t CROSS JOIN LATERAL (
-    (SELECT a.activity_id, a.installation_hash, a.subject, a.aliases, a.token_digest FROM activities a WHERE a.app_number = $5 AND a.environment = $6::apns_environment AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
-AND t.installation_hash IS NULL AND a.ended_at IS NULL AND a.expires_at > now() LIMIT 1)
-    UNION ALL
-    SELECT h.activity_id, h.installation_hash, h.subject, h.aliases, h.token_digest FROM (SELECT) AS value CROSS JOIN LATERAL (
-    SELECT * FROM (SELECT t.app_number, t.environment, t.token_digest, h.kind, h.claimed_at, h.activity_id, h.installation_hash, h.subject,
-    h.aliases
-FROM token_values t CROSS JOIN LATERAL (
-    SELECT
-        'update'::text COLLATE "C" AS kind, a.token_claimed_at AS claimed_at, a.activity_id, a.installation_hash,
-        a.subject, a.aliases
-    FROM activities a
-    WHERE a.app_number = $7 AND a.environment = t.environment AND a.activity_id = t.activity_id
-        AND a.token_digest = t.token_digest AND a.ended_at IS NULL AND a.expires_at > now()
-        AND t.installation_hash IS NULL
-    UNION ALL
-    SELECT r.kind, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, NULL::text, NULL::jsonb
-    FROM (SELECT
-    r.*, r.ctid AS place, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
-    t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
-    t.quarantine_reason,
-    CASE
-        WHEN r.observed_at <= r.deleted_at AND r.purged_at = r.deleted_at THEN 'purged'
-        WHEN r.observed_at <= i.removed_at THEN 'logged-out'
-        WHEN r.token IS NULL THEN 'deleted'
-        WHEN t.installation_kind <> r.kind THEN 'kind-conflict'
-        WHEN r.has_one_owner AND t.installation_hash IS DISTINCT FROM r.installation_hash THEN 'taken-over'
-        WHEN r.claimed_at <= t.dead_at THEN 'unregistered'
-        WHEN r.claimed_at <= t.quarantined_at THEN 'quarantined'
-    END AS verdict
-FROM installation_tokens r
-LEFT JOIN LATERAL (
-    SELECT its.removed_at, its.flapped_at FROM installations its
-    WHERE its.app_number = $8 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
-    LIMIT 1
-) AS i ON true
-LEFT JOIN LATERAL (
-    SELECT * FROM token_values its
-    WHERE its.app_number = $9 AND its.environment = r.environment AND its.token_digest = r.token_digest
-    LIMIT 1
-) AS t ON true) r
-    WHERE r.app_number = $10 AND r.environment = t.environment AND r.installation_hash = t.installation_hash
-        AND r.kind = t.installation_kind AND r.token_digest = t.token_digest
-        AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
-    UNION ALL
-    SELECT r.kind, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, NULL::text, NULL::jsonb
-    FROM (SELECT
-    r.*, r.ctid AS place, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
-    t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
-    t.quarantine_reason,
-    CASE
-        WHEN r.observed_at <= r.deleted_at AND r.purged_at = r.deleted_at THEN 'purged'
-        WHEN r.observed_at <= i.removed_at THEN 'logged-out'
-        WHEN r.token IS NULL THEN 'deleted'
-        WHEN t.installation_kind <> r.kind THEN 'kind-conflict'
-        WHEN r.has_one_owner AND t.installation_hash IS DISTINCT FROM r.installation_hash THEN 'taken-over'
-        WHEN r.claimed_at <= t.dead_at THEN 'unregistered'
-        WHEN r.claimed_at <= t.quarantined_at THEN 'quarantined'
-    END AS verdict
-FROM installation_tokens r
-LEFT JOIN LATERAL (
-    SELECT its.removed_at, its.flapped_at FROM installations its
-    WHERE its.app_number = $11 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
-    LIMIT 1
-) AS i ON true
-LEFT JOIN LATERAL (
-    SELECT * FROM token_values its
-    WHERE its.app_number = $12 AND its.environment = r.environment AND its.token_digest = r.token_digest
-    LIMIT 1
-) AS t ON true) r
-    WHERE r.app_number = $13 AND r.environment = t.environment AND NOT r.has_one_owner
-        AND r.token_digest = t.token_digest AND t.installation_hash IS NULL
-        AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
-) AS h) current
-    WHERE current.app_number = $14 AND current.environment = $15::apns_environment AND current.token_digest = t.token_digest
-    LIMIT $16
-) AS h
-    WHERE h.kind <> 'update' AND (t.activity_id IS NULL OR t.installation_hash IS NOT NULL OR t.start_observed_at IS NOT NULL)
-) AS lost
-WHERE t.app_number = $17 AND t.environment = $18::apns_environment AND t.token_digest = ANY($19)
-    AND t.report_number = $20 AND t.effect <> 'none') AS given) AS e
-)
-SELECT * FROM given;
 
 -- feedback, 10: $1 bytea[], $2 text[], $3 timestamp with time zone[], $4 text[], $5 text[], $6 text[], $7 bigint, $8 text, $9 bigint, $10 text, $11 bigint, $12 bigint, $13 bigint, $14 bigint, $15 bigint, $16 bigint, $17 bigint, $18 bigint, $19 text, $20 bigint, $21 bigint, $22 text, $23 bigint, $24 text, $25 bigint, $26 text
 WITH reports AS MATERIALIZED (SELECT q.*, now() AS received_at, s.accused_at, held.kind, held.claimed_at, t.dead_at, t.quarantined_at,
@@ -427,12 +517,10 @@ WITH reports AS MATERIALIZED (SELECT q.*, now() AS received_at, s.accused_at, he
     CASE WHEN held.claimed_at > coalesce(t.dead_at, '-infinity') AND held.claimed_at <= s.accused_at THEN
         CASE WHEN q.verdict = 'dead' THEN 'dropped'
             WHEN held.claimed_at > coalesce(t.quarantined_at, '-infinity') THEN 'quarantined' ELSE 'none' END
-        ELSE 'none' END::token_effect AS effect
+        ELSE 'none' END AS effect
 FROM unnest($1, $2, $3, $4, $5::text[]::tid[], $6::text[]::tid[]) WITH ORDINALITY AS q (token_digest, verdict, reported_at, reason, value_place, activity_place, position)
-LEFT JOIN LATERAL (
-    SELECT * FROM token_values v
-    WHERE v.ctid = q.value_place AND v.app_number = $7 AND v.environment = $8::apns_environment AND v.token_digest = q.token_digest LIMIT 1
-) AS t ON true
+LEFT JOIN LATERAL (SELECT * FROM token_values v WHERE v.ctid = q.value_place AND v.app_number = $7 AND v.environment = $8::apns_environment
+    AND v.token_digest = q.token_digest LIMIT 1) AS t ON true
 CROSS JOIN LATERAL (
     SELECT max(h.kind) AS kind, max(h.claimed_at) AS claimed_at FROM (
         SELECT 'update' COLLATE "C" AS kind, a.token_claimed_at AS claimed_at FROM activities a

@@ -73,7 +73,7 @@ AND (r.verdict = 'quarantined') IS NOT FALSE ORDER BY 1;
 
 -- purge of update tokens, 4: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint[], $6 bigint, $7 text, $8 bigint
 UPDATE token_values t SET dead_at = greatest(t.dead_at, its.token_claimed_at),
-    purged_at = greatest(t.dead_at, its.token_claimed_at), effect = 'none'
+    purged_at = greatest(t.dead_at, its.token_claimed_at)
 FROM (
     SELECT v.ctid AS place, a.token_claimed_at FROM activities a CROSS JOIN LATERAL (
         SELECT held.ctid, held.activity_id FROM token_values held

@@ -209,8 +209,10 @@ touched_at = excluded.touched_at, batch_number = excluded.batch_number,
 installation_full_state_at = excluded.installation_full_state_at,
 installation_removed_at = excluded.installation_removed_at
 
-RETURNING stored.outcome::text, stored.token_digest, stored.activity_id, stored.end_reason::text, coalesce(stored.ended_at, CASE WHEN stored.installation_removed_at >= stored.started_at THEN stored.installation_removed_at END), coalesce(stored.token_observed_at, stored.last_observed_at), stored.confirmed_at, stored.expires_at, stored.revision, activity_state(stored.ended_at, stored.started_at, stored.expires_at, stored.last_observed_at,
-stored.installation_removed_at, stored.installation_full_state_at), now(), stored.expires_at > now(), stored.token_claimed_at, stored.previous_claimed_at;
+RETURNING stored.outcome::text, stored.token_digest, stored.activity_id, stored.end_reason::text, coalesce(stored.ended_at, CASE WHEN stored.installation_removed_at >= stored.started_at THEN stored.installation_removed_at END), coalesce(stored.token_observed_at, stored.last_observed_at),
+stored.confirmed_at, stored.expires_at, stored.revision, activity_state(stored.ended_at, stored.started_at, stored.expires_at, stored.last_observed_at,
+stored.installation_removed_at, stored.installation_full_state_at), now(), stored.expires_at > now(),
+stored.token_claimed_at, stored.previous_claimed_at;
 
 -- registration, 4: $1 text[], $2 bytea[], $3 timestamp with time zone[], $4 text[], $5 bigint, $6 text, $7 bigint
 INSERT INTO token_values AS stored (
@@ -237,7 +239,8 @@ OR (excluded.observed_at, excluded.activity_id) > (stored.observed_at, stored.ac
 OR (excluded.observed_at, excluded.activity_id) > (stored.observed_at, stored.activity_id)) AND excluded.activity_id <> stored.activity_id THEN stored.activity_id END,
     displaced_observed_at = CASE WHEN (stored.activity_id IS NULL
 OR (excluded.observed_at, excluded.activity_id) > (stored.observed_at, stored.activity_id)) AND excluded.activity_id <> stored.activity_id THEN stored.observed_at END
-RETURNING stored.token_digest, stored.activity_id, stored.dead_at, stored.quarantined_at, stored.installation_hash IS NOT NULL, coalesce(stored.purged_at = stored.dead_at, false);
+RETURNING stored.token_digest, stored.activity_id, stored.dead_at, stored.quarantined_at,
+stored.installation_hash IS NOT NULL, coalesce(stored.purged_at = stored.dead_at, false);
 
 -- registration, 5: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 bigint, $6 text, $7 text[], $8 bytea[], $9 timestamp with time zone[], $10 text[], $11 bigint, $12 text, $13 bigint, $14 text, $15 bigint
 UPDATE activities a SET (token_is_doubted, outcome, revision) = (

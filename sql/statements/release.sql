@@ -172,8 +172,7 @@ WHERE a.app_number = $17 AND a.environment = $18::apns_environment AND a.activit
     AND h.claimed_at <= t.quarantined_at AND h.claimed_at > coalesce(t.dead_at, '-infinity')));
 
 -- release, 4: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text, $7 bigint, $8 text, $9 text
-UPDATE token_values v SET quarantined_at = NULL, quarantined_kind = NULL, quarantine_reason = NULL,
-    effect = 'none'
+UPDATE token_values v SET quarantined_at = NULL, quarantined_kind = NULL, quarantine_reason = NULL
 WHERE v.app_number = $1 AND v.environment = $2::apns_environment AND v.token_digest = ANY(ARRAY(
     SELECT t.token_digest FROM token_values t
     WHERE t.app_number = $3 AND t.environment = $4::apns_environment AND t.token_digest = ANY(ARRAY(SELECT a.token_digest FROM activities a
@@ -356,8 +355,7 @@ WHERE v.app_number = $15 AND v.environment = $16::apns_environment AND v.quarant
     AND h.claimed_at <= t.quarantined_at AND h.claimed_at > coalesce(t.dead_at, '-infinity')));
 
 -- release, 8: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text
-UPDATE token_values v SET quarantined_at = NULL, quarantined_kind = NULL, quarantine_reason = NULL,
-    effect = 'none'
+UPDATE token_values v SET quarantined_at = NULL, quarantined_kind = NULL, quarantine_reason = NULL
 WHERE v.app_number = $1 AND v.environment = $2::apns_environment AND v.token_digest = ANY(ARRAY(
     SELECT t.token_digest FROM token_values t
     WHERE t.app_number = $3 AND t.environment = $4::apns_environment AND t.token_digest = ANY(ARRAY(SELECT v.token_digest FROM token_values v

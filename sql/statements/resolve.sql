@@ -1,5 +1,6 @@
 -- resolve, 1: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 text, $6 text, $7 text, $8 bigint, $9 bigint
-SELECT c.* FROM activity_aliases al CROSS JOIN LATERAL (SELECT cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled, cur.started_at, cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision FROM (SELECT * FROM (SELECT
+SELECT c.* FROM activity_aliases al CROSS JOIN LATERAL (SELECT cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled, cur.started_at,
+cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision FROM (SELECT * FROM (SELECT
     a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
     CASE
         WHEN a.ended_at IS NOT NULL THEN 'ended'
@@ -43,7 +44,8 @@ WHERE al.app_number = $4 AND al.environment = $5::apns_environment
 ORDER BY al.activity_number LIMIT $9;
 
 -- resolve, 2: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 text, $6 text, $7 text, $8 bigint, $9 bigint
-SELECT c.* FROM activity_aliases al CROSS JOIN LATERAL (SELECT cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled, cur.started_at, cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision FROM (SELECT * FROM (SELECT
+SELECT c.* FROM activity_aliases al CROSS JOIN LATERAL (SELECT cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled, cur.started_at,
+cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision FROM (SELECT * FROM (SELECT
     a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
     CASE
         WHEN a.ended_at IS NOT NULL THEN 'ended'
@@ -96,7 +98,8 @@ ORDER BY al.activity_number LIMIT 1 OFFSET $6;
 SELECT q.position, c.*
 FROM unnest($1, $2) WITH ORDINALITY AS q (kind, value, position)
 CROSS JOIN LATERAL (
-    SELECT c.* FROM activity_aliases al CROSS JOIN LATERAL (SELECT cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled, cur.started_at, cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision FROM (SELECT * FROM (SELECT
+    SELECT c.* FROM activity_aliases al CROSS JOIN LATERAL (SELECT cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled, cur.started_at,
+cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision FROM (SELECT * FROM (SELECT
     a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
     CASE
         WHEN a.ended_at IS NOT NULL THEN 'ended'
@@ -142,7 +145,8 @@ WHERE cur.app_number = $5 AND cur.activity_number = al.activity_number
 LIMIT $9;
 
 -- resolve, 5: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 text
-SELECT a.activity_id, a.end_reason::text, CASE a.verdict WHEN 'logged-out' THEN a.removed_at ELSE a.ended_at END, coalesce(a.token_observed_at, a.last_observed_at), a.confirmed_at, a.expires_at, a.revision, a.state, nullif(a.verdict, 'no-token'), CASE WHEN a.verdict IS NULL THEN a.token END, a.installation_hash, a.attributes_type, a.frequent_pushes_enabled, a.started_at, a.starts_at
+SELECT a.activity_id, a.end_reason::text, CASE a.verdict WHEN 'logged-out' THEN a.removed_at ELSE a.ended_at END, coalesce(a.token_observed_at, a.last_observed_at),
+a.confirmed_at, a.expires_at, a.revision, a.state, nullif(a.verdict, 'no-token'), CASE WHEN a.verdict IS NULL THEN a.token END, a.installation_hash, a.attributes_type, a.frequent_pushes_enabled, a.started_at, a.starts_at
 FROM (
     SELECT * FROM (SELECT
     a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,

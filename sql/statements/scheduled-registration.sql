@@ -179,8 +179,10 @@ touched_at = excluded.touched_at, batch_number = excluded.batch_number,
 installation_full_state_at = excluded.installation_full_state_at,
 installation_removed_at = excluded.installation_removed_at
 
-RETURNING stored.outcome::text, stored.token_digest, stored.activity_id, stored.end_reason::text, coalesce(stored.ended_at, CASE WHEN stored.installation_removed_at >= stored.started_at THEN stored.installation_removed_at END), coalesce(stored.token_observed_at, stored.last_observed_at), stored.confirmed_at, stored.expires_at, stored.revision, activity_state(stored.ended_at, stored.started_at, stored.expires_at, stored.last_observed_at,
-stored.installation_removed_at, stored.installation_full_state_at), now(), stored.expires_at > now(), stored.token_claimed_at, stored.previous_claimed_at;
+RETURNING stored.outcome::text, stored.token_digest, stored.activity_id, stored.end_reason::text, coalesce(stored.ended_at, CASE WHEN stored.installation_removed_at >= stored.started_at THEN stored.installation_removed_at END), coalesce(stored.token_observed_at, stored.last_observed_at),
+stored.confirmed_at, stored.expires_at, stored.revision, activity_state(stored.ended_at, stored.started_at, stored.expires_at, stored.last_observed_at,
+stored.installation_removed_at, stored.installation_full_state_at), now(), stored.expires_at > now(),
+stored.token_claimed_at, stored.previous_claimed_at;
 
 -- scheduled registration, 4: the same as registration, 4
 

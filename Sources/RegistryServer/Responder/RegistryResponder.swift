@@ -108,13 +108,16 @@ struct RegistryResponder: HTTPResponder {
     }
 
     /// Whether a request is answered so quickly that it may have the thread of its connection's event loop, which others of
-    /// its connections wait for meanwhile: a hot call with a small body. A large batch or a page takes many milliseconds.
+    /// its connections wait for meanwhile: a hot call with a small body, or what everyone may read, which is in memory. A large
+    /// batch or a page takes many milliseconds.
     func isBrief(_ located: RoutedRequest, _ fields: HTTPFields) -> Bool {
-        guard case .hot = located.match.route.action, !located.wantsLines, fields[.transferEncoding] == nil else {
-            return false
+        switch located.match.route.action {
+        case .plain: return located.match.route.access == .everyone
+        case .hot where !located.wantsLines && fields[.transferEncoding] == nil:
+            guard let length = fields[.contentLength] else { return true }
+            return Int(length).map { $0 <= bodies.limits.singleBody } == true
+        case .hot, .app, .scoped, .page: return false
         }
-        guard let length = fields[.contentLength] else { return true }
-        return Int(length).map { $0 <= bodies.limits.singleBody } == true
     }
 
     private func route(

@@ -11,8 +11,6 @@ struct FeedbackStatements {
     let batch: FeedbackBatch
     let scope: Scope
     let who: UTF8Text
-    /// The number that the rows of values bear which these reports accuse. Random, so that no other batch has it.
-    let reportNumber = Int64.random(in: .min ... .max)
 
     private var app: Int64 { scope.app.number }
     private var environment: String { scope.environment.rawValue }
@@ -60,7 +58,7 @@ struct FeedbackStatements {
                 FROM \(sql: batch.deaths)
                 WHERE q.token_digest NOT IN (SELECT known.token_digest FROM known)
                 ORDER BY q.token_digest
-                ON CONFLICT (app_number, environment, token_digest) DO UPDATE SET effect = 'none'
+                ON CONFLICT (app_number, environment, token_digest) DO UPDATE SET touched_at = stored.touched_at
                 RETURNING stored.token_digest, stored.activity_id, stored.ctid::text
             )
             SELECT * FROM known UNION ALL SELECT * FROM made
@@ -89,10 +87,7 @@ struct FeedbackStatements {
     private func held(at places: FeedbackPlaces) -> SQL {
         """
         \(sql: batch.rows(at: places))
-        LEFT JOIN LATERAL (
-            SELECT * FROM token_values v
-            WHERE v.ctid = q.value_place AND \(sql: scope.contains("v")) AND v.token_digest = q.token_digest LIMIT 1
-        ) AS t ON true
+        LEFT JOIN LATERAL \(sql: value(of: "q")) AS t ON true
         CROSS JOIN LATERAL (
             SELECT max(h.kind) AS kind, max(h.claimed_at) AS claimed_at FROM (
                 SELECT 'update' COLLATE "C" AS kind, a.token_claimed_at AS claimed_at FROM activities a
@@ -144,7 +139,7 @@ struct FeedbackStatements {
             CASE WHEN held.claimed_at > coalesce(t.dead_at, '-infinity') AND held.claimed_at <= s.accused_at THEN
                 CASE WHEN q.verdict = 'dead' THEN 'dropped'
                     WHEN held.claimed_at > coalesce(t.quarantined_at, '-infinity') THEN 'quarantined' ELSE 'none' END
-                ELSE 'none' END::token_effect AS effect
+                ELSE 'none' END AS effect
         FROM \(sql: held(at: places))
         LEFT JOIN quarantine_guards g ON \(sql: scope.contains("g")) AND g.kind = held.kind
         CROSS JOIN LATERAL (SELECT \(unescaped: Self.reportedAt) AS accused_at) AS s
@@ -172,11 +167,10 @@ struct FeedbackStatements {
             UPDATE token_values t SET
                 dead_at = CASE WHEN r.verdict = 'dead' THEN greatest(t.dead_at, r.accused_at) ELSE t.dead_at END,
                 \(unescaped: quarantine.joined(separator: ", ")),
-                effect = r.effect, report_number = \(reportNumber),
                 touched_at = CASE WHEN t.activity_id IS NULL THEN r.received_at ELSE t.touched_at END
             FROM reports r
             WHERE \(unescaped: Self.isAccused) AND t.ctid = r.value_place AND \(sql: scope.contains("t"))
-            RETURNING t.token_digest, t.activity_id, t.installation_hash, t.effect, r.activity_place
+            RETURNING t.token_digest, t.activity_id, t.installation_hash, r.effect, r.activity_place
             """
     }
 
@@ -191,23 +185,33 @@ struct FeedbackStatements {
         """
     }
 
-    /// An event for each activity, and for each installation, that lost a value by ``outcome(at:)``. A statement of its own, by
-    /// the values' rows: a distributed Postgres takes no insertion as a part of another.
-    var event: SQL {
+    /// An event for each activity, and for each installation, that loses a value by ``outcome(at:)``, which must follow. A
+    /// statement of its own: a distributed Postgres takes no insertion as a part of another.
+    func event(at places: FeedbackPlaces) -> SQL {
         EventStatements.insertion(
             """
-            SELECT t.effect::text AS type, lost.* FROM token_values t CROSS JOIN LATERAL (
-                (SELECT \(unescaped: EventStatements.columns(of: "a")) FROM activities a WHERE \(sql: holds) LIMIT 1)
+            SELECT r.effect AS type, lost.* FROM (\(sql: reports(at: places))) AS r
+            CROSS JOIN LATERAL \(sql: value(of: "r")) AS t
+            CROSS JOIN LATERAL (
+                (SELECT \(unescaped: EventStatements.columns(of: "a")) FROM activities a
+                WHERE a.ctid = r.activity_place AND \(sql: holds) LIMIT 1)
                 UNION ALL
                 SELECT \(unescaped: EventStatements.columns(of: "h")) FROM (SELECT) AS value \(sql: quarantine.holders)
                 WHERE h.kind <> 'update' AND \(unescaped: Self.mayBeOfInstallation)
             ) AS lost
-            WHERE \(sql: scope.contains("t")) AND t.token_digest = ANY(\(batch.digests))
-                AND t.report_number = \(reportNumber) AND t.effect <> 'none'
+            WHERE r.effect <> 'none' AND \(unescaped: Self.isAccused)
             """,
             by: who,
             in: scope
         )
+    }
+
+    /// The row of a report's value, where the locks found it.
+    private func value(of report: String) -> SQL {
+        """
+        (SELECT * FROM token_values v WHERE v.ctid = \(unescaped: report).value_place AND \(sql: scope.contains("v"))
+            AND v.token_digest = \(unescaped: report).token_digest LIMIT 1)
+        """
     }
 
     private var delivery: SQL {

@@ -174,8 +174,7 @@ struct QuarantineStatements {
             WHERE \(sql: scope.contains("a")) AND a.activity_id = ANY(ARRAY(SELECT h.activity_id FROM \(sql: inForce)))
             """,
             """
-            UPDATE token_values v SET quarantined_at = NULL, quarantined_kind = NULL, quarantine_reason = NULL,
-                effect = 'none'
+            UPDATE token_values v SET quarantined_at = NULL, quarantined_kind = NULL, quarantine_reason = NULL
             WHERE \(sql: scope.contains("v")) AND v.token_digest = ANY(ARRAY(
                 SELECT t.token_digest FROM token_values t
                 WHERE \(sql: scope.contains("t")) AND t.token_digest = ANY(ARRAY(\(sql: digests)))

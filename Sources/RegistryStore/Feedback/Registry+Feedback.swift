@@ -89,8 +89,8 @@ extension FeedbackStatements {
                 // Rows that are released are written anew, and stand elsewhere afterwards.
                 places = try takeLocks(in: transaction, after: quarantine.releaseBurst)
             }
-            let effects = [outcome(at: places)] + (batch.accuses ? [event] : [])
-            return (try transaction.pipeline(effects, finishing: true)[0], kinds)
+            let effects = (batch.accuses ? [event(at: places)] : []) + [outcome(at: places)]
+            return (try transaction.pipeline(effects, finishing: true)[effects.count - 1], kinds)
         }
     }
 

@@ -117,7 +117,7 @@ struct TokenRemovalStatements {
             ),
             """
             UPDATE token_values t SET quarantined_at = NULL, quarantined_kind = NULL, quarantine_reason = NULL,
-                effect = 'none', touched_at = statement_timestamp()
+                touched_at = statement_timestamp()
             WHERE \(sql: isItsValue)
             """,
         ]

@@ -15,12 +15,18 @@ struct ClaimedToken {
 
     /// The columns of the row called `stored`.
     static let columns = Columns(
-        .one("stored.token_digest"),
-        .one("stored.activity_id"),
-        .one("stored.dead_at"),
-        .one("stored.quarantined_at"),
-        .one("stored.installation_hash IS NOT NULL"),
-        .one("coalesce(stored.purged_at = stored.dead_at, false)"),
-        as: ClaimedToken.init
-    )
+        sql: """
+            stored.token_digest, stored.activity_id, stored.dead_at, stored.quarantined_at,
+            stored.installation_hash IS NOT NULL, coalesce(stored.purged_at = stored.dead_at, false)
+            """
+    ) { row in
+        try ClaimedToken(
+            digest: row.next(),
+            owner: row.next(),
+            deadAt: row.next(),
+            quarantinedAt: row.next(),
+            isOfInstallation: row.next(),
+            isPurged: row.next()
+        )
+    }
 }

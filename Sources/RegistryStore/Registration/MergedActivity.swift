@@ -30,25 +30,31 @@ struct MergedActivity {
     ///   - removedAt: when its installation logged out.
     ///   - fullStateAt: its installation's last full state.
     static func columns(removedAt: String, fullStateAt: String) -> Columns<MergedActivity> {
-        Columns(
-            .one("stored.outcome::text"),
-            .one("stored.token_digest"),
-            ActivityAnswer.columns(
-                "stored",
-                endedAt: """
-                    coalesce(stored.ended_at, CASE WHEN \(removedAt) >= stored.started_at THEN \(removedAt) END)
-                    """,
-                state: """
-                    activity_state(stored.ended_at, stored.started_at, stored.expires_at, stored.last_observed_at,
-                    \(removedAt), \(fullStateAt))
-                    """
-            ),
-            .one("now()"),
-            .one("stored.expires_at > now()"),
-            .one("stored.token_claimed_at"),
-            .one("stored.previous_claimed_at"),
-            as: MergedActivity.init
+        let answer = ActivityAnswer.columns(
+            "stored",
+            endedAt: """
+                coalesce(stored.ended_at, CASE WHEN \(removedAt) >= stored.started_at THEN \(removedAt) END)
+                """,
+            state: """
+                activity_state(stored.ended_at, stored.started_at, stored.expires_at, stored.last_observed_at,
+                \(removedAt), \(fullStateAt))
+                """
         )
+        let sql = """
+            stored.outcome::text, stored.token_digest, \(answer.sql), now(), stored.expires_at > now(),
+            stored.token_claimed_at, stored.previous_claimed_at
+            """
+        return Columns(sql: sql) { row in
+            try MergedActivity(
+                outcome: row.next(),
+                tokenDigest: row.next(),
+                answer: row.next(answer),
+                serverTime: row.next(),
+                isWithinLifetime: row.next(),
+                claimedAt: row.next(),
+                previousClaimedAt: row.next()
+            )
+        }
     }
 }
 
@@ -60,17 +66,22 @@ extension ActivityAnswer {
     }
 
     fileprivate static func columns(_ row: String, endedAt: String, state: String) -> Columns<ActivityAnswer> {
-        Columns(
-            .one("\(row).activity_id"),
-            .one("\(row).end_reason::text"),
-            .one(endedAt),
-            .one("coalesce(\(row).token_observed_at, \(row).last_observed_at)"),
-            .one("\(row).confirmed_at"),
-            .one("\(row).expires_at"),
-            .one("\(row).revision"),
-            .raw(state),
-            as: ActivityAnswer.init(stored:endReason:endedAt:observedAt:confirmedAt:expiresAt:revision:state:)
-        )
+        let sql = """
+            \(row).activity_id, \(row).end_reason::text, \(endedAt), coalesce(\(row).token_observed_at, \(row).last_observed_at),
+            \(row).confirmed_at, \(row).expires_at, \(row).revision, \(state)
+            """
+        return Columns(sql: sql) { row in
+            try ActivityAnswer(
+                stored: row.next(),
+                endReason: row.next(),
+                endedAt: row.next(),
+                observedAt: row.next(),
+                confirmedAt: row.next(),
+                expiresAt: row.next(),
+                revision: row.next(),
+                state: ActivityState(stored: row.next())
+            )
+        }
     }
 
     private init(

@@ -104,7 +104,7 @@ typealias Positioned<Value> = (position: Int, value: Value)
 extension Columns where Value: Sendable {
     /// The columns behind the position of a request `q`.
     var positioned: Columns<Positioned<Value>> {
-        Columns<Positioned<Value>>(.one("q.position"), self) { (position: Int, value: Value) in (position, value) }
+        Columns<Positioned<Value>>(sql: "q.position, \(sql)") { row in try (row.next(), row.next(self)) }
     }
 }
 

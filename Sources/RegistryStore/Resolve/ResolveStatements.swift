@@ -111,19 +111,27 @@ enum ResolveStatements {
 extension ResolvedActivity {
     /// The columns of the row called `cur` of the view `current_activities`.
     static let columns = Columns(
-        .one("cur.activity_number"),
-        .one("cur.activity_id"),
-        .one("cur.token"),
-        .one("cur.installation_hash"),
-        ActivityFacts.columns(of: "cur"),
-        .one("cur.started_at"),
-        .one("cur.starts_at"),
-        .one("cur.token_observed_at"),
-        .one("cur.confirmed_at"),
-        .one("cur.expires_at"),
-        .one("cur.revision"),
-        as: ResolvedActivity.init
-    )
+        sql: """
+            cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, \(facts.sql), cur.started_at,
+            cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision
+            """
+    ) { row in
+        try ResolvedActivity(
+            number: row.next(),
+            activityID: row.next(),
+            token: row.next(),
+            installation: row.next(),
+            facts: row.next(facts),
+            startedAt: row.next(),
+            startsAt: row.next(),
+            observedAt: row.next(),
+            confirmedAt: row.next(),
+            expiresAt: row.next(),
+            revision: row.next()
+        )
+    }
+
+    private static let facts = ActivityFacts.columns(of: "cur")
 
     /// The same behind the position of a request `q`.
     static let positioned = columns.positioned

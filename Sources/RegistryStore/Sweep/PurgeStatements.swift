@@ -59,7 +59,7 @@ struct PurgeStatements {
         return [
             """
             UPDATE token_values t SET dead_at = greatest(t.dead_at, its.token_claimed_at),
-                purged_at = greatest(t.dead_at, its.token_claimed_at), effect = 'none'
+                purged_at = greatest(t.dead_at, its.token_claimed_at)
             FROM (
                 SELECT v.ctid AS place, a.token_claimed_at FROM activities a CROSS JOIN LATERAL (
                     SELECT held.ctid, held.activity_id FROM token_values held

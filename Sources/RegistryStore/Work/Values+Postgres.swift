@@ -73,19 +73,22 @@ extension InstallationHash: PostgresEncodable, PostgresDecodable, PostgresArrayE
 
 extension Columns where Value: RawRepresentable & Sendable, Value.RawValue: PostgresDecodable & Sendable {
     /// One column of a word or number that stands for a value; another one throws ``UnreadableRow``.
-    static func raw(_ sql: String) -> Columns { Columns(.one(sql), as: { try Value(stored: $0) }) }
+    static func raw(_ sql: String) -> Columns { Columns(sql: sql) { try Value(stored: $0.next()) } }
 }
 
 extension Columns {
     /// The same of one that may be null.
     static func raw<Wrapped: RawRepresentable & Sendable>(_ sql: String) -> Columns
     where Value == Wrapped?, Wrapped.RawValue: PostgresDecodable & Sendable {
-        Columns(.one(sql), as: { (raw: Wrapped.RawValue?) in try raw.map(Wrapped.init(stored:)) })
+        Columns(sql: sql) { try $0.next(as: Wrapped.RawValue?.self).map(Wrapped.init(stored:)) }
     }
 }
 
 extension RawRepresentable {
-    fileprivate init(stored raw: RawValue) throws {
+    /// The case that a column names.
+    ///
+    /// - Throws: ``UnreadableRow`` when there is no such case.
+    init(stored raw: RawValue) throws {
         guard let value = Self(rawValue: raw) else { throw UnreadableRow(detail: "\(Self.self) has no value \(raw)") }
         self = value
     }
