@@ -94,8 +94,7 @@ struct PlannedStatements {
                 name: "feedback",
                 statements: [quarantine.lockGuards] + quarantine.releaseBurst
                     + [feedback.lockActivities, feedback.lock([.sample("activity-6")]), feedback.lockValues]
-                    + [feedback.event(at: FeedbackPlaces()), feedback.outcome(at: FeedbackPlaces())]
-                    + [unaccused.outcome(at: FeedbackPlaces())]
+                    + feedback.effects(at: FeedbackPlaces()) + unaccused.effects(at: FeedbackPlaces())
             ),
             Self(name: "release", statements: quarantine.release(.sample("activity-6")) + quarantine.releaseAll),
             // Counts up to 5000 of the current tokens, wherever it finds them.

@@ -7,7 +7,7 @@ struct FeedbackBatch {
     let reports: [FeedbackStatement]
 
     /// The SHA-256 of each report's token. The tokens themselves go no further.
-    var digests: [[UInt8]] { reports.map(\.digest) }
+    var digests: [[UInt8]] { reports.map { Array($0.digest) } }
     /// Some report says more than that a push was delivered: activities may change.
     var accuses: Bool { kills || suspects }
     /// Some report says that a token is dead.
@@ -20,7 +20,7 @@ struct FeedbackBatch {
     private func has(_ verdict: FeedbackVerdict) -> Bool { reports.contains { $0.report.verdict == verdict } }
 
     private static let columns: [BoundColumn<FeedbackStatement>] = [
-        .init("token_digest", \.digest),
+        .init("token_digest") { Array($0.digest) },
         .init("verdict", \.report.verdict.rawValue),
         .init("reported_at", \.report.timestamp),
         .init("reason", \.report.reason),

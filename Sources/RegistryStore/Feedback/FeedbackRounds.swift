@@ -7,11 +7,11 @@ struct FeedbackStatement: Hashable {
     /// The first report that said it.
     let report: FeedbackReport
     /// The SHA-256 of its token.
-    let digest: [UInt8]
+    let digest: SHA256Digest
 
     init(_ report: FeedbackReport) {
         self.report = report
-        digest = SHA256.hash(data: report.token.bytes).withUnsafeBytes { Array($0) }
+        digest = SHA256.hash(data: report.token.bytes)
     }
 
     static func == (left: Self, right: Self) -> Bool {
@@ -38,7 +38,7 @@ struct FeedbackRounds {
         statements = reports.map(FeedbackStatement.init)
         var rounds: [[FeedbackStatement]] = []
         var known: Set<FeedbackStatement> = []
-        var counts: [[UInt8]: Int] = [:]
+        var counts: [SHA256Digest: Int] = [:]
         for statement in statements where known.insert(statement).inserted {
             let round = counts[statement.digest, default: 0]
             guard round < most else { continue }

@@ -118,12 +118,18 @@ struct FeedbackStatements {
     /// Trips the burst guards that the batch is too much for; the result tells the kinds, and whether they tripped.
     func guarding(at places: FeedbackPlaces) -> SQL { quarantine.guarding(held(at: places)) }
 
+    /// The events, if any may come, and then all other effects, which answer as ``answer`` says.
+    func effects(at places: FeedbackPlaces) -> [SQL] {
+        let reports = reports(at: places)
+        return (batch.accuses ? [event(of: reports)] : []) + [outcome(of: reports)]
+    }
+
     /// All effects but the audit trail's, and the answer, in one statement, for each lookup of a value or an activity would
     /// otherwise be made anew by each part. The parts see the same moment, that of the locks, and tell each other what they
     /// wrote.
-    func outcome(at places: FeedbackPlaces) -> SQL {
+    private func outcome(of reports: SQL) -> SQL {
         """
-        WITH reports AS MATERIALIZED (\(sql: reports(at: places)))\(sql: batch.accuses ? effects : "")\
+        WITH reports AS MATERIALIZED (\(sql: reports))\(sql: batch.accuses ? accusations : "")\
         \(sql: batch.delivers ? delivery : "")
         \(sql: answer)
         """
@@ -146,7 +152,7 @@ struct FeedbackStatements {
         """
     }
 
-    private var effects: SQL {
+    private var accusations: SQL {
         """
         , accused AS (\(sql: accusation)), revised AS (\(sql: revision))
         """
@@ -185,12 +191,12 @@ struct FeedbackStatements {
         """
     }
 
-    /// An event for each activity, and for each installation, that loses a value by ``outcome(at:)``, which must follow. A
+    /// An event for each activity, and for each installation, that loses a value by ``outcome(of:)``, which must follow. A
     /// statement of its own: a distributed Postgres takes no insertion as a part of another.
-    func event(at places: FeedbackPlaces) -> SQL {
+    private func event(of reports: SQL) -> SQL {
         EventStatements.insertion(
             """
-            SELECT r.effect AS type, lost.* FROM (\(sql: reports(at: places))) AS r
+            SELECT r.effect AS type, lost.* FROM (\(sql: reports)) AS r
             CROSS JOIN LATERAL \(sql: value(of: "r")) AS t
             CROSS JOIN LATERAL (
                 (SELECT \(unescaped: EventStatements.columns(of: "a")) FROM activities a

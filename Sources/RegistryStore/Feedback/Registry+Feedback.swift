@@ -73,7 +73,7 @@ extension Registry {
 extension FeedbackStatements {
     /// Runs them as one transaction.
     ///
-    /// - Returns: a row for each report, as ``outcome(at:)`` tells, and the kinds whose burst guard they tripped.
+    /// - Returns: a row for each report, as ``effects(at:)`` tells, and the kinds whose burst guard they tripped.
     fileprivate func apply(in session: borrowing PostgresSession) throws -> (PostgresResult, trippedKinds: [String]) {
         try session.transaction { transaction in
             let guards = batch.suspects ? [quarantine.lockGuards] : []
@@ -89,7 +89,7 @@ extension FeedbackStatements {
                 // Rows that are released are written anew, and stand elsewhere afterwards.
                 places = try takeLocks(in: transaction, after: quarantine.releaseBurst)
             }
-            let effects = (batch.accuses ? [event(at: places)] : []) + [outcome(at: places)]
+            let effects = effects(at: places)
             return (try transaction.pipeline(effects, finishing: true)[effects.count - 1], kinds)
         }
     }
@@ -114,7 +114,7 @@ extension FeedbackStatements {
 }
 
 extension FeedbackResult {
-    /// Reads what ``FeedbackStatements/outcome(at:)`` answers.
+    /// Reads what ``FeedbackStatements/effects(at:)`` answers.
     fileprivate init(_ row: PostgresRow, to report: FeedbackReport) throws {
         let (word, kind, elsewhere) = try row.decode(String.self, String?.self, String?.self)
         guard let action = FeedbackAction(rawValue: word) else { throw UnreadableRow(detail: "an unknown action") }
