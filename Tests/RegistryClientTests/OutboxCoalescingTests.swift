@@ -90,4 +90,23 @@ import Testing
         #expect(played.keys.contains(.end("ended")))
         #expect(played.events == (1...6).map { .dropped(.activity("a-\($0)"), .outboxFull) })
     }
+
+    @Test("Entries that come of full states have ids of their own, so that the answer to one settles no other")
+    func derivedIDs() {
+        let played = PlayedOutbox()
+        // The first id is odd, and those that follow are even.
+        played.add(.start("aa"), at: 0)
+        let activities = ["a-1", "a-2"].map { ActivityRegistration(activityID: UTF8Text($0), token: Token(hex: "aa")) }
+        for second in [1.0, 3] {
+            played.add(.fullState(activities), at: second)
+            played.add(.logOut, at: second + 1)
+        }
+        #expect(Set(played.outbox.entries.map(\.id)).count == 3)
+        var told: [ReportKey] = []
+        while let entry = played.send() {
+            told.append(entry.key)
+            played.answer(entry, .accepted([]))
+        }
+        #expect(Set(told) == [.logOut, .end("a-1"), .end("a-2")])
+    }
 }

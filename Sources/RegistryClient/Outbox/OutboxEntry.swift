@@ -62,7 +62,7 @@ extension OutboxEntry {
         return activities.enumerated().map { index, activity in
             let end = Report.end(activityID: activity.activityID, isDismissal: false)
             return OutboxEntry(
-                id: id &+ UInt64(index) ^ other.id,
+                id: Self.id(ofPart: index, from: id ^ other.id),
                 report: end,
                 observedAt: other.observedAt,
                 owner: owner
@@ -79,10 +79,19 @@ extension OutboxEntry {
         guard case .fullState(let known) = earlier.report, case .fullState(let listed) = later.report else { return [] }
         let ids = Set(listed.filter { $0.token != nil }.map(\.activityID))
         return known.filter { $0.token != nil && !ids.contains($0.activityID) }.enumerated().map { index, activity in
-            let id = (id ^ other.id) &+ UInt64(index + 1)
+            let id = Self.id(ofPart: index, from: id ^ other.id)
             let report = Report.registration(activity)
             return OutboxEntry(id: id, report: report, observedAt: earlier.observedAt, owner: owner)
         }
+    }
+
+    /// The id of one of several entries that two make: the same each time, and as random as theirs. Were it a sum, two parts that
+    /// are merged with others by ``merged(with:)`` could have one id, and the answer to one would settle the other. (SplitMix64)
+    private static func id(ofPart index: Int, from id: UInt64) -> UInt64 {
+        var bits = id &+ UInt64(index + 1) &* 0x9e37_79b9_7f4a_7c15
+        bits = (bits ^ bits >> 30) &* 0xbf58_476d_1ce4_e5b9
+        bits = (bits ^ bits >> 27) &* 0x94d0_49bb_1331_11eb
+        return bits ^ bits >> 31
     }
 
     /// It must be answered before another one goes out, as far as it can be: what the other needs is only there afterwards.
