@@ -151,6 +151,37 @@ import Testing
         #expect(call.observedAt == .at(60))
     }
 
+    @Test(
+        "C15: a clock that is set while the app runs changes no time, once the registry has confirmed it",
+        arguments: [
+            -7200.0, 7200,
+        ]
+    )
+    func confirmedClockIsSet(ahead: Double) async {
+        let phone = TestPhone()
+        phone.registry.report(.token("aa"))
+        await phone.answer(.ours(200, #"{"outcome": "registered"}"#, fields: ["Date": "Mon, 21 Sep 2026 14:13:20 GMT"]))
+        while phone.registry.status.waiting > 0 { await pause() }
+        phone.clock.advance(by: 60)
+        phone.clock.set(ahead: ahead)
+        phone.registry.report(.token("bb"))
+        #expect(await phone.answer().observedAt == .at(60))
+    }
+
+    @Test("C15: a clock that nobody confirmed, and is put right, puts right what was not sent") func unknownClockIsSet()
+        async
+    {
+        let phone = TestPhone(isStarted: false)
+        phone.clock.set(ahead: -50_000)
+        phone.registry.report(.token("aa"))
+        await phone.registry.caughtUp()
+        phone.clock.set(ahead: 0)
+        phone.clock.advance(by: 60)
+        phone.registry.report(.token("bb", of: "a-2"))
+        phone.registry.start()
+        #expect(await phone.transport.next(2).map(\.observedAt) == [.at(0), .at(60)])
+    }
+
     @Test("The keys of Info.plist make a configuration, and their absence none") func infoPlist() {
         let keys = ["PushTokenRegistryURL": "https://push.example.com", "PushTokenRegistryKey": "prc_key"]
         let configuration = LiveActivityRegistry.Configuration(infoDictionary: keys)
