@@ -1,5 +1,4 @@
 import Foundation
-import HTTPTypes
 import RegistryCore
 import TestSupport
 import Testing
@@ -7,77 +6,117 @@ import Testing
 @testable import RegistryClient
 @testable import RegistryServer
 
-/// The client for iOS apps against the document of the API: what it sends is allowed, and what it is answered is understood.
+/// The requests of the client for iOS apps against the document of the API.
 @Suite struct ClientRequestTests {
-    private static let token = Token([0x9f, 0x86])
-
-    private static var registration: RegistryClient.ActivityRegistration {
-        var registration = RegistryClient.ActivityRegistration(activityID: "a/1", token: token)
-        (registration.startedAt, registration.startsAt) = (
-            Timestamp(Date.minutesAgo(2)), Timestamp(Date.minutesAgo(-9))
-        )
-        (registration.attributesType, registration.frequentPushesEnabled) = ("Delivery", true)
-        registration.aliases = ["liveactivityId": ["order-42"], "team": ["a", "b"]]
-        return registration
-    }
-
-    /// One of each case, with everything that it can say, and with as little as it can.
-    static let reports: [(report: Report, operation: String)] = [
-        (.registration(registration), "registerActivity"),
-        (.registration(RegistryClient.ActivityRegistration(activityID: "a", token: token)), "registerActivity"),
-        (.end(activityID: "a", isDismissal: true), "endActivity"),
-        (.end(activityID: "a", isDismissal: false), "endActivity"),
-        (.startToken(attributesType: "Delivery", token), "putStartToken"),
-        (.startToken(attributesType: "Delivery", nil), "deleteStartToken"),
-        (.installationToken(.device, token), "putTokenOfKind"), (.installationToken(.widget, nil), "deleteTokenOfKind"),
-        (.installation(aliases: ["userId": ["u-7"]]), "putInstallation"),
-        (.installation(aliases: [:]), "putInstallation"),
-        (.fullState([registration, RegistryClient.ActivityRegistration(activityID: "b", token: nil)]), "putFullState"),
-        (.fullState([]), "putFullState"),
-        (.logOut, "logOutInstallation"),
-    ]
-
-    @Test(
-        "Every request of the client is one of the document's, with a body that its schema allows",
-        arguments: reports
-    )
-    func requestsAreDocumented(report: Report, operation id: String) throws {
-        let request = ReportRequest(report, observedAt: Timestamp(Date.minutesAgo(1)), installation: "i-1")
-        let document = OpenAPIDocument.embedded
-        let operation = try #require(document.operation(id))
-        #expect(request.method == operation.method.uppercased())
-        let path = operation.path.split(separator: "/").dropFirst(4)
-        #expect(path.count == request.path.count)
-        for (documented, sent) in zip(path, request.path) { #expect(documented.hasPrefix("{") || documented == sent) }
-        let names = operation.parameters.filter { $0["in"]?.text == "query" }.compactMap { $0["name"]?.text }
-        #expect(Set(request.query.keys).isSubset(of: names))
-        guard let body = request.bodyBytes else {
-            #expect(operation.requestSchema == nil)
-            return
-        }
-        var validator = SchemaValidator(document: document.json)
+    private static let validator = {
+        var validator = SchemaValidator(document: OpenAPIDocument.embedded.json)
         validator.refusesUndocumented = true
-        let faults = validator.faults(
-            of: try JSONParser.parse(Array(body)),
-            against: try #require(operation.requestSchema)
-        )
-        #expect(faults == [])
+        return validator
+    }()
+
+    private static let configuration = {
+        let url = URL(string: "https://push.example.com/base")!
+        var configuration = LiveActivityRegistry.Configuration(service: url, key: "prc_key")
+        configuration.bundleID = "com.example.food"
+        return configuration
+    }()
+
+    private static let time = Timestamp(Date.minutesAgo(1))
+    private static let base = "/base/v1/apps/com.example.food/production/"
+
+    /// A report as it is sent, after its way through the file.
+    private static func request(_ report: Report, by owner: Owner) throws -> TransportRequest {
+        let entry = OutboxEntry(id: .max, report: report, observedAt: Self.time, owner: owner)
+        let stored = try JSONDecoder().decode(OutboxEntry.self, from: JSONEncoder().encode(entry))
+        let installation = InstallationID { 0x0123_4567_89ab_cdef }
+        return try #require(TransportRequest(stored, installation, "a.b.c", configuration, .production))
     }
 
     @Test(
-        "Every problem that the service can answer settles or postpones a report",
-        arguments: RegistryCore.Problem.Code.allCases
+        "Every request of the client is one of the document's: its parameters, its fields and its body",
+        arguments: ClientReports.all,
+        [Owner.installation, .user("u-7")]
     )
-    func problemsAreUnderstood(code: RegistryCore.Problem.Code) {
-        let answer = WholeAnswer(RegistryCore.Problem(code, "A sentence."), requestID: "r-1")
-        var fields: [String: String] = [:]
-        answer.forEachField(requestID: "r-1") { fields[$0.name.rawName] = $0.value }
-        let verdict = Verdict(TransportAnswer(status: answer.status.code, fields: fields, body: Data(answer.body)))
-        switch (verdict, answer.status.code) {
-        case (.repeatLater, 408), (.repeatLater, 429), (.repeatLater, 500...599): break
-        case (.refused(let status, let problem), 400..<500):
-            #expect(status == answer.status.code && problem.code == code.rawValue)
-        default: Issue.record("\(code) is taken for \(verdict)")
+    func requestsAreDocumented(report: Report, owner: Owner) throws {
+        let request = try Self.request(report, by: owner)
+        let operation = try #require(OpenAPIDocument.embedded.operation(ClientReports.operation(of: report)))
+        #expect(request.method == operation.method.uppercased())
+        #expect(try faults(ofAddress: request.url, operation) == [])
+        #expect(try faults(ofFields: request.fields, operation) == [])
+        #expect(request.fields["Authorization"] == "Bearer a.b.c")
+        #expect((request.body != nil) == (request.fields["Content-Type"] == "application/json"))
+        #expect(try faults(ofBody: request.body, operation) == [])
+    }
+
+    @Test("Who makes a report changes nothing of what it says", arguments: ClientReports.all)
+    func ownersSayTheSame(report: Report) throws {
+        let (one, other) = try (Self.request(report, by: .installation), Self.request(report, by: .user("u-7")))
+        #expect(one.url == other.url && one.method == other.method && one.body == other.body)
+    }
+
+    @Test("A request that the document does not know is found out") func controls() throws {
+        let operation = try #require(OpenAPIDocument.embedded.operation("registerActivity"))
+        let address = try #require(URL(string: "https://push.example.com\(Self.base)activities/a%2F1"))
+        #expect(try faults(ofAddress: address, operation) == [])
+        for wrong in ["activities/a/1", "activity/a", "activities/a?observedAt=now", "activities/."] {
+            let address = try #require(URL(string: "https://push.example.com\(Self.base)\(wrong)"))
+            #expect(try faults(ofAddress: address, operation) != [], "\(wrong)")
         }
+        #expect(try faults(ofFields: ["X-Installation-Id": "i", "X-Other": "1"], operation) == ["X-Other is unknown"])
+        for body in [nil, "{}", #"{"token": "xyz"}"#, #"{"token": "00", "platform": "ios"}"#] {
+            #expect(try faults(ofBody: body.map { Data($0.utf8) }, operation) != [], "\(body ?? "none")")
+        }
+    }
+}
+
+// MARK: - Parts of a request
+
+extension ClientRequestTests {
+    /// The path and the query: each part is what its place may have.
+    private func faults(ofAddress url: URL, _ operation: DocumentedOperation) throws -> [String] {
+        let address = try #require(URLComponents(url: url, resolvingAgainstBaseURL: false))
+        let sent = address.percentEncodedPath.dropFirst("/base".count).split(separator: "/")
+        let documented = operation.path.split(separator: "/")
+        guard sent.count == documented.count else { return ["\(url.path) has other parts than \(operation.path)"] }
+        var faults: [String] = []
+        for (part, place) in zip(sent, documented) {
+            guard place.hasPrefix("{") else {
+                if part != place { faults.append("\(part) is no \(place)") }
+                continue
+            }
+            let value = try #require(String(part).removingPercentEncoding)
+            faults += try self.faults(of: value, String(place.dropFirst().dropLast()), in: "path", operation)
+        }
+        for item in address.queryItems ?? [] {
+            faults += try self.faults(of: item.value ?? "", item.name, in: "query", operation)
+        }
+        return faults
+    }
+
+    private func faults(ofFields fields: [String: String], _ operation: DocumentedOperation) throws -> [String] {
+        // These are the document's `security` and the body's media type.
+        let others = fields.filter { !["Authorization", "Content-Type"].contains($0.key) }
+        return try others.sorted { $0.key < $1.key }.flatMap { name, value in
+            try faults(of: value, name, in: "header", operation)
+        }
+    }
+
+    private func faults(
+        of value: String,
+        _ name: String,
+        in place: String,
+        _ operation: DocumentedOperation
+    ) throws -> [String] {
+        let parameter = operation.parameters.first { $0["name"]?.text == name && $0["in"]?.text == place }
+        guard let parameter else { return ["\(name) is unknown"] }
+        let schema = try #require(parameter["schema"])
+        return Self.validator.faults(of: .string(value), against: schema).map { "\(name) \($0.detail)" }
+    }
+
+    private func faults(ofBody body: Data?, _ operation: DocumentedOperation) throws -> [String] {
+        guard let schema = operation.requestSchema else { return body == nil ? [] : ["a body is sent"] }
+        guard let body else { return ["no body is sent"] }
+        let faults = Self.validator.faults(of: try JSONParser.parse(Array(body)), against: schema)
+        return faults.map { "\($0.pointer) \($0.detail)" }
     }
 }

@@ -1,0 +1,34 @@
+import RegistryCore
+
+/// The consequence of a refusal for a report of the client for iOS apps, in the words of the guide to the error codes.
+enum ClientConsequence: String, CaseIterable {
+    case dropped = "The report is dropped, and the app is told"
+    case keptForADay = "The report is kept for a day, tried every hour, and then dropped; the app is told of both"
+    case waitsForCredential =
+        "The user's next JWT is asked for; the report is kept, and tried with pauses; the app is told once"
+    case repeated = "The same bytes are sent again after `Retry-After`, or a pause that doubles up to five minutes"
+    case clockCorrected =
+        "The clock is corrected by the answer's, and the report sent again with the right time, at most three times"
+    case observedAnew = "An activity that runs here or is scheduled is observed anew, once; any other report is dropped"
+}
+
+extension RegistryCore.Problem.Code {
+    /// The client's rule for a code. There is no default: a code that is added must be decided on here, and in the guide.
+    var consequence: ClientConsequence {
+        switch self {
+        case .unauthenticated: .waitsForCredential
+        case .forbidden, .installationRequired, .aliasNotAllowed, .notYours, .noSuchRoute, .unknownApp,
+            .activityNotFound,
+            .tokenNotFound, .channelNotFound, .keyNotFound, .installationNotFound:
+            .keptForADay
+        case .requestTimeout, .tooManyRequests, .unavailable, .internalError: .repeated
+        case .clockSkew: .clockCorrected
+        case .activityExpired: .observedAnew
+        case .malformedRequest, .malformedPath, .malformedJSON, .methodNotAllowed, .superseded, .tokenKindConflict,
+            .tokenUnregistered, .channelQuota, .activityEnded, .bodyTooLarge, .unsupportedMediaType,
+            .misdirectedRequest,
+            .invalidRequest, .invalidCursor, .headersTooLarge:
+            .dropped
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import HTTPTypes
+import RegistryCore
+import Testing
+
+@testable import RegistryClient
+@testable import RegistryServer
+
+/// Every problem that the service can answer has one consequence in the client for iOS apps, and the guide says which.
+@Suite struct ClientConsequenceTests {
+    private typealias Code = RegistryCore.Problem.Code
+
+    /// The answer of the service, byte by byte, as the client reads it.
+    private static func verdict(on code: Code) -> Verdict {
+        let answer = WholeAnswer(RegistryCore.Problem(code, "A sentence."), requestID: "r-1")
+        var fields: [String: String] = [:]
+        answer.forEachField(requestID: "r-1") { fields[$0.name.rawName] = $0.value }
+        return Verdict(TransportAnswer(status: answer.status.code, fields: fields, body: Data(answer.body)))
+    }
+
+    @Test("Every code has the consequence that the table says", arguments: RegistryCore.Problem.Code.allCases)
+    func consequences(code: RegistryCore.Problem.Code) throws {
+        let answered = AnsweredReport(Self.verdict(on: code), runs: true)
+        #expect(answered.consequence == code.consequence, "\(answered.effects), \(answered.next)")
+        if case .refused(_, let problem) = Self.verdict(on: code) { #expect(problem.code == code.rawValue) }
+    }
+
+    @Test("What ended here is dropped, whichever 410 came") func endedHere() {
+        for code in [Code.activityExpired, .activityEnded] {
+            #expect(AnsweredReport(Self.verdict(on: code), runs: false).consequence == .dropped)
+        }
+    }
+
+    @Test("The guide has every code once, beside its consequence") func theGuide() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..")
+        let file = root.appendingPathComponent("Sources/WebAssets/Documentation.docc/ErrorCodes.md").standardizedFileURL
+        let rows = try String(contentsOf: file, encoding: .utf8).split(separator: "\n").filter { $0.hasPrefix("| `") }
+        for consequence in ClientConsequence.allCases {
+            let row = try #require(rows.first { $0.hasSuffix(" | \(consequence.rawValue) |") }, "\(consequence)")
+            let codes = row.prefix(row.count - consequence.rawValue.count).matches(of: #/`([a-z-]+)`/#).map {
+                String($0.1)
+            }
+            let expected = Code.allCases.filter { $0.consequence == consequence }.map(\.rawValue)
+            #expect(codes == expected, "\(consequence)")
+        }
+        #expect(rows.count == ClientConsequence.allCases.count)
+    }
+}
+
+/// A registration that was answered once.
+private struct AnsweredReport {
+    let effects: [Outbox.Effect]
+    let isKept: Bool
+    let next: Outbox.Step
+
+    init(_ verdict: Verdict, runs: Bool) {
+        var outbox = Outbox()
+        let registration = RegistryClient.ActivityRegistration(activityID: "a-1", token: Token([1]))
+        let now = Timestamp(milliseconds: 1_790_000_000_000)
+        _ = outbox.add(.registration(registration), observedAt: now, owner: .user("u-7"), id: 1)
+        _ = outbox.next(at: .zero)
+        effects = outbox.settle(
+            1,
+            verdict,
+            Outbox.Circumstances(uptime: .zero, time: now, jitter: 1, runs: { _ in runs })
+        )
+        isKept = !outbox.entries.isEmpty
+        next = outbox.upcoming(at: .zero)
+    }
+
+    /// The consequence that these traces are of; nil when they are of none.
+    var consequence: ClientConsequence? {
+        switch (effects.first, isKept, next) {
+        case (.tell(.refused(_, _, _, isKept: false)), false, .rest) where effects.count == 1: .dropped
+        case (.tell(.refused(_, _, _, isKept: true)), true, .wait(until: .seconds(3600))) where effects.count == 1:
+            .keptForADay
+        case (.renewCredential(.user("u-7")), true, .wait) where effects.count == 2: .waitsForCredential
+        case (nil, true, .wait(until: .seconds(1))): .repeated
+        case (nil, true, .send): .clockCorrected
+        case (.observeAnew, false, .rest) where effects.count == 1: .observedAnew
+        default: nil
+        }
+    }
+}
