@@ -6,6 +6,7 @@ import RegistryClientTestSupport
 struct ProcessClock: ClientClock {
     let clock: TestClock
     let end: ProcessEnd
+    let meter: CostMeter
 
     func now() -> DeviceTime {
         // All that still waits has waited long enough.
@@ -15,6 +16,8 @@ struct ProcessClock: ClientClock {
 
     func sleep(until uptime: Duration) async {
         guard !end.isOver else { return await Task.yield() }
+        let isTimer = uptime > clock.now().uptime
+        if isTimer { meter.timerIsSet() }
         let task = Task { [clock] in await clock.sleep(until: uptime) }
         let id = end.notify { task.cancel() }
         await withTaskCancellationHandler {
@@ -23,6 +26,7 @@ struct ProcessClock: ClientClock {
             task.cancel()
         }
         end.forget(id)
+        if isTimer, !end.isOver, !Task.isCancelled { meter.timerGoesOff() }
     }
 }
 
@@ -30,6 +34,7 @@ struct ProcessClock: ClientClock {
 struct ProcessStorage: ReportStorage {
     let storage: TestStorage
     let end: ProcessEnd
+    let meter: CostMeter
 
     func change(_ decide: (StoredContent) -> StorageChange) -> Bool {
         guard !end.isOver else {
@@ -41,6 +46,7 @@ struct ProcessStorage: ReportStorage {
             let change = decide(content)
             guard let bytes = change.bytes else { return .keep }
             death = end.beginsToWrite()
+            meter.writes(bytes)
             switch death {
             case .beforeWrite: return .keep
             case .duringWrite: return .replace(bytes.prefix(bytes.count / 2))
@@ -76,16 +82,21 @@ struct ProcessTransport: Transport {
     let network: SimulatedNetwork
     let clock: TestClock
     let end: ProcessEnd
+    let meter: CostMeter
     let conversation = Conversation()
 
     func send(_ request: TransportRequest) async -> TransportResult {
         guard !end.isOver else { return .noAnswer("the process is dead") }
         let begin = clock.now().uptime
         if let fault = conversation.fault(of: request, at: begin) { network.violate(fault) }
+        meter.sends(request)
         let result = await network.send(request)
         network.diary.add(request, result, from: begin, to: clock.now().uptime)
         guard !end.isOver else { return .noAnswer("the process is dead") }
-        if case .answer(let answer) = result { conversation.hears(answer, of: request, at: clock.now().uptime) }
+        if case .answer(let answer) = result {
+            meter.isAnswered()
+            conversation.hears(answer, of: request, at: clock.now().uptime)
+        }
         return result
     }
 }

@@ -8,15 +8,17 @@ import RegistryLiveActivities
 final class SimulatedApp: Sendable {
     let registry: LiveActivityRegistry
     let end = ProcessEnd()
+    let meter = CostMeter()
 
     init(on phone: SimulatedPhone) {
         var configuration = LiveActivityRegistry.Configuration(service: phone.service.url, key: phone.service.clientKey)
         configuration.bundleID = SimulatedService.bundleID
         configuration.environment = .sandbox
-        configuration.storage = ProcessStorage(storage: phone.storage, end: end)
+        configuration.storage = ProcessStorage(storage: phone.storage, end: end, meter: meter)
         configuration.secrets = ProcessSecrets(secrets: phone.secrets, end: end)
-        configuration.transport = ProcessTransport(network: phone.network, clock: phone.clock, end: end)
-        configuration.clock = ProcessClock(clock: phone.clock, end: end)
+        let transport = ProcessTransport(network: phone.network, clock: phone.clock, end: end, meter: meter)
+        configuration.transport = transport
+        configuration.clock = ProcessClock(clock: phone.clock, end: end, meter: meter)
         registry = LiveActivityRegistry(configuration)
         for type in phone.types { registry.follow(type.followed, on: phone.system) }
     }

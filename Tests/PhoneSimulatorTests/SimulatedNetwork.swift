@@ -68,6 +68,8 @@ final class SimulatedNetwork: Sendable {
     var ended: Set<String> { state.withLock { $0.ended } }
     /// How many requests the service was given.
     var delivered: [TransportRequest] { state.withLock { $0.delivered } }
+    /// Nothing is between the phone and the service.
+    var isOnline: Bool { state.withLock { $0.mode == .online } }
     /// How many requests hang.
     var stuck: Int { state.withLock { $0.stuck.count } }
 

@@ -44,6 +44,12 @@ package final class TestClock: ClientClock {
         state.withLock { ($0.boot, $0.started) = (boot, $0.seconds) }
     }
 
+    /// When the next sleeper wakes, by the monotonic clock; nil when nobody sleeps.
+    package var nextWaking: Duration? { state.withLock { $0.sleepers.values.map(\.until).min() } }
+
+    /// How many sleep.
+    package var sleepers: Int { state.withLock { $0.sleepers.count } }
+
     package func advance(by seconds: Double) {
         let due = state.withLock { state in
             state.seconds += seconds

@@ -1,0 +1,60 @@
+import Foundation
+import RegistryClient
+
+/// The costs of one process of the app to its phone.
+struct PhoneCosts: Sendable, CustomStringConvertible {
+    /// The records that requests were about, a request each; each time that one is sent again counts.
+    var requests: [String] = []
+    /// Requests that somebody answered.
+    var answers = 0
+    var requestBytes = 0
+    /// Timers that the client set, those among them that it called off.
+    var timers = 0
+    /// Timers that went off.
+    var wakeUps = 0
+    /// Writes of the file, which is written whole each time.
+    var writes = 0
+    var writtenBytes = 0
+
+    var description: String {
+        "\(requests.count) requests (\(answers) answered) of \(requestBytes) bytes, \(timers) timers, \(wakeUps) wake-ups, "
+            + "\(writes) writes of \(writtenBytes) bytes"
+    }
+}
+
+/// Counts what a process costs.
+final class CostMeter: Sendable {
+    private let state = Guarded(PhoneCosts())
+
+    var costs: PhoneCosts { state.withLock { $0 } }
+
+    func sends(_ request: TransportRequest) {
+        state.withLock { costs in
+            costs.requests.append(request.name)
+            costs.requestBytes += request.byteCount
+        }
+    }
+
+    func isAnswered() { state.withLock { $0.answers += 1 } }
+    func timerIsSet() { state.withLock { $0.timers += 1 } }
+    func timerGoesOff() { state.withLock { $0.wakeUps += 1 } }
+
+    func writes(_ bytes: Data) {
+        state.withLock { costs in
+            costs.writes += 1
+            costs.writtenBytes += bytes.count
+        }
+    }
+}
+
+extension TransportRequest {
+    /// The bytes of the request in HTTP/1.1, as far as the client makes it: the first line, its own fields, and the body. `URLSession`
+    /// adds `Host` and others, and TLS its frames.
+    fileprivate var byteCount: Int {
+        let address = URLComponents(url: url, resolvingAgainstBaseURL: false)
+        let query = address?.percentEncodedQuery.map { "?\($0)" } ?? ""
+        let lines =
+            ["\(method) \(address?.percentEncodedPath ?? "")\(query) HTTP/1.1"] + fields.map { "\($0): \($1)" } + [""]
+        return lines.reduce(0) { $0 + $1.utf8.count + 2 } + (body?.count ?? 0)
+    }
+}

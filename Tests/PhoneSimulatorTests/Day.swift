@@ -1,0 +1,46 @@
+/// A day of a phone whose costs are counted: the app is launched once, and lives in memory for 24 hours.
+///
+/// A user is signed in by a JWT, the app has a device token, and one of its two types of activities has a start token. Tokens are as long
+/// as those that were seen on phones.
+enum Day: String, Sendable, CaseIterable {
+    case idle = "nothing happens"
+    case opened = "the app is opened ten times"
+    case delivery = "one delivery: a start by push, six rotations, a swipe"
+    case wrongClock = "the same, by a clock that is an hour ahead since a restart"
+    case offline = "the same, within 6 hours offline"
+    case storm = "1,000 rotations of a token within an hour"
+
+    /// A push starts an activity, and so the start token changes.
+    var isDelivery: Bool { [.delivery, .wrongClock, .offline].contains(self) }
+
+    /// The costs that the day may have. Only the pauses of a phone that hears nothing are random.
+    var limits: DayLimits {
+        switch self {
+        case .idle: DayLimits(requests: 5...5, wakeUps: 3...3, writes: 10...10, kilobytes: 3.5)
+        case .opened: DayLimits(requests: 15...15, wakeUps: 3...3, writes: 40...40, kilobytes: 9.6)
+        case .delivery: DayLimits(requests: 13...13, wakeUps: 3...3, writes: 26...26, kilobytes: 10.0)
+        case .wrongClock: DayLimits(requests: 14...14, wakeUps: 3...3, writes: 27...27, kilobytes: 10.7)
+        case .offline: DayLimits(requests: 80...130, wakeUps: 70...120, writes: 160...260, kilobytes: 95)
+        case .storm: DayLimits(requests: 1006...1006, wakeUps: 3...3, writes: 2012...2012, kilobytes: 860)
+        }
+    }
+}
+
+/// The costs that a day may have.
+struct DayLimits: Sendable {
+    let requests: ClosedRange<Int>
+    let wakeUps: ClosedRange<Int>
+    let writes: ClosedRange<Int>
+    /// The most, in thousands of bytes.
+    let kilobytes: Double
+
+    /// A row of the guide's table.
+    func row(of day: Day) -> String {
+        let cells = [day.rawValue, Self.text(requests), "\(kilobytes)", Self.text(wakeUps), Self.text(writes)]
+        return "| \(cells.joined(separator: " | ")) |"
+    }
+
+    private static func text(_ range: ClosedRange<Int>) -> String {
+        range.count == 1 ? "\(range.lowerBound)" : "\(range.lowerBound) to \(range.upperBound)"
+    }
+}

@@ -1,0 +1,24 @@
+import Foundation
+import Testing
+
+/// The costs of whole days, in virtual time.
+@Suite(.timeLimit(.minutes(10))) struct DayCostTests {
+    @Test("A day costs what the guide says", arguments: Day.allCases) func costs(_ day: Day) async throws {
+        try await Story.tell { story in
+            let (costs, limits) = (try await DayPlayer(story).costs(of: day), day.limits)
+            print("figure: a day of a phone, \(day.rawValue): \(costs)")
+            #expect(limits.requests.contains(costs.requests.count), "\(story.life.network.diary.text)")
+            #expect(limits.wakeUps.contains(costs.wakeUps))
+            #expect(limits.writes.contains(costs.writes))
+            let kilobytes = Double(costs.requestBytes) / 1000
+            #expect(limits.kilobytes * 0.5...limits.kilobytes ~= kilobytes)
+        }
+    }
+
+    @Test("The guide's table has the days with their costs", arguments: Day.allCases) func theGuide(_ day: Day) throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..")
+        let guide = root.appendingPathComponent("Sources/WebAssets/Documentation.docc/ForAppDevelopers.md")
+        let lines = try String(contentsOf: guide.standardizedFileURL, encoding: .utf8).split(separator: "\n")
+        #expect(lines.contains(Substring(day.limits.row(of: day))))
+    }
+}
