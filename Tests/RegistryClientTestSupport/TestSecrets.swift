@@ -1,6 +1,6 @@
 import RegistryClient
 
-/// A keychain in memory, which the test locks.
+/// A keychain in memory, which the test locks. As in a true one the first secret that is kept stays.
 package final class TestSecrets: SecretStore {
     private struct State {
         var secret: String?
@@ -30,7 +30,7 @@ package final class TestSecrets: SecretStore {
         guard canKeep else { return nil }
         return state.withLock { [rival] state in
             state.kept += 1
-            state.secret = rival ?? secret
+            state.secret = rival ?? state.secret ?? secret
             return state.secret
         }
     }
