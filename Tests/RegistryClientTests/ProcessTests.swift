@@ -47,6 +47,26 @@ import Testing
         #expect(outbox.entries.map(\.owner) == [first, second])
     }
 
+    @Test("C14: after the app has signed the next user in, nothing of the extension goes out under the last one's name")
+    func signedInByTheOther() async {
+        let app = TestPhone()
+        let other = TestPhone(storage: app.storage, secrets: app.secrets, clock: app.clock)
+        for process in [app, other] {
+            process.registry.signIn(userID: "u-1") { "jwt-1" }
+            await process.answer()
+            while process.registry.status.waiting > 0 { await pause() }
+        }
+        app.registry.signIn(userID: "u-2") { "jwt-2" }
+        for _ in 1...2 { await app.answer() }
+        while app.registry.status.waiting > 0 { await pause() }
+        other.registry.report(.token("aa"))
+        #expect(await other.isQuiet(), "it has no JWT of the next user")
+        app.registry.comesToForeground()
+        let call = await app.answer()
+        #expect(call.path == "PUT /activities/a-1")
+        #expect(call.credential == "jwt-2")
+    }
+
     @Test("The extension's reports are sent by the app, and neither loses the other's") func appAndExtension() async {
         let app = TestPhone()
         let extensionProcess = TestPhone(

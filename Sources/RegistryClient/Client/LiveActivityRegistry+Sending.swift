@@ -18,7 +18,14 @@ extension LiveActivityRegistry {
             uptime = configuration.clock.now().uptime
         }
         save()
-        for entry in entries { deliver(entry, installationID) }
+        // The file may have told what another process did: an entry is now the next user's, or is not to be sent any more.
+        for entry in entries {
+            guard let entry = outbox.entries.first(where: { $0.id == entry.id }) else {
+                outbox.underWay.remove(entry.id)
+                continue
+            }
+            deliver(entry, installationID)
+        }
         if !entries.isEmpty { attachment.withLock { $0.watch }?.reportsGoOut() }
     }
 
