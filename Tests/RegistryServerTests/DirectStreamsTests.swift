@@ -27,6 +27,7 @@ import Testing
 
         func answered(_ id: HTTP2StreamID) -> Bool { value.answered(id) }
         func closed(_ id: HTTP2StreamID) -> Bool { value.closed(id) }
+        func flushed() -> [HTTP2StreamID] { value.flushed() }
         func readCompleted() -> [HTTP2StreamID] { value.readCompleted() }
         func removeAll() -> Int { value.removeAll() }
 
@@ -101,6 +102,16 @@ import Testing
         _ = streams.begin(5, "three", isWhole: true)
         #expect(streams.readCompleted() == [3])
         #expect(streams.readCompleted() == [], "each is waited for once")
+    }
+
+    @Test("Only readers who did not take their answers at the flush are waited for") func slowReaders() {
+        for id: HTTP2StreamID in [1, 3] {
+            _ = streams.begin(id, "get", isWhole: true)
+            #expect(streams.answered(id))
+        }
+        #expect(streams.closed(1))
+        #expect(streams.flushed() == [3])
+        #expect(streams.flushed() == [], "each is waited for once")
     }
 
     @Test("A connection's end tells how many streams were open") func theEnd() {

@@ -154,11 +154,6 @@ final class DirectStreamHandler: ChannelInboundHandler {
     private func send(_ answer: DirectAnswer, to id: HTTP2StreamID, _ context: ChannelHandlerContext) {
         write(answer, to: id, context)
         flush(context)
-        // Most answers fit the windows, and their streams are closed by now.
-        guard streams.isOpen(id) else { return }
-        schedule(limits.stalledReader, context) { handler in
-            if handler.streams.isOpen(id) { handler.reset(id, .cancel, context) }
-        }
     }
 
     private func write(_ answer: DirectAnswer, to id: HTTP2StreamID, _ context: ChannelHandlerContext) {
@@ -182,6 +177,12 @@ final class DirectStreamHandler: ChannelInboundHandler {
         context.eventLoop.assumeIsolated().execute { [self] in
             isFlushing = false
             context.flush()
+            // Only now is it known whose reader is slow: a timer for each answer would cost more than the answer.
+            for id in streams.flushed() {
+                schedule(limits.stalledReader, context) { handler in
+                    if handler.streams.isOpen(id) { handler.reset(id, .cancel, context) }
+                }
+            }
         }
     }
 

@@ -33,6 +33,8 @@ struct DirectStreams<Call> {
     private var open: [HTTP2StreamID: Phase] = [:]
     /// Those that began since the last read was over, and whose bodies were not whole then.
     private var begun: [HTTP2StreamID] = []
+    /// Those whose answers were written since the last flush.
+    private var written: [HTTP2StreamID] = []
 
     /// A call was taken whose body, if it has one, follows.
     ///
@@ -84,7 +86,15 @@ struct DirectStreams<Call> {
     mutating func answered(_ id: HTTP2StreamID) -> Bool {
         guard open[id] != nil else { return false }
         open[id] = .draining
+        written.append(id)
         return true
+    }
+
+    /// The streams whose answers did not fit the windows at the flush that was just made: most are closed by it.
+    mutating func flushed() -> [HTTP2StreamID] {
+        guard !written.isEmpty else { return [] }
+        defer { written.removeAll(keepingCapacity: true) }
+        return written.filter(isOpen)
     }
 
     /// A stream was closed.
@@ -96,7 +106,7 @@ struct DirectStreams<Call> {
     ///
     /// - Returns: how many streams were open.
     mutating func removeAll() -> Int {
-        defer { (open, begun) = ([:], []) }
+        defer { (open, begun, written) = ([:], [], []) }
         return open.count
     }
 }
