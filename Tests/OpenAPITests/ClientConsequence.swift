@@ -25,7 +25,8 @@ extension RegistryCore.Problem.Code {
         case .clockSkew: .clockCorrected
         case .activityExpired: .observedAnew
         case .malformedRequest, .malformedPath, .malformedJSON, .methodNotAllowed, .superseded, .tokenKindConflict,
-            .tokenUnregistered, .channelQuota, .activityEnded, .bodyTooLarge, .unsupportedMediaType,
+            .tokenUnregistered, .channelQuota, .activityEnded, .feedExpired, .feedReset, .bodyTooLarge,
+            .unsupportedMediaType,
             .misdirectedRequest,
             .invalidRequest, .invalidCursor, .headersTooLarge:
             .dropped

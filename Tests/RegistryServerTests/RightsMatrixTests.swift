@@ -45,6 +45,7 @@ import Testing
         ("GET …/audit/stale", [.auditor, .admin, .root]),
         ("POST …/audit/stale/purge", [.admin, .root]),
         ("GET …/audit/events", [.auditor, .admin, .root]),
+        ("GET …/changes", [.sender, .auditor, .admin, .root]),
         ("GET …/audit/explain", [.auditor, .admin, .root]),
         ("GET /metrics", [.auditor, .admin, .root]),
         ("GET /v1/apps", [.auditor, .admin, .root]),

@@ -68,6 +68,19 @@ extension PlannedStatements {
                     + [all.end(of: .minutesAgo(60))]
             ),
             Self(
+                name: "changes",
+                statements: [
+                    ChangeStatements.lastNumber, ChangeStatements.moment, ChangeStatements.mark,
+                    ChangeStatements.page(
+                        since: TransactionSnapshot("700:700:")!,
+                        until: TransactionSnapshot("700:710:700,705")!,
+                        after: 100,
+                        limit: 1000,
+                        in: scope
+                    ),
+                ]
+            ),
+            Self(
                 name: "lists of channels",
                 statements: [overview.channels(after: ("", ""), limit: 100), overview.channelCounts]
             ),

@@ -101,6 +101,15 @@ public final class RawConnection: Sendable {
 
     /// Reads until the other side closes, or until what was read ends with a text.
     public func read(until end: String? = nil) async -> String {
+        await read { text in end.map { text.suffix($0.utf8.count).elementsEqual($0.utf8) } ?? false }
+    }
+
+    /// Reads until the other side closes, or until what was read has a text somewhere.
+    public func read(past mark: String) async -> String {
+        await read { text in String(decoding: text, as: UTF8.self).contains(mark) }
+    }
+
+    private func read(isEnough: @escaping @Sendable ([UInt8]) -> Bool) async -> String {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { [self] in
                 var (text, chunk) = ([UInt8](), [UInt8](repeating: 0, count: 65_536))
@@ -108,7 +117,7 @@ public final class RawConnection: Sendable {
                     let count = recv(descriptor, &chunk, chunk.count, 0)
                     guard count > 0 else { break }
                     text += chunk[..<count]
-                    if let end, text.suffix(end.utf8.count).elementsEqual(end.utf8) { break }
+                    if isEnough(text) { break }
                 }
                 continuation.resume(returning: String(decoding: text, as: UTF8.self))
             }

@@ -63,8 +63,10 @@ CREATE TABLE installations (
     -- The greatest time at which two values of one of its tokens were both claimed before and after each other (A, B, A):
     -- two devices share its id. Written with the claim that shows it, so that lists need not look at claims.
     flapped_at timestamptz,
-    -- Whether the last request changed aliases or metadata: the same transaction writes the audit event.
+    -- Whether the last request changed aliases or metadata, and the aliases that it took away: the same transaction writes the
+    -- audit event.
     changed boolean NOT NULL DEFAULT false,
+    displaced_aliases jsonb,
     touched_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     -- The random number of the request that locked the row last: by it the request's other statements know that it did.
     request_number bigint NOT NULL DEFAULT 0,
@@ -144,6 +146,8 @@ CREATE TABLE activities (
     -- Whether it gave the aliases that hold now, and those that it replaced.
     aliases_changed boolean NOT NULL DEFAULT false,
     displaced_aliases jsonb,
+    -- Whether it changed another fact that a sender sees.
+    facts_changed boolean NOT NULL DEFAULT false,
     -- The last receipt of anything about it. Written by every request, so that an answer is never a no-op's.
     touched_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     -- The random number of the batch of requests that was merged last: by it the statements of one transaction know which
@@ -225,6 +229,8 @@ CREATE TABLE token_values (
     -- The owner whom the last request displaced, and its claim: the same transaction writes both down elsewhere.
     displaced_activity_id text COLLATE "C",
     displaced_observed_at timestamptz,
+    -- The last request found it without an owner.
+    is_newly_owned boolean NOT NULL DEFAULT false,
     -- The same for kinds that installations hold. A value that has this is never handed out as an activity token.
     installation_kind text COLLATE "C",
     installation_hash bytea,
@@ -497,10 +503,12 @@ CREATE INDEX erasures_recent ON erasures (app_number, environment, erased_at) WH
 -- which an event may go (its day and the app's retention), so that what is past its retention is dropped, not deleted.
 CREATE TABLE events (
     app_number bigint NOT NULL,
+    -- Before the number, for defaults are computed in the order of the columns: whoever draws a number has an id by then, and
+    -- the change feed counts on it.
+    transaction_id xid8 NOT NULL DEFAULT pg_current_xact_id(),
     event_number bigint GENERATED ALWAYS AS IDENTITY,
     drop_on date NOT NULL,
     recorded_at timestamptz NOT NULL DEFAULT now(),
-    transaction_id xid8 NOT NULL DEFAULT pg_current_xact_id(),
     environment apns_environment,
     -- registered, rotated, reactivated, dismissed, ended, taken-over, app-created, app-changed, …
     type text COLLATE "C" NOT NULL,
@@ -511,8 +519,11 @@ CREATE TABLE events (
     -- The first 4 bytes of the token's SHA-256.
     token_fingerprint bytea,
     subject text,
-    -- Those that the activity or installation had then.
+    -- Those that the activity or installation had then; where they changed, those that it lost as well.
     aliases jsonb,
+    -- The kind of the installation's token that it is about, and the attributes type where the kind has one a type.
+    token_kind text COLLATE "C",
+    attributes_type text COLLATE "C",
     CONSTRAINT events_pkey PRIMARY KEY (app_number, event_number, drop_on)
 ) PARTITION BY RANGE (drop_on);
 
@@ -592,7 +603,7 @@ CREATE VIEW current_activities AS SELECT * FROM activity_verdicts r WHERE r.verd
 -- The same definition for tokens of installations. Values and installations are looked up for each token by itself, as above.
 CREATE VIEW installation_token_verdicts AS
 SELECT
-    r.*, r.ctid AS place, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
     t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
     t.quarantine_reason,
     CASE
@@ -608,7 +619,7 @@ SELECT
     END AS verdict
 FROM installation_tokens r
 LEFT JOIN LATERAL (
-    SELECT its.removed_at, its.flapped_at FROM installations its
+    SELECT its.subject, its.aliases, its.removed_at, its.flapped_at FROM installations its
     WHERE its.app_number = r.app_number AND its.environment = r.environment AND its.installation_hash = r.installation_hash
     LIMIT 1
 ) AS i ON true
@@ -624,25 +635,25 @@ CREATE VIEW current_installation_tokens AS SELECT * FROM installation_token_verd
 -- The rows that are current with a token value, apart from what APNs said of it: feedback acts on them. A dismissed activity may
 -- come back, so its token is among them.
 CREATE VIEW token_holders AS
-SELECT t.app_number, t.environment, t.token_digest, h.kind, h.claimed_at, h.activity_id, h.installation_hash, h.subject,
-    h.aliases
+SELECT t.app_number, t.environment, t.token_digest, h.kind, h.attributes_type, h.claimed_at, h.activity_id,
+    h.installation_hash, h.subject, h.aliases
 FROM token_values t CROSS JOIN LATERAL (
     SELECT
-        'update'::text COLLATE "C" AS kind, a.token_claimed_at AS claimed_at, a.activity_id, a.installation_hash,
+        'update'::text COLLATE "C" AS kind, ''::text COLLATE "C" AS attributes_type, a.token_claimed_at AS claimed_at, a.activity_id, a.installation_hash,
         a.subject, a.aliases
     FROM activities a
     WHERE a.app_number = t.app_number AND a.environment = t.environment AND a.activity_id = t.activity_id
         AND a.token_digest = t.token_digest AND a.ended_at IS NULL AND a.expires_at > now()
         AND t.installation_hash IS NULL
     UNION ALL
-    SELECT r.kind, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, NULL::text, NULL::jsonb
+    SELECT r.kind, r.attributes_type, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, r.subject, r.aliases
     FROM installation_token_verdicts r
     WHERE r.app_number = t.app_number AND r.environment = t.environment AND r.installation_hash = t.installation_hash
         AND r.kind = t.installation_kind AND r.token_digest = t.token_digest
         AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
     UNION ALL
     -- No value of an installation's own is anybody's whose values repeat.
-    SELECT r.kind, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, NULL::text, NULL::jsonb
+    SELECT r.kind, r.attributes_type, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, r.subject, r.aliases
     FROM installation_token_verdicts r
     WHERE r.app_number = t.app_number AND r.environment = t.environment AND NOT r.has_one_owner
         AND r.token_digest = t.token_digest AND t.installation_hash IS NULL

@@ -25,20 +25,20 @@ CROSS JOIN LATERAL (
         WHERE a.ctid = q.activity_place AND a.app_number = $13 AND a.environment = $14::apns_environment AND a.activity_id = t.activity_id AND a.token_digest = t.token_digest
 AND t.installation_hash IS NULL AND a.ended_at IS NULL AND a.expires_at > now()
         UNION ALL
-        (SELECT other.kind, other.claimed_at FROM (SELECT t.app_number, t.environment, t.token_digest, h.kind, h.claimed_at, h.activity_id, h.installation_hash, h.subject,
-    h.aliases
+        (SELECT other.kind, other.claimed_at FROM (SELECT t.app_number, t.environment, t.token_digest, h.kind, h.attributes_type, h.claimed_at, h.activity_id,
+    h.installation_hash, h.subject, h.aliases
 FROM token_values t CROSS JOIN LATERAL (
     SELECT
-        'update'::text COLLATE "C" AS kind, a.token_claimed_at AS claimed_at, a.activity_id, a.installation_hash,
+        'update'::text COLLATE "C" AS kind, ''::text COLLATE "C" AS attributes_type, a.token_claimed_at AS claimed_at, a.activity_id, a.installation_hash,
         a.subject, a.aliases
     FROM activities a
     WHERE a.app_number = $15 AND a.environment = t.environment AND a.activity_id = t.activity_id
         AND a.token_digest = t.token_digest AND a.ended_at IS NULL AND a.expires_at > now()
         AND t.installation_hash IS NULL
     UNION ALL
-    SELECT r.kind, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, NULL::text, NULL::jsonb
+    SELECT r.kind, r.attributes_type, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, r.subject, r.aliases
     FROM (SELECT
-    r.*, r.ctid AS place, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
     t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
     t.quarantine_reason,
     CASE
@@ -52,7 +52,7 @@ FROM token_values t CROSS JOIN LATERAL (
     END AS verdict
 FROM installation_tokens r
 LEFT JOIN LATERAL (
-    SELECT its.removed_at, its.flapped_at FROM installations its
+    SELECT its.subject, its.aliases, its.removed_at, its.flapped_at FROM installations its
     WHERE its.app_number = $16 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
     LIMIT 1
 ) AS i ON true
@@ -65,9 +65,9 @@ LEFT JOIN LATERAL (
         AND r.kind = t.installation_kind AND r.token_digest = t.token_digest
         AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
     UNION ALL
-    SELECT r.kind, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, NULL::text, NULL::jsonb
+    SELECT r.kind, r.attributes_type, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, r.subject, r.aliases
     FROM (SELECT
-    r.*, r.ctid AS place, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
     t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
     t.quarantine_reason,
     CASE
@@ -81,7 +81,7 @@ LEFT JOIN LATERAL (
     END AS verdict
 FROM installation_tokens r
 LEFT JOIN LATERAL (
-    SELECT its.removed_at, its.flapped_at FROM installations its
+    SELECT its.subject, its.aliases, its.removed_at, its.flapped_at FROM installations its
     WHERE its.app_number = $19 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
     LIMIT 1
 ) AS i ON true

@@ -24,16 +24,19 @@ RETURNING 1;
 
 -- device token, deleted and released, 3: $1 bigint, $2 interval, $3 text, $4 text, $5 text, $6 bigint, $7 text, $8 bigint, $9 text, $10 bytea, $11 text, $12 text, $13 bigint, $14 text, $15 bytea, $16 bigint
 INSERT INTO events (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
+token_kind, attributes_type
 )
 WITH given (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
+token_kind, attributes_type
 ) AS MATERIALIZED (
 SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
-    e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4)
+    e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4),
+    e.token_kind, e.attributes_type
 FROM (SELECT given.*, $4::text AS who FROM (SELECT $5 AS type,
-    NULL::text AS activity_id, i.installation_hash, i.subject,
-i.aliases, r.token_digest AS token_digest
+    NULL::text AS activity_id, i.installation_hash, i.subject, i.aliases AS aliases,
+r.token_digest, r.kind AS token_kind, nullif(r.attributes_type, '') AS attributes_type
 FROM installation_tokens r CROSS JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = $6 AND its.environment = $7::apns_environment
 AND its.installation_hash = r.installation_hash LIMIT 1) AS i
 WHERE r.app_number = $8 AND r.environment = $9::apns_environment
@@ -56,16 +59,19 @@ AND r.attributes_type = $5 AND r.token IS NOT NULL RETURNING 1;
 
 -- device token, deleted and released, 6: $1 bigint, $2 interval, $3 text, $4 text, $5 text, $6 bigint, $7 text, $8 bigint, $9 text, $10 bytea, $11 text, $12 text, $13 bigint, $14 text, $15 bigint, $16 text, $17 bytea, $18 text, $19 text
 INSERT INTO events (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
+token_kind, attributes_type
 )
 WITH given (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
+token_kind, attributes_type
 ) AS MATERIALIZED (
 SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
-    e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4)
+    e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4),
+    e.token_kind, e.attributes_type
 FROM (SELECT given.*, $4::text AS who FROM (SELECT $5 AS type,
-    NULL::text AS activity_id, i.installation_hash, i.subject,
-i.aliases, r.token_digest AS token_digest
+    NULL::text AS activity_id, i.installation_hash, i.subject, i.aliases AS aliases,
+r.token_digest, r.kind AS token_kind, nullif(r.attributes_type, '') AS attributes_type
 FROM installation_tokens r CROSS JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = $6 AND its.environment = $7::apns_environment
 AND its.installation_hash = r.installation_hash LIMIT 1) AS i
 WHERE r.app_number = $8 AND r.environment = $9::apns_environment

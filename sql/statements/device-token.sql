@@ -156,7 +156,7 @@ UPDATE installation_tokens r SET outcome = CASE WHEN r.outcome = 'refreshed' AND
         OR (r.has_one_owner AND v.displaced_installation_hash IS NOT NULL)
     ) THEN 'reactivated' ELSE r.outcome END
 FROM (SELECT * FROM (SELECT
-    r.*, r.ctid AS place, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
     t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
     t.quarantine_reason,
     CASE
@@ -170,7 +170,7 @@ FROM (SELECT * FROM (SELECT
     END AS verdict
 FROM installation_tokens r
 LEFT JOIN LATERAL (
-    SELECT its.removed_at, its.flapped_at FROM installations its
+    SELECT its.subject, its.aliases, its.removed_at, its.flapped_at FROM installations its
     WHERE its.app_number = $1 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
     LIMIT 1
 ) AS i ON true
@@ -189,15 +189,18 @@ RETURNING r.outcome, r.observed_at, r.confirmed_at, r.deleted_at, v.removed_at, 
 
 -- device token, 8: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bytea, $8 text, $9 text, $10 bigint, $11 text, $12 bytea, $13 bigint, $14 bigint, $15 text, $16 bigint, $17 text, $18 bytea, $19 text, $20 text, $21 bigint, $22 text, $23 bytea, $24 bigint, $25 bigint, $26 text, $27 bigint, $28 text, $29 bigint, $30 text, $31 bytea, $32 text, $33 text, $34 bigint, $35 text, $36 bytea, $37 bigint, $38 timestamp with time zone, $39 bytea, $40 bigint, $41 text, $42 bytea, $43 bigint, $44 text, $45 bigint, $46 text, $47 bigint, $48 text, $49 bytea, $50 text, $51 text, $52 bigint, $53 text, $54 bytea, $55 bigint, $56 bigint, $57 text, $58 bigint, $59 text, $60 bigint, $61 text, $62 bytea, $63 text, $64 text, $65 bigint, $66 text, $67 bytea, $68 bigint, $69 timestamp with time zone, $70 bytea, $71 bigint, $72 text, $73 bytea, $74 bigint, $75 text, $76 bigint, $77 text, $78 bytea, $79 text, $80 text, $81 bigint, $82 text, $83 bytea, $84 bigint, $85 timestamp with time zone, $86 bytea, $87 bigint, $88 text, $89 bytea, $90 bigint, $91 text, $92 bigint, $93 bigint, $94 text
 INSERT INTO events (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
+token_kind, attributes_type
 )
 WITH given (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
+token_kind, attributes_type
 ) AS MATERIALIZED (
 SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
-    e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4)
-FROM (SELECT given.*, $4::text AS who FROM (SELECT r.outcome::text AS type, NULL::text AS activity_id, i.installation_hash, i.subject,
-i.aliases, r.token_digest AS token_digest
+    e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4),
+    e.token_kind, e.attributes_type
+FROM (SELECT given.*, $4::text AS who FROM (SELECT r.outcome::text AS type, NULL::text AS activity_id, i.installation_hash, i.subject, i.aliases AS aliases,
+r.token_digest, r.kind AS token_kind, nullif(r.attributes_type, '') AS attributes_type
 FROM (SELECT * FROM installation_tokens r WHERE r.app_number = $5 AND r.environment = $6::apns_environment
 AND r.installation_hash = $7 AND r.kind = $8
 AND r.attributes_type = $9 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $10 AND held.environment = $11::apns_environment
@@ -206,8 +209,8 @@ AND held.installation_hash = $12 AND held.request_number = $13)
 CROSS JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = $14 AND its.environment = $15::apns_environment
 AND its.installation_hash = r.installation_hash LIMIT 1) AS i
 UNION ALL
-SELECT 'dropped', NULL::text AS activity_id, i.installation_hash, i.subject,
-i.aliases, r.token_digest AS token_digest
+SELECT 'dropped', NULL::text AS activity_id, i.installation_hash, i.subject, i.aliases AS aliases,
+r.token_digest, r.kind AS token_kind, nullif(r.attributes_type, '') AS attributes_type
 FROM (SELECT * FROM installation_tokens r WHERE r.app_number = $16 AND r.environment = $17::apns_environment
 AND r.installation_hash = $18 AND r.kind = $19
 AND r.attributes_type = $20 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $21 AND held.environment = $22::apns_environment
@@ -216,8 +219,8 @@ AND held.installation_hash = $23 AND held.request_number = $24)
 CROSS JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = $25 AND its.environment = $26::apns_environment
 AND its.installation_hash = r.installation_hash LIMIT 1) AS i CROSS JOIN LATERAL (SELECT * FROM token_values v WHERE v.app_number = $27 AND v.environment = $28::apns_environment
     AND v.token_digest = r.token_digest LIMIT 1) AS t
-WHERE r.claimed_at <= t.dead_at UNION ALL SELECT 'taken-over', NULL::text AS activity_id, i.installation_hash, i.subject,
-i.aliases, loser.token_digest AS token_digest
+WHERE r.claimed_at <= t.dead_at UNION ALL SELECT 'taken-over', NULL::text AS activity_id, i.installation_hash, i.subject, i.aliases AS aliases,
+loser.token_digest, loser.kind AS token_kind, nullif(loser.attributes_type, '') AS attributes_type
 FROM (SELECT * FROM installation_tokens r WHERE r.app_number = $29 AND r.environment = $30::apns_environment
 AND r.installation_hash = $31 AND r.kind = $32
 AND r.attributes_type = $33 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $34 AND held.environment = $35::apns_environment
@@ -231,8 +234,8 @@ CROSS JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = $45 A
 AND its.installation_hash = loser.installation_hash LIMIT 1) AS i
 WHERE loser.token_digest = t.token_digest AND loser.token IS NOT NULL
 UNION ALL
-SELECT 'taken-over', NULL::text AS activity_id, i.installation_hash, i.subject,
-i.aliases, r.token_digest AS token_digest
+SELECT 'taken-over', NULL::text AS activity_id, i.installation_hash, i.subject, i.aliases AS aliases,
+r.token_digest, r.kind AS token_kind, nullif(r.attributes_type, '') AS attributes_type
 FROM (SELECT * FROM installation_tokens r WHERE r.app_number = $47 AND r.environment = $48::apns_environment
 AND r.installation_hash = $49 AND r.kind = $50
 AND r.attributes_type = $51 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $52 AND held.environment = $53::apns_environment
@@ -243,7 +246,8 @@ AND its.installation_hash = r.installation_hash LIMIT 1) AS i CROSS JOIN LATERAL
     AND v.token_digest = r.token_digest LIMIT 1) AS t
 WHERE (t.installation_hash, t.installation_kind) <> (r.installation_hash, r.kind)
 UNION ALL
-SELECT 'taken-over', a.activity_id, a.installation_hash, a.subject, a.aliases, a.token_digest
+SELECT 'taken-over', a.activity_id, a.installation_hash, a.subject, a.aliases AS aliases, a.token_digest,
+NULL::text AS token_kind, NULL::text AS attributes_type
 FROM (SELECT * FROM installation_tokens r WHERE r.app_number = $60 AND r.environment = $61::apns_environment
 AND r.installation_hash = $62 AND r.kind = $63
 AND r.attributes_type = $64 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $65 AND held.environment = $66::apns_environment
@@ -253,8 +257,8 @@ AND ($69 IS NOT NULL OR r.token_digest = sha256($70))) AS r CROSS JOIN LATERAL (
 AND claimant.activity_id = t.activity_id LIMIT 1) AS a
 WHERE a.token_digest = t.token_digest AND a.ended_at IS NULL AND a.expires_at > now() AND t.became_installations
 UNION ALL
-SELECT 'taken-over', NULL::text AS activity_id, i.installation_hash, i.subject,
-i.aliases, loser.token_digest AS token_digest
+SELECT 'taken-over', NULL::text AS activity_id, i.installation_hash, i.subject, i.aliases AS aliases,
+loser.token_digest, loser.kind AS token_kind, nullif(loser.attributes_type, '') AS attributes_type
 FROM (SELECT * FROM installation_tokens r WHERE r.app_number = $76 AND r.environment = $77::apns_environment
 AND r.installation_hash = $78 AND r.kind = $79
 AND r.attributes_type = $80 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $81 AND held.environment = $82::apns_environment

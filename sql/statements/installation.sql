@@ -28,6 +28,7 @@ taken_over_at = CASE WHEN coalesce(NOT coalesce(excluded.subject_observed_at <= 
 THEN greatest(stored.taken_over_at, excluded.subject_observed_at) ELSE stored.taken_over_at END,
 aliases = CASE WHEN coalesce(NOT coalesce(excluded.subject_observed_at <= stored.removed_at, false) AND excluded.subject <> stored.subject, false) AND stored.aliases_observed_at <= excluded.subject_observed_at THEN NULL ELSE stored.aliases END,
 aliases_observed_at = CASE WHEN coalesce(NOT coalesce(excluded.subject_observed_at <= stored.removed_at, false) AND excluded.subject <> stored.subject, false) AND stored.aliases_observed_at <= excluded.subject_observed_at THEN NULL ELSE stored.aliases_observed_at END,
+displaced_aliases = CASE WHEN coalesce(NOT coalesce(excluded.subject_observed_at <= stored.removed_at, false) AND excluded.subject <> stored.subject, false) AND stored.aliases_observed_at <= excluded.subject_observed_at THEN stored.aliases END,
 changed = coalesce(NOT coalesce(excluded.subject_observed_at <= stored.removed_at, false) AND excluded.subject <> stored.subject, false) AND (stored.subject IS NULL OR (excluded.subject_observed_at, excluded.subject COLLATE "C")
 > (coalesce(stored.subject_observed_at, '-infinity'), stored.subject COLLATE "C"))
 RETURNING stored.xmax = 0;
@@ -42,6 +43,10 @@ UPDATE installations i SET
     AND r.given_at >= coalesce(i.taken_over_at, '-infinity')
     AND coalesce(i.subject = r.subject, true) AND (i.aliases IS NULL
     OR (r.given_at, r.aliases) > (i.aliases_observed_at, i.aliases))) THEN r.given_at ELSE i.aliases_observed_at END,
+    displaced_aliases = CASE WHEN (r.aliases IS NOT NULL AND r.given_at > coalesce(i.removed_at, '-infinity')
+    AND r.given_at >= coalesce(i.taken_over_at, '-infinity')
+    AND coalesce(i.subject = r.subject, true) AND (i.aliases IS NULL
+    OR (r.given_at, r.aliases) > (i.aliases_observed_at, i.aliases))) THEN i.aliases END,
     metadata = CASE WHEN (r.metadata IS NOT NULL AND r.given_at > coalesce(i.removed_at, '-infinity')
     AND r.given_at >= coalesce(i.taken_over_at, '-infinity')
     AND coalesce(i.subject = r.subject, true) AND (i.metadata IS NULL
@@ -76,7 +81,7 @@ AND i.installation_hash = $4;
 -- installation, 5: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 bytea
 SELECT r.kind, nullif(r.attributes_type, ''), substr(r.token_digest, 1, 4), r.observed_at, r.confirmed_at, r.verdict
 FROM (SELECT
-    r.*, r.ctid AS place, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
     t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
     t.quarantine_reason,
     CASE
@@ -90,7 +95,7 @@ FROM (SELECT
     END AS verdict
 FROM installation_tokens r
 LEFT JOIN LATERAL (
-    SELECT its.removed_at, its.flapped_at FROM installations its
+    SELECT its.subject, its.aliases, its.removed_at, its.flapped_at FROM installations its
     WHERE its.app_number = $1 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
     LIMIT 1
 ) AS i ON true
@@ -135,15 +140,24 @@ AND i.installation_hash = $4 AND NOT coalesce(i.subject = $5::text, true)), ARRA
 
 -- installation, 9: $1 bigint, $2 interval, $3 text, $4 text, $5 text, $6 bigint, $7 text, $8 bytea, $9 bigint, $10 text, $11 bytea, $12 bigint
 INSERT INTO events (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
+token_kind, attributes_type
 )
 WITH given (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
+token_kind, attributes_type
 ) AS MATERIALIZED (
 SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
-    e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4)
-FROM (SELECT given.*, $4::text AS who FROM (SELECT $5 AS type, NULL::text AS activity_id, i.installation_hash, i.subject,
-i.aliases, NULL::bytea AS token_digest
+    e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4),
+    e.token_kind, e.attributes_type
+FROM (SELECT given.*, $4::text AS who FROM (SELECT $5 AS type, NULL::text AS activity_id, i.installation_hash, i.subject, (SELECT jsonb_object_agg(alias_kinds.kind, alias_kinds.alias_values) FROM (
+    SELECT kinds.key AS kind, jsonb_agg(DISTINCT alias_values.value) AS alias_values
+    FROM (VALUES (i.aliases), (i.displaced_aliases)) AS sets (aliases)
+    CROSS JOIN LATERAL jsonb_each(sets.aliases) AS kinds
+    CROSS JOIN LATERAL jsonb_array_elements(kinds.value) AS alias_values
+    GROUP BY kinds.key
+) AS alias_kinds) AS aliases,
+NULL::bytea AS token_digest, NULL::text AS token_kind, NULL::text AS attributes_type
 FROM installations i WHERE i.app_number = $6 AND i.environment = $7::apns_environment
 AND i.installation_hash = $8 AND i.changed AND EXISTS (SELECT FROM installations held WHERE held.app_number = $9 AND held.environment = $10::apns_environment
 AND held.installation_hash = $11 AND held.request_number = $12)) AS given) AS e

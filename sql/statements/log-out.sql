@@ -21,21 +21,24 @@ ORDER BY a.activity_id FOR UPDATE;
 
 -- log-out, 4: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bytea, $8 timestamp with time zone, $9 bigint, $10 text, $11 bigint, $12 text, $13 bytea, $14 timestamp with time zone
 INSERT INTO events (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
+token_kind, attributes_type
 )
 WITH given (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
+token_kind, attributes_type
 ) AS MATERIALIZED (
 SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
-    e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4)
-FROM (SELECT given.*, $4::text AS who FROM (SELECT 'logged-out' AS type, NULL::text AS activity_id, i.installation_hash, i.subject,
-i.aliases, NULL::bytea AS token_digest
+    e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4),
+    e.token_kind, e.attributes_type
+FROM (SELECT given.*, $4::text AS who FROM (SELECT 'logged-out' AS type, NULL::text AS activity_id, i.installation_hash, i.subject, i.aliases AS aliases,
+NULL::bytea AS token_digest, NULL::text AS token_kind, NULL::text AS attributes_type
 FROM installations i
 WHERE i.app_number = $5 AND i.environment = $6::apns_environment
 AND i.installation_hash = $7 AND coalesce(i.removed_at, '-infinity') < $8
 UNION ALL
-SELECT 'deleted', NULL::text AS activity_id, i.installation_hash, i.subject,
-i.aliases, r.token_digest AS token_digest
+SELECT 'deleted', NULL::text AS activity_id, i.installation_hash, i.subject, i.aliases AS aliases,
+r.token_digest, r.kind AS token_kind, nullif(r.attributes_type, '') AS attributes_type
 FROM installation_tokens r CROSS JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = $9 AND its.environment = $10::apns_environment
 AND its.installation_hash = r.installation_hash LIMIT 1) AS i
 WHERE r.app_number = $11 AND r.environment = $12::apns_environment

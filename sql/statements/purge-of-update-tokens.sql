@@ -92,14 +92,18 @@ WHERE t.ctid = its.place AND t.app_number = $8::numeric;
 
 -- purge of update tokens, 5: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bigint[], $8 bigint, $9 text
 INSERT INTO events (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
+token_kind, attributes_type
 )
 WITH given (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
+token_kind, attributes_type
 ) AS MATERIALIZED (
 SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
-    e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4)
-FROM (SELECT given.*, $4::text AS who FROM (SELECT 'purged' AS type, a.activity_id, a.installation_hash, a.subject, a.aliases, a.token_digest FROM activities a
+    e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4),
+    e.token_kind, e.attributes_type
+FROM (SELECT given.*, $4::text AS who FROM (SELECT 'purged' AS type, a.activity_id, a.installation_hash, a.subject, a.aliases AS aliases, a.token_digest,
+NULL::text AS token_kind, NULL::text AS attributes_type FROM activities a
 WHERE a.app_number = $5 AND a.environment = $6::apns_environment AND a.activity_id = ANY(ARRAY(
     SELECT found.it FROM unnest($7) AS named (number) CROSS JOIN LATERAL (
     SELECT its.activity_id AS it FROM activities its

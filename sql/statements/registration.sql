@@ -205,6 +205,15 @@ aliases_changed = (excluded.aliases IS NOT NULL AND excluded.aliases IS DISTINCT
 OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases))),
 displaced_aliases = CASE WHEN (excluded.aliases IS NOT NULL AND excluded.aliases IS DISTINCT FROM stored.aliases AND (stored.aliases IS NULL
 OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases))) THEN stored.aliases END,
+facts_changed = coalesce(excluded.started_at < stored.started_at
+OR (excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) AND excluded.starts_at IS DISTINCT FROM stored.starts_at)
+OR (excluded.installation_hash IS NOT NULL AND (stored.installation_hash IS NULL
+OR (excluded.installation_observed_at, excluded.installation_hash) < (stored.installation_observed_at, stored.installation_hash)) AND excluded.installation_hash IS DISTINCT FROM stored.installation_hash)
+OR (excluded.attributes_type IS NOT NULL AND (stored.attributes_type IS NULL
+OR (excluded.attributes_type_observed_at, excluded.attributes_type) < (stored.attributes_type_observed_at, stored.attributes_type)) AND excluded.attributes_type IS DISTINCT FROM stored.attributes_type)
+OR (excluded.frequent_pushes_enabled IS NOT NULL AND (stored.frequent_pushes_enabled IS NULL
+OR (excluded.frequent_pushes_enabled_observed_at, excluded.frequent_pushes_enabled) < (stored.frequent_pushes_enabled_observed_at, stored.frequent_pushes_enabled)) AND excluded.frequent_pushes_enabled IS DISTINCT FROM stored.frequent_pushes_enabled), false),
 touched_at = excluded.touched_at, batch_number = excluded.batch_number,
 installation_full_state_at = excluded.installation_full_state_at,
 installation_removed_at = excluded.installation_removed_at
@@ -216,10 +225,10 @@ stored.token_claimed_at, stored.previous_claimed_at;
 
 -- registration, 4: $1 text[], $2 bytea[], $3 timestamp with time zone[], $4 text[], $5 bigint, $6 text, $7 bigint
 INSERT INTO token_values AS stored (
-    app_number, environment, token_digest, activity_id, activity_number, observed_at
+    app_number, environment, token_digest, activity_id, activity_number, observed_at, is_newly_owned
 )
 SELECT a.app_number, a.environment, sha256(q.token), a.activity_id, a.activity_number,
-    coalesce(q.observed_at, a.token_observed_at)
+    coalesce(q.observed_at, a.token_observed_at), true
 FROM unnest($1, $2, $3, $4) AS q (activity_id, token, observed_at, who) CROSS JOIN LATERAL (
     SELECT m.* FROM activities m
     WHERE m.app_number = $5 AND m.environment = $6::apns_environment
@@ -235,6 +244,7 @@ OR (excluded.observed_at, excluded.activity_id) > (stored.observed_at, stored.ac
 OR (excluded.observed_at, excluded.activity_id) > (stored.observed_at, stored.activity_id))
         THEN excluded.activity_number ELSE stored.activity_number END,
     observed_at = greatest(stored.observed_at, excluded.observed_at),
+    is_newly_owned = stored.activity_id IS NULL,
     displaced_activity_id = CASE WHEN (stored.activity_id IS NULL
 OR (excluded.observed_at, excluded.activity_id) > (stored.observed_at, stored.activity_id)) AND excluded.activity_id <> stored.activity_id THEN stored.activity_id END,
     displaced_observed_at = CASE WHEN (stored.activity_id IS NULL
@@ -334,13 +344,16 @@ ON CONFLICT (app_number, environment, activity_id, token_digest) DO UPDATE SET
 
 -- registration, 9: $1 bigint, $2 interval, $3 text, $4 text[], $5 bytea[], $6 timestamp with time zone[], $7 text[], $8 bigint, $9 text, $10 bigint, $11 bigint, $12 text, $13 bigint, $14 text
 INSERT INTO events (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
+token_kind, attributes_type
 )
 WITH given (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
+token_kind, attributes_type
 ) AS MATERIALIZED (
 SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
-    e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4)
+    e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4),
+    e.token_kind, e.attributes_type
 FROM (SELECT e.*, q.who FROM unnest($4, $5, $6, $7) AS q (activity_id, token, observed_at, who)
 CROSS JOIN LATERAL (
     SELECT m.* FROM activities m
@@ -354,10 +367,12 @@ LEFT JOIN LATERAL (
         AND v.token_digest = sha256(q.token)
     LIMIT 1
 ) AS t ON true CROSS JOIN LATERAL (
-    SELECT a.outcome::text AS type, a.activity_id, a.installation_hash, a.subject, a.aliases, a.token_digest
+    SELECT a.outcome::text AS type, a.activity_id, a.installation_hash, a.subject, a.aliases AS aliases, a.token_digest,
+NULL::text AS token_kind, NULL::text AS attributes_type
     WHERE a.outcome IN ('registered', 'rotated', 'reactivated')
     UNION ALL
-    SELECT 'taken-over', loser.activity_id, loser.installation_hash, loser.subject, loser.aliases, loser.token_digest
+    SELECT 'taken-over', loser.activity_id, loser.installation_hash, loser.subject, loser.aliases AS aliases, loser.token_digest,
+NULL::text AS token_kind, NULL::text AS attributes_type
     FROM (SELECT * FROM activities other
 WHERE (t.displaced_activity_id IS NOT NULL OR t.activity_id <> q.activity_id)
     AND (q.observed_at IS NOT NULL OR a.token_digest = t.token_digest)
@@ -368,9 +383,28 @@ WHERE (t.displaced_activity_id IS NOT NULL OR t.activity_id <> q.activity_id)
     WHERE loser.activity_id = t.displaced_activity_id
         OR loser.outcome IN ('registered', 'rotated', 'reactivated')
     UNION ALL
-    SELECT 'dropped', a.activity_id, a.installation_hash, a.subject, a.aliases, a.token_digest
+    SELECT 'dropped', a.activity_id, a.installation_hash, a.subject, a.aliases AS aliases, a.token_digest,
+NULL::text AS token_kind, NULL::text AS attributes_type
     WHERE a.outcome IN ('registered', 'rotated') AND t.activity_id = a.activity_id
         AND a.token_claimed_at <= t.dead_at
+    UNION ALL
+    -- It has its value back, which another had or nobody.
+    SELECT 'reactivated', a.activity_id, a.installation_hash, a.subject, a.aliases AS aliases, a.token_digest,
+NULL::text AS token_kind, NULL::text AS attributes_type
+    WHERE a.outcome = 'refreshed' AND t.activity_id = a.activity_id AND a.token_digest = t.token_digest
+        AND (t.displaced_activity_id IS NOT NULL OR t.is_newly_owned)
+    UNION ALL
+    SELECT CASE WHEN a.aliases_changed THEN 'aliases-changed' ELSE 'changed' END,
+        a.activity_id, a.installation_hash, a.subject, (SELECT jsonb_object_agg(alias_kinds.kind, alias_kinds.alias_values) FROM (
+    SELECT kinds.key AS kind, jsonb_agg(DISTINCT alias_values.value) AS alias_values
+    FROM (VALUES (a.aliases), (a.displaced_aliases)) AS sets (aliases)
+    CROSS JOIN LATERAL jsonb_each(sets.aliases) AS kinds
+    CROSS JOIN LATERAL jsonb_array_elements(kinds.value) AS alias_values
+    GROUP BY kinds.key
+) AS alias_kinds) AS aliases, a.token_digest,
+NULL::text AS token_kind, NULL::text AS attributes_type
+    WHERE a.outcome IN ('refreshed', 'observed', 'superseded') AND (a.aliases_changed OR a.facts_changed)
+        OR a.outcome IN ('registered', 'rotated', 'reactivated') AND a.displaced_aliases IS NOT NULL
 ) AS e) AS e
 )
 SELECT * FROM given;

@@ -2,28 +2,32 @@
 
 -- release, 2: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 bigint, $12 bigint, $13 text, $14 bigint, $15 bigint, $16 text, $17 bigint, $18 text, $19 bigint, $20 text, $21 text
 INSERT INTO events (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
+token_kind, attributes_type
 )
 WITH given (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
+token_kind, attributes_type
 ) AS MATERIALIZED (
 SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
-    e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4)
-FROM (SELECT given.*, $4::text AS who FROM (SELECT 'released' AS type, h.activity_id, h.installation_hash, h.subject, h.aliases, h.token_digest FROM token_values t CROSS JOIN LATERAL (
-    SELECT * FROM (SELECT t.app_number, t.environment, t.token_digest, h.kind, h.claimed_at, h.activity_id, h.installation_hash, h.subject,
-    h.aliases
+    e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4),
+    e.token_kind, e.attributes_type
+FROM (SELECT given.*, $4::text AS who FROM (SELECT 'released' AS type, h.activity_id, h.installation_hash, h.subject, h.aliases, h.token_digest,
+nullif(h.kind, 'update') AS token_kind, nullif(h.attributes_type, '') AS attributes_type FROM token_values t CROSS JOIN LATERAL (
+    SELECT * FROM (SELECT t.app_number, t.environment, t.token_digest, h.kind, h.attributes_type, h.claimed_at, h.activity_id,
+    h.installation_hash, h.subject, h.aliases
 FROM token_values t CROSS JOIN LATERAL (
     SELECT
-        'update'::text COLLATE "C" AS kind, a.token_claimed_at AS claimed_at, a.activity_id, a.installation_hash,
+        'update'::text COLLATE "C" AS kind, ''::text COLLATE "C" AS attributes_type, a.token_claimed_at AS claimed_at, a.activity_id, a.installation_hash,
         a.subject, a.aliases
     FROM activities a
     WHERE a.app_number = $5 AND a.environment = t.environment AND a.activity_id = t.activity_id
         AND a.token_digest = t.token_digest AND a.ended_at IS NULL AND a.expires_at > now()
         AND t.installation_hash IS NULL
     UNION ALL
-    SELECT r.kind, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, NULL::text, NULL::jsonb
+    SELECT r.kind, r.attributes_type, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, r.subject, r.aliases
     FROM (SELECT
-    r.*, r.ctid AS place, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
     t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
     t.quarantine_reason,
     CASE
@@ -37,7 +41,7 @@ FROM token_values t CROSS JOIN LATERAL (
     END AS verdict
 FROM installation_tokens r
 LEFT JOIN LATERAL (
-    SELECT its.removed_at, its.flapped_at FROM installations its
+    SELECT its.subject, its.aliases, its.removed_at, its.flapped_at FROM installations its
     WHERE its.app_number = $6 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
     LIMIT 1
 ) AS i ON true
@@ -50,9 +54,9 @@ LEFT JOIN LATERAL (
         AND r.kind = t.installation_kind AND r.token_digest = t.token_digest
         AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
     UNION ALL
-    SELECT r.kind, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, NULL::text, NULL::jsonb
+    SELECT r.kind, r.attributes_type, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, r.subject, r.aliases
     FROM (SELECT
-    r.*, r.ctid AS place, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
     t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
     t.quarantine_reason,
     CASE
@@ -66,7 +70,7 @@ LEFT JOIN LATERAL (
     END AS verdict
 FROM installation_tokens r
 LEFT JOIN LATERAL (
-    SELECT its.removed_at, its.flapped_at FROM installations its
+    SELECT its.subject, its.aliases, its.removed_at, its.flapped_at FROM installations its
     WHERE its.app_number = $9 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
     LIMIT 1
 ) AS i ON true
@@ -93,20 +97,20 @@ SELECT * FROM given;
 -- release, 3: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 text, $12 bigint, $13 bigint, $14 text, $15 bigint, $16 text, $17 bigint, $18 text, $19 text
 UPDATE activities a SET revision = a.revision + 1
 WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY(ARRAY(SELECT h.activity_id FROM token_values t CROSS JOIN LATERAL (
-    SELECT * FROM (SELECT t.app_number, t.environment, t.token_digest, h.kind, h.claimed_at, h.activity_id, h.installation_hash, h.subject,
-    h.aliases
+    SELECT * FROM (SELECT t.app_number, t.environment, t.token_digest, h.kind, h.attributes_type, h.claimed_at, h.activity_id,
+    h.installation_hash, h.subject, h.aliases
 FROM token_values t CROSS JOIN LATERAL (
     SELECT
-        'update'::text COLLATE "C" AS kind, a.token_claimed_at AS claimed_at, a.activity_id, a.installation_hash,
+        'update'::text COLLATE "C" AS kind, ''::text COLLATE "C" AS attributes_type, a.token_claimed_at AS claimed_at, a.activity_id, a.installation_hash,
         a.subject, a.aliases
     FROM activities a
     WHERE a.app_number = $3 AND a.environment = t.environment AND a.activity_id = t.activity_id
         AND a.token_digest = t.token_digest AND a.ended_at IS NULL AND a.expires_at > now()
         AND t.installation_hash IS NULL
     UNION ALL
-    SELECT r.kind, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, NULL::text, NULL::jsonb
+    SELECT r.kind, r.attributes_type, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, r.subject, r.aliases
     FROM (SELECT
-    r.*, r.ctid AS place, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
     t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
     t.quarantine_reason,
     CASE
@@ -120,7 +124,7 @@ FROM token_values t CROSS JOIN LATERAL (
     END AS verdict
 FROM installation_tokens r
 LEFT JOIN LATERAL (
-    SELECT its.removed_at, its.flapped_at FROM installations its
+    SELECT its.subject, its.aliases, its.removed_at, its.flapped_at FROM installations its
     WHERE its.app_number = $4 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
     LIMIT 1
 ) AS i ON true
@@ -133,9 +137,9 @@ LEFT JOIN LATERAL (
         AND r.kind = t.installation_kind AND r.token_digest = t.token_digest
         AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
     UNION ALL
-    SELECT r.kind, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, NULL::text, NULL::jsonb
+    SELECT r.kind, r.attributes_type, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, r.subject, r.aliases
     FROM (SELECT
-    r.*, r.ctid AS place, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
     t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
     t.quarantine_reason,
     CASE
@@ -149,7 +153,7 @@ LEFT JOIN LATERAL (
     END AS verdict
 FROM installation_tokens r
 LEFT JOIN LATERAL (
-    SELECT its.removed_at, its.flapped_at FROM installations its
+    SELECT its.subject, its.aliases, its.removed_at, its.flapped_at FROM installations its
     WHERE its.app_number = $7 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
     LIMIT 1
 ) AS i ON true
@@ -187,28 +191,32 @@ RETURNING v.token_digest;
 
 -- release, 6: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 bigint, $12 bigint, $13 text, $14 bigint, $15 bigint, $16 text, $17 bigint, $18 text
 INSERT INTO events (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
+token_kind, attributes_type
 )
 WITH given (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
+token_kind, attributes_type
 ) AS MATERIALIZED (
 SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
-    e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4)
-FROM (SELECT given.*, $4::text AS who FROM (SELECT 'released' AS type, h.activity_id, h.installation_hash, h.subject, h.aliases, h.token_digest FROM token_values t CROSS JOIN LATERAL (
-    SELECT * FROM (SELECT t.app_number, t.environment, t.token_digest, h.kind, h.claimed_at, h.activity_id, h.installation_hash, h.subject,
-    h.aliases
+    e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4),
+    e.token_kind, e.attributes_type
+FROM (SELECT given.*, $4::text AS who FROM (SELECT 'released' AS type, h.activity_id, h.installation_hash, h.subject, h.aliases, h.token_digest,
+nullif(h.kind, 'update') AS token_kind, nullif(h.attributes_type, '') AS attributes_type FROM token_values t CROSS JOIN LATERAL (
+    SELECT * FROM (SELECT t.app_number, t.environment, t.token_digest, h.kind, h.attributes_type, h.claimed_at, h.activity_id,
+    h.installation_hash, h.subject, h.aliases
 FROM token_values t CROSS JOIN LATERAL (
     SELECT
-        'update'::text COLLATE "C" AS kind, a.token_claimed_at AS claimed_at, a.activity_id, a.installation_hash,
+        'update'::text COLLATE "C" AS kind, ''::text COLLATE "C" AS attributes_type, a.token_claimed_at AS claimed_at, a.activity_id, a.installation_hash,
         a.subject, a.aliases
     FROM activities a
     WHERE a.app_number = $5 AND a.environment = t.environment AND a.activity_id = t.activity_id
         AND a.token_digest = t.token_digest AND a.ended_at IS NULL AND a.expires_at > now()
         AND t.installation_hash IS NULL
     UNION ALL
-    SELECT r.kind, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, NULL::text, NULL::jsonb
+    SELECT r.kind, r.attributes_type, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, r.subject, r.aliases
     FROM (SELECT
-    r.*, r.ctid AS place, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
     t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
     t.quarantine_reason,
     CASE
@@ -222,7 +230,7 @@ FROM token_values t CROSS JOIN LATERAL (
     END AS verdict
 FROM installation_tokens r
 LEFT JOIN LATERAL (
-    SELECT its.removed_at, its.flapped_at FROM installations its
+    SELECT its.subject, its.aliases, its.removed_at, its.flapped_at FROM installations its
     WHERE its.app_number = $6 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
     LIMIT 1
 ) AS i ON true
@@ -235,9 +243,9 @@ LEFT JOIN LATERAL (
         AND r.kind = t.installation_kind AND r.token_digest = t.token_digest
         AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
     UNION ALL
-    SELECT r.kind, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, NULL::text, NULL::jsonb
+    SELECT r.kind, r.attributes_type, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, r.subject, r.aliases
     FROM (SELECT
-    r.*, r.ctid AS place, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
     t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
     t.quarantine_reason,
     CASE
@@ -251,7 +259,7 @@ LEFT JOIN LATERAL (
     END AS verdict
 FROM installation_tokens r
 LEFT JOIN LATERAL (
-    SELECT its.removed_at, its.flapped_at FROM installations its
+    SELECT its.subject, its.aliases, its.removed_at, its.flapped_at FROM installations its
     WHERE its.app_number = $9 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
     LIMIT 1
 ) AS i ON true
@@ -277,20 +285,20 @@ SELECT * FROM given;
 -- release, 7: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 text, $12 bigint, $13 bigint, $14 text, $15 bigint, $16 text
 UPDATE activities a SET revision = a.revision + 1
 WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY(ARRAY(SELECT h.activity_id FROM token_values t CROSS JOIN LATERAL (
-    SELECT * FROM (SELECT t.app_number, t.environment, t.token_digest, h.kind, h.claimed_at, h.activity_id, h.installation_hash, h.subject,
-    h.aliases
+    SELECT * FROM (SELECT t.app_number, t.environment, t.token_digest, h.kind, h.attributes_type, h.claimed_at, h.activity_id,
+    h.installation_hash, h.subject, h.aliases
 FROM token_values t CROSS JOIN LATERAL (
     SELECT
-        'update'::text COLLATE "C" AS kind, a.token_claimed_at AS claimed_at, a.activity_id, a.installation_hash,
+        'update'::text COLLATE "C" AS kind, ''::text COLLATE "C" AS attributes_type, a.token_claimed_at AS claimed_at, a.activity_id, a.installation_hash,
         a.subject, a.aliases
     FROM activities a
     WHERE a.app_number = $3 AND a.environment = t.environment AND a.activity_id = t.activity_id
         AND a.token_digest = t.token_digest AND a.ended_at IS NULL AND a.expires_at > now()
         AND t.installation_hash IS NULL
     UNION ALL
-    SELECT r.kind, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, NULL::text, NULL::jsonb
+    SELECT r.kind, r.attributes_type, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, r.subject, r.aliases
     FROM (SELECT
-    r.*, r.ctid AS place, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
     t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
     t.quarantine_reason,
     CASE
@@ -304,7 +312,7 @@ FROM token_values t CROSS JOIN LATERAL (
     END AS verdict
 FROM installation_tokens r
 LEFT JOIN LATERAL (
-    SELECT its.removed_at, its.flapped_at FROM installations its
+    SELECT its.subject, its.aliases, its.removed_at, its.flapped_at FROM installations its
     WHERE its.app_number = $4 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
     LIMIT 1
 ) AS i ON true
@@ -317,9 +325,9 @@ LEFT JOIN LATERAL (
         AND r.kind = t.installation_kind AND r.token_digest = t.token_digest
         AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
     UNION ALL
-    SELECT r.kind, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, NULL::text, NULL::jsonb
+    SELECT r.kind, r.attributes_type, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, r.subject, r.aliases
     FROM (SELECT
-    r.*, r.ctid AS place, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
     t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
     t.quarantine_reason,
     CASE
@@ -333,7 +341,7 @@ LEFT JOIN LATERAL (
     END AS verdict
 FROM installation_tokens r
 LEFT JOIN LATERAL (
-    SELECT its.removed_at, its.flapped_at FROM installations its
+    SELECT its.subject, its.aliases, its.removed_at, its.flapped_at FROM installations its
     WHERE its.app_number = $7 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
     LIMIT 1
 ) AS i ON true

@@ -175,6 +175,15 @@ aliases_changed = (excluded.aliases IS NOT NULL AND excluded.aliases IS DISTINCT
 OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases))),
 displaced_aliases = CASE WHEN (excluded.aliases IS NOT NULL AND excluded.aliases IS DISTINCT FROM stored.aliases AND (stored.aliases IS NULL
 OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases))) THEN stored.aliases END,
+facts_changed = coalesce(excluded.started_at < stored.started_at
+OR (excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) AND excluded.starts_at IS DISTINCT FROM stored.starts_at)
+OR (excluded.installation_hash IS NOT NULL AND (stored.installation_hash IS NULL
+OR (excluded.installation_observed_at, excluded.installation_hash) < (stored.installation_observed_at, stored.installation_hash)) AND excluded.installation_hash IS DISTINCT FROM stored.installation_hash)
+OR (excluded.attributes_type IS NOT NULL AND (stored.attributes_type IS NULL
+OR (excluded.attributes_type_observed_at, excluded.attributes_type) < (stored.attributes_type_observed_at, stored.attributes_type)) AND excluded.attributes_type IS DISTINCT FROM stored.attributes_type)
+OR (excluded.frequent_pushes_enabled IS NOT NULL AND (stored.frequent_pushes_enabled IS NULL
+OR (excluded.frequent_pushes_enabled_observed_at, excluded.frequent_pushes_enabled) < (stored.frequent_pushes_enabled_observed_at, stored.frequent_pushes_enabled)) AND excluded.frequent_pushes_enabled IS DISTINCT FROM stored.frequent_pushes_enabled), false),
 touched_at = excluded.touched_at, batch_number = excluded.batch_number,
 installation_full_state_at = excluded.installation_full_state_at,
 installation_removed_at = excluded.installation_removed_at

@@ -84,15 +84,18 @@ ON CONFLICT (app_number, environment, token_digest) DO UPDATE SET
 
 -- start token, 7: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bytea, $8 text, $9 text, $10 bigint, $11 text, $12 bytea, $13 bigint, $14 bigint, $15 text, $16 bigint, $17 text, $18 bytea, $19 text, $20 text, $21 bigint, $22 text, $23 bytea, $24 bigint, $25 bigint, $26 text, $27 bigint, $28 text
 INSERT INTO events (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
+token_kind, attributes_type
 )
 WITH given (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
+token_kind, attributes_type
 ) AS MATERIALIZED (
 SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
-    e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4)
-FROM (SELECT given.*, $4::text AS who FROM (SELECT r.outcome::text AS type, NULL::text AS activity_id, i.installation_hash, i.subject,
-i.aliases, r.token_digest AS token_digest
+    e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4),
+    e.token_kind, e.attributes_type
+FROM (SELECT given.*, $4::text AS who FROM (SELECT r.outcome::text AS type, NULL::text AS activity_id, i.installation_hash, i.subject, i.aliases AS aliases,
+r.token_digest, r.kind AS token_kind, nullif(r.attributes_type, '') AS attributes_type
 FROM (SELECT * FROM installation_tokens r WHERE r.app_number = $5 AND r.environment = $6::apns_environment
 AND r.installation_hash = $7 AND r.kind = $8
 AND r.attributes_type = $9 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $10 AND held.environment = $11::apns_environment
@@ -101,8 +104,8 @@ AND held.installation_hash = $12 AND held.request_number = $13)
 CROSS JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = $14 AND its.environment = $15::apns_environment
 AND its.installation_hash = r.installation_hash LIMIT 1) AS i
 UNION ALL
-SELECT 'dropped', NULL::text AS activity_id, i.installation_hash, i.subject,
-i.aliases, r.token_digest AS token_digest
+SELECT 'dropped', NULL::text AS activity_id, i.installation_hash, i.subject, i.aliases AS aliases,
+r.token_digest, r.kind AS token_kind, nullif(r.attributes_type, '') AS attributes_type
 FROM (SELECT * FROM installation_tokens r WHERE r.app_number = $16 AND r.environment = $17::apns_environment
 AND r.installation_hash = $18 AND r.kind = $19
 AND r.attributes_type = $20 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $21 AND held.environment = $22::apns_environment

@@ -27,6 +27,8 @@ public struct Problem: Error, Sendable, Hashable {
         case channelQuota = "channel-quota"
         case activityEnded = "activity-ended"
         case activityExpired = "activity-expired"
+        case feedExpired = "feed-expired"
+        case feedReset = "feed-reset"
         case bodyTooLarge = "body-too-large"
         case unsupportedMediaType = "unsupported-media-type"
         case misdirectedRequest = "misdirected-request"
@@ -74,7 +76,7 @@ extension Problem.Code {
         case .methodNotAllowed: 405
         case .requestTimeout: 408
         case .superseded, .tokenKindConflict, .tokenUnregistered, .channelQuota: 409
-        case .activityEnded, .activityExpired: 410
+        case .activityEnded, .activityExpired, .feedExpired, .feedReset: 410
         case .bodyTooLarge: 413
         case .unsupportedMediaType: 415
         case .misdirectedRequest: 421
@@ -112,6 +114,8 @@ extension Problem.Code {
         case .channelQuota: "There are too many channels"
         case .activityEnded: "The activity has ended"
         case .activityExpired: "The activity has expired"
+        case .feedExpired: "The position is too old"
+        case .feedReset: "The position is of another database"
         case .bodyTooLarge: "The body is too large"
         case .unsupportedMediaType: "The media type is not supported"
         case .misdirectedRequest: "The request is for another host"

@@ -9,6 +9,7 @@ import RegistryCore
 /// | `senderCalls` | sender, admin, root | whatever hands out tokens, and ending all under an alias; never a client |
 /// | `adminCalls` | admin, root | what cleans up: release, purge, erasure |
 /// | `recordReads` | sender, auditor, admin, root | what is held about an installation, without tokens |
+/// | `changeReads` | sender, auditor, admin, root | the change feed, which has no tokens |
 /// | `auditReads` | auditor, admin, root | statistics, stale tokens, the audit trail, explanations; tokens masked |
 /// | `appReads` | auditor, admin, root | an app's settings |
 /// | `appChanges` | admin, root | changing them |
@@ -24,6 +25,7 @@ struct Access: Sendable, Hashable {
     static let senderCalls = Access(roles: [.sender, .admin, .root])
     static let adminCalls = Access(roles: [.admin, .root])
     static let recordReads = Access(roles: [.sender, .auditor, .admin, .root])
+    static let changeReads = Access(roles: [.sender, .auditor, .admin, .root])
     static let auditReads = Access(roles: [.auditor, .admin, .root])
     static let appReads = Access(roles: [.auditor, .admin, .root])
     static let appChanges = Access(roles: [.admin, .root])

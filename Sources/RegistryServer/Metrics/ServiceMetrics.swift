@@ -10,6 +10,8 @@ final class ServiceMetrics: Sendable {
     let refusals: RefusalMeters
     /// Counts the requests that no route was found for.
     let unmatched: RouteMeters
+    /// Counts those who follow changes by a stream.
+    let followers = FollowerCount()
 
     private let registry: Registry
     private let census: TimedCache<Census>
@@ -59,6 +61,7 @@ final class ServiceMetrics: Sendable {
         case .connects: text.add(metric, Double(connections.opened))
         case .connectFailures: text.add(metric, Double(connections.failures))
         case .retries: text.add(metric, Double(connections.retries))
+        case .followers: text.add(metric, Double(followers.value))
         case .postgresUp: text.add(metric, census == nil ? 0 : 1)
         case .activeGuards, .activities, .tokens, .events, .sweepLag: census?.write(metric, to: &text)
         }

@@ -20,6 +20,7 @@ final class Call: Sendable {
     let feedback: FeedbackRecorder
     let metrics: ServiceMetrics
     let shutdownNotice: ShutdownNotice
+    let changeFeed: ChangeFeed
     /// Whether the caller wants NDJSON where JSON may be had, too.
     let wantsLines: Bool
 
@@ -41,6 +42,7 @@ final class Call: Sendable {
         feedback = responder.feedback
         metrics = responder.metrics
         shutdownNotice = responder.shutdownNotice
+        changeFeed = responder.changeFeed
         wantsLines = admission.located.wantsLines
     }
 

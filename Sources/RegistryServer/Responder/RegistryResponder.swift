@@ -21,6 +21,7 @@ struct RegistryResponder: HTTPResponder {
     let console: Console
     let metrics: ServiceMetrics
     let shutdownNotice: ShutdownNotice
+    let changeFeed: ChangeFeed
     let routes: RouteTable
     private let failedCredentialDelay: Duration
 
@@ -41,6 +42,7 @@ struct RegistryResponder: HTTPResponder {
         let metrics = metrics ?? ServiceMetrics(registry: registry, configuration: configuration, clock: clock)
         self.metrics = metrics
         shutdownNotice = configuration.shutdownNotice
+        changeFeed = ChangeFeed(registry: registry, shutdownNotice: shutdownNotice, logger: logger)
         self.routes = RouteTable(routes.map { $0.measured(by: metrics) })
         access = AccessState(registry: registry, configuration: configuration, clock: clock, logger: logger)
         rateLimits = RateLimits(configuration, clock: clock)

@@ -71,6 +71,7 @@ extension Route {
             .scoped(.get, channel, for: .senderCalls) { try await $0.readChannel() },
             .scoped(.delete, channel, for: .senderCalls) { try await $0.deleteChannel() },
             .hot(.post, "…/resolve", for: .senderCalls, body: .batch) { try $0.resolve() }.heavy,
+            .scoped(.get, "…/changes", for: .changeReads) { try await $0.followChanges() },
             .scoped(.post, "…/feedback", for: .senderCalls, body: .batchOrLines) { try await $0.takeFeedback() }.heavy,
             .scoped(.post, "…/activities/{activityId}/release", for: .adminCalls) { try await $0.releaseActivity() },
             .scoped(.post, "…/release", for: .adminCalls) { try await $0.releaseAll() }.heavy,

@@ -125,9 +125,9 @@ struct ChannelStatements {
     func event(_ type: String) -> SQL {
         EventStatements.insertion(
             """
-            SELECT \(type) AS type, NULL::text AS activity_id, NULL::bytea AS installation_hash, NULL::text AS subject,
-                jsonb_build_object(\(alias.kind), jsonb_build_array(\(alias.value))) AS aliases,
-                NULL::bytea AS token_digest
+            SELECT \(type) AS type, \(sql: EventStatements.columns(
+                ofAliases: "jsonb_build_object(\(alias.kind), jsonb_build_array(\(alias.value)))"
+            ))
             """,
             by: who,
             in: scope

@@ -6,22 +6,90 @@ enum EventStatements {
     /// The columns of an event about an activity, from the row called `row`: all that ``insertion(_:by:in:)`` needs but
     /// the type.
     static func columns(of row: String) -> String {
-        "\(row).activity_id, \(row).installation_hash, \(row).subject, \(row).aliases, \(row).token_digest"
+        columns(of: row, aliases: "\(row).aliases")
     }
 
-    /// The columns of an event about an installation, from the row called `installation`, and about one of its tokens.
-    ///
-    /// - Parameter digest: an expression, the SHA-256 of the token that the event is about.
-    static func columns(ofInstallation installation: String, digest: String = "NULL::bytea") -> String {
+    /// The same of a change of aliases, from a row that has those that were lost, too.
+    static func columns(ofChanged row: String) -> String {
+        columns(of: row, aliases: allAliases(of: row))
+    }
+
+    private static func columns(of row: String, aliases: String) -> String {
         """
-        NULL::text AS activity_id, \(installation).installation_hash, \(installation).subject,
-        \(installation).aliases, \(digest) AS token_digest
+        \(row).activity_id, \(row).installation_hash, \(row).subject, \(aliases) AS aliases, \(row).token_digest,
+        NULL::text AS token_kind, NULL::text AS attributes_type
+        """
+    }
+
+    /// The columns of an event about what the row called `row` of the view `token_holders` holds.
+    static func columns(ofHolder row: String) -> String {
+        """
+        \(row).activity_id, \(row).installation_hash, \(row).subject, \(row).aliases, \(row).token_digest,
+        nullif(\(row).kind, 'update') AS token_kind, nullif(\(row).attributes_type, '') AS attributes_type
+        """
+    }
+
+    /// The columns of an event about an installation, from the row called `installation`.
+    static func columns(ofInstallation installation: String) -> String {
+        columns(ofInstallation: installation, aliases: "\(installation).aliases")
+    }
+
+    /// The same of a change of aliases, from a row that has those that were lost, too.
+    static func columns(ofChangedInstallation installation: String) -> String {
+        columns(ofInstallation: installation, aliases: allAliases(of: installation))
+    }
+
+    /// The columns of an event about one of its tokens, from the row called `token`.
+    static func columns(ofToken token: String, of installation: String) -> String {
+        columns(
+            ofInstallation: installation,
+            aliases: "\(installation).aliases",
+            token:
+                "\(token).token_digest, \(token).kind AS token_kind, nullif(\(token).attributes_type, '') AS attributes_type"
+        )
+    }
+
+    private static func columns(
+        ofInstallation installation: String,
+        aliases: String,
+        token: String = nothing
+    ) -> String {
+        """
+        NULL::text AS activity_id, \(installation).installation_hash, \(installation).subject, \(aliases) AS aliases,
+        \(token)
+        """
+    }
+
+    private static let nothing =
+        "NULL::bytea AS token_digest, NULL::text AS token_kind, NULL::text AS attributes_type"
+
+    /// The columns of an event about no activity and no installation.
+    ///
+    /// - Parameter aliases: an expression, those that it is about.
+    static func columns(ofAliases aliases: SQL) -> SQL {
+        """
+        NULL::text AS activity_id, NULL::bytea AS installation_hash, NULL::text AS subject, \(sql: aliases) AS aliases,
+        \(unescaped: nothing)
+        """
+    }
+
+    /// The aliases of the row called `row` and those that its last change took away: whoever follows either hears of it.
+    private static func allAliases(of row: String) -> String {
+        """
+        (SELECT jsonb_object_agg(alias_kinds.kind, alias_kinds.alias_values) FROM (
+            SELECT kinds.key AS kind, jsonb_agg(DISTINCT alias_values.value) AS alias_values
+            FROM (VALUES (\(row).aliases), (\(row).displaced_aliases)) AS sets (aliases)
+            CROSS JOIN LATERAL jsonb_each(sets.aliases) AS kinds
+            CROSS JOIN LATERAL jsonb_array_elements(kinds.value) AS alias_values
+            GROUP BY kinds.key
+        ) AS alias_kinds)
         """
     }
 
     /// Writes an event for each row.
     ///
-    /// - Parameter rows: a query of `type`, `activity_id`, `installation_hash`, `subject`, `aliases`, `token_digest`.
+    /// - Parameter rows: a query of `type`, `activity_id`, `installation_hash`, `subject`, `aliases`, `token_digest`,
+    ///   `token_kind`, `attributes_type`.
     static func insertion(_ rows: SQL, by who: UTF8Text, in scope: Scope) -> SQL {
         insertion("SELECT given.*, \(who)::text AS who FROM (\(sql: rows)) AS given", in: scope)
     }
@@ -31,11 +99,13 @@ enum EventStatements {
         .insertion(
             into: "events",
             """
-            app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint
+            app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
+            token_kind, attributes_type
             """,
             """
             SELECT \(scope.app.number), \(sql: dropDay(of: scope.app)), \(scope.environment.rawValue)::apns_environment,
-                e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4)
+                e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4),
+                e.token_kind, e.attributes_type
             FROM (\(sql: rows)) AS e
             """
         )

@@ -36,8 +36,7 @@ extension Registry {
         counts.events += try await redactEvents(statements)
         let event = EventStatements.insertion(
             """
-            SELECT 'erased' AS type, NULL::text AS activity_id, NULL::bytea AS installation_hash, NULL::text AS subject,
-                NULL::jsonb AS aliases, NULL::bytea AS token_digest
+            SELECT 'erased' AS type, \(sql: EventStatements.columns(ofAliases: "NULL::jsonb"))
             """,
             by: who,
             in: scope

@@ -191,21 +191,23 @@ struct FeedbackStatements {
         """
     }
 
-    /// An event for each activity, and for each installation, that loses a value by ``outcome(of:)``, which must follow. A
+    /// An event for each activity, and for each installation, that loses a value by ``outcome(of:)``, which must follow: of
+    /// several holders one may have claimed it later than APNs said it dead, and keeps it. A
     /// statement of its own: a distributed Postgres takes no insertion as a part of another.
     private func event(of reports: SQL) -> SQL {
         EventStatements.insertion(
             """
-            SELECT r.effect AS type, lost.* FROM (\(sql: reports)) AS r
+            SELECT CASE WHEN r.verdict = 'dead' THEN 'dropped' ELSE r.effect END AS type, lost.* FROM (\(sql: reports)) AS r
             CROSS JOIN LATERAL \(sql: value(of: "r")) AS t
             CROSS JOIN LATERAL (
-                (SELECT \(unescaped: EventStatements.columns(of: "a")) FROM activities a
+                (SELECT \(unescaped: EventStatements.columns(of: "a")), a.token_claimed_at AS claimed_at FROM activities a
                 WHERE a.ctid = r.activity_place AND \(sql: holds) LIMIT 1)
                 UNION ALL
-                SELECT \(unescaped: EventStatements.columns(of: "h")) FROM (SELECT) AS value \(sql: quarantine.holders)
+                SELECT \(unescaped: EventStatements.columns(ofHolder: "h")), h.claimed_at FROM (SELECT) AS value \(sql: quarantine.holders)
                 WHERE h.kind <> 'update' AND \(unescaped: Self.mayBeOfInstallation)
             ) AS lost
-            WHERE r.effect <> 'none' AND \(unescaped: Self.isAccused)
+            WHERE (r.effect <> 'none' OR r.verdict = 'dead') AND \(unescaped: Self.isAccused)
+                AND lost.claimed_at > coalesce(r.dead_at, '-infinity') AND lost.claimed_at <= r.accused_at
             """,
             by: who,
             in: scope

@@ -165,7 +165,7 @@ struct QuarantineStatements {
             """
         return [
             EventStatements.insertion(
-                "SELECT 'released' AS type, \(unescaped: EventStatements.columns(of: "h")) FROM \(sql: inForce)",
+                "SELECT 'released' AS type, \(unescaped: EventStatements.columns(ofHolder: "h")) FROM \(sql: inForce)",
                 by: who,
                 in: scope
             ),

@@ -60,6 +60,7 @@ enum InstallationOwner {
         THEN greatest(stored.taken_over_at, excluded.subject_observed_at) ELSE stored.taken_over_at END,
         aliases = CASE WHEN \(unescaped: clears) THEN NULL ELSE stored.aliases END,
         aliases_observed_at = CASE WHEN \(unescaped: clears) THEN NULL ELSE stored.aliases_observed_at END,
+        displaced_aliases = CASE WHEN \(unescaped: clears) THEN stored.aliases END,
         changed = \(unescaped: takesOver) AND \(unescaped: wins)
         """
 }

@@ -155,6 +155,7 @@ struct InstallationStatements {
             UPDATE installations i SET
                 aliases = CASE WHEN \(sql: wins("aliases")) THEN r.aliases ELSE i.aliases END,
                 aliases_observed_at = CASE WHEN \(sql: wins("aliases")) THEN r.given_at ELSE i.aliases_observed_at END,
+                displaced_aliases = CASE WHEN \(sql: wins("aliases")) THEN i.aliases END,
                 metadata = CASE WHEN \(sql: wins("metadata")) THEN r.metadata ELSE i.metadata END,
                 metadata_observed_at = CASE WHEN \(sql: wins("metadata")) THEN r.given_at ELSE i.metadata_observed_at END,
                 changed = i.changed OR coalesce((\(sql: wins("aliases")) AND i.aliases IS DISTINCT FROM r.aliases)
@@ -201,7 +202,7 @@ struct InstallationStatements {
     func changeEvent(_ type: String = "installation-changed", by who: UTF8Text) -> SQL {
         EventStatements.insertion(
             """
-            SELECT \(type) AS type, \(unescaped: EventStatements.columns(ofInstallation: "i"))
+            SELECT \(type) AS type, \(unescaped: EventStatements.columns(ofChangedInstallation: "i"))
             FROM installations i WHERE \(sql: isOf("i")) AND i.changed AND \(sql: isLocked)
             """,
             by: who,

@@ -150,7 +150,7 @@ struct LogOutStatements {
             FROM installations i
             WHERE \(sql: rows.isOf("i")) AND coalesce(i.removed_at, '-infinity') < \(time)
             UNION ALL
-            SELECT 'deleted', \(unescaped: EventStatements.columns(ofInstallation: "i", digest: "r.token_digest"))
+            SELECT 'deleted', \(unescaped: EventStatements.columns(ofToken: "r", of: "i"))
             FROM installation_tokens r \(sql: TokenSlotRows.joinInstallation(of: "r", in: scope))
             WHERE \(sql: rows.isOf("r")) AND r.token IS NOT NULL AND r.observed_at <= \(time)
             """,

@@ -91,7 +91,7 @@ struct TokenRemovalStatements {
         EventStatements.insertion(
             """
             SELECT \(type) AS type,
-                \(unescaped: EventStatements.columns(ofInstallation: "i", digest: "r.token_digest"))
+                \(unescaped: EventStatements.columns(ofToken: "r", of: "i"))
             FROM installation_tokens r \(sql: TokenSlotRows.joinInstallation(of: "r", in: scope))
             WHERE \(sql: rows.matches("r")) AND \(sql: condition)
             """,

@@ -252,7 +252,7 @@ struct TokenRegistrationStatements {
         return EventStatements.insertion(all, by: who, in: self.rows.scope)
     }
 
-    private static let columns = EventStatements.columns(ofInstallation: "i", digest: "r.token_digest")
+    private static let columns = EventStatements.columns(ofToken: "r", of: "i")
 
     private var changed: SQL {
         """
@@ -266,7 +266,7 @@ struct TokenRegistrationStatements {
     /// had it.
     private var formerHolders: SQL {
         """
-        SELECT 'taken-over', \(unescaped: EventStatements.columns(ofInstallation: "i", digest: "loser.token_digest"))
+        SELECT 'taken-over', \(unescaped: EventStatements.columns(ofToken: "loser", of: "i"))
         FROM \(sql: claimed) CROSS JOIN LATERAL (
             SELECT * FROM installation_tokens holder WHERE \(sql: scope.contains("holder"))
                 AND holder.installation_hash = t.displaced_installation_hash AND holder.kind = t.displaced_installation_kind LIMIT 1
@@ -282,7 +282,7 @@ struct TokenRegistrationStatements {
         FROM \(sql: claimed) \(sql: joinClaimant)
         WHERE \(unescaped: Self.losesItsToken) AND a.expires_at > now() AND t.became_installations
         UNION ALL
-        SELECT 'taken-over', \(unescaped: EventStatements.columns(ofInstallation: "i", digest: "loser.token_digest"))
+        SELECT 'taken-over', \(unescaped: EventStatements.columns(ofToken: "loser", of: "i"))
         FROM \(sql: claimed) CROSS JOIN LATERAL (
             SELECT * FROM installation_tokens holder
             WHERE \(sql: scope.contains("holder")) AND NOT holder.has_one_owner

@@ -95,6 +95,17 @@ enum ActivityMerge {
         OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases)))
         """
 
+    /// The request changes a fact that a sender sees, apart from the token and the aliases.
+    static let changesFacts = """
+        coalesce(excluded.started_at < stored.started_at
+        OR \((["starts_at", "installation_hash"] + StoredFact.all.map(\.name)).map(changesFact).joined(separator: "\nOR ")), false)
+        """
+
+    private static func changesFact(_ column: String) -> String {
+        let time = column == "installation_hash" ? "installation_observed_at" : column + "_observed_at"
+        return "(\(isFirst(column, time)) AND excluded.\(column) IS DISTINCT FROM stored.\(column))"
+    }
+
     /// The `SET` list of a registration.
     static let assignments = """
         token = CASE WHEN stored.ended_at IS NOT NULL THEN NULL
@@ -124,6 +135,7 @@ enum ActivityMerge {
         outcome = \(outcome),
         aliases_changed = \(changesAliases),
         displaced_aliases = CASE WHEN \(changesAliases) THEN stored.aliases END,
+        facts_changed = \(changesFacts),
         touched_at = excluded.touched_at, batch_number = excluded.batch_number,
         installation_full_state_at = excluded.installation_full_state_at,
         installation_removed_at = excluded.installation_removed_at

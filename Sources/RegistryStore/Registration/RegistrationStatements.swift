@@ -173,10 +173,10 @@ struct RegistrationStatements {
     private var ownership: SQL {
         """
         INSERT INTO token_values AS stored (
-            app_number, environment, token_digest, activity_id, activity_number, observed_at
+            app_number, environment, token_digest, activity_id, activity_number, observed_at, is_newly_owned
         )
         SELECT a.app_number, a.environment, sha256(q.token), a.activity_id, a.activity_number,
-            coalesce(q.observed_at, a.token_observed_at)
+            coalesce(q.observed_at, a.token_observed_at), true
         FROM \(sql: batch.claims) CROSS JOIN LATERAL (
             SELECT m.* FROM activities m
             WHERE \(sql: scope.contains("m"))
@@ -190,6 +190,7 @@ struct RegistrationStatements {
             activity_number = CASE WHEN \(unescaped: Self.claimsMore)
                 THEN excluded.activity_number ELSE stored.activity_number END,
             observed_at = greatest(stored.observed_at, excluded.observed_at),
+            is_newly_owned = stored.activity_id IS NULL,
             displaced_activity_id = CASE WHEN \(unescaped: Self.displaces) THEN stored.activity_id END,
             displaced_observed_at = CASE WHEN \(unescaped: Self.displaces) THEN stored.observed_at END
         RETURNING \(ClaimedToken.columns)
@@ -328,6 +329,16 @@ struct RegistrationStatements {
                 SELECT 'dropped', \(unescaped: EventStatements.columns(of: "a"))
                 WHERE a.outcome IN ('registered', 'rotated') AND t.activity_id = a.activity_id
                     AND a.token_claimed_at <= t.dead_at
+                UNION ALL
+                -- It has its value back, which another had or nobody.
+                SELECT 'reactivated', \(unescaped: EventStatements.columns(of: "a"))
+                WHERE a.outcome = 'refreshed' AND t.activity_id = a.activity_id AND a.token_digest = t.token_digest
+                    AND (t.displaced_activity_id IS NOT NULL OR t.is_newly_owned)
+                UNION ALL
+                SELECT CASE WHEN a.aliases_changed THEN 'aliases-changed' ELSE 'changed' END,
+                    \(unescaped: EventStatements.columns(ofChanged: "a"))
+                WHERE a.outcome IN ('refreshed', 'observed', 'superseded') AND (a.aliases_changed OR a.facts_changed)
+                    OR a.outcome IN ('registered', 'rotated', 'reactivated') AND a.displaced_aliases IS NOT NULL
             ) AS e
             """,
             in: scope

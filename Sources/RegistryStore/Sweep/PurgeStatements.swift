@@ -94,7 +94,7 @@ struct PurgeStatements {
             EventStatements.insertion(
                 """
                 SELECT 'purged' AS type,
-                    \(unescaped: EventStatements.columns(ofInstallation: "i", digest: "r.token_digest"))
+                    \(unescaped: EventStatements.columns(ofToken: "r", of: "i"))
                 FROM installation_tokens r \(sql: TokenSlotRows.joinInstallation(of: "r", in: scope))
                 WHERE \(sql: isIt)
                 """,

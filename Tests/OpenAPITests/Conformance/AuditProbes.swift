@@ -14,6 +14,9 @@ extension Probe {
         Sample.registration(222, minutesAgo: 3)
     )
 
+    /// A position of a database with the number 1.
+    private static let otherDatabase = "AQEBAQEAAAEBAQA"
+
     static let audit: [Probe] = [
         Probe("getStatistics", "of a day", .get("…/stats"))
             .after(activity("audit-1", 220))
@@ -54,6 +57,20 @@ extension Probe {
             .fails(.invalidRequest),
         Probe("listAuditEvents", "of another cursor", .get("…/audit/events?cursor=nonsense"))
             .fails(.invalidCursor),
+        Probe("followChanges", "from now", .get("…/changes"))
+            .gives(200, ["changes": [], "more": false]),
+        Probe(
+            "followChanges",
+            "of everything else",
+            .get("…/changes?limit=5&wait=0&types=available&alias=matchId:audit")
+        )
+        .gives(200, ["changes": []]),
+        Probe("followChanges", "from nowhere", .get("…/changes?after=nonsense"))
+            .fails(.invalidRequest),
+        Probe("followChanges", "for an hour", .get("…/changes?wait=3600"))
+            .fails(.invalidRequest),
+        Probe("followChanges", "from another database", .get("…/changes?after=\(otherDatabase)"))
+            .fails(.feedReset),
         Probe("explainAlias", "that is known", .get("…/audit/explain?kind=matchId&value=audit"))
             .after(activity("audit-3", 223), .delete("…/activities/audit-3"), installation, startToken)
             .gives(200, ["notes": []]),

@@ -1,0 +1,128 @@
+import HTTPTypes
+import RegistryCore
+import RegistryStore
+
+extension ScopedCall {
+    /// `GET …/changes`: what has changed since a position, as a page that may be waited for, or as a stream.
+    func followChanges() async throws -> Answer {
+        var parameters = ParameterReader(call)
+        let filter = readChangeFilter(&parameters)
+        let limit = parameters.query("limit", ParameterReader.limit) ?? ChangeFeed.pageSize
+        let wait = parameters.query("wait", Self.wait) ?? .zero
+        let after = parameters.query("after", ChangePosition.init)
+        let resumed = parameters.field(.lastEventID, ChangePosition.init)
+        try parameters.checked()
+        let position = resumed ?? after
+        guard let format = ChangeFormat(call.fields, wantsLines: call.wantsLines) else {
+            return try await changes(after: position, filter, limit: limit, wait: wait)
+        }
+        let follower = try call.metrics.followers.begin()
+        let stream = ChangeStream(
+            registry: registry,
+            feed: call.changeFeed,
+            scope: scope,
+            filter: filter,
+            format: format,
+            first: try await firstBatch(after: position),
+            follower: follower
+        )
+        // Else nginx keeps what comes until it is much.
+        let fields: HTTPFields = [.contentType: format.mediaType, .accelBuffering: "no"]
+        return Answer(fields: fields, body: .stream(stream))
+    }
+
+    private func firstBatch(after position: ChangePosition?) async throws -> ChangeBatch {
+        guard let position else { return ChangeBatch([], try await registry.presentChangePosition()) }
+        return ChangeBatch(try await registry.changes(after: position, limit: ChangeFeed.pageSize, in: scope))
+    }
+
+    private func changes(
+        after position: ChangePosition?,
+        _ filter: ChangeFilter,
+        limit: Int,
+        wait: Duration
+    ) async throws -> Answer {
+        guard let position else { return Self.answer([], try await registry.presentChangePosition(), hasMore: false) }
+        var reader = ChangePages(registry: registry, scope: scope, filter: filter, limit: limit, position: position)
+        var found = try await reader.next()
+        guard found.isEmpty, !reader.hasMore, wait > .zero else {
+            return Self.answer(found, reader.position, hasMore: reader.hasMore)
+        }
+        let deadline = ContinuousClock.now + wait
+        while found.isEmpty, !reader.hasMore, ContinuousClock.now < deadline {
+            var messages = call.changeFeed.follow(scope, until: deadline).makeAsyncIterator()
+            _ = await messages.next()
+            found = try await reader.next()
+            while found.isEmpty, !reader.hasMore, case .batch(let batch)? = await messages.next() {
+                if !batch.changes.isEmpty { found = try await reader.next() }
+            }
+            // The time is over, or the service ends.
+            if call.shutdownNotice.isGiven { break }
+        }
+        if found.isEmpty, !reader.hasMore { found = try await reader.next() }
+        return Self.answer(found, reader.position, hasMore: reader.hasMore)
+    }
+
+    private static func answer(_ changes: [Change], _ position: ChangePosition, hasMore: Bool) -> Answer {
+        .json { json in
+            json.member("changes", changes)
+            json.member("after", position.text)
+            json.member("more", hasMore)
+        }
+    }
+
+    private func readChangeFilter(_ parameters: inout ParameterReader) -> ChangeFilter {
+        var filter = ChangeFilter()
+        filter.types = parameters.query("types") { text throws(JSONFaultReason) in
+            Set(text.split(separator: ",").map { UTF8Text(String($0)) })
+        }
+        filter.alias = parameters.query("alias", Alias.init(pair:))
+        filter.installation = parameters.query("installation", Self.installation)
+        return filter
+    }
+
+    /// The SHA-256 by which answers name an installation.
+    private static func installation(_ text: String) throws(JSONFaultReason) -> InstallationHash {
+        guard let bytes = Hexadecimal.decode(text), bytes.count == 32 else {
+            throw JSONFaultReason("must be the 64 hexadecimal digits by which answers name an installation")
+        }
+        return InstallationHash(bytes: bytes)
+    }
+
+    /// How long an answer may wait for a change, in seconds.
+    private static func wait(_ text: String) throws(JSONFaultReason) -> Duration {
+        guard let seconds = Int(text), (0...60).contains(seconds) else {
+            throw JSONFaultReason("must be an integer from 0 to 60, in seconds")
+        }
+        return .seconds(seconds)
+    }
+}
+
+/// Pages of changes that a filter lets pass, as one caller asks for them.
+private struct ChangePages {
+    let registry: Registry
+    let scope: Scope
+    let filter: ChangeFilter
+    let limit: Int
+    var position: ChangePosition
+    var hasMore = false
+
+    /// How many pages without any change that passes are read for one answer.
+    private static let mostEmptyPages = 20
+
+    /// Reads on until something passes or all was read.
+    mutating func next() async throws -> [Change] {
+        for _ in 0..<Self.mostEmptyPages {
+            let page = try await registry.changes(after: position, limit: limit, in: scope)
+            (position, hasMore) = (page.position, page.hasMore)
+            let found = ChangeBatch(page).changes(filter)
+            if !found.isEmpty || !hasMore { return found }
+        }
+        return []
+    }
+}
+
+extension HTTPField.Name {
+    fileprivate static let lastEventID = HTTPField.Name("Last-Event-ID")!
+    fileprivate static let accelBuffering = HTTPField.Name("X-Accel-Buffering")!
+}

@@ -1,0 +1,77 @@
+import RegistryCore
+
+extension Change {
+    /// The change of what a sender sees that an event tells of; nil where it tells of none.
+    init?(_ event: ChangeEvent) {
+        guard let meaning = Meaning(event) else { return nil }
+        self.init(
+            number: event.number,
+            at: event.recordedAt,
+            type: meaning.type,
+            activityID: event.activityID,
+            installation: event.installation,
+            attributesType: event.attributesType,
+            aliases: event.aliases,
+            state: meaning.state,
+            reason: meaning.reason
+        )
+    }
+
+    private struct Meaning {
+        var type: String
+        var state: ActivityState?
+        var reason: String?
+
+        init(_ type: String, _ state: ActivityState? = nil, reason: String? = nil) {
+            self.type = type
+            self.state = state
+            self.reason = reason
+        }
+
+        init?(_ event: ChangeEvent) {
+            switch event.type {
+            case "erased": self.init("erased")
+            case "channel-set", "channel-deleted": self.init("channel")
+            default:
+                if let kind = event.tokenKind {
+                    self.init("\(kind)-token", reason: Self.withheld[event.type])
+                } else if event.activityID != nil {
+                    self.init(ofActivity: event)
+                } else {
+                    self.init(ofInstallation: event)
+                }
+            }
+        }
+
+        private init?(ofActivity event: ChangeEvent) {
+            switch event.type {
+            case "registered": self.init("available", .active)
+            case "rotated": self.init("rotated", .active)
+            case "reactivated", "released": self.init("returned", .active)
+            case "ended": self.init("ended", .ended, reason: event.endReason)
+            case "dismissed": self.init("dismissed", .dismissed)
+            case "expired": self.init("expired", .expired)
+            case "aliases-changed": self.init("aliases")
+            case "changed": self.init("changed")
+            default:
+                guard let reason = Self.withheld[event.type] else { return nil }
+                self.init("unavailable", reason: reason)
+            }
+        }
+
+        private init?(ofInstallation event: ChangeEvent) {
+            switch event.type {
+            // Of a phone that was erased meanwhile, or of an activity.
+            case "logged-out": self.init("unavailable", reason: "logged-out")
+            case "taken-over", "installation-changed": self.init("aliases")
+            default: return nil
+            }
+        }
+
+        /// Why a token is no longer handed out, by the type of the event.
+        private static let withheld = [
+            "dropped": "unregistered", "quarantined": "quarantined", "taken-over": "taken-over", "purged": "purged",
+            "deleted": "deleted",
+        ]
+    }
+}

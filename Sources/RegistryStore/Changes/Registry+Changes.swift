@@ -1,0 +1,147 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+
+/// A page of the change feed.
+public struct ChangePage: Sendable {
+    /// In the order in which they are to be told.
+    public let changes: [Change]
+    /// Up to where everything was told with them.
+    public let position: ChangePosition
+    /// More is known already.
+    public let hasMore: Bool
+}
+
+extension Registry {
+    /// The most numbers of events that a page goes through: where a transaction of the server stays open for so many, the
+    /// feed waits for it.
+    static let mostChangeNumbers: Int64 = 1_000_000
+
+    /// The position of the change feed from now on.
+    public func presentChangePosition() async throws -> ChangePosition {
+        let mark = try await read { session in try Self.mark(Self.moment(session).moment, session) }
+        var (database, now) = try await read(Self.moment)
+        // Most transactions last some milliseconds. Where one lasts for long, more is read later, and nothing lost.
+        for _ in 0..<8 where now.snapshot.oldest <= mark.transaction {
+            try await Task.sleep(for: .milliseconds(10))
+            (database, now) = try await read(Self.moment)
+        }
+        return ChangePosition(database: database, now: now, mark: mark, fallback: Self.mostChangeNumbers / 2)
+    }
+
+    /// The changes of a scope since a position.
+    ///
+    /// - Parameter limit: the most events that are read; some tell of no change.
+    /// - Throws: `feedExpired`, `feedReset`: the caller lists anew; `unavailable`.
+    public func changes(after position: ChangePosition, limit: Int, in scope: Scope) async throws -> ChangePage {
+        try await read { session in
+            let (database, moment) = try Self.moment(session)
+            try position.check(against: database, moment, retention: scope.app.settings.eventRetention)
+            let upper = position.page?.upper ?? moment
+            guard upper.snapshot != position.since.snapshot else {
+                return ChangePage(changes: [], position: try Self.move(position, to: upper, session), hasMore: false)
+            }
+            guard upper.number - position.low <= Self.mostChangeNumbers else { throw Self.tooLongATransaction }
+            let page = ChangeStatements.page(
+                since: position.since.snapshot,
+                until: upper.snapshot,
+                after: max(position.low, position.page?.last ?? 0),
+                limit: limit,
+                in: scope
+            )
+            let events = try session.execute(page).decode(ChangeEvent.columns)
+            let changes = events.compactMap(Change.init)
+            guard events.count == limit, let last = events.last else {
+                let next = try Self.move(position, to: upper, session)
+                return ChangePage(changes: changes, position: next, hasMore: position.page != nil)
+            }
+            return ChangePage(
+                changes: changes,
+                position: position.moved(within: upper, to: last.number),
+                hasMore: true
+            )
+        }
+    }
+
+    private static var tooLongATransaction: Problem {
+        var problem = Problem(
+            .unavailable,
+            """
+            A transaction on the Postgres server has been open for so long that too many events would have to be looked at. \
+            The operator finds it in pg_stat_activity; nothing of the feed is lost meanwhile.
+            """
+        )
+        problem.retryAfter = .seconds(30)
+        return problem
+    }
+
+    private static func move(
+        _ position: ChangePosition,
+        to upper: ChangePosition.Moment,
+        _ session: borrowing PostgresSession
+    ) throws -> ChangePosition {
+        var next = position.moved(to: upper)
+        if next.needsMark { next.mark = try mark(upper, session) }
+        return next
+    }
+
+    private static func mark(
+        _ moment: ChangePosition.Moment,
+        _ session: borrowing PostgresSession
+    ) throws -> ChangePosition.Mark {
+        let text = try session.execute(ChangeStatements.mark)[0].decode(String.self)
+        guard let transaction = UInt64(text) else { throw UnreadableRow(detail: "the transaction id \(text)") }
+        return ChangePosition.Mark(transaction: transaction, number: moment.number)
+    }
+
+    private static func moment(
+        _ session: borrowing PostgresSession
+    ) throws -> (database: ChangePosition.Database, moment: ChangePosition.Moment) {
+        let results = try session.pipeline([ChangeStatements.lastNumber, ChangeStatements.moment])
+        let number = try results[0][0].decode(Int64.self)
+        let (text, time, system, oid, timeline) = try results[1][0].decode(
+            String.self,
+            Int64.self,
+            Int64.self,
+            Int64.self,
+            String.self
+        )
+        guard let snapshot = TransactionSnapshot(text), let timeline = UInt32(timeline, radix: 16) else {
+            throw UnreadableRow(detail: "the snapshot \(text) on timeline \(timeline)")
+        }
+        return (
+            ChangePosition.Database(
+                system: UInt64(bitPattern: system),
+                oid: UInt32(truncatingIfNeeded: oid),
+                timeline: timeline
+            ),
+            ChangePosition.Moment(snapshot: snapshot, number: number, time: time)
+        )
+    }
+}
+
+extension ChangePosition {
+    /// - Throws: `feedReset` for a position of another database, or of a time that this one has not come to; `feedExpired` for
+    ///   one behind which events may have gone.
+    fileprivate func check(against database: Database, _ now: Moment, retention: Duration) throws(Problem) {
+        let last = page?.upper ?? since
+        guard self.database == database, last.snapshot.next <= now.snapshot.next, last.number <= now.number else {
+            throw Problem(
+                .feedReset,
+                """
+                The position is of another database, or of one before it was restored or a standby was promoted: what happened \
+                since is not known. Ask for a position without `after`, list anew, and follow from there.
+                """
+            )
+        }
+        guard now.time - since.time < Int64(retention / .milliseconds(1)) else {
+            throw Problem(
+                .feedExpired,
+                """
+                The position is older than the app keeps events. Ask for a position without `after`, list anew, and follow from \
+                there.
+                """
+            )
+        }
+    }
+}

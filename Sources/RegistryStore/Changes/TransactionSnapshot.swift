@@ -1,0 +1,43 @@
+import RegistryCore
+
+/// The transactions that a snapshot of Postgres sees: Postgres's `pg_snapshot`, `xmin:xmax:running,…`.
+struct TransactionSnapshot: Sendable, Hashable {
+    /// All transactions before it are over.
+    let oldest: UInt64
+    /// No transaction from it on was over. Some of them may have been running: Postgres does not list those.
+    let next: UInt64
+    /// Those between the two that were running, in ascending order.
+    let running: [UInt64]
+
+    /// - Returns: nil where the parts are no snapshot.
+    init?(oldest: UInt64, next: UInt64, running: [UInt64]) {
+        guard oldest > 0, oldest <= next, next < 1 << 63 else { return nil }
+        guard
+            zip([oldest] + running.dropLast(), running).enumerated().allSatisfy({ index, pair in
+                index == 0 ? pair.0 <= pair.1 : pair.0 < pair.1
+            }), running.last.map({ $0 < next }) ?? true
+        else { return nil }
+        self.oldest = oldest
+        self.next = next
+        self.running = running
+    }
+
+    /// Reads Postgres's text.
+    init?(_ text: String) {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 3, let oldest = UInt64(parts[0]), let next = UInt64(parts[1]) else { return nil }
+        let running = parts[2].split(separator: ",").map { UInt64($0) }
+        guard !running.contains(nil) else { return nil }
+        self.init(oldest: oldest, next: next, running: running.compactMap(\.self))
+    }
+
+    /// Postgres's text.
+    var text: UTF8Text {
+        UTF8Text("\(oldest):\(next):\(running.map(String.init).joined(separator: ","))")
+    }
+
+    /// Whether what a transaction wrote is seen, if it was committed.
+    func sees(_ transaction: UInt64) -> Bool {
+        transaction < oldest || (transaction < next && !running.contains(transaction))
+    }
+}

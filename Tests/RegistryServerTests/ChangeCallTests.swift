@@ -1,0 +1,226 @@
+import Foundation
+import HTTPTypes
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+@testable import RegistryServer
+
+/// The change feed over HTTP: pages that are waited for, and streams.
+@Suite(.timeLimit(.minutes(15))) struct ChangeCallTests {
+    /// The request line and fields of a stream, and the connection that reads it.
+    private static func open(
+        _ server: LiveServer,
+        _ query: String = "",
+        accept: String = "application/x-ndjson",
+        _ more: String = ""
+    ) throws -> RawConnection {
+        let connection = try RawConnection(port: server.port)
+        connection.send(
+            """
+            GET \(DirectCallTests.path)/changes\(query) HTTP/1.1\r\nHost: localhost\r\nAccept: \(accept)\r\n\(more)\r\n
+            """
+        )
+        return connection
+    }
+
+    private static func position(_ server: LiveServer) async throws -> String {
+        guard case .string(let after) = try await server.call(.get, "…/changes")["after"] else { return "" }
+        return after
+    }
+
+    @Test("A position is answered at once, and what changed since it by one that goes on from there") func pages()
+        async throws
+    {
+        try await LiveServer.run { server in
+            let start = try await server.call(.get, "…/changes?wait=60")
+            #expect(start.status == 200 && start["changes"] == [] && start["more"] == false)
+            var after = try await Self.position(server)
+            for number in 0..<3 { try await server.register("a-\(number)", token: number) }
+            var (found, sizes, hasMore): ([JSONValue], [Int], Bool) = ([], [], true)
+            while hasMore {
+                let page = try await server.call(.get, "…/changes?limit=2&after=\(after)")
+                found += page["changes"].all("activityId")
+                sizes.append(page["changes"].all("id").count)
+                hasMore = page["more"] == true
+                if case .string(let next) = page["after"] { after = next }
+            }
+            #expect(sizes.prefix(2) == [2, 1])
+            #expect(found == ["a-0", "a-1", "a-2"])
+            let quiet = try await server.call(.get, "…/changes?after=\(after)")
+            #expect(quiet["changes"] == [] && quiet["more"] == false)
+        }
+    }
+
+    @Test("A change says what happened to whom, and has no token") func aChange() async throws {
+        try await LiveServer.run { server in
+            let after = try await Self.position(server)
+            try await server.register("a-1", token: 1)
+            try await server.register("a-1", token: 2)
+            #expect(try await server.call(.delete, "…/activities/a-1").status == 204)
+            let page = try await server.call(.get, "…/changes?after=\(after)")
+            #expect(page["changes"].all("type") == ["available", "rotated", "ended"])
+            #expect(page["changes"].all("state") == ["active", "active", "ended"])
+            #expect(page["changes"][0]["aliases"] == ["liveactivityId": ["order-42"]])
+            #expect(page["changes"][2]["reason"] == "ended")
+            let text = String(decoding: page.bytes, as: UTF8.self)
+            for number in 1...2 { #expect(!text.contains(Hexadecimal.encode(PushToken.sample(number).bytes))) }
+        }
+    }
+
+    @Test("An answer waits for a change that passes the filter, and no longer") func waiting() async throws {
+        try await LiveServer.run { server in
+            let after = try await Self.position(server)
+            async let waited = server.call(.get, "…/changes?after=\(after)&wait=60&alias=liveactivityId:wanted")
+            try await server.register("a-1", token: 1, alias: "other")
+            try await server.register("a-2", token: 2, alias: "wanted")
+            #expect(try await waited["changes"].all("activityId") == ["a-2"])
+            let begin = ContinuousClock.now
+            let none = try await server.call(.get, "…/changes?after=\(after)&wait=1&types=ended")
+            #expect(none["changes"] == [] && none["more"] == false)
+            #expect(begin.duration(to: .now) >= .milliseconds(900))
+            #expect(none["after"] != .string(after), "the position moves on all the same")
+        }
+    }
+
+    @Test("A stream of lines begins with a bookmark, tells changes as they come, and a bookmark behind them")
+    func lines() async throws {
+        try await LiveServer.run { server in
+            let connection = try Self.open(server)
+            #expect(await connection.read(past: #""at":"#).contains(#"{"after":""#))
+            try await server.register("a-1", token: 1)
+            let told = await connection.read(past: #""at":"#)
+            let more = told.contains(#"{"after":"#) ? "" : await connection.read(past: #"{"after":"#)
+            let lines = (told + more).split(separator: "\n")
+            let change = try #require(lines.firstIndex { $0.contains(#""activityId":"a-1""#) })
+            let bookmark = try #require(lines.firstIndex { $0.contains(#"{"after":"#) })
+            #expect(lines[change].contains(#""type":"available""#) && change < bookmark)
+        }
+    }
+
+    @Test("Server-sent events have their position as id, and are resumed by Last-Event-ID") func events() async throws {
+        try await LiveServer.run { server in
+            let after = try await Self.position(server)
+            try await server.register("a-1", token: 1)
+            let first = try Self.open(server, accept: "text/event-stream", "Last-Event-ID: \(after)\r\n")
+            let text = await first.read(past: "event: bookmark")
+            #expect(text.contains("text/event-stream") && text.lowercased().contains("x-accel-buffering: no"))
+            #expect(text.contains("event: change\ndata: {") && text.contains(#""activityId":"a-1""#))
+            let id = try #require(text.split(separator: "\n").last { $0.hasPrefix("id: ") }).dropFirst(4)
+            first.finish()
+            try await server.register("a-2", token: 2)
+            // The id goes before a position in the address, which a browser keeps.
+            let second = try Self.open(
+                server,
+                "?after=\(after)",
+                accept: "text/event-stream",
+                "Last-Event-ID: \(id)\r\n"
+            )
+            let resumed = await second.read(past: "event: bookmark")
+            #expect(resumed.contains("a-2") && !resumed.contains("a-1"))
+        }
+    }
+
+    @Test("A position that is of no use is a 410 also where a stream is asked for") func gone() async throws {
+        let database = try await TestDatabase.make()
+        _ = try await database.scope()
+        try await LiveServer.run(on: database.registry) { server in
+            let after = try await Self.position(server)
+            _ = try await database.pool.withSession { session in
+                try session.execute("SELECT setval('events_event_number_seq', 1000)").count
+            }
+            try await server.register("a-1", token: 1)
+            let late = try await Self.position(server)
+            #expect(try await server.call(.get, "…/changes?after=\(late)").status == 200)
+            // As after a restored backup.
+            _ = try await database.pool.withSession { session in
+                try session.execute("SELECT setval('events_event_number_seq', 500)").count
+            }
+            #expect(try await server.call(.get, "…/changes?after=\(after)").status == 200)
+            let reset = try await server.call(.get, "…/changes?after=\(late)")
+            #expect(reset.status == 410 && reset.problem == "feed-reset")
+            let stream = try Self.open(server, "?after=\(late)")
+            let answer = await stream.read(past: "feed-reset")
+            #expect(answer.hasPrefix("HTTP/1.1 410") && answer.contains("feed-reset"))
+        }
+    }
+
+    @Test("An instance takes 64 streams, and refuses one more with Retry-After until one ends") func mostStreams()
+        async throws
+    {
+        try await LiveServer.run { server in
+            var streams: [RawConnection] = []
+            for _ in 0..<FollowerCount.limit {
+                let connection = try Self.open(server)
+                _ = await connection.read(past: #""at":"#)
+                streams.append(connection)
+            }
+            let refused = try Self.open(server)
+            let answer = await refused.read(past: "\r\n\r\n")
+            #expect(answer.hasPrefix("HTTP/1.1 503") && answer.lowercased().contains("retry-after: 5"))
+            // Pages are answered all the same.
+            #expect(try await server.call(.get, "…/changes").status == 200)
+            streams.removeLast().reset()
+            try await until {
+                let next = try Self.open(server)
+                return await next.read(past: "\r\n").hasPrefix("HTTP/1.1 200")
+            }
+        }
+    }
+
+    @Test("All who follow a scope share one reader, which ends with the last of them") func oneReader() async throws {
+        let database = try await TestDatabase.make()
+        let scope = try await database.scope()
+        let feed = ChangeFeed(registry: database.registry, shutdownNotice: ShutdownNotice(), logger: .silent)
+        #expect(feed.scopeCount == 0)
+        do {
+            let streams = (0..<5).map { _ in feed.follow(scope, until: .now + .seconds(3600)) }
+            for stream in streams { _ = await stream.first { _ in true } }
+            #expect(feed.scopeCount == 1)
+        }
+        try await until { feed.scopeCount == 0 }
+    }
+
+    @Test("Streams end with the service, and at their deadline, by a last message") func ends() async throws {
+        let database = try await TestDatabase.make()
+        let scope = try await database.scope()
+        let notice = ShutdownNotice()
+        let feed = ChangeFeed(registry: database.registry, shutdownNotice: notice, logger: .silent)
+        func last(_ stream: AsyncStream<ChangeFeed.Message>) async -> Bool {
+            var isEnd = false
+            for await message in stream { if case .end(nil) = message { isEnd = true } else { isEnd = false } }
+            return isEnd
+        }
+        #expect(await last(feed.follow(scope, until: .now + .milliseconds(300))))
+        let stream = feed.follow(scope, until: .now + .seconds(3600))
+        notice.give()
+        #expect(await last(stream))
+    }
+
+    @Test("A follower that does not take its messages is let go, and nobody else waits") func aSlowFollower()
+        async throws
+    {
+        let database = try await TestDatabase.make()
+        let scope = try await database.scope()
+        let feed = ChangeFeed(registry: database.registry, shutdownNotice: ShutdownNotice(), logger: .silent)
+        let slow = feed.follow(scope, until: .now + .seconds(3600))
+        var quick = feed.follow(scope, until: .now + .seconds(3600)).makeAsyncIterator()
+        _ = await quick.next()
+        for number in 0..<30 {
+            _ = try await database.registry.register(
+                .sample(token: .sample(number), observedAt: .minutesAgo(1)),
+                as: .sample("a-\(number)"),
+                in: scope,
+                by: "test"
+            )
+            var isTold = false
+            while !isTold, case .batch(let batch)? = await quick.next() { isTold = !batch.changes.isEmpty }
+            #expect(isTold)
+        }
+        var count = 0
+        for await _ in slow { count += 1 }
+        #expect(count <= 16, "what waited for it is bounded")
+    }
+}

@@ -1,0 +1,220 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import RegistryStore
+
+/// Readers of the same events while writers commit them in another order than they were numbered in: only a cut between two
+/// snapshots loses nothing, and leaves the changes of one key in their order.
+@Suite(.timeLimit(.minutes(30))) struct ChangeCutTests {
+    /// An event of a test: the key that it is about, and how often that had been changed.
+    private struct Told: Hashable {
+        let number: Int64
+        let key: Int
+        let revision: Int
+    }
+
+    /// Said once all writers are done.
+    private final class End: Sendable {
+        private let state = Mutex(false)
+        var hasCome: Bool { state.withLock { $0 } }
+        func come() { state.withLock { $0 = true } }
+    }
+
+    private static let keys = 20
+    private static let writers = 6
+
+    /// A reader's way: what it keeps, and what it reads next.
+    private enum Reader: String, CaseIterable {
+        case cut, greaterNumbers, belowTheHorizon
+    }
+
+    @Test(
+        "Of readers only the snapshot cut loses nothing and keeps the order of each key, also beside an open transaction"
+    )
+    func readers() async throws {
+        let database = try await TestDatabase.make(maximumConnections: 16, isAlone: true)
+        let scope = try await database.scope()
+        _ = try await database.pool.withSession { session in
+            try session.simple("CREATE TABLE counters (key int PRIMARY KEY, revision int NOT NULL DEFAULT 0)")
+            try session.simple("INSERT INTO counters (key) SELECT generate_series(1, \(Self.keys))")
+        }
+        let found = try await Self.play(database, scope, rounds: TestScale.isLong ? 4_000 : 150)
+        let all = try await Self.all(database, scope)
+        #expect(all.count > Self.writers * 100)
+        let cut = found[.cut] ?? []
+        #expect(Set(cut) == Set(all), "\(all.count - Set(cut).count) are lost")
+        #expect(cut.count == Set(cut).count, "some are told twice")
+        #expect(Self.inversions(cut) == 0)
+        // The controls: what one would write first loses events, and what one would write next turns the order round.
+        let naive = found[.greaterNumbers] ?? []
+        #expect(Set(naive).count < all.count, "a reader of greater numbers must lose some, or the test shows nothing")
+        // It reads nothing while any transaction of the server is open, such as those of other tests.
+        let horizon = found[.belowTheHorizon] ?? []
+        #expect(
+            Self.inversions(horizon) > 0 || Set(horizon).count < all.count,
+            "a reader by transaction ids must turn some round or wait, or the test shows nothing"
+        )
+        print(
+            "figure: of \(all.count) events lost by greater numbers: \(all.count - Set(naive).count); out of order by",
+            "transaction ids: \(Self.inversions(horizon)); by the snapshot cut: 0 and 0"
+        )
+    }
+
+    @Test("An open transaction elsewhere on the server holds nothing up") func anOpenTransaction() async throws {
+        let (database, other) = (try await TestDatabase.make(isAlone: true), try await TestDatabase.make(isAlone: true))
+        let scope = try await database.scope()
+        let open = try await HeldTransaction("SELECT pg_current_xact_id()", in: other)
+        var position = try await database.registry.presentChangePosition()
+        for number in 0..<5 {
+            _ = try await database.registry.register(
+                .sample(token: .sample(number), observedAt: .minutesAgo(1)),
+                as: .sample("a-\(number)"),
+                in: scope,
+                by: "test"
+            )
+            let page = try await database.registry.changes(after: position, limit: 10, in: scope)
+            #expect(page.changes.map(\.activityID) == [UTF8Text("a-\(number)")])
+            position = page.position
+        }
+        try await open.release()
+    }
+
+    /// Writes with several writers while every reader reads; then all read to the end.
+    private static func play(
+        _ database: TestDatabase,
+        _ scope: Scope,
+        rounds: Int
+    ) async throws -> [Reader: [Told]] {
+        let end = End()
+        let start = try await database.registry.presentChangePosition()
+        return try await withThrowingTaskGroup(of: (Reader, [Told])?.self) { group in
+            for reader in Reader.allCases {
+                group.addTask {
+                    (reader, try await read(reader, from: start, database, scope, until: end))
+                }
+            }
+            try await withThrowingTaskGroup(of: Void.self) { writers in
+                for seed in 0..<Self.writers {
+                    writers.addTask {
+                        var generator = SeededGenerator(seed: UInt64(seed))
+                        for _ in 0..<rounds { try await write(database, scope, using: &generator) }
+                    }
+                }
+                try await writers.waitForAll()
+            }
+            end.come()
+            var found: [Reader: [Told]] = [:]
+            for try await case (let reader, let told)? in group { found[reader] = told }
+            return found
+        }
+    }
+
+    /// One transaction of one to three keys. It has its id before it waits for a row; some are undone, some are slow.
+    private static func write(
+        _ database: TestDatabase,
+        _ scope: Scope,
+        using generator: inout SeededGenerator
+    ) async throws {
+        let keys = Set(
+            (0..<Int.random(in: 1...3, using: &generator)).map { _ in Int.random(in: 1...Self.keys, using: &generator) }
+        )
+        let isUndone = Int.random(in: 0..<20, using: &generator) == 0
+        let pauses = (0...keys.count).map { _ in Double.random(in: 0...0.004, using: &generator) }
+        struct Undone: Error {}
+        do {
+            try await database.pool.withSession { session in
+                try session.transaction { transaction in
+                    _ = try transaction.execute("SELECT pg_current_xact_id(), pg_sleep(\(pauses[0]))")
+                    for (index, key) in keys.sorted().enumerated() {
+                        _ = try transaction.execute(
+                            """
+                            WITH changed AS (UPDATE counters c SET revision = c.revision + 1 WHERE c.key = \(key) RETURNING *)
+                            INSERT INTO events (app_number, drop_on, environment, type, who, activity_id)
+                            SELECT \(scope.app.number), current_date + 9, 'sandbox', 'changed', 'test', changed.key || '/' || changed.revision
+                            FROM changed
+                            """
+                        )
+                        _ = try transaction.execute("SELECT pg_sleep(\(pauses[index + 1]))")
+                    }
+                    if isUndone { throw Undone() }
+                }
+            }
+        } catch is Undone {}
+    }
+
+    private static func read(
+        _ reader: Reader,
+        from start: ChangePosition,
+        _ database: TestDatabase,
+        _ scope: Scope,
+        until end: End
+    ) async throws -> [Told] {
+        var (told, position, last, horizon): ([Told], ChangePosition, Int64, (String, Int64)) = ([], start, 0, ("0", 0))
+        var isLast = false
+        while !isLast {
+            isLast = end.hasCome
+            switch reader {
+            case .cut:
+                var page: ChangePage
+                repeat {
+                    page = try await database.registry.changes(after: position, limit: 7, in: scope)
+                    told += page.changes.map { Self.told($0.number, $0.activityID) }
+                    position = page.position
+                } while page.hasMore
+            case .greaterNumbers:
+                let more = try await rows(
+                    "SELECT e.event_number, e.activity_id FROM events e WHERE e.event_number > \(last) ORDER BY 1",
+                    database
+                )
+                told += more
+                last = more.last?.number ?? last
+            case .belowTheHorizon:
+                let found = try await database.pool.withSession { [horizon] session in
+                    try session.execute(
+                        """
+                        SELECT e.event_number, e.activity_id, e.transaction_id::text FROM events e
+                        WHERE (e.transaction_id, e.event_number) > (\(UTF8Text(horizon.0))::text::xid8, \(horizon.1))
+                            AND e.transaction_id < pg_snapshot_xmin(pg_current_snapshot())
+                        ORDER BY e.transaction_id, e.event_number
+                        """
+                    ).rows.map { try $0.decode(Int64.self, UTF8Text?.self, String.self) }
+                }
+                told += found.filter { $0.1 != nil }.map { Self.told($0.0, $0.1) }
+                if let end = found.last { horizon = (end.2, end.0) }
+            }
+        }
+        return told
+    }
+
+    private static func all(_ database: TestDatabase, _ scope: Scope) async throws -> [Told] {
+        try await rows(
+            "SELECT e.event_number, e.activity_id FROM events e WHERE e.activity_id IS NOT NULL ORDER BY 1",
+            database
+        )
+    }
+
+    private static func rows(_ statement: SQL, _ database: TestDatabase) async throws -> [Told] {
+        try await database.pool.withSession { session in
+            try session.execute(statement).rows.map { try $0.decode(Int64.self, UTF8Text?.self) }
+        }.filter { $0.1 != nil }.map { told($0.0, $0.1) }
+    }
+
+    private static func told(_ number: Int64, _ name: UTF8Text?) -> Told {
+        let parts = (name?.string ?? "").split(separator: "/").compactMap { Int($0) }
+        return Told(number: number, key: parts.first ?? 0, revision: parts.last ?? 0)
+    }
+
+    /// How many changes of a key are told behind a later one of the same key.
+    private static func inversions(_ told: [Told]) -> Int {
+        var (last, count): ([Int: Int], Int) = ([:], 0)
+        for one in told {
+            if one.revision < last[one.key, default: 0] { count += 1 }
+            last[one.key] = max(last[one.key, default: 0], one.revision)
+        }
+        return count
+    }
+}

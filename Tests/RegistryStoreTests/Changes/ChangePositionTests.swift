@@ -1,0 +1,90 @@
+import RegistryCore
+import TestSupport
+import Testing
+
+@testable import RegistryStore
+
+/// Positions of the change feed as texts, and what moves them.
+@Suite(.timeLimit(.minutes(5))) struct ChangePositionTests {
+    private static let database = ChangePosition.Database(system: 7_345_678_901_234_567_890, oid: 16_385, timeline: 1)
+
+    private static func moment(
+        _ oldest: UInt64,
+        _ next: UInt64,
+        running: [UInt64] = [],
+        number: Int64
+    ) -> ChangePosition.Moment {
+        let snapshot = TransactionSnapshot(oldest: oldest, next: next, running: running)!
+        return ChangePosition.Moment(snapshot: snapshot, number: number, time: 1_790_000_000_000 + number)
+    }
+
+    private static func positions() -> [ChangePosition] {
+        let now = moment(100, 110, running: [100, 105], number: 50)
+        let start = ChangePosition(
+            database: database,
+            now: now,
+            mark: .init(transaction: 90, number: 40),
+            fallback: 1000
+        )
+        let later = moment(105, 300, running: [105, 299], number: 500)
+        var marked = start.moved(to: later)
+        marked.mark = ChangePosition.Mark(transaction: 310, number: 490)
+        return [start, start.moved(to: later), marked, start.moved(within: later, to: 123)]
+    }
+
+    @Test("A position is read as it was written") func readAsWritten() throws {
+        for position in Self.positions() { #expect(try ChangePosition(position.text) == position) }
+    }
+
+    @Test("A text that is not a position's is refused, however little differs") func altered() throws {
+        for position in Self.positions() {
+            let text = position.text
+            #expect(throws: JSONFaultReason.self) { try ChangePosition(text + "A") }
+            #expect(throws: JSONFaultReason.self) { try ChangePosition(String(text.dropLast())) }
+            #expect(throws: JSONFaultReason.self) { try ChangePosition("B" + text.dropFirst()) }
+        }
+        for text in ["", "AA", "!", "null", String(repeating: "_", count: 5000)] {
+            #expect(throws: JSONFaultReason.self) { try ChangePosition(text) }
+        }
+    }
+
+    @Test("Any bytes are a position that is written so, or refused") func anyBytes() {
+        var generator = SeededGenerator(seed: 7)
+        let texts = Self.positions().map(\.text)
+        for round in 0..<20_000 {
+            var bytes = Array(Base64URL.decode(texts[round % texts.count])!)
+            for _ in 0...Int.random(in: 0..<3, using: &generator) {
+                bytes[Int.random(in: 0..<bytes.count, using: &generator)] = .random(in: 0...255, using: &generator)
+            }
+            let text = Base64URL.encode(bytes)
+            if let position = try? ChangePosition(text) { #expect(position.text == text) }
+        }
+    }
+
+    @Test("The bound moves up only once every transaction that might draw a smaller number is over") func theBound() {
+        let now = Self.moment(100, 120, running: [100, 115], number: 60)
+        let mark = ChangePosition.Mark(transaction: 109, number: 50)
+        var position = ChangePosition(database: Self.database, now: now, mark: mark, fallback: 20)
+        #expect(position.low == 40 && !position.needsMark, "transaction 100 runs still")
+        position = position.moved(to: Self.moment(109, 130, running: [109], number: 70))
+        #expect(position.low == 40, "so does 109")
+        position = position.moved(to: Self.moment(110, 140, running: [110], number: 80))
+        #expect(position.low == 50 && position.needsMark)
+        position.mark = ChangePosition.Mark(transaction: 145, number: 80)
+        position = position.moved(to: Self.moment(145, 150, number: 90))
+        #expect(position.low == 50)
+        position = position.moved(to: Self.moment(146, 160, number: 80))
+        #expect(position.low == 80 && !position.needsMark, "nothing was drawn since")
+    }
+
+    @Test("A snapshot is read from Postgres's text and written as it was", arguments: ["10:10:", "10:20:10,13,19"])
+    func snapshots(text: String) throws {
+        #expect(try #require(TransactionSnapshot(text)).text.string == text)
+    }
+
+    @Test(
+        "A text that is no snapshot is none",
+        arguments: ["", "1:2", "0:1:", "3:2:", "1:5:5", "1:5:3,2", "1:5:x", "1:2:3:4"]
+    )
+    func noSnapshots(text: String) { #expect(TransactionSnapshot(text) == nil) }
+}

@@ -1,0 +1,184 @@
+import Foundation
+import RegistryCore
+import RegistryStore
+import TestSupport
+
+/// A random life of few activities and installations under few aliases, in an app of its own: all that changes what a sender sees.
+struct SenderLife {
+    static let aliases =
+        (0..<3).map { Alias.sample("orderId", "o-\($0)") } + (0..<2).map { Alias.sample("userId", "u-\($0)") }
+
+    let scope: Scope
+    let start: Date
+
+    enum Step: Sendable {
+        case register(
+            activity: Int,
+            token: Int?,
+            at: Int,
+            installation: Int?,
+            alias: Int?,
+            type: String?,
+            startedAt: Int?
+        )
+        case end(activity: Int, at: Int, reason: EndReason)
+        case endAll(alias: Int)
+        case fullState(installation: Int, at: Int, activities: [Int])
+        case registerToken(installation: Int, slot: TokenSlot, token: Int, at: Int)
+        case deleteToken(installation: Int, slot: TokenSlot, at: Int)
+        case name(installation: Int, aliases: [Int], at: Int, subject: UTF8Text?)
+        case logOut(installation: Int, at: Int)
+        case report(token: Int, reason: String, status: Int, at: Int)
+        case release(activity: Int)
+        case releaseAll
+        case purge
+        case channel(alias: Int, number: Int?)
+        case erase(ErasureSubject)
+        case byAlias(alias: Int, installation: Int, token: Int, at: Int)
+    }
+
+    static func step(_ minute: Int, using generator: inout SeededGenerator) -> Step {
+        func number(_ count: Int) -> Int { Int.random(in: 0..<count, using: &generator) }
+        func maybe(_ count: Int) -> Int? { Bool.random(using: &generator) ? nil : number(count) }
+        // Some come late.
+        let time = max(0, minute - (number(3) == 0 ? number(6) : 0))
+        let slot = [TestInstallation.delivery, TestInstallation.device, TestInstallation.widget][number(3)]
+        switch number(30) {
+        case 0..<9:
+            return .register(
+                activity: number(3),
+                token: number(6) == 0 ? nil : number(5),
+                at: time,
+                installation: maybe(2),
+                alias: maybe(3),
+                type: number(3) == 0 ? "Delivery" : nil,
+                startedAt: number(4) == 0 ? time - number(5) : nil
+            )
+        case 9..<11:
+            return .end(activity: number(3), at: time, reason: Bool.random(using: &generator) ? .ended : .dismissed)
+        case 11: return .endAll(alias: number(3))
+        case 12..<14:
+            return .fullState(
+                installation: number(2),
+                at: time,
+                activities: (0..<3).filter { _ in Bool.random(using: &generator) }
+            )
+        case 14..<18: return .registerToken(installation: number(2), slot: slot, token: number(5), at: time)
+        case 18: return .deleteToken(installation: number(2), slot: slot, at: time)
+        case 19..<22:
+            return .name(
+                installation: number(2),
+                aliases: (3..<5).filter { _ in Bool.random(using: &generator) },
+                at: time,
+                subject: maybe(2).map { UTF8Text("user-\($0)") }
+            )
+        case 22: return .logOut(installation: number(2), at: time)
+        case 23: return .report(token: number(5), reason: "Unregistered", status: 410, at: time)
+        case 24: return .report(token: number(5), reason: "BadDeviceToken", status: 400, at: time)
+        case 25: return number(2) == 0 ? .releaseAll : .release(activity: number(3))
+        case 26:
+            return number(3) == 0
+                ? .purge : .byAlias(alias: number(3), installation: number(2), token: number(5), at: time)
+        case 27: return .channel(alias: number(3), number: maybe(2))
+        case 28 where number(3) == 0:
+            return .erase(Bool.random(using: &generator) ? .alias(aliases[number(5)]) : .installation(hash(number(2))))
+        default:
+            return .register(
+                activity: number(3),
+                token: number(5),
+                at: time,
+                installation: nil,
+                alias: number(3),
+                type: nil,
+                startedAt: nil
+            )
+        }
+    }
+
+    func play(_ step: Step, on registry: Registry) async throws {
+        do {
+            try await perform(step, on: registry)
+        } catch let problem as Problem where [403, 404, 409, 410].contains(problem.code.status) {
+            // Refused, and perhaps merged all the same.
+        }
+    }
+
+    private func perform(_ step: Step, on registry: Registry) async throws {
+        switch step {
+        case .register(let activity, let token, let time, let installation, let alias, let type, let startedAt):
+            let registration = ActivityRegistration.sample(
+                token: token.map(PushToken.sample),
+                observedAt: date(time),
+                startedAt: startedAt.map(date),
+                installation: installation.map(Self.hash),
+                aliases: alias.map { [Self.aliases[$0]] },
+                attributesType: type
+            )
+            _ = try await registry.register(registration, as: id(activity), in: scope, by: "test")
+        case .end(let activity, let time, let reason):
+            try await registry.end(id(activity), reason: reason, observedAt: date(time), in: scope, by: "test")
+        case .endAll(let alias): _ = try await registry.endAll(under: Self.aliases[alias], in: scope, by: "test")
+        case .fullState(let installation, let time, let activities):
+            let items = activities.map {
+                FullState.Item(activityID: id($0), registration: .sample(token: nil, observedAt: date(time)))
+            }
+            let state = FullState(observedAt: date(time), items: items)
+            _ = try await registry.apply(state, of: Self.hash(installation), in: scope, by: "test")
+        case .registerToken(let installation, let slot, let token, let time):
+            let registration = TokenRegistration(token: .sample(token), observedAt: date(time))
+            _ = try await registry.register(registration, in: slot, of: Self.hash(installation), in: scope, by: "test")
+        case .deleteToken(let installation, let slot, let time):
+            try await registry.deleteToken(
+                in: slot,
+                of: Self.hash(installation),
+                observedAt: date(time),
+                in: scope,
+                by: "test"
+            )
+        case .name(let installation, let aliases, let time, let subject):
+            let profile = InstallationProfile(
+                aliases: try AliasSet(aliases.map { Self.aliases[$0] }),
+                metadata: nil,
+                observedAt: date(time)
+            )
+            let hash = Self.hash(installation)
+            _ = try await registry.put(
+                profile,
+                for: hash,
+                in: scope,
+                by: "test",
+                claimant: subject.map { .subject($0, hash) } ?? .any
+            )
+        case .logOut(let installation, let time):
+            try await registry.logOut(Self.hash(installation), observedAt: date(time), in: scope, by: "test")
+        case .report(let token, let reason, let status, let time):
+            let report = FeedbackReport(token: .sample(token), status: status, reason: reason, timestamp: date(time))
+            _ = try await registry.apply([report], in: scope, by: "sender")
+        case .release(let activity): _ = try await registry.release(id(activity), in: scope, by: "admin")
+        case .releaseAll: _ = try await registry.releaseAll(in: scope, by: "admin")
+        case .purge:
+            var filter = StaleFilter()
+            filter.unconfirmedFor = .zero
+            _ = try await registry.purgeStaleTokens(filter, in: scope, by: "admin")
+        case .channel(let alias, let number):
+            guard let number else {
+                return try await registry.deleteChannel(of: Self.aliases[alias], in: scope, by: "test")
+            }
+            let channel = BroadcastChannel(stored: UTF8Text("channel-\(number)"), storagePolicy: .none)
+            _ = try await registry.put(channel, for: Self.aliases[alias], in: scope, by: "test")
+        case .erase(let subject): _ = try await registry.erase(subject, in: scope, by: "admin")
+        case .byAlias(let alias, let installation, let token, let time):
+            _ = try await registry.register(
+                .sample(token: .sample(token), observedAt: date(time)),
+                alias: UTF8Text("live-\(alias)"),
+                owner: .installation(Self.hash(installation)),
+                in: scope,
+                by: "test"
+            )
+        }
+    }
+
+    static func hash(_ installation: Int) -> InstallationHash { .sample(installation + 1) }
+    private func id(_ activity: Int) -> ActivityID { .sample("a-\(activity)") }
+    private func date(_ minute: Int) -> Date { start.addingTimeInterval(Double(minute) * 60) }
+}
