@@ -10,6 +10,7 @@ import generators
 import services
 import statements
 from callers import jwt
+from changes import changes
 from cluster import tool
 from costs import flame, wal
 from forms import forms
@@ -213,4 +214,5 @@ MEASUREMENTS = {
     "hello": hello, "resolve": resolve, "register": register, "single": single, "latency": latency, "batch": batch,
     "feedback": feedback, "flush": flush, "fan-out": fan_out, "memory": memory, "overload": overload,
     "instances": instances, "protocols": protocols, "jwt": jwt, "forms": forms, "plain-peers": plain_peers, "wal": wal,
+    "changes": changes,
 }
