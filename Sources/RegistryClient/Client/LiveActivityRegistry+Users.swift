@@ -5,11 +5,11 @@ struct PendingSignOut {
     let deadline: Duration
     var isConfirmed: Bool?
 
-    private static let patience = Duration.seconds(5)
+    private static let timeout = Duration.seconds(5)
 
     init(_ continuation: CheckedContinuation<Bool, Never>, from uptime: Duration) {
         self.continuation = continuation
-        deadline = uptime + Self.patience
+        deadline = uptime + Self.timeout
     }
 }
 
