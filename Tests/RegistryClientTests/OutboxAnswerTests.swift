@@ -159,6 +159,53 @@ import Testing
         #expect(played.outbox.entries.isEmpty, "it does not help")
     }
 
+    /// A report that was tried in vain so often that its next try would have been its last one.
+    private static func silent(by owner: Owner = .installation) -> PlayedOutbox {
+        let played = PlayedOutbox()
+        played.add(.token("aa"), at: 1, by: owner)
+        for _ in 0..<5 {
+            played.answerAll(.unanswered)
+            played.now += 600
+        }
+        played.effects = []
+        return played
+    }
+
+    @Test("A phone that was offline has its clock corrected as one that was not: its report is sent again at once")
+    func clockSkewAfterSilence() {
+        let played = Self.silent()
+        played.answerAll(.problem(422, "clock-skew"))
+        #expect(played.effects.isEmpty)
+        #expect(played.sent().count == 1)
+    }
+
+    @Test("A credential that is refused after silence is told, and its renewal ends the pause, once")
+    func unauthenticatedAfterSilence() {
+        let played = Self.silent(by: .user("u-7"))
+        played.answerAll(.problem(401, "unauthenticated"))
+        let code = "unauthenticated"
+        let event = RegistryEvent.refused(.activity("a-1"), code: code, detail: "Because.", isKept: true)
+        #expect(played.effects == [.renewCredential(.user("u-7")), .tell(event)])
+        #expect(played.pause == 1, "the first pause after a refusal, however long the silence was")
+        played.outbox.credentialWasRenewed(for: .user("u-7"))
+        played.answerAll(.problem(401, "unauthenticated"))
+        #expect(played.effects == [.renewCredential(.user("u-7")), .tell(event), .renewCredential(.user("u-7"))])
+        played.outbox.credentialWasRenewed(for: .user("u-7"))
+        #expect(played.pause == 2)
+    }
+
+    @Test("A clock that was refused says nothing of the credential, nor the other way round") func refusalsApart() {
+        let played = PlayedOutbox()
+        played.add(.token("aa"), at: 1, by: .user("u-7"))
+        for _ in 0..<2 { played.answerAll(.problem(422, "clock-skew")) }
+        played.now += 600
+        played.answerAll(.problem(401, "unauthenticated"))
+        #expect(played.effects.count == 2, "it is told")
+        played.outbox.credentialWasRenewed(for: .user("u-7"))
+        played.answerAll(.problem(422, "clock-skew"))
+        #expect(played.outbox.entries.count == 1)
+    }
+
     @Test("Once the installation is the user's, their refused reports are tried again") func takenOver() throws {
         let played = PlayedOutbox()
         played.add(.start("aa"), at: 1, by: .user("u-7"))

@@ -1,14 +1,18 @@
 extension Outbox {
     /// The registry refused an entry, with a reason (C13).
     mutating func refuse(_ index: Int, _ status: Int, _ problem: Problem, _ now: Circumstances) -> [Effect] {
+        let count = entries[index].tries.refusals[status, default: 0] + 1
+        entries[index].tries.refusals[status] = count
         switch (status, problem.code) {
         case (401, _):
-            postpone(index, now)
-            return [.renewCredential(entries[index].owner)] + tellFirst(index, problem)
+            pause(index, after: count, now)
+            let isFirst = count == 1
+            return [.renewCredential(entries[index].owner)]
+                + (isFirst ? [.tell(.refused(entries[index].name, problem, isKept: true))] : [])
         case (403, _), (404, _): return keep(index, problem, now)
-        case (422, "clock-skew") where entries[index].tries.count <= 3:
+        case (422, "clock-skew") where count <= 3:
             // The caller corrects the clock, and moves the times, before it asks for the next entry.
-            if entries[index].tries.count > 1 { postpone(index, now) }
+            if count > 1 { pause(index, after: count, now) }
             return []
         default: return give(up: index, problem, now)
         }
@@ -34,12 +38,7 @@ extension Outbox {
         return [.tell(.refused(entry.name, problem, isKept: false))]
     }
 
-    private func tellFirst(_ index: Int, _ problem: Problem) -> [Effect] {
-        entries[index].tries.count > 1 ? [] : [.tell(.refused(entries[index].name, problem, isKept: true))]
-    }
-
-    private mutating func postpone(_ index: Int, _ now: Circumstances) {
-        let pause = Backoff.pause(after: entries[index].tries.count, jitter: now.jitter)
-        entries[index].tries.notBefore = now.uptime + pause
+    private mutating func pause(_ index: Int, after count: Int, _ now: Circumstances) {
+        entries[index].tries.notBefore = now.uptime + Backoff.pause(after: count, jitter: now.jitter)
     }
 }

@@ -56,7 +56,7 @@ extension Outbox {
     /// There is another credential than the one that was refused. What was refused once is tried now, and only once: a program may
     /// give another wrong one each time.
     package mutating func credentialWasRenewed(for owner: Owner) {
-        for index in entries.indices where entries[index].owner == owner && entries[index].tries.count == 1 {
+        for index in entries.indices where entries[index].owner == owner && entries[index].tries.refusals[401] == 1 {
             entries[index].tries.notBefore = .zero
         }
     }

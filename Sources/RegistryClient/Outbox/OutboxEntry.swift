@@ -25,6 +25,8 @@ package struct OutboxEntry: Sendable, Hashable, Codable, Identifiable {
     /// How often it was tried, and when it is tried again.
     struct Tries: Sendable, Hashable {
         var count = 0
+        /// How often the registry refused it, by the status: silence says nothing of a credential, nor of a clock.
+        var refusals: [Int: Int] = [:]
         /// By the monotonic clock.
         var notBefore = Duration.zero
         /// The registry asked for this pause, so coming to the foreground does not shorten it.
