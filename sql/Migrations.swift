@@ -7,5 +7,6 @@ public enum Migrations {
         ("0003_owners.sql", PackageResources._003_owners_sql),
         ("0004_audit.sql", PackageResources._004_audit_sql),
         ("0005_token_counts.sql", PackageResources._005_token_counts_sql),
+        ("0006_start_leases.sql", PackageResources._006_start_leases_sql),
     ]
 }

@@ -194,6 +194,17 @@ extension BatchCostTests {
             let ended = try await meter.database.registry.endAll(under: alias, in: meter.scope, by: "test")
             #expect(ended == count)
         },
+        Batch(
+            name: "plan of installations",
+            fill: {
+                try await $0.database.addInstallations(1...$1, under: alias, startToken: .sample(7), in: $0.scope)
+            }
+        ) { meter, count in
+            var request = PlanRequest(alias: alias, attributesType: TestInstallation.types[1])
+            request.limit = count
+            let page = try await meter.database.registry.plan(request, in: meter.scope, by: "sender")
+            #expect(page.entries.filter { $0.step.action == "start" }.count == count)
+        },
         Batch(name: "sweep of expired activities", fill: running(under: alias, 9 * 60), call: sweep(.expiry)),
         Batch(name: "sweep of tombstones", fill: old, call: sweep(.tombstones)),
         Batch(name: "erasure of an alias of activities", fill: running(under: alias), call: erase(.alias(alias))),

@@ -20,6 +20,19 @@ extension CostMeter {
         )
     }
 
+    /// A plan that has some entry.
+    func plan(_ alias: Alias, limit: Int) async throws {
+        var request = PlanRequest(alias: alias, to: [alias], attributesType: TestInstallation.types[1])
+        request.limit = limit
+        let page = try await database.registry.plan(request, in: scope, by: "sender")
+        #expect(!page.entries.isEmpty)
+    }
+
+    func put(_ aliases: [Alias], of installation: InstallationHash) async throws {
+        let profile = InstallationProfile(aliases: try AliasSet(aliases))
+        _ = try await database.registry.put(profile, for: installation, in: scope, by: "test")
+    }
+
     func reportSharedToken() async throws {
         let report = FeedbackReport(token: .sample(7), status: 400, reason: "BadDeviceToken")
         let outcome = try await database.registry.apply([report], in: scope, by: "sender")

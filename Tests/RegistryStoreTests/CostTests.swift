@@ -127,6 +127,7 @@ extension CostTests {
                     let search = ActivitySearch.alias(kind: nil, value: alias.value)
                     _ = try await $0.database.registry.findActivities([search], limit: 100, in: $0.scope)
                 },
+                CostedCall("plan", .bounded) { try await $0.plan(alias, limit: 100) },
                 CostedCall("stream of all", .onePass) { meter in
                     try await meter.database.registry.forEachRange(
                         of: alias,
@@ -160,6 +161,21 @@ extension CostTests {
                     _ = try await $0.database.registry.explain(alias, limit: 100, in: $0.scope)
                 },
             ]
+        ),
+        Subject(
+            name: "activities of one installation",
+            fill: { meter, numbers in
+                let others = Alias.sample("liveactivityId", "others")
+                try await meter.database.addActivities(
+                    numbers,
+                    of: phone,
+                    under: others,
+                    at: .minutesAgo(1),
+                    in: meter.scope
+                )
+                try await meter.put([alias], of: phone)
+            },
+            calls: [CostedCall("plan", .bounded) { try await $0.plan(alias, limit: 100) }]
         ),
         Subject(
             name: "ended by alias",
@@ -217,6 +233,7 @@ extension CostTests {
                         in: meter.scope
                     )
                 },
+                CostedCall("plan", .bounded) { try await $0.plan(alias, limit: 10) },
                 CostedCall("list", .bounded) {
                     _ = try await $0.database.registry.installations(limit: 100, in: $0.scope)
                 },

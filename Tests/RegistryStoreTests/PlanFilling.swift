@@ -9,7 +9,7 @@ enum PlanFilling {
     static let analysis = """
         ANALYZE activities, token_values, activity_aliases, installations, former_claims, alias_identities, \
         alias_registrations, installation_tokens, installation_token_claims, installation_aliases, channels, \
-        channel_quotas
+        channel_quotas, start_leases
         """
 
     /// Two start tokens and a device token for each installation, and an alias.
@@ -49,6 +49,14 @@ enum PlanFilling {
             """
             INSERT INTO channels (app_number, environment, kind, value, channel_id, message_storage_policy)
             SELECT \(app), 'sandbox', 'orderId', n::text, 'channel-' || n, 0 FROM generate_series(1, 10000) AS n
+            ON CONFLICT DO NOTHING
+            """,
+            """
+            INSERT INTO start_leases (app_number, environment, installation_hash, kind, value, attributes_type, lease_id,
+                leased_at, leased_until, attempted_at)
+            SELECT app_number, environment, installation_hash, 'orderId', (row_number() OVER () / 2)::text, 'Delivery',
+                substr(installation_hash, 1, 16), now(), now() + interval '1 hour', ARRAY[now()]
+            FROM installations
             ON CONFLICT DO NOTHING
             """,
             """

@@ -113,6 +113,8 @@ import Testing
             ResolveStatements.resolve([alias], limitPerAlias: 100, limit: 1000, in: scope),
             PlannedStatements.tokenPage(of: alias, .start, in: scope),
             PlannedStatements.tokenPage(of: alias, .device, in: scope),
+            PlannedStatements.plan(of: alias, in: scope).activities(after: 0, limit: 100),
+            PlannedStatements.plan(of: alias, in: scope).installations(after: [], limit: 100),
         ] {
             let plan = try await ProductionPlan.plan(of: statement, in: database)
             #expect(plan.mostRows <= 1000, "\(plan.text)")

@@ -16,7 +16,7 @@ struct PlannedStatements {
 
     /// Each group is one transaction.
     static func all(in scope: Scope) throws -> [PlannedStatements] {
-        try installations(scope) + activities(scope) + feedback(scope) + lookups(scope) + sweeps(scope)
+        try installations(scope) + activities(scope) + feedback(scope) + plans(scope) + lookups(scope) + sweeps(scope)
             + erasures(scope) + purges(scope)
     }
 
@@ -110,6 +110,41 @@ struct PlannedStatements {
         )
     }
 
+    // MARK: Plans
+
+    static func plan(of alias: Alias, in scope: Scope) -> PlanStatements {
+        var request = PlanRequest(
+            alias: alias,
+            to: [.sample("orderId", "78")],
+            attributesType: TestInstallation.types[0]
+        )
+        request.planID = "plan-1"
+        return PlanStatements(request: request, scope: scope, who: "test")
+    }
+
+    private static func plans(_ scope: Scope) -> [PlannedStatements] {
+        let plan = plan(of: alias, in: scope)
+        let leases = LeaseStatements(scope: scope, who: "test")
+        let phone = InstallationStatements(installation: .sample(7), scope: scope)
+        // The installation of activities 21 to 23: the SHA-256 of its number.
+        let hashes = [Hexadecimal.decode("a3eb8db89fc5123ccfd49585059f292bc40a1c0d550b860f24f84efb4760fbf2") ?? []]
+        let lease = LeaseID(stored: [UInt8](repeating: 7, count: 16))
+        return [
+            Self(
+                name: "plan",
+                statements: [plan.activities(after: 0, limit: 101), plan.installations(after: [], limit: 101)]
+                    + [plan.take(hashes, after: 0), plan.event(hashes)]
+            ),
+            Self(
+                name: "leases",
+                statements: leases.fail([(lease, "503")]) + leases.release(lease)
+                    + [LeaseStatements.deletion(of: phone, where: "i.changed")]
+                    + [LeaseStatements.deletion(of: alias, limit: 500, in: scope)]
+                    + [LeaseStatements.sweep(limit: 10, in: scope)]
+            ),
+        ]
+    }
+
     // MARK: Installations
 
     private static func installations(_ scope: Scope) throws -> [PlannedStatements] {
@@ -126,6 +161,7 @@ struct PlannedStatements {
                 statements: [phone.lock(observedAt: nil), phone.lock(observedAt: nil, registers: true)]
                     + [phone.merge(profile), phone.record, phone.tokens] + phone.aliasRows
                     + [phone.refusalFacts(observedAt: nil), phone.changeEvent(by: "test")]
+                    + phone.takeover(by: "test")
             ),
             Self(
                 name: "log-out",
@@ -190,7 +226,8 @@ struct PlannedStatements {
             Self(
                 name: "explain",
                 statements: [explain.activities(after: .start, limit: 100), explain.tokens(installations: 50)]
-                    + [explain.notes]
+                    + [explain.notes, ExplainedLeaseStatements(scope: scope).leases(of: alias, limit: 50)]
+                    + [ExplainedLeaseStatements(scope: scope).leases(of: .sample(7), limit: 50)]
             ),
             Self(
                 name: "search",

@@ -6,12 +6,12 @@ SELECT min(s.event_number), count(*), max(s.recorded_at) FROM (
 ) AS s;
 
 -- audit events, 2: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 bigint
-SELECT e.event_number, e.recorded_at, e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, e.token_fingerprint FROM events e
+SELECT e.event_number, e.recorded_at, e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, e.token_fingerprint, e.lease_id FROM events e
 WHERE e.app_number = $1 AND e.environment = $2::apns_environment AND e.event_number >= $3 AND e.event_number < $4
 ORDER BY e.event_number DESC LIMIT $5;
 
 -- audit events, 3: $1 bigint, $2 text, $3 text, $4 text, $5 bigint, $6 bigint
-SELECT e.event_number, e.recorded_at, e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, e.token_fingerprint FROM events e
+SELECT e.event_number, e.recorded_at, e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, e.token_fingerprint, e.lease_id FROM events e
 WHERE e.app_number = $1 AND e.environment = $2::apns_environment AND e.activity_id >= $3
     AND (e.activity_id, e.event_number) < ($4, $5)
 ORDER BY e.activity_id DESC, e.event_number DESC LIMIT $6;

@@ -122,6 +122,15 @@ WHERE t.app_number = $1 AND t.environment = $2::apns_environment AND t.token_dig
     AND t.activity_id IS NOT NULL AND t.installation_hash = ANY($9);
 
 -- erasure of a Live Activity, 12: $1 bigint, $2 bytea[], $3 bigint, $4 text
+DELETE FROM start_leases d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
+    SELECT found.it FROM unnest($2) AS named (hash) CROSS JOIN LATERAL (
+    SELECT its.ctid AS it FROM start_leases its
+    WHERE its.app_number = $3 AND its.environment = $4::apns_environment
+        AND its.installation_hash = named.hash OFFSET 0
+) AS found
+));
+
+-- erasure of a Live Activity, 13: $1 bigint, $2 bytea[], $3 bigint, $4 text
 DELETE FROM installation_tokens d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.it FROM unnest($2) AS named (hash) CROSS JOIN LATERAL (
     SELECT its.ctid AS it FROM installation_tokens its
@@ -130,7 +139,7 @@ DELETE FROM installation_tokens d WHERE d.app_number = $1::numeric AND d.ctid = 
 ) AS found
 ));
 
--- erasure of a Live Activity, 13: $1 bigint, $2 bytea[], $3 bigint, $4 text
+-- erasure of a Live Activity, 14: $1 bigint, $2 bytea[], $3 bigint, $4 text
 DELETE FROM installation_token_claims d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.it FROM unnest($2) AS named (hash) CROSS JOIN LATERAL (
     SELECT its.ctid AS it FROM installation_token_claims its
@@ -139,7 +148,7 @@ DELETE FROM installation_token_claims d WHERE d.app_number = $1::numeric AND d.c
 ) AS found
 ));
 
--- erasure of a Live Activity, 14: $1 bigint, $2 bytea[], $3 bigint, $4 text
+-- erasure of a Live Activity, 15: $1 bigint, $2 bytea[], $3 bigint, $4 text
 DELETE FROM installation_aliases d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.it FROM unnest($2) AS named (hash) CROSS JOIN LATERAL (
     SELECT its.ctid AS it FROM installation_aliases its
@@ -148,7 +157,7 @@ DELETE FROM installation_aliases d WHERE d.app_number = $1::numeric AND d.ctid =
 ) AS found
 ));
 
--- erasure of a Live Activity, 15: $1 bigint, $2 bytea[], $3 bigint, $4 text
+-- erasure of a Live Activity, 16: $1 bigint, $2 bytea[], $3 bigint, $4 text
 DELETE FROM installations d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.it FROM unnest($2) AS named (hash) CROSS JOIN LATERAL (
     SELECT its.ctid AS it FROM installations its
@@ -157,19 +166,19 @@ DELETE FROM installations d WHERE d.app_number = $1::numeric AND d.ctid = ANY(AR
 ) AS found
 ));
 
--- erasure of a Live Activity, 16: $1 text, $2 bigint, $3 text, $4 bigint, $5 text, $6 bytea[]
+-- erasure of a Live Activity, 17: $1 text, $2 bigint, $3 text, $4 bigint, $5 text, $6 bytea[]
 UPDATE events e SET activity_id = NULL, installation_hash = NULL, subject = NULL, aliases = NULL,
     token_fingerprint = NULL, who = CASE WHEN starts_with(e.who, $1) THEN 'erased' ELSE e.who END
 WHERE e.app_number = $2 AND e.environment = $3::apns_environment AND e.event_number = ANY(ARRAY(SELECT o.event_number FROM events o
 WHERE (o.app_number = $4) IS TRUE
     AND (o.environment = $5::apns_environment) IS TRUE AND o.installation_hash = ANY($6)));
 
--- erasure of a Live Activity, 17: $1 bigint, $2 text, $3 text
+-- erasure of a Live Activity, 18: $1 bigint, $2 text, $3 text
 DELETE FROM alias_registrations d WHERE d.app_number = $1 AND d.environment = $2::apns_environment AND d.alias = $3;
 
--- erasure of a Live Activity, 18: $1 bigint, $2 text, $3 text
+-- erasure of a Live Activity, 19: $1 bigint, $2 text, $3 text
 DELETE FROM alias_identities d WHERE d.app_number = $1 AND d.environment = $2::apns_environment AND d.alias = $3;
 
--- erasure of a Live Activity, 19: $1 bigint, $2 text, $3 text, $4 text
+-- erasure of a Live Activity, 20: $1 bigint, $2 text, $3 text, $4 text
 DELETE FROM channels c
 WHERE c.app_number = $1 AND c.environment = $2::apns_environment AND c.kind = $3 AND c.value = $4;

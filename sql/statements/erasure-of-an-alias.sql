@@ -30,4 +30,6 @@
 
 -- erasure of an alias, 16: the same as erasure of a Live Activity, 16
 
--- erasure of an alias, 17: the same as erasure of a Live Activity, 19
+-- erasure of an alias, 17: the same as erasure of a Live Activity, 17
+
+-- erasure of an alias, 18: the same as erasure of a Live Activity, 20

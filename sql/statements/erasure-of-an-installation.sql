@@ -40,6 +40,8 @@ FROM (
 
 -- erasure of an installation, 16: the same as erasure of a Live Activity, 16
 
--- erasure of an installation, 17: the same as erasure of a user, 17
+-- erasure of an installation, 17: the same as erasure of a Live Activity, 17
 
 -- erasure of an installation, 18: the same as erasure of a user, 18
+
+-- erasure of an installation, 19: the same as erasure of a user, 19

@@ -100,3 +100,63 @@ SELECT (SELECT x.erased_at FROM erasures x
     AND al.kind = $15 AND al.value = $16)
     OR EXISTS (SELECT FROM installation_aliases al WHERE al.app_number = $17 AND al.environment = $18::apns_environment
     AND al.kind = $19 AND al.value = $20));
+
+-- explain, 4: $1 bigint, $2 text, $3 text, $4 text, $5 bigint, $6 bigint, $7 text, $8 interval, $9 bigint, $10 text, $11 bigint
+SELECT l.lease_id, l.kind, l.value, l.installation_hash, l.attributes_type, l.plan_id, CASE WHEN coalesce(bearing.registered_at > l.leased_at, false) THEN 'registered' WHEN l.released_at IS NOT NULL THEN 'released'
+    WHEN l.failed_at IS NOT NULL THEN 'failed' WHEN l.leased_until > now() THEN 'live' ELSE 'expired' END, l.leased_at, l.leased_until, (SELECT count(*) FROM unnest(l.attempted_at) AS attempts (began_at)
+WHERE attempts.began_at > l.leased_at - interval '24 hours'), l.failure, l.retry_at FROM (SELECT * FROM start_leases its
+WHERE its.app_number = $1 AND its.environment = $2::apns_environment AND its.kind = $3 AND its.value = $4
+ORDER BY its.installation_hash LIMIT $5) AS l
+LEFT JOIN LATERAL (
+    SELECT its.removed_at, its.full_state_at FROM installations its
+    WHERE its.app_number = $6 AND its.environment = $7::apns_environment AND its.installation_hash = l.installation_hash LIMIT 1
+) AS phone ON true
+CROSS JOIN LATERAL (
+    SELECT max(b.activity_number) FILTER (WHERE b.state = 'active') AS running,
+        max(greatest(b.created_at, b.confirmed_at)) AS registered_at,
+        coalesce((array_agg(b.end_reason = 'dismissed'
+                AND b.expires_at > now() - $8
+            ORDER BY b.started_at DESC, b.activity_number DESC))[1], false) AS was_dismissed
+    FROM (
+        SELECT own.*, activity_state(own.ended_at, own.started_at, own.expires_at, own.last_observed_at,
+            phone.removed_at, phone.full_state_at) AS state
+        FROM (VALUES (true), (false)) AS kept (runs) CROSS JOIN LATERAL (
+            SELECT * FROM activities a
+            WHERE a.app_number = $9 AND a.environment = $10::apns_environment AND a.installation_hash = l.installation_hash
+                AND (a.ended_at IS NULL) = kept.runs
+            ORDER BY a.activity_number DESC LIMIT $11
+        ) AS own
+        WHERE own.aliases -> l.kind ? l.value
+    ) AS b
+) AS bearing
+ORDER BY l.leased_at DESC, l.installation_hash;
+
+-- explain, 5: $1 bigint, $2 text, $3 bytea, $4 bigint, $5 bigint, $6 text, $7 interval, $8 bigint, $9 text, $10 bigint
+SELECT l.lease_id, l.kind, l.value, l.installation_hash, l.attributes_type, l.plan_id, CASE WHEN coalesce(bearing.registered_at > l.leased_at, false) THEN 'registered' WHEN l.released_at IS NOT NULL THEN 'released'
+    WHEN l.failed_at IS NOT NULL THEN 'failed' WHEN l.leased_until > now() THEN 'live' ELSE 'expired' END, l.leased_at, l.leased_until, (SELECT count(*) FROM unnest(l.attempted_at) AS attempts (began_at)
+WHERE attempts.began_at > l.leased_at - interval '24 hours'), l.failure, l.retry_at FROM (SELECT * FROM start_leases its
+WHERE its.app_number = $1 AND its.environment = $2::apns_environment AND its.installation_hash = $3
+ORDER BY its.leased_at DESC LIMIT $4) AS l
+LEFT JOIN LATERAL (
+    SELECT its.removed_at, its.full_state_at FROM installations its
+    WHERE its.app_number = $5 AND its.environment = $6::apns_environment AND its.installation_hash = l.installation_hash LIMIT 1
+) AS phone ON true
+CROSS JOIN LATERAL (
+    SELECT max(b.activity_number) FILTER (WHERE b.state = 'active') AS running,
+        max(greatest(b.created_at, b.confirmed_at)) AS registered_at,
+        coalesce((array_agg(b.end_reason = 'dismissed'
+                AND b.expires_at > now() - $7
+            ORDER BY b.started_at DESC, b.activity_number DESC))[1], false) AS was_dismissed
+    FROM (
+        SELECT own.*, activity_state(own.ended_at, own.started_at, own.expires_at, own.last_observed_at,
+            phone.removed_at, phone.full_state_at) AS state
+        FROM (VALUES (true), (false)) AS kept (runs) CROSS JOIN LATERAL (
+            SELECT * FROM activities a
+            WHERE a.app_number = $8 AND a.environment = $9::apns_environment AND a.installation_hash = l.installation_hash
+                AND (a.ended_at IS NULL) = kept.runs
+            ORDER BY a.activity_number DESC LIMIT $10
+        ) AS own
+        WHERE own.aliases -> l.kind ? l.value
+    ) AS b
+) AS bearing
+ORDER BY l.leased_at DESC, l.installation_hash;

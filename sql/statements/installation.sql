@@ -163,3 +163,12 @@ AND i.installation_hash = $8 AND i.changed AND EXISTS (SELECT FROM installations
 AND held.installation_hash = $11 AND held.request_number = $12)) AS given) AS e
 )
 SELECT * FROM given;
+
+-- installation, 10: the same as installation, 9
+
+-- installation, 11: $1 bigint, $2 text, $3 bytea, $4 bigint, $5 text, $6 bytea, $7 bigint, $8 text, $9 bytea, $10 bigint
+DELETE FROM start_leases l WHERE l.app_number = $1 AND l.environment = $2::apns_environment
+AND l.installation_hash = $3
+    AND EXISTS (SELECT FROM installations i WHERE i.app_number = $4 AND i.environment = $5::apns_environment
+AND i.installation_hash = $6 AND i.changed AND EXISTS (SELECT FROM installations held WHERE held.app_number = $7 AND held.environment = $8::apns_environment
+AND held.installation_hash = $9 AND held.request_number = $10));

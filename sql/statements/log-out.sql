@@ -46,7 +46,13 @@ AND r.installation_hash = $13 AND r.token IS NOT NULL AND r.observed_at <= $14) 
 )
 SELECT * FROM given;
 
--- log-out, 5: $1 timestamp with time zone, $2 timestamp with time zone, $3 timestamp with time zone, $4 timestamp with time zone, $5 timestamp with time zone, $6 timestamp with time zone, $7 timestamp with time zone, $8 timestamp with time zone, $9 bigint, $10 text, $11 bytea
+-- log-out, 5: $1 bigint, $2 text, $3 bytea, $4 bigint, $5 text, $6 bytea, $7 timestamp with time zone
+DELETE FROM start_leases l WHERE l.app_number = $1 AND l.environment = $2::apns_environment
+AND l.installation_hash = $3
+    AND EXISTS (SELECT FROM installations i WHERE i.app_number = $4 AND i.environment = $5::apns_environment
+AND i.installation_hash = $6 AND coalesce(i.removed_at, '-infinity') < $7);
+
+-- log-out, 6: $1 timestamp with time zone, $2 timestamp with time zone, $3 timestamp with time zone, $4 timestamp with time zone, $5 timestamp with time zone, $6 timestamp with time zone, $7 timestamp with time zone, $8 timestamp with time zone, $9 bigint, $10 text, $11 bytea
 UPDATE installations i SET
     -- The next user begins anew: it has no owner.
     subject = CASE WHEN i.subject_observed_at > $1 THEN i.subject END,
@@ -60,11 +66,11 @@ UPDATE installations i SET
 WHERE i.app_number = $9 AND i.environment = $10::apns_environment
 AND i.installation_hash = $11;
 
--- log-out, 6: $1 bigint, $2 text, $3 bytea, $4 timestamp with time zone
+-- log-out, 7: $1 bigint, $2 text, $3 bytea, $4 timestamp with time zone
 UPDATE installation_tokens r SET token = NULL, outcome = 'ended', touched_at = statement_timestamp()
 WHERE r.app_number = $1 AND r.environment = $2::apns_environment
 AND r.installation_hash = $3 AND r.token IS NOT NULL AND r.observed_at <= $4;
 
--- log-out, 7: the same as installation, 6
+-- log-out, 8: the same as installation, 6
 
--- log-out, 8: the same as installation, 7
+-- log-out, 9: the same as installation, 7

@@ -4,6 +4,24 @@ extension JSONReader {
         present(key).flatMap { descend(into: $0, at: pointer.member(key), body) }
     }
 
+    /// Reads an object that must be there with a reader of its own, whose faults become this one's.
+    public mutating func nested<T>(_ key: String, _ body: (inout JSONReader) -> T?) -> T? {
+        demand(key).flatMap { descend(into: $0, at: pointer.member(key), body) }
+    }
+
+    /// Reads an array of objects that may be absent with a reader of its own for each, whose faults become this one's.
+    ///
+    /// - Parameter maximumCount: More elements than this are one fault of the array, and none is read.
+    /// - Returns: What could be read of the elements; nil when there is no array.
+    public mutating func optionalNestedArray<T>(
+        _ key: String,
+        maximumCount: Int,
+        _ body: (inout JSONReader) -> T?
+    ) -> [T]? {
+        present(key).flatMap { elements(of: $0, at: key, maximumCount) }?
+            .compactMap { descend(into: $0.value, at: $0.pointer, body) }
+    }
+
     /// Reads an array that must be there, element by element.
     ///
     /// - Parameters:

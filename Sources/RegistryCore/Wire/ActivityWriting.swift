@@ -39,19 +39,20 @@ extension ActivityRecord {
 
 extension ResolvedActivity: JSONEncodable {
     /// Writes one activity of an alias, with its token.
-    public func encode(to json: inout JSONWriter) {
-        json.object { json in
-            json.member("activityId", activityID.rawValue)
-            json.hex("token", token.bytes)
-            if let installation { json.hex("installation", installation.bytes) }
-            facts.writeMembers(to: &json)
-            json.member("startedAt", startedAt)
-            json.member("startsAt", ifPresent: startsAt)
-            json.member("observedAt", observedAt)
-            json.member("confirmedAt", confirmedAt)
-            json.member("expiresAt", expiresAt)
-            json.member("revision", revision)
-        }
+    public func encode(to json: inout JSONWriter) { json.object(writeMembers) }
+
+    /// Writes its members into an object that has others, too.
+    func writeMembers(to json: inout JSONWriter) {
+        json.member("activityId", activityID.rawValue)
+        json.hex("token", token.bytes)
+        if let installation { json.hex("installation", installation.bytes) }
+        facts.writeMembers(to: &json)
+        json.member("startedAt", startedAt)
+        json.member("startsAt", ifPresent: startsAt)
+        json.member("observedAt", observedAt)
+        json.member("confirmedAt", confirmedAt)
+        json.member("expiresAt", expiresAt)
+        json.member("revision", revision)
     }
 }
 

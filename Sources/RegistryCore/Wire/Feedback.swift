@@ -10,6 +10,8 @@ public struct FeedbackReport: Sendable, Hashable {
     public var reason: UTF8Text?
     /// When APNs knew it; it comes with a 410.
     public var timestamp: Date?
+    /// The lease of the plan under which a start push was sent; nil for other pushes.
+    public var leaseID: LeaseID?
 
     /// Makes a report; `reason` and `timestamp` are nil where APNs gave none.
     public init(token: PushToken, status: Int, reason: String? = nil, timestamp: Date? = nil) {

@@ -8,7 +8,7 @@ public struct FeedbackBody: Sendable, Hashable {
     /// The most reports that one body may have; NDJSON has no such limit.
     public static let maximumReports = 1000
 
-    /// Reads `{reports: [{token, status, reason, timestamp, apnsId}]}`; nil and faults in the reader when the envelope
+    /// Reads `{reports: [{token, status, reason, timestamp, apnsId, leaseId}]}`; nil and faults in the reader when the envelope
     /// is wrong.
     ///
     /// A malformed report is no fault of the body: it gets a problem in its place.
@@ -35,9 +35,12 @@ extension FeedbackReport {
         let milliseconds = json.optionalInteger("timestamp", in: timestamps)
         // Taken and checked for its shape, so that a sender may pass on what it has; nothing is kept of it.
         _ = json.optionalString("apnsId", text)
+        let leaseID = json.optionalString("leaseId", LeaseID.init)
         guard let token, let status, json.faults.isEmpty else { return .failure(Problem(faults: json.faults)) }
         let timestamp = milliseconds.map { Date(timeIntervalSince1970: Double($0) / 1000) }
-        return .success(FeedbackReport(token: token, status: status, reason: reason, timestamp: timestamp))
+        var report = FeedbackReport(token: token, status: status, reason: reason, timestamp: timestamp)
+        report.leaseID = leaseID
+        return .success(report)
     }
 
     private static func text(_ text: String) throws(JSONFaultReason) -> String {

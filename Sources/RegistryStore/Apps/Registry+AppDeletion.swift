@@ -93,7 +93,9 @@ enum AppDeletionStatements {
 
     /// The tables whose keys begin with what tells rows apart: no index finds all rows of an app, so they are read through
     /// once, some of their pages at a time.
-    static let scannedTables = ["activity_aliases", "token_values", "former_claims", "activities", "erasures"]
+    static let scannedTables = [
+        "activity_aliases", "token_values", "former_claims", "activities", "erasures", "start_leases",
+    ]
 
     /// The pages of 8 KiB that a table has.
     static func pageCount(of table: String) -> SQL {

@@ -112,7 +112,7 @@ enum EventStatements {
     }
 
     /// The first day at whose start an event of now is past the app's retention.
-    private static func dropDay(of app: App) -> SQL { "(now() + \(app.settings.eventRetention))::date + 1" }
+    static func dropDay(of app: App) -> SQL { "(now() + \(app.settings.eventRetention))::date + 1" }
 
     /// An event about an app itself.
     static func aboutApp(_ type: String, _ bundleID: BundleID, by who: UTF8Text) -> SQL {

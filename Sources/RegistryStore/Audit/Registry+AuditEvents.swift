@@ -202,6 +202,7 @@ extension AuditEvent {
         .one("e.subject"),
         .json("e.aliases"),
         .one("e.token_fingerprint"),
+        .one("e.lease_id"),
         as: AuditEvent.init
     )
 }

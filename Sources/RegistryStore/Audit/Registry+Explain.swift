@@ -23,7 +23,7 @@ extension Registry {
     /// How many of an alias's installations are explained with their tokens.
     private static let explainedInstallations = 50
 
-    /// One page of what bears an alias, with why each is handed out or not. Notes and the tokens of installations are
+    /// One page of what bears an alias, with why each is handed out or not. Notes, the tokens of installations and leases are
     /// on the first page.
     public func explain(
         _ alias: Alias,
@@ -35,13 +35,15 @@ extension Registry {
         let isFirst = position == .start
         return try await read { session in
             let page = statements.activities(after: position, limit: limit)
-            let rest = [statements.tokens(installations: Self.explainedInstallations), statements.notes]
+            let leases = ExplainedLeaseStatements(scope: scope).leases(of: alias, limit: Self.explainedInstallations)
+            let rest = [statements.tokens(installations: Self.explainedInstallations), statements.notes, leases]
             let results = try session.pipeline([page] + (isFirst ? rest : []))
             var explanation = AliasExplanation(alias: alias)
             explanation.activities = try results[0].decode(AliasExplanation.Activity.columns)
             guard isFirst else { return explanation }
             explanation.tokens = try results[1].decode(AliasExplanation.Token.columns)
             explanation.notes = try Self.notes(results[2][0], scope.environment)
+            explanation.leases = try results[3].decode(ExplainedLease.columns)
             return explanation
         }
     }

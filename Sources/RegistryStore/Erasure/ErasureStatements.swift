@@ -59,7 +59,7 @@ struct ErasureStatements {
         """
         SELECT count(*) FROM pg_locks l JOIN pg_stat_activity s ON s.pid = l.pid
         WHERE l.locktype = 'relation' AND l.mode = 'RowExclusiveLock' AND l.pid <> pg_backend_pid()
-            AND l.relation = ANY(ARRAY['activities', 'installations', 'alias_identities', 'token_values', 'channels']::regclass[]::oid[])
+            AND l.relation = ANY(ARRAY['activities', 'installations', 'alias_identities', 'token_values', 'channels', 'start_leases']::regclass[]::oid[])
             AND s.xact_start <= \(time)
         """
     }
@@ -173,7 +173,9 @@ struct ErasureStatements {
     /// Deletes installations with all that they hold, and leaves tombstones. The first result is of the tombstones, the
     /// last one of the events that were redacted.
     func delete(installations hashes: [[UInt8]]) -> [SQL] {
-        let tables = ["installation_tokens", "installation_token_claims", "installation_aliases", "installations"]
+        let tables = [
+            "start_leases", "installation_tokens", "installation_token_claims", "installation_aliases", "installations",
+        ]
         return [
             tombstones(
                 "'installation:' || encode(q.installation_hash, 'hex')",

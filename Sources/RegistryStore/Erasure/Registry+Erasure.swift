@@ -33,6 +33,7 @@ extension Registry {
             let rest = statements.deleteRest
             return rest.isEmpty ? 0 : try session.pipeline(rest).map(\.affectedRows).reduce(0, +)
         }
+        counts.records += try await eraseLeases(statements)
         counts.events += try await redactEvents(statements)
         let event = EventStatements.insertion(
             """
@@ -99,6 +100,15 @@ extension Registry {
             counts.records += rows.dropFirst().dropLast().reduce(0, +)
             counts.events += events
         }
+    }
+
+    /// Those of an alias on installations that do not bear it; all others went with their installations.
+    private func eraseLeases(_ statements: ErasureStatements) async throws -> Int {
+        guard case .alias(let alias) = statements.subject else { return 0 }
+        let page = LeaseStatements.deletion(of: alias, limit: Self.erasurePageSize, in: statements.scope)
+        var total = 0
+        while case let count = try await write({ try $0.execute(page).affectedRows }), count > 0 { total += count }
+        return total
     }
 
     private func redactEvents(_ statements: ErasureStatements) async throws -> Int {

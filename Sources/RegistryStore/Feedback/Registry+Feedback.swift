@@ -15,8 +15,11 @@ extension Registry {
         by who: UTF8Text
     ) async throws -> FeedbackOutcome {
         let rounds = FeedbackRounds(reports, most: Self.mostReportsOfToken)
+        let failures = reports.failedLeases
         return try await write { session in
             var outcome = FeedbackOutcome()
+            // A transaction of its own: it is about no token, and to say it again changes nothing.
+            if !failures.isEmpty { _ = try session.pipeline(LeaseStatements(scope: scope, who: who).fail(failures)) }
             var results: [FeedbackStatement: FeedbackResult] = [:]
             for round in rounds.rounds {
                 let statements = FeedbackStatements(batch: FeedbackBatch(reports: round), scope: scope, who: who)
@@ -67,6 +70,20 @@ extension Registry {
     public func releaseAll(in scope: Scope, by who: UTF8Text) async throws -> Int {
         let statements = QuarantineStatements(scope: scope, who: who).releaseAll
         return try await write { try $0.pipeline(statements)[statements.count - 1].count }
+    }
+}
+
+extension [FeedbackReport] {
+    /// The leases whose start pushes failed, each once, with what APNs said of it first. A success frees none: the activity's
+    /// token has yet to come.
+    fileprivate var failedLeases: [(lease: LeaseID, reason: UTF8Text)] {
+        var known: Set<LeaseID> = []
+        return compactMap { report in
+            guard let lease = report.leaseID, report.verdict != .delivered, known.insert(lease).inserted else {
+                return nil
+            }
+            return (lease, "\(report.status)\(report.reason.map { " \($0)" } ?? "")")
+        }
     }
 }
 

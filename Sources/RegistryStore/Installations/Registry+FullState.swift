@@ -80,7 +80,7 @@ extension Registry {
                     tokens: state.tokens,
                     limit: mostRunningActivities
                 ),
-            ] + (claimant.subject == nil ? [] : rows.aliasRows + [rows.changeEvent("taken-over", by: statements.who)])
+            ] + (claimant.subject == nil ? [] : rows.aliasRows + rows.takeover(by: statements.who))
         )
         guard !results[0].isEmpty else {
             throw try Refusal(of: state.observedAt, results[1][0]).problem

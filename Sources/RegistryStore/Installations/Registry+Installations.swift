@@ -17,13 +17,13 @@ extension Registry {
         let statements = InstallationStatements(installation: installation, scope: scope, claimant: claimant)
         return try await write { session in
             let (observedAt, aliases) = (profile.observedAt, profile.aliases?.aliases ?? [])
+            let lock = statements.lock(observedAt: observedAt, aliases: aliases, registers: true)
+            let takeover = statements.takeover(by: who)
             let results = try session.pipeline(
-                [
-                    statements.lock(observedAt: observedAt, aliases: aliases, registers: true),
-                    statements.changeEvent("taken-over", by: who), statements.merge(profile),
-                ] + statements.aliasRows + [statements.changeEvent(by: who)]
+                [lock] + takeover + [statements.merge(profile)] + statements.aliasRows
+                    + [statements.changeEvent(by: who)]
             )
-            guard let merged = try results[2].decode(MergedProfile.columns).first else {
+            guard let merged = try results[takeover.count + 1].decode(MergedProfile.columns).first else {
                 let facts = statements.refusalFacts(observedAt: observedAt, aliases: aliases, registers: true)
                 throw try Refusal(of: observedAt, session.execute(facts)[0]).problem
             }
@@ -208,6 +208,14 @@ struct InstallationStatements {
             by: who,
             in: scope
         )
+    }
+
+    /// The statements that follow ``lock(observedAt:aliases:registers:)`` at once, where a signed-in user may have taken the
+    /// installation over from another: the event, and the leases that were taken for the other.
+    func takeover(by who: UTF8Text) -> [SQL] {
+        guard claimant.subject != nil else { return [] }
+        let isTakenOver: SQL = "i.changed AND \(sql: isLocked)"
+        return [changeEvent("taken-over", by: who), LeaseStatements.deletion(of: self, where: isTakenOver)]
     }
 
     // MARK: What it is

@@ -116,7 +116,12 @@ struct LogOutStatements {
 
     /// Removes tokens, aliases and metadata that were observed by then, and remembers the time for what comes late.
     func removal(at time: Date) -> [SQL] {
-        [event(at: time), memory(at: time), tokenRemoval(at: time)] + rows.aliasRows
+        [event(at: time), leaseRemoval(at: time), memory(at: time), tokenRemoval(at: time)] + rows.aliasRows
+    }
+
+    /// Comes before the time is remembered: a log-out that is repeated, or comes late, takes along no lease of the next user.
+    private func leaseRemoval(at time: Date) -> SQL {
+        LeaseStatements.deletion(of: rows, where: "coalesce(i.removed_at, '-infinity') < \(time)")
     }
 
     private func memory(at time: Date) -> SQL {

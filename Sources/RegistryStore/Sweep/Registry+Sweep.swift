@@ -18,6 +18,8 @@ public enum SweepTask: String, Sendable, Hashable, CaseIterable {
     case claims
     /// Installations that hold nothing and that nobody has heard of for long.
     case installations
+    /// Start leases whose attempts are a day past.
+    case leases
 }
 
 /// The expired activities that wait for a sweep to write their expiry down.
@@ -66,6 +68,7 @@ extension Registry {
                     session,
                     consequences: installations.delete
                 )
+            case .leases: try session.execute(LeaseStatements.sweep(limit: limit, in: scope)).affectedRows
             }
         }
     }

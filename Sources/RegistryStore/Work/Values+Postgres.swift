@@ -71,6 +71,20 @@ extension InstallationHash: PostgresEncodable, PostgresDecodable, PostgresArrayE
     }
 }
 
+/// Bound and read as its bytes.
+extension LeaseID: PostgresEncodable, PostgresDecodable, PostgresArrayElement {
+    /// bytea.
+    public static var postgresType: PostgresType { .bytea }
+
+    /// Appends the id's bytes.
+    public func encode(into buffer: inout [UInt8]) { bytes.encode(into: &buffer) }
+
+    /// Reads an id.
+    public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
+        self.init(stored: try [UInt8](postgres: bytes, type: type))
+    }
+}
+
 extension Columns where Value: RawRepresentable & Sendable, Value.RawValue: PostgresDecodable & Sendable {
     /// One column of a word or number that stands for a value; another one throws ``UnreadableRow``.
     static func raw(_ sql: String) -> Columns { Columns(sql: sql) { try Value(stored: $0.next()) } }

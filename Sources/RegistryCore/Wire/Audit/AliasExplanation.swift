@@ -124,6 +124,8 @@ public struct AliasExplanation: Sendable, Hashable {
     public var activities: [Activity] = []
     /// Those of the first installations that bear the alias.
     public var tokens: [Token] = []
+    /// The leases of the alias, of the first installations; only on the first page.
+    public var leases: [ExplainedLease] = []
 
     /// Makes an explanation with nothing in it yet.
     public init(alias: Alias) { self.alias = alias }

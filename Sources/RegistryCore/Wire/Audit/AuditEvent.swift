@@ -20,6 +20,8 @@ public struct AuditEvent: Sendable, Hashable {
     public var aliases: [UInt8]?
     /// The first 4 bytes of the token's SHA-256.
     public var fingerprint: [UInt8]?
+    /// The start lease that was taken, given back or failed.
+    public var leaseID: LeaseID?
 
     /// Makes an event of its parts.
     public init(
@@ -31,7 +33,8 @@ public struct AuditEvent: Sendable, Hashable {
         installation: InstallationHash? = nil,
         subject: UTF8Text? = nil,
         aliases: [UInt8]? = nil,
-        fingerprint: [UInt8]? = nil
+        fingerprint: [UInt8]? = nil,
+        leaseID: LeaseID? = nil
     ) {
         self.number = number
         self.recordedAt = recordedAt
@@ -42,6 +45,7 @@ public struct AuditEvent: Sendable, Hashable {
         self.subject = subject
         self.aliases = aliases
         self.fingerprint = fingerprint
+        self.leaseID = leaseID
     }
 }
 
@@ -60,6 +64,7 @@ extension AuditEvent: JSONEncodable {
                 json.raw(aliases)
             }
             if let fingerprint { json.hex("fingerprint", fingerprint) }
+            json.member("leaseId", ifPresent: leaseID?.description)
         }
     }
 }

@@ -1,0 +1,140 @@
+import Crypto
+import Foundation
+import PostgresDriver
+import RegistryCore
+
+/// The word that a plan's statements have for what the rules say of an activity or an installation.
+enum PlanRuling: String, CaseIterable {
+    case update
+    case tokenPending = "token-pending"
+    case noUpdateToken = "no-update-token"
+    case dismissed
+    case leased
+    case startFailed = "start-failed"
+    case backOff = "back-off"
+    case start
+    case startUnconfirmed = "start-unconfirmed"
+    case noStartToken = "no-start-token"
+
+    /// Those after which an ordinary notification may be sent.
+    static let alerts: [PlanRuling] = [.noUpdateToken, .dismissed, .startFailed, .startUnconfirmed, .noStartToken]
+}
+
+/// A row of a plan: an activity that runs, or an installation.
+struct PlanRow {
+    let ruling: PlanRuling
+    let installation: InstallationHash?
+    let retryAt: Date?
+    let startToken: PushToken?
+    let lease: Lease?
+    let deviceToken: PushToken?
+    let activity: Activity?
+
+    struct Lease {
+        let id: LeaseID
+        let leasedUntil: Date
+        let attempt: Int
+    }
+
+    struct Activity {
+        let number: Int64
+        /// Nil unless its token may be handed out.
+        let resolved: ResolvedActivity?
+    }
+
+    /// To start, but another planner was quicker at this very moment.
+    var isUndecided: Bool { ruling == .start && lease == nil }
+
+    /// The columns of the row called `p` of what was ruled, of the device token `dt` and of the activity `cur`.
+    static let columns = Columns(
+        .raw("p.ruling"),
+        .one("p.installation_hash"),
+        .one("p.retry_at"),
+        .one("p.start_token"),
+        lease,
+        .one("dt.token"),
+        activity,
+        as: PlanRow.init
+    )
+
+    private static let lease = Columns(
+        .one("p.lease_id"),
+        .one("p.leased_until"),
+        .one("p.attempt"),
+        as: { (id: LeaseID?, until: Date?, attempt: Int?) -> Lease? in
+            guard let id, let until, let attempt else { return nil }
+            return Lease(id: id, leasedUntil: until, attempt: attempt)
+        }
+    )
+
+    private static let facts = ActivityFacts.columns(of: "cur")
+
+    /// The columns of ``ResolvedActivity``, any of which is null where there is no activity, or no token of it.
+    private static let activity = Columns<Activity?>(sql: ResolvedActivity.columns.sql) { row in
+        let number: Int64? = try row.next()
+        let (id, token, installation): (ActivityID?, PushToken?, InstallationHash?) = try (
+            row.next(), row.next(), row.next()
+        )
+        let facts = try row.next(facts)
+        let (startedAt, startsAt, observedAt): (Date?, Date?, Date?) = try (row.next(), row.next(), row.next())
+        let (confirmedAt, expiresAt, revision): (Date?, Date?, Int?) = try (row.next(), row.next(), row.next())
+        guard let number else { return nil }
+        guard let id, let token, let startedAt, let observedAt, let confirmedAt, let expiresAt, let revision else {
+            return Activity(number: number, resolved: nil)
+        }
+        let resolved = ResolvedActivity(
+            number: number,
+            activityID: id,
+            token: token,
+            installation: installation,
+            facts: facts,
+            startedAt: startedAt,
+            startsAt: startsAt,
+            observedAt: observedAt,
+            confirmedAt: confirmedAt,
+            expiresAt: expiresAt,
+            revision: revision
+        )
+        return Activity(number: number, resolved: resolved)
+    }
+}
+
+extension PlanRow {
+    /// The entry that a sender gets.
+    ///
+    /// - Throws: ``UnreadableRow`` when the row lacks what its ruling is about.
+    func entry(of alias: Alias) throws -> PlanEntry {
+        PlanEntry(installation: installation, step: try step(of: alias))
+    }
+
+    private func step(of alias: Alias) throws -> PlanStep {
+        switch ruling {
+        case .update: .update(try given(activity?.resolved))
+        case .start: .start(try given(startToken), try startLease(of: alias))
+        case .tokenPending: .wait(.tokenPending, retryAt: try given(retryAt))
+        case .leased: .wait(.leased, retryAt: try given(retryAt))
+        case .backOff: .wait(.backOff, retryAt: try given(retryAt))
+        case .noUpdateToken: .alert(.noUpdateToken, deviceToken)
+        case .dismissed: .alert(.dismissed, deviceToken)
+        case .startFailed: .alert(.startFailed, deviceToken)
+        case .startUnconfirmed: deviceToken.map { .alert(.startUnconfirmed, $0) } ?? .none(.startUnconfirmed)
+        case .noStartToken: deviceToken.map { .alert(.noStartToken, $0) } ?? .none(.noStartToken)
+        }
+    }
+
+    private func startLease(of alias: Alias) throws -> StartLease {
+        let (lease, installation) = (try given(lease), try given(installation))
+        let subject = Data("\(alias)\0".utf8) + installation.bytes
+        return StartLease(
+            id: lease.id,
+            leasedUntil: lease.leasedUntil,
+            collapseID: Hexadecimal.encode(Array(SHA256.hash(data: subject)).prefix(16)),
+            attempt: lease.attempt
+        )
+    }
+
+    private func given<Value>(_ value: Value?) throws -> Value {
+        guard let value else { throw UnreadableRow(detail: "a plan's row lacks what it says: \(ruling.rawValue)") }
+        return value
+    }
+}

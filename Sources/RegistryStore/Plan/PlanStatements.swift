@@ -1,0 +1,239 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+
+/// The statements of a plan.
+///
+/// First come the activities that bear the alias and run, then the installations that are found by a name: a page is of one,
+/// the other or both. Each rule stands where the order of the rules has it.
+struct PlanStatements {
+    let request: PlanRequest
+    let scope: Scope
+    let who: UTF8Text
+    /// By it and an installation the ids of leases are made that these statements take. Random, so that no other request has it.
+    let nonce = (0..<16).map { _ in UInt8.random(in: 0...255) }
+
+    private var app: Int64 { scope.app.number }
+    private var environment: String { scope.environment.rawValue }
+    private var alias: Alias { request.alias }
+
+    /// How many activities of an installation are looked at, of those that have ended and of the others: the newest. A phone
+    /// runs a handful; with this many somebody made them.
+    private static let mostActivities = 1000
+
+    // MARK: Activities
+
+    /// A page of the activities that bear the alias and run, in the order of their immutable number.
+    func activities(after number: Int64, limit: Int) -> SQL {
+        """
+        SELECT \(PlanRow.columns) FROM activity_aliases al
+        CROSS JOIN LATERAL (
+            SELECT * FROM \(sql: scope.view(.activities)) its
+            WHERE its.app_number = \(app) AND its.activity_number = al.activity_number AND its.activity_number > 0
+                AND its.state = 'active' LIMIT 1
+        ) AS cur
+        CROSS JOIN LATERAL (
+            SELECT \(unescaped: Self.rulingOfRunning) AS ruling, cur.installation_hash,
+                cur.created_at + interval '1 minute' AS retry_at, NULL::bytea AS start_token, NULL::bytea AS lease_id,
+                NULL::timestamptz AS leased_until, NULL::bigint AS attempt
+        ) AS p
+        \(sql: deviceToken)
+        WHERE \(sql: scope.contains("al")) AND al.kind = \(alias.kind) AND al.value = \(alias.value) AND NOT al.ended
+            AND al.activity_number > \(number)
+        ORDER BY al.activity_number LIMIT \(limit)
+        """
+    }
+
+    /// Rule 1, of the running activity `cur`.
+    private static let rulingOfRunning = """
+        CASE WHEN cur.verdict IS NULL THEN 'update' WHEN cur.created_at > now() - interval '1 minute' THEN 'token-pending'
+        ELSE 'no-update-token' END
+        """
+
+    /// The device token `dt` that an alert goes to.
+    private var deviceToken: SQL {
+        let alerts = PlanRuling.alerts.map { "'\($0.rawValue)'" }.joined(separator: ", ")
+        return """
+            LEFT JOIN LATERAL (
+                SELECT its.token FROM \(sql: scope.view(.currentInstallationTokens)) its
+                WHERE \(sql: scope.contains("its")) AND its.installation_hash = p.installation_hash
+                    AND its.kind = \(TokenKind.device.name) AND its.attributes_type = ''
+                    AND p.ruling IN (\(unescaped: alerts)) LIMIT 1
+            ) AS dt ON true
+            """
+    }
+
+    // MARK: Installations
+
+    /// The installations that bear the alias or are found by `to`, in the order of their hashes: of each name no more than
+    /// the page has room for.
+    func installations(after hash: [UInt8], limit: Int) -> SQL {
+        let names = [alias] + request.to
+        return """
+            SELECT DISTINCT named.installation_hash
+            FROM unnest(\(names.map(\.kind)), \(names.map(\.value))) AS q (kind, value)
+            CROSS JOIN LATERAL (
+                SELECT al.installation_hash FROM installation_aliases al
+                WHERE \(sql: scope.contains("al")) AND al.kind = q.kind AND al.value = q.value
+                    AND al.installation_hash > \(hash)
+                ORDER BY al.installation_hash LIMIT \(limit)
+            ) AS named
+            ORDER BY named.installation_hash LIMIT \(limit)
+            """
+    }
+
+    /// Judges installations by the rules, and takes the leases of those on which the activity is to be started: the lease is
+    /// got by the row's key, so of any number of planners one has it. Where another planner was quicker at this very moment,
+    /// the ruling is to start and there is no lease: then nobody can tell before the other's is seen.
+    ///
+    /// A lease that the same plan has already is written anew (R1).
+    ///
+    /// - Parameter number: activities up to this one were in pages before, and are left out with their installations.
+    func take(_ hashes: [[UInt8]], after number: Int64) -> SQL {
+        """
+        WITH found AS MATERIALIZED (\(sql: found(hashes, after: number))), taken AS (\(sql: insertion))
+        SELECT \(PlanRow.columns) FROM found
+        LEFT JOIN taken ON taken.installation_hash = found.installation_hash
+        CROSS JOIN LATERAL (
+            SELECT found.ruling, found.installation_hash, found.retry_at, found.start_token, taken.lease_id,
+                taken.leased_until, \(unescaped: LeaseRules.attempt(of: "taken", before: "taken.leased_at")) AS attempt
+        ) AS p
+        LEFT JOIN LATERAL (
+            SELECT * FROM \(sql: scope.view(.activities)) its
+            WHERE its.app_number = \(app) AND its.activity_number = found.running AND its.activity_number > 0 LIMIT 1
+        ) AS cur ON true
+        \(sql: deviceToken)
+        ORDER BY found.installation_hash
+        """
+    }
+
+    /// The installations with what the rules say of each.
+    private func found(_ hashes: [[UInt8]], after number: Int64) -> SQL {
+        """
+        SELECT q.installation_hash, bearing.running, bearing.registered_at, st.token AS start_token,
+            CASE ruled.ruling WHEN 'token-pending' THEN cur.created_at + interval '1 minute'
+                WHEN 'leased' THEN l.leased_until WHEN 'back-off' THEN l.retry_at END AS retry_at, ruled.ruling
+        FROM unnest(\(hashes)) AS q (installation_hash)
+        \(sql: Self.bearing("q.installation_hash", "\(alias.kind)", "\(alias.value)", in: scope))
+        LEFT JOIN LATERAL (
+            SELECT its.verdict, its.created_at, its.activity_number FROM \(sql: scope.view(.activities)) its
+            WHERE its.app_number = \(app) AND its.activity_number = bearing.running AND its.activity_number > 0 LIMIT 1
+        ) AS cur ON true
+        LEFT JOIN LATERAL (
+            SELECT * FROM start_leases its
+            WHERE \(sql: scope.contains("its")) AND its.installation_hash = q.installation_hash
+                AND its.kind = \(alias.kind) AND its.value = \(alias.value) LIMIT 1
+        ) AS l ON true
+        LEFT JOIN LATERAL (
+            SELECT its.token, its.confirmed_at FROM \(sql: scope.view(.currentInstallationTokens)) its
+            WHERE \(sql: scope.contains("its")) AND its.installation_hash = q.installation_hash
+                AND its.kind = \(TokenKind.start.name) AND its.attributes_type = \(request.attributesType) LIMIT 1
+        ) AS st ON true
+        CROSS JOIN LATERAL (SELECT \(sql: ruling) AS ruling) AS ruled
+        WHERE coalesce(bearing.running > \(number), true)
+        """
+    }
+
+    /// The rules in their order.
+    private var ruling: SQL {
+        let lease = LeaseRules(row: "l", now: "now()", registeredAt: "bearing.registered_at", plan: "asked.plan_id")
+        return """
+            (SELECT CASE WHEN cur.activity_number IS NOT NULL THEN \(unescaped: Self.rulingOfRunning)
+            WHEN bearing.was_dismissed AND NOT \(request.restartsDismissed) THEN 'dismissed'
+            WHEN \(unescaped: lease.isTaken) THEN 'leased'
+            WHEN \(unescaped: lease.isExhausted) THEN 'start-failed'
+            WHEN \(unescaped: lease.isBackingOff) THEN 'back-off'
+            WHEN st.confirmed_at > now() - \(request.maxStartTokenAge) THEN 'start'
+            WHEN st.token IS NOT NULL THEN 'start-unconfirmed' ELSE 'no-start-token' END
+            FROM (SELECT \(request.planID)::text AS plan_id) AS asked)
+            """
+    }
+
+    /// All that is known of an alias on an installation, as `bearing`: the newest activity that bears it and runs, the last
+    /// registration of one, and whether the user swiped the newest away, as the phone said (R4), and its tombstone is kept
+    /// still. One that fell out of a full state is not dismissed by the user.
+    ///
+    /// - Parameters:
+    ///   - hash: an expression, as are `kind` and `value`.
+    static func bearing(_ hash: SQL, _ kind: SQL, _ value: SQL, in scope: Scope) -> SQL {
+        """
+        LEFT JOIN LATERAL (
+            SELECT its.removed_at, its.full_state_at FROM installations its
+            WHERE \(sql: scope.contains("its")) AND its.installation_hash = \(sql: hash) LIMIT 1
+        ) AS phone ON true
+        CROSS JOIN LATERAL (
+            SELECT max(b.activity_number) FILTER (WHERE b.state = 'active') AS running,
+                max(greatest(b.created_at, b.confirmed_at)) AS registered_at,
+                coalesce((array_agg(b.end_reason = 'dismissed'
+                        AND b.expires_at > now() - \(scope.app.settings.tombstoneRetention)
+                    ORDER BY b.started_at DESC, b.activity_number DESC))[1], false) AS was_dismissed
+            FROM (
+                SELECT own.*, activity_state(own.ended_at, own.started_at, own.expires_at, own.last_observed_at,
+                    phone.removed_at, phone.full_state_at) AS state
+                FROM (VALUES (true), (false)) AS kept (runs) CROSS JOIN LATERAL (
+                    SELECT * FROM activities a
+                    WHERE \(sql: scope.contains("a")) AND a.installation_hash = \(sql: hash)
+                        AND (a.ended_at IS NULL) = kept.runs
+                    ORDER BY a.activity_number DESC LIMIT \(mostActivities)
+                ) AS own
+                WHERE own.aliases -> \(sql: kind) ? \(sql: value)
+            ) AS b
+        ) AS bearing
+        """
+    }
+
+    // MARK: Leases
+
+    /// Takes the leases of all that are to be started, unless another planner has one since.
+    private var insertion: SQL {
+        let lease = LeaseRules(
+            row: "stored",
+            now: "excluded.leased_at",
+            registeredAt: "excluded.registered_at",
+            plan: "excluded.plan_id"
+        )
+        return """
+            INSERT INTO start_leases AS stored (app_number, environment, installation_hash, kind, value, attributes_type,
+                lease_id, plan_id, leased_at, leased_until, attempted_at, registered_at, touched_at)
+            SELECT \(app), \(environment)::apns_environment, found.installation_hash, \(alias.kind), \(alias.value),
+                \(request.attributesType), \(sql: leaseID("found.installation_hash")), \(request.planID), now(),
+                now() + \(request.lease), ARRAY[now()], found.registered_at, now()
+            FROM found WHERE found.ruling = 'start' ORDER BY found.installation_hash
+            ON CONFLICT (installation_hash, app_number, environment, kind, value) DO UPDATE SET
+                \(unescaped: Self.kept(["attributes_type", "lease_id", "leased_at", "leased_until"], where: lease.isRepeated)),
+                attempted_at = CASE WHEN \(unescaped: lease.isRepeated) THEN stored.attempted_at
+                    WHEN \(unescaped: lease.isAnswered) THEN excluded.attempted_at
+                    ELSE (stored.attempted_at || excluded.attempted_at)[greatest(cardinality(stored.attempted_at) - 1, 1):] END,
+                plan_id = excluded.plan_id, failed_at = NULL, failure = NULL, retry_at = NULL, released_at = NULL,
+                registered_at = excluded.registered_at, touched_at = excluded.touched_at
+            WHERE NOT \(unescaped: lease.isTaken) AND NOT \(unescaped: lease.isExhausted)
+                AND NOT \(unescaped: lease.isBackingOff)
+            RETURNING stored.installation_hash, stored.lease_id, stored.leased_at, stored.leased_until, stored.attempted_at
+            """
+    }
+
+    private static func kept(_ columns: [String], where condition: String) -> String {
+        columns.map { "\($0) = CASE WHEN \(condition) THEN stored.\($0) ELSE excluded.\($0) END" }
+            .joined(separator: ",\n    ")
+    }
+
+    /// The id of a lease that these statements take.
+    private func leaseID(_ hash: String) -> SQL { "substr(sha256(\(nonce) || \(unescaped: hash)), 1, 16)" }
+
+    /// The events of the leases that ``take(_:after:)`` took before in the same transaction; a repeated plan has them already.
+    func event(_ hashes: [[UInt8]]) -> SQL {
+        LeaseStatements.event(
+            "lease-taken",
+            of: """
+                unnest(\(hashes)) AS q (installation_hash) CROSS JOIN LATERAL (
+                    SELECT * FROM start_leases its
+                    WHERE \(sql: scope.contains("its")) AND its.installation_hash = q.installation_hash
+                        AND its.kind = \(alias.kind) AND its.value = \(alias.value)
+                        AND its.lease_id = \(sql: leaseID("q.installation_hash")) LIMIT 1
+                ) AS l
+                """,
+            by: who,
+            in: scope
+        )
+    }
+}

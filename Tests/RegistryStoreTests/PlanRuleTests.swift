@@ -1,0 +1,295 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+/// The rules of a plan, in their order.
+@Suite struct PlanRuleTests {
+    // MARK: Rule 1
+
+    @Test("Rule 1: an activity that runs is updated, whoever has a lease") func anActivityThatRunsIsUpdated()
+        async throws
+    {
+        let plan = try await TestPlan.make()
+        _ = try await plan.start()
+        try await plan.register(token: 11)
+        let activity = try #require(try await plan.step().updated)
+        #expect(activity.token == .sample(11) && activity.activityID == .sample("a-1"))
+        #expect(activity.installation == plan.phone.hash)
+    }
+
+    @Test("Rule 1: every activity that runs is updated, also where no request named the phone")
+    func everyActivityThatRunsIsUpdated() async throws {
+        let plan = try await TestPlan.make(startToken: nil)
+        try await plan.register("a-1", token: 11)
+        try await plan.register("a-2", token: 12)
+        try await plan.activity("a-3").register(13, at: nil, aliases: [plan.order])
+        let tokens = try await plan.entries().map(\.step.updated?.token)
+        #expect(tokens == [.sample(11), .sample(12), .sample(13)])
+    }
+
+    @Test("Rule 1: an activity without a token is waited for, for a minute, and then alerted")
+    func anActivityWithoutATokenIsWaitedFor() async throws {
+        let plan = try await TestPlan.make()
+        try await plan.phone.register(21, in: TestInstallation.device, at: nil)
+        try await plan.register(token: nil)
+        #expect(try await plan.step().waitReason == .tokenPending)
+        try await plan.database.run("UPDATE activities SET created_at = created_at - interval '61 seconds'")
+        #expect(try await plan.step() == .alert(.noUpdateToken, .sample(21)))
+    }
+
+    @Test("Rule 1: an activity whose token is dead is not started again") func aDeadTokenStartsNothing() async throws {
+        let plan = try await TestPlan.make()
+        try await plan.register(token: 11, at: .minutesAgo(2))
+        try await plan.phone.mark(11, dead: .minutesAgo(1))
+        try await plan.database.run(
+            "UPDATE activities SET token_is_doubted = true, created_at = created_at - interval '61 seconds'"
+        )
+        #expect(try await plan.step() == .alert(.noUpdateToken, nil))
+        #expect(try await plan.leaseCount() == 0)
+    }
+
+    // MARK: Rule 2
+
+    @Test("Rule 2: what the user swiped away is not started again, unless the sender says so")
+    func whatTheUserSwipedAwayIsNotStartedAgain() async throws {
+        let plan = try await TestPlan.make()
+        try await plan.register().end(reason: .dismissed)
+        #expect(try await plan.step() == .alert(.dismissed, nil))
+        #expect(try await plan.step { $0.restartsDismissed = true }.action == "start")
+    }
+
+    @Test("Rule 2: what the app ended may be started again") func whatTheAppEndedMayBeStartedAgain() async throws {
+        let plan = try await TestPlan.make()
+        try await plan.register().end(reason: .ended)
+        _ = try await plan.start()
+    }
+
+    @Test("Rule 2: falling out of a full state is no statement of the user") func fallingOutIsNoDismissal() async throws
+    {
+        let plan = try await TestPlan.make()
+        let activity = try await plan.register(at: .minutesAgo(2))
+        try await plan.tellFullState(nil, at: .minutesAgo(1))
+        #expect(try await activity.record()?.answer.state == .dismissed)
+        _ = try await plan.start()
+    }
+
+    @Test("Rule 2: an activity that came after the dismissed one has the last word") func theNewestHasTheLastWord()
+        async throws
+    {
+        let plan = try await TestPlan.make()
+        try await plan.register("a-1", at: .minutesAgo(5)).end(reason: .dismissed)
+        try await plan.register("a-2", token: 12, at: .minutesAgo(4)).end(reason: .ended)
+        _ = try await plan.start()
+    }
+
+    @Test("Rule 2: a dismissal counts as long as its tombstone is kept") func aDismissalCountsAsLongAsItsTombstone()
+        async throws
+    {
+        let plan = try await TestPlan.make()
+        try await plan.register().end(reason: .dismissed)
+        let back: [(days: String, isDismissed: Bool)] = [("6 days", true), ("1 day 8 hours", false)]
+        for (days, isDismissed) in back {
+            try await plan.database.run(
+                """
+                UPDATE activities SET started_at = started_at - \(unescaped: "interval '\(days)'"),
+                    expires_at = expires_at - \(unescaped: "interval '\(days)'")
+                """
+            )
+            if isDismissed { #expect(try await plan.step() == .alert(.dismissed, nil)) }
+        }
+        _ = try await plan.start()
+    }
+
+    // MARK: Rule 3
+
+    @Test("Rule 3: while a lease is live nobody else starts, and is told until when") func aLiveLeaseIsWaitedFor()
+        async throws
+    {
+        let plan = try await TestPlan.make()
+        let lease = try await plan.start()
+        #expect(try await plan.step() == .wait(.leased, retryAt: lease.leasedUntil))
+        let minutes = lease.leasedUntil.timeIntervalSinceNow / 60
+        #expect(minutes > 59 && minutes <= 60)
+        try await plan.pass(61)
+        let next = try await plan.start()
+        #expect(next.id != lease.id && next.attempt == 2 && next.collapseID == lease.collapseID)
+    }
+
+    @Test("Rule 3: a lease lasts as long as the sender says") func aLeaseLastsAsLongAsTheSenderSays() async throws {
+        let plan = try await TestPlan.make()
+        _ = try await plan.step { $0.lease = .seconds(120) }
+        try await plan.pass(1)
+        #expect(try await plan.step().waitReason == .leased)
+        try await plan.pass(2)
+        _ = try await plan.start()
+    }
+
+    @Test("Rule 3: a lease is of one alias on one phone") func aLeaseIsOfOneAliasOnOnePhone() async throws {
+        let plan = try await TestPlan.make()
+        let other = plan.phone.another(2)
+        try await other.put([plan.user], at: nil)
+        try await other.register(2, at: nil)
+        let starts = try await plan.entries().map(\.step.action)
+        #expect(starts == ["start", "start"])
+        let request = PlanRequest(
+            alias: .sample("liveactivityId", "order-43"),
+            to: [plan.user],
+            attributesType: TestInstallation.types[0]
+        )
+        let page = try await plan.database.registry.plan(request, in: plan.scope, by: "sender")
+        #expect(page.entries.map(\.step.action) == ["start", "start"])
+        #expect(try await plan.leaseCount() == 4)
+    }
+
+    // MARK: Rule 4
+
+    @Test("Rule 4: after a failure nothing is started for 1, then 5 minutes, and after three attempts for the day")
+    func afterAFailureNothingIsStarted() async throws {
+        let plan = try await TestPlan.make()
+        for (attempt, minutes) in [(1, 1), (2, 5)] {
+            let lease = try await plan.start()
+            #expect(lease.attempt == attempt)
+            try await plan.report(503, lease)
+            let rest = try await plan.backOff()
+            #expect(rest > Double(minutes) - 0.5 && rest <= Double(minutes))
+            try await plan.pass(minutes)
+        }
+        try await plan.report(503, try await plan.start())
+        #expect(try await plan.step() == .alert(.startFailed, nil))
+        try await plan.pass(20 * 60)
+        #expect(try await plan.step() == .alert(.startFailed, nil))
+        try await plan.pass(4 * 60)
+        #expect(try await plan.start().attempt <= 3)
+    }
+
+    @Test("Rule 4: the third failure of a day is followed by 15 minutes without a start")
+    func theThirdFailureIsFollowedByFifteenMinutes() async throws {
+        let plan = try await TestPlan.make()
+        for minutes in [23 * 60 + 50, 10] {
+            try await plan.report(503, try await plan.start())
+            try await plan.pass(minutes)
+        }
+        // The first attempt is a day ago now, and counts no more once the third has begun.
+        try await plan.database.run(
+            """
+            UPDATE start_leases SET attempted_at = ARRAY[now() - interval '23 hours 59 minutes 59 seconds',
+                attempted_at[2]]
+            """
+        )
+        try await plan.report(503, try await plan.start())
+        try await plan.pass(1)
+        let rest = try await plan.backOff()
+        #expect(rest > 13.5 && rest <= 14)
+        try await plan.pass(14)
+        _ = try await plan.start()
+    }
+
+    @Test("Rule 4: starts after which nothing came count, too") func startsAfterWhichNothingCameCount() async throws {
+        let plan = try await TestPlan.make()
+        for attempt in 1...3 {
+            #expect(try await plan.start().attempt == attempt)
+            try await plan.pass(61)
+        }
+        #expect(try await plan.step() == .alert(.startFailed, nil))
+    }
+
+    @Test("Rule 4: a start that brought the activity about is no failed attempt") func aStartThatWorkedIsNoFailure()
+        async throws
+    {
+        let plan = try await TestPlan.make()
+        for number in 1...4 {
+            #expect(try await plan.start().attempt == 1)
+            try await plan.register("a-\(number)", token: 10 + number).end()
+        }
+    }
+
+    // MARK: Rules 5 and 6
+
+    @Test("Rule 5: a start token that no client confirmed lately is not used") func anOldStartTokenIsNotUsed()
+        async throws
+    {
+        let plan = try await TestPlan.make()
+        try await plan.database.run("UPDATE installation_tokens SET confirmed_at = confirmed_at - interval '2 days'")
+        let isYoung: (inout PlanRequest) -> Void = { $0.maxStartTokenAge = .seconds(86_400) }
+        #expect(try await plan.step(change: isYoung) == .none(.startUnconfirmed))
+        try await plan.phone.register(21, in: TestInstallation.device, at: nil)
+        #expect(try await plan.step(change: isYoung) == .alert(.startUnconfirmed, .sample(21)))
+        #expect(try await plan.step().action == "start")
+    }
+
+    @Test("Rule 5: a start token that APNs called dead, and one of another type, starts nothing")
+    func aDeadStartTokenStartsNothing() async throws {
+        let plan = try await TestPlan.make(startToken: nil)
+        try await plan.phone.register(1, at: .minutesAgo(2))
+        try await plan.phone.register(2, in: .start(TestInstallation.types[1]), at: nil)
+        try await plan.phone.mark(1, dead: .minutesAgo(1))
+        #expect(try await plan.step() == .none(.noStartToken))
+        #expect(try await plan.leaseCount() == 0)
+    }
+
+    @Test("Rule 6: without a start token the device token is alerted, and without that there is nothing")
+    func withoutAStartTokenTheDeviceTokenIsAlerted() async throws {
+        let plan = try await TestPlan.make(startToken: nil)
+        #expect(try await plan.step() == .none(.noStartToken))
+        try await plan.phone.register(21, in: TestInstallation.device, at: nil)
+        #expect(try await plan.step() == .alert(.noStartToken, .sample(21)))
+    }
+
+    // MARK: Who is asked
+
+    @Test("An installation that bears the alias itself needs no other name") func theAliasItselfFindsInstallations()
+        async throws
+    {
+        let plan = try await TestPlan.make()
+        try await plan.phone.put([plan.order], at: nil)
+        #expect(try await plan.entries { $0.to = [] }.map(\.step.action) == ["start"])
+        // By both names it is one.
+        try await plan.phone.put([plan.order, plan.user], at: nil)
+        #expect(try await plan.entries().map(\.step.action) == ["wait"])
+        #expect(try await plan.entries { $0.to = [.sample("userId", "u-8")] }.count == 1)
+    }
+
+    @Test("An alias that names nobody has an empty plan") func anAliasThatNamesNobodyHasAnEmptyPlan() async throws {
+        let plan = try await TestPlan.make()
+        let page = try await plan.database.registry.plan(
+            PlanRequest(alias: plan.order, attributesType: TestInstallation.types[0]),
+            in: plan.scope,
+            by: "sender"
+        )
+        #expect(page.entries == [] && page.next == nil)
+    }
+
+    @Test("Over all pages each phone comes once, and keeps its lease where a page is asked again")
+    func overAllPagesEachPhoneComesOnce() async throws {
+        let plan = try await TestPlan.make()
+        for number in 2...7 {
+            let phone = plan.phone.another(number)
+            try await phone.put([plan.user], at: nil)
+            try await phone.register(number, at: nil)
+        }
+        for number in 1...3 {
+            try await plan.activity("b-\(number)").register(30 + number, at: nil, aliases: [plan.order])
+        }
+        try await plan.register("a-1")
+        for limit in [1, 2, 3, 4, 100] {
+            var (position, actions, installations) = (PlanPosition?.some(.start), [String](), [InstallationHash]())
+            while let place = position {
+                var request = plan.request("plan")
+                request.limit = limit
+                let page = try await plan.database.registry.plan(request, after: place, in: plan.scope, by: "sender")
+                #expect(page.entries.count <= limit)
+                actions += page.entries.map(\.step.action)
+                installations += page.entries.compactMap(\.installation)
+                position = page.next
+            }
+            #expect(
+                actions.sorted() == [String](repeating: "start", count: 6) + [String](repeating: "update", count: 4)
+            )
+            #expect(installations.count == 7 && Set(installations).count == 7)
+        }
+        #expect(try await plan.leaseCount() == 6)
+    }
+}

@@ -1,0 +1,76 @@
+-- leases, 1: $1 bytea[], $2 text[], $3 bigint, $4 text, $5 bytea[]
+UPDATE start_leases l SET failed_at = CASE WHEN (l.failed_at IS NOT NULL OR l.released_at IS NOT NULL) THEN l.failed_at ELSE f.at END, failure = CASE WHEN (l.failed_at IS NOT NULL OR l.released_at IS NOT NULL) THEN l.failure ELSE f.failures[array_position(f.lease_ids, l.lease_id)] END, retry_at = CASE WHEN (l.failed_at IS NOT NULL OR l.released_at IS NOT NULL) THEN l.retry_at ELSE f.retries[greatest(1, coalesce((l.attempted_at[1] > f.day_ago)::int, 0) + coalesce((l.attempted_at[2] > f.day_ago)::int, 0) + coalesce((l.attempted_at[3] > f.day_ago)::int, 0))] END,
+    leased_until = least(l.leased_until, f.at), touched_at = f.at
+FROM (
+    -- Beside the assignments, which a distributed Postgres lets ask no clock.
+    SELECT now() AS at, now() - interval '24 hours' AS day_ago, ARRAY[now() + interval '1 minute', now() + interval '5 minutes', now() + interval '15 minutes'] AS retries,
+        $1::bytea[] AS lease_ids, $2::text[] AS failures
+) AS f
+WHERE l.app_number = $3 AND l.environment = $4::apns_environment AND l.lease_id = ANY($5);
+
+-- leases, 2: $1 bigint, $2 interval, $3 text, $4 text, $5 text, $6 bigint, $7 text, $8 bytea[], $9 bigint, $10 text
+INSERT INTO events (
+    app_number, drop_on, environment, type, who, installation_hash, subject, aliases, lease_id
+)
+WITH given (
+    app_number, drop_on, environment, type, who, installation_hash, subject, aliases, lease_id
+) AS MATERIALIZED (
+SELECT $1, (now() + $2)::date + 1,
+    $3::apns_environment, $4, $5, l.installation_hash,
+    (SELECT i.subject FROM installations i
+    WHERE i.app_number = $6 AND i.environment = $7::apns_environment AND i.installation_hash = l.installation_hash),
+    jsonb_build_object(l.kind, jsonb_build_array(l.value)), l.lease_id
+FROM unnest($8) AS q (lease_id) CROSS JOIN LATERAL (
+    SELECT * FROM start_leases its
+    WHERE its.app_number = $9 AND its.environment = $10::apns_environment AND its.lease_id = q.lease_id LIMIT 1
+) AS l WHERE l.failed_at = now()
+)
+SELECT * FROM given;
+
+-- leases, 3: $1 bigint, $2 text, $3 bytea
+UPDATE start_leases l SET leased_until = least(l.leased_until, f.at), touched_at = f.at,
+    released_at = CASE WHEN l.failed_at IS NULL THEN coalesce(l.released_at, f.at) END,
+    attempted_at = CASE WHEN l.failed_at IS NULL AND l.released_at IS NULL
+        THEN l.attempted_at[:cardinality(l.attempted_at) - 1] ELSE l.attempted_at END
+FROM (SELECT now() AS at) AS f
+WHERE l.app_number = $1 AND l.environment = $2::apns_environment AND l.lease_id = $3;
+
+-- leases, 4: $1 bigint, $2 interval, $3 text, $4 text, $5 text, $6 bigint, $7 text, $8 bytea[], $9 bigint, $10 text
+INSERT INTO events (
+    app_number, drop_on, environment, type, who, installation_hash, subject, aliases, lease_id
+)
+WITH given (
+    app_number, drop_on, environment, type, who, installation_hash, subject, aliases, lease_id
+) AS MATERIALIZED (
+SELECT $1, (now() + $2)::date + 1,
+    $3::apns_environment, $4, $5, l.installation_hash,
+    (SELECT i.subject FROM installations i
+    WHERE i.app_number = $6 AND i.environment = $7::apns_environment AND i.installation_hash = l.installation_hash),
+    jsonb_build_object(l.kind, jsonb_build_array(l.value)), l.lease_id
+FROM unnest($8) AS q (lease_id) CROSS JOIN LATERAL (
+    SELECT * FROM start_leases its
+    WHERE its.app_number = $9 AND its.environment = $10::apns_environment AND its.lease_id = q.lease_id LIMIT 1
+) AS l WHERE l.released_at = now()
+)
+SELECT * FROM given;
+
+-- leases, 5: $1 bigint, $2 text, $3 bytea, $4 bigint, $5 text, $6 bytea
+DELETE FROM start_leases l WHERE l.app_number = $1 AND l.environment = $2::apns_environment
+AND l.installation_hash = $3
+    AND EXISTS (SELECT FROM installations i WHERE i.app_number = $4 AND i.environment = $5::apns_environment
+AND i.installation_hash = $6 AND i.changed);
+
+-- leases, 6: $1 bigint, $2 bigint, $3 text, $4 text, $5 text, $6 bigint
+DELETE FROM start_leases d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
+    SELECT l.ctid FROM start_leases l
+    WHERE l.app_number = $2 AND l.environment = $3::apns_environment AND l.kind = $4 AND l.value = $5
+    LIMIT $6 FOR UPDATE
+));
+
+-- leases, 7: $1 bigint, $2 bigint, $3 text, $4 bigint
+DELETE FROM start_leases d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
+    SELECT l.ctid FROM start_leases l
+    WHERE l.app_number = $2 AND l.environment = $3::apns_environment AND l.leased_until > '-infinity'
+        AND l.leased_until <= now() - interval '24 hours'
+    ORDER BY l.leased_until LIMIT $4 FOR UPDATE SKIP LOCKED
+));
