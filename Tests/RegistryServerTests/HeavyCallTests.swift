@@ -65,7 +65,7 @@ import Testing
         }
         let listed: Set = [
             "PUT installations/{installationId}/activities", "DELETE installations/{installationId}",
-            "POST resolve", "POST feedback", "DELETE aliases/{kind}/{value}/activities", "POST release",
+            "POST resolve", "POST feedback", "POST plan", "DELETE aliases/{kind}/{value}/activities", "POST release",
             "POST erasures", "GET stats", "GET audit/stale", "POST audit/stale/purge", "GET audit/events",
             "GET audit/explain", "DELETE {bundleId}",
         ]

@@ -20,6 +20,8 @@ import Testing
         ("DELETE …/aliases/{kind}/{value}/activities", [.sender, .admin, .root]),
         ("POST …/resolve", [.sender, .admin, .root]),
         ("POST …/feedback", [.sender, .admin, .root]),
+        ("POST …/plan", [.sender, .admin, .root]),
+        ("DELETE …/plan/leases/{leaseId}", [.sender, .admin, .root]),
         ("POST …/activities/{activityId}/release", [.admin, .root]),
         ("POST …/release", [.admin, .root]),
         ("POST …/erasures", [.admin, .root]),
@@ -67,7 +69,7 @@ import Testing
     private static func path(_ route: Route, _ app: String) -> String {
         var path = route.template.replacingOccurrences(of: "{bundleId}", with: app)
             .replacingOccurrences(of: "{environment}", with: "sandbox")
-        for name in ["activityId", "installationId", "attributesType", "kind", "value"] {
+        for name in ["activityId", "installationId", "attributesType", "kind", "value", "leaseId"] {
             path = path.replacingOccurrences(of: "{\(name)}", with: "x")
         }
         return path.replacingOccurrences(of: "{tokenKind}", with: "widget")

@@ -204,9 +204,23 @@ class Life:
         record = self.call("getInstallation", "admin", 200, "InstallationRecord", **self.phone)
         aliases = record and self.caller.plain(record).get("aliases")
         self.check(aliases == {"matchId": ["match-7"]}, f"aliases of the installation: {aliases}")
+        self.plan()
         self.call("releaseStartToken", "admin", 204, **start)
         self.call("releaseDeviceToken", "admin", 204, **self.phone)
         self.call("releaseTokenOfKind", "admin", 204, **self.phone, **widget)
+
+    def plan(self):
+        """A start that is planned, given back, and planned again."""
+        alias = {name: self.make("Alias", kind=kind, value=value)
+                 for name, kind, value in (("order", "orderId", "order-99"), ("match", "matchId", "match-7"))}
+        request = self.make("PlanRequest", alias=alias["order"], to=[alias["match"]], attributes_type="Delivery", lease="PT5M")
+        for kind in ("PlannedStart", "PlannedWait"):
+            page = self.call("makePlan", "sender", 200, "PlanPage", request, **self.sandbox)
+            kinds = self.kinds_of(page.installations) if page else []
+            self.check(kinds == [kind], f"steps of a plan as {kinds}")
+            if kind == "PlannedStart" and page:
+                lease = self.caller.plain(page)["installations"][0]["leaseId"]
+        self.call("releaseLease", "sender", 204, **self.sandbox, lease_id=lease)
 
     def broadcast(self):
         """A channel."""

@@ -50,6 +50,7 @@ extension ScopedCall {
             json.member("notes", found.notes)
             json.member("activities", Array(found.activities.prefix(limit)))
             json.member("tokens", found.tokens)
+            json.member("leases", found.leases)
             guard found.activities.count > limit else { return }
             let last = found.activities[limit - 1]
             let cursor = Cursor.encode(after: last.number, part: last.isClosed ? 1 : 0, of: list, in: scope)

@@ -81,6 +81,39 @@ enum Cursor {
         return (part, number)
     }
 
+    /// The cursor of the page of a plan after a position.
+    static func encode(after position: PlanPosition, of request: PlanRequest, in scope: Scope) -> String {
+        switch position {
+        case .activity(let number): encode(after: [0] + bytes(of: number), subject(names(of: request), scope))
+        case .installation(let hash, let number):
+            encode(after: [1] + bytes(of: number) + hash, subject(names(of: request), scope))
+        }
+    }
+
+    /// The position after which a page of a plan begins.
+    ///
+    /// - Throws: a sentence when it is no cursor of a plan for the same names.
+    static func decode(_ text: String, of request: PlanRequest, in scope: Scope) throws(JSONFaultReason) -> PlanPosition
+    {
+        guard let bytes = Base64URL.decode(text), [26, 58].contains(bytes.count) else { throw planFault }
+        let number = bytes[10..<18].reduce(0) { $0 << 8 | Int64($1) }
+        let hash = Array(bytes[18..<(bytes.count - 8)])
+        let position =
+            bytes[9] == 0 ? PlanPosition.activity(number) : .installation(hash, afterActivity: number)
+        guard encode(after: position, of: request, in: scope) == text else { throw planFault }
+        return position
+    }
+
+    private static func names(of request: PlanRequest) -> [String] {
+        ["plan"] + ([request.alias] + request.to).flatMap { [$0.kind.string, $0.value.string] }
+    }
+
+    private static func bytes(of number: Int64) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
+
+    private static var planFault: JSONFaultReason {
+        JSONFaultReason("is not a cursor of a plan for this alias and these recipients")
+    }
+
     private static var listFault: JSONFaultReason { JSONFaultReason("is not a cursor of this list with these filters") }
 
     private static func subject(_ list: [String], _ scope: Scope) -> [UInt8] {

@@ -4,7 +4,7 @@ import RegistryCore
 extension Route {
     /// The whole of the API. Below `…` there is `/v1/apps/{bundleId}/{environment}`.
     static var all: [Route] {
-        activities + installations + installationTokens + aliases + audit + others
+        activities + installations + installationTokens + aliases + plans + audit + others
     }
 
     private static var activities: [Route] {
@@ -76,6 +76,13 @@ extension Route {
             .scoped(.post, "…/activities/{activityId}/release", for: .adminCalls) { try await $0.releaseActivity() },
             .scoped(.post, "…/release", for: .adminCalls) { try await $0.releaseAll() }.heavy,
             .scoped(.post, "…/erasures", for: .adminCalls, body: .single) { try await $0.erase() }.heavy,
+        ]
+    }
+
+    private static var plans: [Route] {
+        [
+            .scoped(.post, "…/plan", for: .senderCalls, body: .single) { try await $0.plan() }.heavy,
+            .scoped(.delete, "…/plan/leases/{leaseId}", for: .senderCalls) { try await $0.releaseLease() },
         ]
     }
 

@@ -87,7 +87,8 @@ extension Probe {
     /// Everything that is asked of one operation in particular.
     static var specific: [Probe] {
         registrations + refusedRegistrations + reads + ends + namedRegistrations + namedEnds + lists + resolutions
-            + feedback + fullStates + malformedItems + installations + startTokens + deviceTokens + tokensOfKinds
+            + feedback + plans + fullStates + malformedItems + installations + startTokens + deviceTokens
+            + tokensOfKinds
             + tokenLists
             + channels + ofOthers + audit
             + apps + apiKeys + forbidden + service + excluded + erased

@@ -117,6 +117,7 @@ extension CanaryRequest {
             post("/feedback", #"{"reports":[{"token":"\#(token)"#),
             post("/resolve", #"{"aliases":[{"kind":"\#(token)","value":7}]}"#),
             post("/resolve", #"{"aliases":"\#(canary.key)"}"#),
+            post("/plan", #"{"alias":{"kind":"\#(token)"},"to":["\#(canary.key)"],"lease":"\#(token)"}"#),
             CanaryRequest(
                 method: .PUT,
                 path: app,

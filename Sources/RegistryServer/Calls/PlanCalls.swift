@@ -1,0 +1,40 @@
+import RegistryCore
+import RegistryStore
+
+extension ScopedCall {
+    /// `POST …/plan`: what to push to each phone, with the leases of those on which the caller starts the activity.
+    func plan() async throws -> Answer {
+        let longestLease = scope.app.settings.activityLifetime
+        let request = try call.readChecked { PlanRequest.read(&$0, longestLease: longestLease) }
+        let position = try readPosition(of: request)
+        let page = try await registry.plan(request, after: position, in: scope, by: who)
+        return .json { json in
+            json.writeAddress(of: request.alias, in: scope)
+            json.member("channels", page.channels)
+            json.array("installations") { json in
+                for entry in page.entries { entry.encode(to: &json, in: scope.app.bundleID) }
+            }
+            json.member("nextCursor", ifPresent: page.next.map { Cursor.encode(after: $0, of: request, in: scope) })
+        }
+    }
+
+    /// `DELETE …/plan/leases/{leaseId}`: nothing was sent.
+    func releaseLease() async throws -> Answer {
+        var parameters = ParameterReader(call)
+        let id = parameters.path("leaseId", LeaseID.init)
+        try await registry.release(parameters.checked(id), in: scope, by: who)
+        return .noContent
+    }
+
+    /// - Throws: `invalid-cursor`.
+    private func readPosition(of request: PlanRequest) throws(Problem) -> PlanPosition {
+        guard let text = request.cursor else { return .start }
+        do throws(JSONFaultReason) {
+            return try Cursor.decode(text, of: request, in: scope)
+        } catch {
+            var problem = Problem(.invalidCursor, "The cursor is none that pages of this plan gave. Begin without one.")
+            problem.errors = [JSONFault(pointer: "/cursor", detail: error.detail)]
+            throw problem
+        }
+    }
+}
