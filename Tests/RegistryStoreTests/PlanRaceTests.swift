@@ -1,0 +1,101 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import TestSupport
+import Testing
+
+@testable import RegistryStore
+
+/// Many planners ask for the same activity at the same moment, at two instances: on each phone one of them starts it.
+@Suite(.serialized, .timeLimit(.minutes(15))) struct PlanRaceTests {
+    private static let planners = 8
+    private static let phones = 3
+    private static let rounds = TestScale.isLong ? 10_000 : 300
+
+    private static func make() async throws -> TestPlan {
+        let plan = try await TestPlan.make()
+        for number in 2...phones {
+            let phone = plan.phone.another(number)
+            try await phone.put([plan.user], at: nil)
+            try await phone.register(number, at: nil)
+        }
+        return plan
+    }
+
+    @Test("Of racing planners one starts an activity on each phone, and the others wait") func onePlannerStarts()
+        async throws
+    {
+        let plan = try await Self.make()
+        let registries = [plan.database.registry, plan.database.anotherRegistry()]
+        for round in 1...Self.rounds {
+            let request = PlanRequest(
+                alias: .sample("liveactivityId", "order-\(round)"),
+                to: [plan.user],
+                attributesType: TestInstallation.types[0]
+            )
+            let entries = try await Self.race { planner in
+                try await registries[planner % 2].plan(request, in: plan.scope, by: "sender").entries
+            }
+            for (hash, entries) in Dictionary(grouping: entries, by: \.installation) {
+                let starts = entries.filter { $0.step.action == "start" }.count
+                let waits = entries.filter { $0.step.waitReason == .leased }.count
+                #expect(starts == 1 && waits == Self.planners - 1, "round \(round), \(hash?.description ?? "")")
+            }
+            #expect(entries.count == Self.planners * Self.phones)
+        }
+        #expect(try await plan.leaseEvents().count == Self.rounds * Self.phones)
+    }
+
+    @Test("Of racing planners of one plan all have the same lease") func onePlanHasOneLease() async throws {
+        let plan = try await Self.make()
+        let registries = [plan.database.registry, plan.database.anotherRegistry()]
+        for round in 1...Self.rounds / 10 {
+            var request = PlanRequest(
+                alias: .sample("liveactivityId", "order-\(round)"),
+                to: [plan.user],
+                attributesType: TestInstallation.types[0]
+            )
+            request.planID = "plan-\(round)"
+            let entries = try await Self.race { [request] planner in
+                try await registries[planner % 2].plan(request, in: plan.scope, by: "sender").entries
+            }
+            #expect(Set(entries).count == Self.phones && entries.allSatisfy { $0.step.action == "start" })
+        }
+    }
+
+    @Test("A planner that comes a moment later waits for the other's commit, and then has no lease")
+    func aMomentLaterThereIsNoLease() async throws {
+        let plan = try await TestPlan.make()
+        let held = try await HeldTransaction(Self.take(in: plan), in: plan.database, commits: true)
+        async let step = plan.step()
+        try await held.waitUntilSomebodyWaits()
+        try await held.release()
+        #expect(try await step.waitReason == .leased)
+    }
+
+    /// The control: what the primary key decides, nothing else does.
+    @Test("Without the constraint two planners start one activity") func withoutTheConstraintTwoStart() async throws {
+        let plan = try await TestPlan.make()
+        try await plan.database.run("ALTER TABLE start_leases DROP CONSTRAINT start_leases_pkey")
+        let held = try await HeldTransaction(Self.take(in: plan).withoutConflicts, in: plan.database, commits: true)
+        let statement = Self.take(in: plan).withoutConflicts
+        let rows = try await plan.database.pool.withSession { try $0.execute(statement).decode(PlanRow.columns) }
+        #expect(rows.map(\.ruling) == [.start] && rows[0].lease != nil)
+        try await held.release()
+        #expect(try await plan.leaseCount() == 2)
+    }
+
+    private static func take(in plan: TestPlan) -> SQL {
+        PlanStatements(request: plan.request(), scope: plan.scope, who: "test").take([plan.phone.hash.bytes], after: 0)
+    }
+
+    /// The entries that planners get who ask at the same moment.
+    private static func race<Element: Sendable>(
+        _ plan: @escaping @Sendable (Int) async throws -> [Element]
+    ) async throws -> [Element] {
+        try await withThrowingTaskGroup(of: [Element].self) { group in
+            for planner in 0..<planners { group.addTask { try await plan(planner) } }
+            return try await group.reduce(into: []) { $0 += $1 }
+        }
+    }
+}
