@@ -51,6 +51,9 @@ static const unsigned char console_keys_mustache[] = {
 static const unsigned char console_layout_mustache[] = {
 #embed "../WebAssets/Console/layout.mustache"
 };
+static const unsigned char console_lease_rows_mustache[] = {
+#embed "../WebAssets/Console/lease-rows.mustache"
+};
 static const unsigned char console_moment_mustache[] = {
 #embed "../WebAssets/Console/moment.mustache"
 };
@@ -200,6 +203,7 @@ static const struct web_asset all[] = {
     ASSET("Console/installations.mustache", console_installations_mustache),
     ASSET("Console/keys.mustache", console_keys_mustache),
     ASSET("Console/layout.mustache", console_layout_mustache),
+    ASSET("Console/lease-rows.mustache", console_lease_rows_mustache),
     ASSET("Console/moment.mustache", console_moment_mustache),
     ASSET("Console/overview.mustache", console_overview_mustache),
     ASSET("Console/problem.mustache", console_problem_mustache),

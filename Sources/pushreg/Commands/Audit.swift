@@ -166,6 +166,7 @@ extension Audit {
             guard !scope.json else {
                 for activity in explanation.activities { try Output.results.line(activity.jsonLine) }
                 for token in explanation.tokens { try Output.results.line(token.jsonLine) }
+                for lease in explanation.leases { try Output.results.line(lease.jsonLine) }
                 return
             }
             var table = Table("Activity or token", "Handed out", "Reason", "Why")
@@ -175,6 +176,12 @@ extension Audit {
                 table.append("\(token.kind)\(type) of \(token.installation.description.prefix(16))", token.facts)
             }
             if !explanation.activities.isEmpty || !explanation.tokens.isEmpty { try table.print() }
+            var leases = Table("Planned start on", "Lease", "State", "What became of it")
+            for lease in explanation.leases {
+                let installation = String(lease.installation.description.prefix(16))
+                leases.append(installation, lease.id.description, lease.state.rawValue, lease.sentence)
+            }
+            if !explanation.leases.isEmpty { try leases.print() }
         }
     }
 }

@@ -38,6 +38,37 @@ import Testing
         }
     }
 
+    @Test("A start that a sender planned is on the pages of its alias, its phone and its activity")
+    func plannedStartsAreShown() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            let browser = ConsoleBrowser(server)
+            let phone = "…/installations/phone-1"
+            #expect(try await server.call(.put, phone, ["aliases": ["userId": "u-7"]]).status == 201)
+            #expect(try await server.call(.put, phone + "/start-tokens/Delivery", ["token": .token(1)]).status == 201)
+            let plan: JSONValue = [
+                "alias": ["kind": "liveactivityId", "value": "order-42"], "to": [["kind": "userId", "value": "u-7"]],
+                "attributesType": "Delivery",
+            ]
+            let entry = try await server.call(.post, "…/plan", plan)["installations"][0]
+            guard case .string(let hash)? = entry["installation"] else {
+                Issue.record("\(entry)")
+                return
+            }
+            for path in ["…/aliases/liveactivityId/order-42", "…/installations/\(hash)"] {
+                let page = try await browser.get(path)
+                #expect(page.words.contains("Starts that were planned") && page.words.contains("is under way until"))
+            }
+            let trail = try await browser.get("…/installations/\(hash)")
+            #expect(trail.words.contains("Start planned"))
+            let registration: JSONValue = [
+                "token": .token(2), "installationId": "phone-1", "aliases": ["liveactivityId": "order-42"],
+            ]
+            #expect(try await server.call(.put, "…/activities/a-1", registration).status == 201)
+            let activity = try await browser.get("…/activities/a-1")
+            #expect(activity.words.contains("The activity was registered after start 1."))
+        }
+    }
+
     @Test("Wizard purges only what was typed") func wizardPurgesOnlyWhatWasTyped() async throws {
         let database = try await TestDatabase.make()
         _ = try await database.scope()

@@ -20,6 +20,7 @@ extension ConsoleCall {
             "hasMoreEvents": .flag(life.hasMoreEvents), "eventCount": .text(String(Self.eventCount)),
             "metadata": .optional(life.metadata.flatMap(Self.readable)),
             "retired": .list(life.retired.map { Self.row($0, now) }),
+            "leases": .list(try await leases(of: life, in: scope).map { .row($0, link, now) }),
         ]
         if explanation.facts.verdict == .quarantined, mayChange { fields["releasePath"] = .text(path + "/release") }
         return try page("activity", part: "Search", title: id.string, fields)
@@ -35,6 +36,13 @@ extension ConsoleCall {
             )
         }
         return life
+    }
+
+    /// The leases under the activity's names on its installation: how its start was planned.
+    private func leases(of life: ActivityLife, in scope: Scope) async throws -> [ExplainedLease] {
+        guard let installation = life.explanation.installation else { return [] }
+        let names = Set(DisplayText.aliases(life.aliases))
+        return try await registry.leases(of: installation, in: scope).filter { names.contains($0.alias) }
     }
 
     /// `POST …/activities/{activityId}/release`: lets senders have the token again.

@@ -30,6 +30,7 @@ extension ConsoleCall {
                 "handedOut": rows(handedOut, link),
                 "others": rows(others, link),
                 "tokens": .list(found.tokens.map { .row($0, link, now) }),
+                "leases": .list(found.leases.map { .row($0, link, now) }),
                 "channel": .optional(channel?.id),
                 "channelPolicy": .optional(channel?.storagePolicy.sentence),
                 "topic": .text(TokenKind.update.topic(of: scope.app.bundleID)),

@@ -66,6 +66,7 @@ extension ConsoleCall {
         }
         let tokens = try await registry.explainTokens(of: record.installation, in: scope)
         let running = try await registry.findActivities([.installation(bytes)], limit: Self.pageSize, in: scope)
+        let leases = try await registry.leases(of: record.installation, in: scope)
         var filter = EventFilter()
         filter.installation = record.installation
         let events = try await registry.events(filter, limit: Self.pageSize, in: scope)
@@ -85,6 +86,7 @@ extension ConsoleCall {
                 ),
                 "tokens": .list(tokens.map { Self.row($0, link, now) }),
                 "rows": .list(running.map { .row($0, link, now) }),
+                "leases": .list(leases.map { .row($0, link, now) }),
                 "eventsFound": .list(events.items.map { Self.row($0, link, now) }),
                 "hasMoreEvents": .flag(events.next != nil),
             ]

@@ -110,6 +110,9 @@ struct EventWords {
         "quarantined": ("Quarantined", "bad", "A sender reported the token; it is not handed out meanwhile."),
         "taken-over": ("Taken over", "bad", "Another activity registered the same token later."),
         "purged": ("Purged", "bad", "An admin dropped the token as stale."),
+        "lease-taken": ("Start planned", "good", "A sender got the lease to start an activity there."),
+        "lease-released": ("Start given back", "over", "The sender gave its lease back: nothing was sent."),
+        "start-failed": ("Start failed", "bad", "A sender reported that the start push failed."),
         "erased": ("Erased", "bad", "What was known of a person was erased."),
     ]
 
