@@ -50,7 +50,7 @@ ELSE 'no-update-token' END AS ruling, cur.installation_hash,
 ) AS p
 LEFT JOIN LATERAL (
     SELECT its.token FROM (SELECT * FROM (SELECT
-    r.*, r.ctid AS place, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
     t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
     t.quarantine_reason,
     CASE
@@ -64,7 +64,7 @@ LEFT JOIN LATERAL (
     END AS verdict
 FROM installation_tokens r
 LEFT JOIN LATERAL (
-    SELECT its.removed_at, its.flapped_at FROM installations its
+    SELECT its.subject, its.aliases, its.removed_at, its.flapped_at FROM installations its
     WHERE its.app_number = $4 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
     LIMIT 1
 ) AS i ON true
@@ -166,7 +166,7 @@ LEFT JOIN LATERAL (
 ) AS l ON true
 LEFT JOIN LATERAL (
     SELECT its.token, its.confirmed_at FROM (SELECT * FROM (SELECT
-    r.*, r.ctid AS place, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
     t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
     t.quarantine_reason,
     CASE
@@ -180,7 +180,7 @@ LEFT JOIN LATERAL (
     END AS verdict
 FROM installation_tokens r
 LEFT JOIN LATERAL (
-    SELECT its.removed_at, its.flapped_at FROM installations its
+    SELECT its.subject, its.aliases, its.removed_at, its.flapped_at FROM installations its
     WHERE its.app_number = $17 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
     LIMIT 1
 ) AS i ON true
@@ -272,7 +272,7 @@ CROSS JOIN LATERAL (
 ) AS cur ON true
 LEFT JOIN LATERAL (
     SELECT its.token FROM (SELECT * FROM (SELECT
-    r.*, r.ctid AS place, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
     t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
     t.quarantine_reason,
     CASE
@@ -286,7 +286,7 @@ LEFT JOIN LATERAL (
     END AS verdict
 FROM installation_tokens r
 LEFT JOIN LATERAL (
-    SELECT its.removed_at, its.flapped_at FROM installations its
+    SELECT its.subject, its.aliases, its.removed_at, its.flapped_at FROM installations its
     WHERE its.app_number = $38 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
     LIMIT 1
 ) AS i ON true
