@@ -47,6 +47,7 @@ import Testing
         ("GET …/audit/stale", [.auditor, .admin, .root]),
         ("POST …/audit/stale/purge", [.admin, .root]),
         ("GET …/audit/events", [.auditor, .admin, .root]),
+        ("POST …/feedback/gorush", [.sender, .admin, .root]),
         ("GET …/changes", [.sender, .auditor, .admin, .root]),
         ("GET …/audit/explain", [.auditor, .admin, .root]),
         ("GET /metrics", [.auditor, .admin, .root]),

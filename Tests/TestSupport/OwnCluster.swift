@@ -33,6 +33,10 @@ public struct OwnCluster: Sendable {
         )
         let result: Result<Value, any Error>
         do {
+            // It answers readers before it has recovered.
+            try await until {
+                try await pool.withSession { try $0.execute("SELECT NOT pg_is_in_recovery()")[0].decode(Bool.self) }
+            }
             try await SchemaMigrator(pool: pool).migrate()
             result = .success(try await body(Registry(pool: pool, logger: logger), pool))
         } catch {

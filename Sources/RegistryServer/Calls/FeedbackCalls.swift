@@ -1,3 +1,4 @@
+import HTTPTypes
 import RegistryCore
 import RegistryStore
 
@@ -11,6 +12,22 @@ extension ScopedCall {
             json.array("results") { json in
                 for report in body.reports { json.writeResult(of: report, from: &results) }
             }
+        }
+    }
+
+    /// `POST …/feedback/gorush`: a failed push, as gorush tells of it. Answered 200 whatever comes of it, for gorush takes all
+    /// else for a failure.
+    func takeGorushPost() async throws -> Answer {
+        switch try call.readChecked({ GorushPost.read(&$0) }) {
+        case .ignored(let reason):
+            call.feedback.ignore(reason)
+            return .json { json in
+                json.member("action", "ignored")
+                json.member("detail", reason.detail)
+            }
+        case .report(let report):
+            guard let result = try await apply([.success(report)]).first else { throw Problem.lostResult }
+            return .json(.ok, try result.get())
         }
     }
 

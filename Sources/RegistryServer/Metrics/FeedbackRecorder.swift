@@ -34,6 +34,15 @@ final class FeedbackRecorder: Sendable {
         note(outcome.trippedKinds, scope)
     }
 
+    /// Counts a post of gorush that says nothing of a token.
+    func ignore(_ reason: GorushPost.Ignored) {
+        Counter(
+            label: Metric.ignoredGorushPosts.rawValue,
+            dimensions: [("reason", reason.rawValue)],
+            factory: metrics
+        ).increment()
+    }
+
     private func counter(of labels: FeedbackLabels) -> Counter {
         counters.withLock { counters in
             if let counter = counters[labels] { return counter }

@@ -47,7 +47,7 @@ final class ServiceMetrics: Sendable {
         let (connections, measures) = (registry.connections, registry.measures)
         switch metric {
         case .requests, .requestSeconds, .refusedBodies, .refusedHeavyCalls, .limitedCredentials, .registrations,
-            .feedback, .guardTrips, .sweeps, .sweepFailures, .sweptRows:
+            .feedback, .ignoredGorushPosts, .guardTrips, .sweeps, .sweepFailures, .sweptRows:
             factory.write(metric, to: &text)
         case .build: text.add(metric, [(build, 1)])
         case .batchSizes: text.add(metric, measures.batches.labelled("work") { $0.sizes.snapshot })

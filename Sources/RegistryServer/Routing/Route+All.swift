@@ -73,6 +73,7 @@ extension Route {
             .hot(.post, "…/resolve", for: .senderCalls, body: .batch) { try $0.resolve() }.heavy,
             .scoped(.get, "…/changes", for: .changeReads) { try await $0.followChanges() },
             .scoped(.post, "…/feedback", for: .senderCalls, body: .batchOrLines) { try await $0.takeFeedback() }.heavy,
+            .scoped(.post, "…/feedback/gorush", for: .senderCalls, body: .single) { try await $0.takeGorushPost() },
             .scoped(.post, "…/activities/{activityId}/release", for: .adminCalls) { try await $0.releaseActivity() },
             .scoped(.post, "…/release", for: .adminCalls) { try await $0.releaseAll() }.heavy,
             .scoped(.post, "…/erasures", for: .adminCalls, body: .single) { try await $0.erase() }.heavy,

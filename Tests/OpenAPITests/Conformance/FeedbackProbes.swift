@@ -16,7 +16,20 @@ extension Probe {
         .post("…/feedback", ["reports": [report(token, status, reason)]])
     }
 
+    private static func gorush(_ platform: String) -> JSONValue {
+        [
+            "notif_id": "", "type": "failed-push", "platform": .string(platform), "token": .string("aa11bb22"),
+            "message": "Welcome", "error": "Unregistered",
+        ]
+    }
+
     static let feedback: [Probe] = [
+        Probe("giveGorushFeedback", "of Android", .post("…/feedback/gorush", gorush("android")))
+            .gives(200, ["action": "ignored"]),
+        Probe("giveGorushFeedback", "of an unknown token", .post("…/feedback/gorush", gorush("ios")))
+            .gives(200, ["action": "unknown"]),
+        Probe("giveGorushFeedback", "of nothing", .post("…/feedback/gorush", [:]))
+            .fails(.invalidRequest),
         Probe(
             "reportFeedback",
             "of many kinds",

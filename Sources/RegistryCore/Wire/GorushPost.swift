@@ -1,0 +1,55 @@
+/// The post of a failed push that gorush makes to its `feedback_hook_url`.
+public enum GorushPost: Sendable, Hashable {
+    /// A push to an iOS token failed.
+    case report(FeedbackReport)
+    /// It says nothing of a token of ours.
+    case ignored(Ignored)
+
+    /// Why a post is ignored.
+    public enum Ignored: String, Sendable, Hashable, CaseIterable {
+        /// It is about another platform than iOS.
+        case platform
+        /// It is about another event than a failed push.
+        case type
+        /// The token is masked: gorush's setting `log.hide_token` is on, which is its default.
+        case maskedToken = "masked-token"
+        /// `error` is empty: nothing is known but that the push failed.
+        case noError = "no-error"
+
+        /// A sentence for those who operate gorush.
+        public var detail: String {
+            switch self {
+            case .platform: "The push was to another platform than iOS."
+            case .type: "It is not about a failed push."
+            case .maskedToken: "The token is masked. Set log.hide_token to false in gorush's configuration."
+            case .noError: "There is no error, so it says nothing of the token."
+            }
+        }
+    }
+
+    /// APNs's reasons that go with the status 410. gorush passes on the reason alone.
+    private static let goneReasons: Set<UTF8Text> = ["Unregistered", "ExpiredToken"]
+
+    /// Reads `{notif_id, type, platform, token, message, error}`; nil and faults in the reader when it is none. gorush has no time
+    /// of APNs's, so a token is dead as of the receipt.
+    public static func read(_ json: inout JSONReader) -> GorushPost? {
+        let type = json.string("type")
+        let platform = json.string("platform")
+        let error = json.optionalString("error", text)
+        guard let type, let platform, json.faults.isEmpty else { return nil }
+        guard platform == "ios" else { return .ignored(.platform) }
+        guard type == "failed-push" else { return .ignored(.type) }
+        guard let masked = json.string("token") else { return nil }
+        guard !masked.contains("*") else { return .ignored(.maskedToken) }
+        guard let token = json.string("token", PushToken.init(hexadecimal:)) else { return nil }
+        guard let error, !error.isEmpty else { return .ignored(.noError) }
+        let status = goneReasons.contains(UTF8Text(error)) ? 410 : 400
+        return .report(FeedbackReport(token: token, status: status, reason: error))
+    }
+
+    /// An error of any length: APNs's reason, or a sentence of gorush's about its connection, which says nothing of the token.
+    private static func text(_ text: String) throws(JSONFaultReason) -> String {
+        guard !text.utf8.contains(0) else { throw JSONFaultReason("must not contain the character U+0000") }
+        return text.utf8.count <= 64 ? text : String(text.prefix(16))
+    }
+}
