@@ -46,7 +46,7 @@ struct SchemaValidator: Sendable {
         at pointer: String
     ) -> [JSONFault] {
         switch keyword.key {
-        case "description", "examples", "example", "default", "x-enum-varnames": []
+        case "description", "examples", "example", "default", "x-enum-varnames", "x-swift-identifiable": []
         case "$ref", "allOf", "oneOf", "not": combinationFaults(of: value, keyword, at: pointer)
         case "properties", "required", "additionalProperties", "propertyNames":
             objectFaults(of: value, keyword, among: keywords, at: pointer)

@@ -25,7 +25,8 @@ class OpenAPIPythonClient:
             importlib.import_module(f"{self.package}.api").__path__, f"{self.package}.api.")}
 
     def make(self, model, **members):
-        return getattr(self.models, model)(**members)
+        # It gives names that Python has itself an underscore.
+        return getattr(self.models, model)(**{"type_" if name == "type" else name: value for name, value in members.items()})
 
     def mapping(self, name, members):
         return getattr(self.models, name).from_dict(members)

@@ -118,8 +118,13 @@ class Life:
                                   metadata=self.caller.mapping("Metadata", {"seat": [1, None, {"row": "A"}]}))
         made = self.call("registerActivity", "client", 201, "RegistrationAnswer", first, **one)
         self.check(made and made.outcome == self.enum("Outcome", "registered"), "the first registration's outcome")
+        here = self.call("followChanges", "sender", 200, "ChangePage", **self.sandbox)
         made = self.call("registerActivity", "client", 200, "RegistrationAnswer", self.registration(2, -5), **one)
         self.check(made and made.outcome == self.enum("Outcome", "rotated"), "the rotation's outcome")
+        page = here and self.call("followChanges", "sender", 200, "ChangePage", **self.sandbox, after=here.after, wait=30)
+        told = page and [(change["type"], change["activityId"]) for change in self.caller.plain(page)["changes"]]
+        self.check(told == [("rotated", "a-1")], f"a rotation is followed as {told}")
+        self.call("followChanges", "sender", 422, "InvalidProblem", code="invalid-request", **self.sandbox, after="none")
         late = self.call("registerActivity", "client", 409, "SupersededProblem", self.registration(3, -7),
                          code="superseded", **one)
         self.check(late and late.observed_at > self.minutes(-6), "the time that a 409 tells")
@@ -164,6 +169,9 @@ class Life:
         if answer:
             kinds = self.kinds_of(answer.results)
             self.check(kinds == ["FeedbackResult", "RefusedReport", "FeedbackResult"], f"feedback as {kinds}")
+        post = self.make("GorushPost", type="failed-push", platform="ios", token=self.token(99), error="Unregistered")
+        given = self.call("giveGorushFeedback", "sender", 200, "GorushResult", post, **self.sandbox)
+        self.check(given and given.action == "unknown", f"a post of gorush about an unknown token: {given}")
         self.call("releaseActivity", "admin", 200, "ReleasedCount", **self.sandbox, activity_id="a-1")
         self.call("releaseAll", "admin", 200, "ReleasedCount", **self.sandbox)
 
