@@ -1,3 +1,4 @@
+import Foundation
 import PostgresDriver
 import Testing
 
@@ -81,6 +82,67 @@ import Testing
             #expect(port == new.port)
             #expect(pool.statistics.open == 1)
             try await expectNoConnections(named: pool.value(String.self, "SHOW application_name"), on: old)
+        }
+    }
+
+    @Test("A server that freezes costs one deadline, not one for each of its connections") func aServerThatFreezes()
+        async throws
+    {
+        let (frozen, other) = (try await ThrowawayCluster.start(), try await ThrowawayCluster.shared)
+        try await withPool(4, on: string([frozen.port, other.port])) { pool in
+            let backends = try await meet(pool, "SELECT pg_backend_pid()")
+            #expect(Set(backends).count == 4)
+            let stopped = try [frozen.postmaster()] + backends.map { pid_t($0) }
+            for process in stopped { kill(process, SIGSTOP) }
+            defer { for process in stopped { kill(process, SIGCONT) } }
+            let error = try await postgresError {
+                try await pool.withSession(timeout: .seconds(2)) { _ = try $0.execute("SELECT 1") }
+            }
+            #expect(error.code == .deadlineExceeded)
+            let start = ContinuousClock.now
+            let ports = try await meet(pool, "SELECT inet_server_port()")
+            #expect(ports == [Int](repeating: other.port, count: 4))
+            // A connect that tried the frozen server first would take a half of ten seconds.
+            #expect(start.duration(to: .now) < .seconds(4))
+        }
+    }
+
+    @Test("A frozen server that thaws is not believed: a read is asked elsewhere, and a write's outcome is unknown")
+    func aServerThatThaws() async throws {
+        let (frozen, other) = (try await ThrowawayCluster.start(), try await ThrowawayCluster.shared)
+        try await withPool(3, on: string([frozen.port, other.port])) { pool in
+            let backends = try await meet(pool, "SELECT pg_backend_pid()", width: 3)
+            for backend in backends { kill(pid_t(backend), SIGSTOP) }
+            kill(try frozen.postmaster(), SIGSTOP)
+            let port: SQL = "SELECT inet_server_port()"
+            async let read = pool.withSession(.idempotentRead) { try $0.execute(port)[0].decode(Int.self) }
+            async let write = postgresError { try await pool.withSession { _ = try $0.pipeline([port]) } }
+            try await until { pool.statistics.busy == 2 }
+            let error = try await postgresError {
+                try await pool.withSession(timeout: .seconds(2)) { _ = try $0.execute("SELECT 1") }
+            }
+            #expect(error.code == .deadlineExceeded)
+            for backend in backends { kill(pid_t(backend), SIGCONT) }
+            kill(try frozen.postmaster(), SIGCONT)
+            #expect(try await read == other.port)
+            let unknown = try await write
+            #expect(unknown.code == .connectionLost && !unknown.isSafeToRetry)
+        }
+    }
+
+    /// Asks on several connections of a pool at once.
+    private func meet(_ pool: PostgresPool, _ question: SQL, width: Int = 4) async throws -> [Int] {
+        let meeting = Rendezvous(width)
+        return try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<width {
+                group.addTask {
+                    try await pool.withSession { session in
+                        meeting.arrive()
+                        return try session.execute(question)[0].decode(Int.self)
+                    }
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
         }
     }
 

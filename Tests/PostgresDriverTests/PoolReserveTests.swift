@@ -9,7 +9,7 @@ import Testing
     private let start = ContinuousClock.now
 
     private func lease(_ connection: Int, _ priority: PoolPriority) -> PoolLease<Int> {
-        PoolLease(connection: connection, generation: 0, priority: priority)
+        PoolLease(connection: connection, generation: PoolGeneration(0), priority: priority)
     }
 
     /// Four connections, one of them kept, that three pieces of usual work have.

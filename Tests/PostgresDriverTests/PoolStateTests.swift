@@ -14,7 +14,7 @@ import Testing
     }
 
     private func lease(_ connection: Int, generation: Int = 0) -> PoolLease<Int> {
-        PoolLease(connection: connection, generation: generation)
+        PoolLease(connection: connection, generation: PoolGeneration(generation))
     }
 
     @Test("Connections are opened for callers up to the limit") func connectionsAreOpenedForCallersUpToTheLimit() {
@@ -128,8 +128,8 @@ import Testing
         for id in 0..<3 { _ = state.enqueue("\(id)", id: UInt64(id), now: start) }
         for connection in 0..<3 { _ = state.connected(lease(connection), now: start) }
         _ = state.release(lease(0), isReusable: true, now: start)
-        #expect(state.startGeneration(after: 0).summary == ["close 0"])
-        #expect(state.startGeneration(after: 0).summary == [])
+        #expect(state.startGeneration(after: PoolGeneration(0)).summary == ["close 0"])
+        #expect(state.startGeneration(after: PoolGeneration(0)).summary == [])
         #expect(state.release(lease(1), isReusable: true, now: start).summary == ["close 1"])
         #expect(state.enqueue("d", id: 4, now: start).summary == ["connect 1"])
         #expect(state.connected(lease(9, generation: 1), now: start).summary == ["lend 9 to d"])
@@ -139,8 +139,25 @@ import Testing
     func aConnectionThatWasOnItsWayDuringTheDemotionIsReplaced() {
         var state = state(connections: 1)
         _ = state.enqueue("a", id: 1, now: start)
-        _ = state.startGeneration(after: 0)
+        _ = state.startGeneration(after: PoolGeneration(0))
         #expect(state.connected(lease(7), now: start).summary == ["close 7", "connect 1"])
+    }
+
+    @Test("A missed deadline condemns all connections where the server answers nobody, and one where it answers others")
+    func missedDeadline() {
+        var state = state(connections: 3)
+        for id in 0..<3 { _ = state.enqueue("\(id)", id: UInt64(id), now: start) }
+        for connection in 0..<3 { _ = state.connected(lease(connection), now: start) }
+        let old = state.generation
+        _ = state.release(lease(0), isReusable: true, now: start + .seconds(4))
+        #expect(state.missedDeadline(lease(1), now: start + .milliseconds(4900))?.summary == nil)
+        #expect(state.release(lease(1), isReusable: false, now: start + .milliseconds(4900)).summary == ["close 1"])
+        #expect(!old.isOver)
+        #expect(state.missedDeadline(lease(2), now: start + .seconds(5))?.summary == ["close 0"])
+        #expect(old.isOver)
+        // Its neighbours, which were lent too, change nothing more.
+        #expect(state.missedDeadline(lease(2), now: start + .seconds(9))?.summary == nil)
+        #expect(state.enqueue("d", id: 4, now: start + .seconds(9)).summary == ["connect 1"])
     }
 
     @Test("A pool that is shut down refuses callers and closes connections") func shutDownRefusesAndCloses() {
@@ -169,7 +186,7 @@ extension [PoolState<Int, String>.Effect] {
             switch effect {
             case .lend(let lease, let waiter): "lend \(lease.connection) to \(waiter)"
             case .fail(let waiter, let error): "fail \(waiter) \((error as? PostgresError)?.code.rawValue ?? "")"
-            case .connect(let generation): "connect \(generation)"
+            case .connect(let generation): "connect \(generation.number)"
             case .close(let connection): "close \(connection)"
             }
         }

@@ -42,6 +42,13 @@ final class ThrowawayCluster: Sendable {
     /// The directory that initdb has made.
     var files: String { directory + "/files" }
 
+    /// The process of the server itself.
+    func postmaster() throws -> pid_t {
+        let lines = try String(contentsOfFile: files + "/postmaster.pid", encoding: .utf8).split(separator: "\n")
+        guard let process = lines.first.flatMap({ pid_t($0) }) else { throw Failure("no postmaster.pid") }
+        return process
+    }
+
     /// Connects over the Unix socket.
     var socketString: String { "host=\(directory) port=\(port) user=postgres dbname=postgres" }
 

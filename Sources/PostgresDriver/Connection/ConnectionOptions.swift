@@ -4,7 +4,7 @@ import Foundation
 /// The keywords and values for one attempt to connect, in the order in which libpq shall apply them.
 struct ConnectionOptions {
     /// One server of a multi-host connection string.
-    struct Host: Equatable {
+    struct Host: Equatable, Sendable {
         var host: String?
         var address: String?
         var port: String?
@@ -20,7 +20,7 @@ struct ConnectionOptions {
     let applicationName: String
     /// The servers to try, in order; empty when the string names none.
     private(set) var hosts: [Host]
-    private var wasReduced = false
+    private var isChanged = false
 
     /// - Throws: ``PostgresError/Code/misuse`` when libpq cannot parse the connection string.
     init(connectionString: String, applicationName: String) throws(PostgresError) {
@@ -34,7 +34,16 @@ struct ConnectionOptions {
         guard hosts.count > 1, hosts.indices.contains(index) else { return nil }
         var copy = self
         copy.hosts = Array(hosts[(index + 1)...] + hosts[..<index])
-        copy.wasReduced = true
+        copy.isChanged = true
+        return copy
+    }
+
+    /// The same options with one host behind all others; they are tried in order.
+    func trying(last host: Host?) -> ConnectionOptions {
+        guard let host, hosts.count > 1, hosts.contains(host) else { return self }
+        var copy = self
+        copy.hosts = hosts.filter { $0 != host } + hosts.filter { $0 == host }
+        copy.isChanged = true
         return copy
     }
 
@@ -44,7 +53,7 @@ struct ConnectionOptions {
         list.append(("fallback_application_name", applicationName))
         list.append(("dbname", connectionString))
         list.append(("client_encoding", "UTF8"))
-        guard wasReduced else { return list }
+        guard isChanged else { return list }
         if hosts.contains(where: { $0.host != nil }) { list.append(("host", joined(\.host))) }
         if hosts.contains(where: { $0.address != nil }) { list.append(("hostaddr", joined(\.address))) }
         if hosts.contains(where: { $0.port != nil }) { list.append(("port", joined(\.port))) }

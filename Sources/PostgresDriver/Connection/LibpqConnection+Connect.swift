@@ -11,22 +11,27 @@ extension LibpqConnection {
         until deadline: Deadline,
         logger: Logger
     ) throws(PostgresError) -> LibpqConnection {
-        var options = options
+        var (options, skipped): (ConnectionOptions, ConnectionOptions.Host?) = (options, nil)
         while true {
             let link = try start(options, logger: logger)
             switch try link.establish(hosts: options.hosts, until: deadline) {
-            case .established: return link
+            case .established(let index):
+                link.skipped = skipped
+                link.server = options.hosts.indices.contains(index) ? options.hosts[index] : nil
+                return link
             case .unresponsive(let index):
                 guard let rest = options.skipping(index), !deadline.isPassed else {
                     throw PostgresError(.connectionFailed, "timeout", outcome: .nothingTookEffect)
                 }
+                skipped = options.hosts[index]
                 options = rest
             }
         }
     }
 
     private enum Attempt {
-        case established
+        /// The host at this index accepted it.
+        case established(Int)
         /// The host at this index accepted no connection in its share of the time.
         case unresponsive(Int)
     }
@@ -63,7 +68,7 @@ extension LibpqConnection {
         guard PQsetnonblocking(pointer, 1) == 0, PQenterPipelineMode(pointer) == 1 else {
             throw connectFailure(pointer)
         }
-        return .established
+        return .established(share.current)
     }
 
     private func connectFailure(_ pointer: OpaquePointer) -> PostgresError {

@@ -29,8 +29,21 @@ extension LibpqConnection {
         let (results, failure) = try receive(steps, on: pointer, roundTrip)
         self.statements.trim()
         if let failure { throw closingIfNeeded(after: failure) }
+        try checkGeneration(roundTrip)
         try checkReplication(roundTrip)
         return results
+    }
+
+    /// Refuses an answer of a server that was given up while it was asked.
+    func checkGeneration(_ roundTrip: RoundTrip) throws(PostgresError) {
+        guard generation?.isOver == true else { return }
+        close()
+        throw PostgresError(
+            .connectionLost,
+            "the server was given up meanwhile",
+            outcome: roundTrip.outcomeIfLost,
+            at: roundTrip.site
+        )
     }
 
     /// Sends statements and the sync behind them.

@@ -13,6 +13,7 @@ extension LibpqConnection {
         let failure = try firstFailure(on: pointer, roundTrip)
         guard PQenterPipelineMode(pointer) == 1 else { throw protocolViolation(roundTrip) }
         if let failure { throw closingIfNeeded(after: failure) }
+        try checkGeneration(roundTrip)
         try checkReplication(roundTrip)
     }
 

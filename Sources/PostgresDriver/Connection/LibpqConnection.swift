@@ -13,6 +13,12 @@ final class LibpqConnection {
     var isInBody = false
     /// Whether the connection must not serve another caller.
     private(set) var isUnusable = false
+    /// The pool's connections of the same age; nil for one that is no pool's.
+    var generation: PoolGeneration?
+    /// The host that it is to, where several were given.
+    var server: ConnectionOptions.Host?
+    /// The host before it that did not answer.
+    var skipped: ConnectionOptions.Host?
 
     /// Takes over a connection on which libpq has just started to connect.
     init(started pointer: OpaquePointer, logger: Logger) {

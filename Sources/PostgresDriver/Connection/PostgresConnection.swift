@@ -8,6 +8,8 @@ actor PostgresConnection {
         let isReusable: Bool
         /// The connection had died before anything was sent; the closure did not run.
         let wasDead: Bool
+        /// The server that it was lent of.
+        var server: ConnectionOptions.Host?
 
         static var dead: Self {
             let error = PostgresError(.connectionLost, outcome: .nothingTookEffect)
@@ -15,7 +17,14 @@ actor PostgresConnection {
         }
     }
 
+    /// The server of a connection, and one before it that did not answer in its share of the time.
+    struct Opened: Sendable {
+        let server: ConnectionOptions.Host?
+        let skipped: ConnectionOptions.Host?
+    }
+
     private nonisolated let thread = ConnectionThread()
+    private let generation: PoolGeneration
     private var link: LibpqConnection?
     private var planLifetime: Duration?
     /// The time at which the oldest plan may have been made.
@@ -23,29 +32,43 @@ actor PostgresConnection {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
+    /// Makes a connection that is still to be opened.
+    init(_ generation: PoolGeneration) { self.generation = generation }
+
     /// Connects, applies the settings and runs the configuration's own check.
     ///
+    /// - Parameter host: of several servers, the one to be tried after all others.
     /// - Throws: ``PostgresError/Code/connectionFailed``, ``PostgresError/Code/misuse``, or what the check throws.
-    func open(_ configuration: PostgresConfiguration, logger: Logger) throws {
+    func open(
+        _ configuration: PostgresConfiguration,
+        tryingLast host: ConnectionOptions.Host? = nil,
+        logger: Logger
+    ) throws -> Opened {
         do {
-            try makeReady(configuration, logger: logger)
+            return try makeReady(configuration, tryingLast: host, logger: logger)
         } catch let error as PostgresError {
             throw error.asConnectFailure
         }
     }
 
-    private func makeReady(_ configuration: PostgresConfiguration, logger: Logger) throws {
+    private func makeReady(
+        _ configuration: PostgresConfiguration,
+        tryingLast host: ConnectionOptions.Host?,
+        logger: Logger
+    ) throws -> Opened {
         let deadline = Deadline.after(configuration.connectTimeout)
         let options = try ConnectionOptions(
             connectionString: configuration.connectionString,
             applicationName: configuration.applicationName
-        )
+        ).trying(last: host)
         let link = try LibpqConnection.connect(options, until: deadline, logger: logger)
+        link.generation = generation
         let session = PostgresSession(link: link, deadline: deadline)
         _ = try session.execute(configuration.settingsStatement)
         try configuration.onConnect?(session)
         self.link = link
         planLifetime = configuration.planLifetime
+        return Opened(server: link.server, skipped: link.skipped)
     }
 
     /// Lends the connection to a closure until it returns, on the connection's own thread.
@@ -58,7 +81,7 @@ actor PostgresConnection {
         renewPlans(link, until: deadline)
         let session = PostgresSession(link: link, deadline: deadline)
         let result = Result { try body(session) }
-        return Loan(result: result, isReusable: link.isReusable, wasDead: false)
+        return Loan(result: result, isReusable: link.isReusable, wasDead: false, server: link.server)
     }
 
     /// Gives up plans that are too old; each is made anew when its statement is run the next time, for the tables as they are.

@@ -6,10 +6,10 @@ public enum PoolPriority: Sendable, Hashable {
     case usual
 }
 
-/// A connection and the time of its making: after a failover, those of an older generation are not used again.
+/// A connection and its generation: after a failover, those of an older one are not used again.
 struct PoolLease<Connection> {
     let connection: Connection
-    let generation: Int
+    let generation: PoolGeneration
     /// Of the work that it is lent to.
     var priority = PoolPriority.usual
 }
@@ -29,7 +29,7 @@ struct PoolState<Connection, Waiter> {
     enum Effect {
         case lend(PoolLease<Connection>, to: Waiter)
         case fail(Waiter, any Error)
-        case connect(generation: Int)
+        case connect(PoolGeneration)
         /// Closes a connection, and calls `closed()` then.
         case close(Connection)
     }
@@ -52,7 +52,9 @@ struct PoolState<Connection, Waiter> {
     private var busyWithUsual = 0
     private var connecting = 0
     private var closing = 0
-    private var generation = 0
+    private(set) var generation = PoolGeneration(0)
+    /// When the server last did what it was asked, on whatever connection of this generation.
+    private var answeredAt: Instant?
     private var backoff = Backoff()
     private(set) var busy = 0
     private(set) var isClosed = false
@@ -158,7 +160,7 @@ extension PoolState {
         let servable = hot.count + min(usual.count, usualRoom)
         while servable > connecting, freeSlots > 0, backoff.allowsConnecting(now: now, connecting: connecting) {
             connecting += 1
-            effects.append(.connect(generation: generation))
+            effects.append(.connect(generation))
         }
         if connecting == 0, live == 0, let error = backoff.error { effects += failAll(error) }
         return effects
@@ -172,9 +174,10 @@ extension PoolState {
     mutating func release(_ lease: PoolLease<Connection>, isReusable: Bool, now: Instant) -> [Effect] {
         busy -= 1
         if lease.priority == .usual { busyWithUsual -= 1 }
-        guard isReusable, !isClosed, lease.generation == generation else {
+        guard isReusable, !isClosed, lease.generation.number == generation.number else {
             return close([lease]) + serve(now: now)
         }
+        answeredAt = now
         idle.append(lease)
         return serve(now: now)
     }
@@ -184,9 +187,10 @@ extension PoolState {
         connecting -= 1
         connects += 1
         backoff = Backoff()
-        guard !isClosed, lease.generation == generation else {
+        guard !isClosed, lease.generation.number == generation.number else {
             return close([lease]) + serve(now: now)
         }
+        answeredAt = now
         idle.append(lease)
         return serve(now: now)
     }
@@ -202,11 +206,27 @@ extension PoolState {
     }
 
     /// The server was demoted: closes what is idle, and what is lent when it comes back.
-    mutating func startGeneration(after old: Int) -> [Effect] {
-        guard old == generation else { return [] }
-        generation += 1
+    mutating func startGeneration(after old: PoolGeneration) -> [Effect] {
+        guard old.number == generation.number else { return [] }
+        generation.end()
+        generation = PoolGeneration(old.number + 1)
+        answeredAt = nil
         return closeIdle()
     }
+
+    /// A connection got no answer within its caller's time. If no other one got any lately either, the server is taken for
+    /// frozen: each connection to it would cost a caller as long.
+    ///
+    /// - Returns: nil while the server answers others.
+    mutating func missedDeadline(_ lease: PoolLease<Connection>, now: Instant) -> [Effect]? {
+        guard lease.generation.number == generation.number, now - (answeredAt ?? now) >= longestSilence else {
+            return nil
+        }
+        return startGeneration(after: lease.generation)
+    }
+
+    /// How long a server that lives answers nobody, at most.
+    private var longestSilence: Duration { .seconds(1) }
 
     /// A connection has been closed.
     mutating func closed() {

@@ -32,6 +32,8 @@ public final class PostgresPool: Sendable {
     private let logger: Logger
     private let state: Mutex<State>
     private let closing = Mutex<[CheckedContinuation<Void, Never>]>([])
+    /// The server that last did not answer; it is tried after all others until it has answered again.
+    private let unresponsive = Mutex<ConnectionOptions.Host?>(nil)
     private let nextTicket = Atomic<UInt64>(0)
 
     /// Makes a pool; nothing is connected before the first use.
@@ -129,10 +131,25 @@ extension PostgresPool {
     }
 
     private func takeBack<Value>(_ lease: Lease, _ loan: PostgresConnection.Loan<Value>) {
-        if case .failure(let error as PostgresError) = loan.result, error.sqlState == SQLState.readOnlyTransaction {
-            perform(state.withLock { $0.startGeneration(after: lease.generation) })
+        if case .failure(let error as PostgresError) = loan.result {
+            if error.sqlState == SQLState.readOnlyTransaction {
+                perform(state.withLock { $0.startGeneration(after: lease.generation) })
+            } else if error.code == .deadlineExceeded, !loan.isReusable {
+                missedDeadline(lease, of: loan.server)
+            }
         }
         perform(state.withLock { $0.release(lease, isReusable: loan.isReusable, now: .now) })
+    }
+
+    /// Gives up all connections where the server answers nobody.
+    private func missedDeadline(_ lease: Lease, of server: ConnectionOptions.Host?) {
+        guard let effects = state.withLock({ $0.missedDeadline(lease, now: .now) }) else { return }
+        unresponsive.withLock { $0 = server }
+        logger.warning(
+            "Postgres does not answer; all connections are given up",
+            metadata: ["host": "\(server?.host ?? "")", "port": "\(server?.port ?? "")"]
+        )
+        perform(effects)
     }
 
     private func lease(_ priority: PoolPriority, until deadline: Deadline) async throws -> Lease {
@@ -169,7 +186,7 @@ extension PostgresPool {
             switch effect {
             case .lend(let lease, let continuation): continuation.resume(returning: lease)
             case .fail(let continuation, let error): continuation.resume(throwing: error)
-            case .connect(let generation): Task { await connect(generation: generation) }
+            case .connect(let generation): Task { await connect(generation) }
             case .close(let connection): Task { await close(connection) }
             }
         }
@@ -180,10 +197,12 @@ extension PostgresPool {
 // MARK: - Opening and closing
 
 extension PostgresPool {
-    private func connect(generation: Int) async {
-        let connection = PostgresConnection()
+    private func connect(_ generation: PoolGeneration) async {
+        let connection = PostgresConnection(generation)
         do {
-            try await connection.open(configuration, logger: logger)
+            let last = unresponsive.withLock(\.self)
+            let opened = try await connection.open(configuration, tryingLast: last, logger: logger)
+            unresponsive.withLock { $0 = opened.skipped ?? ($0 == opened.server ? nil : $0) }
             let lease = Lease(connection: connection, generation: generation)
             perform(state.withLock { $0.connected(lease, now: .now) })
         } catch {
