@@ -146,6 +146,30 @@ let package = Package(
             path: "Tests/RegistryClientTestSupport",
             swiftSettings: strict
         ),
+        .target(
+            name: "APNsStandIn",
+            dependencies: [
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            path: "Tests/APNsStandIn",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "APNsStandInTests",
+            dependencies: [
+                "APNsStandIn",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "RegistryClientTests",
             dependencies: ["RegistryClient", "RegistryClientTestSupport"],

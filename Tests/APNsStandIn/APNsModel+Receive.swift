@@ -1,0 +1,104 @@
+import Foundation
+
+extension APNsModel {
+    /// Answers a push, and does with it what APNs would.
+    ///
+    /// - Returns: the answer, and the activity that a phone started at once.
+    package mutating func receive(_ request: PushRequest, at now: Date) -> (answer: PushAnswer, started: ShownActivity?)
+    {
+        let payload = JSONText.aps(of: request.body)
+        if let refusal = refusal(of: request, payload, now) {
+            record(request, payload, refusal, now)
+            return (refusal, nil)
+        }
+        record(request, payload, PushAnswer(200), now)
+        guard let token = request.token, let entry = tokens[token], let payload else { return (PushAnswer(200), nil) }
+        let push = Push(
+            id: request.fields["apns-id"] ?? UUID().uuidString,
+            token: token,
+            expiration: request.expiration,
+            payload: payload,
+            target: entry.target
+        )
+        return (PushAnswer(200), deliver(push, at: now))
+    }
+
+    private mutating func deliver(_ push: Push, at now: Date) -> ShownActivity? {
+        let phone = push.target.phone
+        guard phones[phone]?.isOnline == true else {
+            if push.expiration > now { phones[phone]?.kept[push.token] = push }
+            return nil
+        }
+        return phones[phone]?.receive(push)
+    }
+
+    /// Notes an answer that a fault gave.
+    mutating func record(
+        _ request: PushRequest,
+        _ payload: [String: JSONText]?,
+        _ answer: PushAnswer,
+        _ now: Date
+    ) {
+        records.append(
+            Record(
+                token: request.token ?? "",
+                at: now,
+                fields: request.fields.filter { $0.key != "authorization" },
+                event: payload?["event"]?.value as? String,
+                timestamp: payload?["timestamp"]?.value as? Int,
+                answer: answer
+            )
+        )
+    }
+
+    /// The first thing that is wrong with a request.
+    private mutating func refusal(
+        of request: PushRequest,
+        _ payload: [String: JSONText]?,
+        _ now: Date
+    ) -> PushAnswer? {
+        if let refusal = Self.malformation(of: request) { return refusal }
+        if let refusal = providerTokens.refusal(of: request.fields["authorization"], at: now) { return refusal }
+        if let refusal = refusalByToken(request) { return refusal }
+        guard payload != nil else { return PushAnswer(400, "BadPayload") }
+        return request.priority == 10 && !spend(request.token ?? "", now) ? PushAnswer(429, "TooManyRequests") : nil
+    }
+
+    private static func malformation(of request: PushRequest) -> PushAnswer? {
+        guard request.method == "POST" else { return PushAnswer(405, "MethodNotAllowed") }
+        guard let token = request.token else { return PushAnswer(404, "BadPath") }
+        guard !token.isEmpty else { return PushAnswer(400, "MissingDeviceToken") }
+        guard !request.body.isEmpty else { return PushAnswer(400, "PayloadEmpty") }
+        guard request.body.count <= largestPayload else { return PushAnswer(413, "PayloadTooLarge") }
+        if let id = request.fields["apns-id"], UUID(uuidString: id) == nil { return PushAnswer(400, "BadMessageId") }
+        if let id = request.fields["apns-collapse-id"], id.utf8.count > 64 { return PushAnswer(400, "BadCollapseId") }
+        if let text = request.fields["apns-expiration"], Int(text) == nil {
+            return PushAnswer(400, "BadExpirationDate")
+        }
+        guard [1, 5, 10].contains(request.priority) else { return PushAnswer(400, "BadPriority") }
+        return nil
+    }
+
+    private func refusalByToken(_ request: PushRequest) -> PushAnswer? {
+        guard let topic = request.fields["apns-topic"] else { return PushAnswer(400, "MissingTopic") }
+        let type = topic.hasSuffix(".push-type.liveactivity") ? "liveactivity" : "alert"
+        guard request.fields["apns-push-type"] == type else { return PushAnswer(400, "InvalidPushType") }
+        guard let token = request.token, let entry = tokens[token], entry.isProduction == isProduction else {
+            return PushAnswer(400, "BadDeviceToken")
+        }
+        guard entry.topic == topic else { return PushAnswer(400, "DeviceTokenNotForTopic") }
+        return entry.deadAt.map { PushAnswer(410, "Unregistered", deadAt: $0) }
+    }
+
+    /// Takes one push of priority 10 out of a token's budget.
+    private mutating func spend(_ token: String, _ now: Date) -> Bool {
+        guard var entry = tokens[token] else { return true }
+        let earned = max(0, now.timeIntervalSince(entry.budgetAt)) * budget.hourly / 3600
+        entry.budget = min(budget.burst, entry.budget + earned)
+        entry.budgetAt = now
+        let isEnough = entry.budget >= 1
+        if isEnough { entry.budget -= 1 }
+        tokens[token] = entry
+        return isEnough
+    }
+}

@@ -1,0 +1,134 @@
+import Foundation
+import NIOCore
+import NIOHTTP2
+import NIOPosix
+import NIOSSL
+import Synchronization
+
+/// A server on this machine that answers as APNs does: ``APNsModel`` behind HTTP/2 over TLS.
+package final class APNsStandIn: Sendable {
+    /// The key with which senders must sign; its `.p8` file is ``keyFile``.
+    package let key: ProviderKey
+    package let certificate: StandInCertificate
+    package let clock: APNsClock
+    /// The path of the `.p8` file.
+    package var keyFile: String { certificate.directory + "/AuthKey.p8" }
+
+    private struct State: Sendable {
+        var model: APNsModel
+        var faults = Faults()
+        var requests = 0
+        var connections = 0
+        var port = 0
+    }
+
+    private let state: Mutex<State>
+    private let onStart: @Sendable (ShownActivity) -> Void
+
+    private init(
+        _ clock: APNsClock,
+        _ isProduction: Bool,
+        _ onStart: @escaping @Sendable (ShownActivity) -> Void
+    ) throws {
+        key = ProviderKey()
+        certificate = try StandInCertificate()
+        self.clock = clock
+        self.onStart = onStart
+        state = Mutex(State(model: APNsModel(isProduction: isProduction, key: key)))
+        try key.pem.write(toFile: keyFile, atomically: true, encoding: .utf8)
+    }
+
+    /// Serves until the closure is done.
+    ///
+    /// - Parameter onStart: told of each activity that a start push began on a phone. An app would now register its token:
+    ///   the test adds one to the model, and registers it.
+    package static func run<Value>(
+        clock: APNsClock = APNsClock(),
+        isProduction: Bool = false,
+        onStart: @escaping @Sendable (ShownActivity) -> Void = { _ in },
+        _ body: (APNsStandIn) async throws -> Value
+    ) async throws -> Value {
+        let standIn = try APNsStandIn(clock, isProduction, onStart)
+        defer { standIn.certificate.remove() }
+        let channel = try await standIn.bind()
+        standIn.state.withLock { $0.port = channel.localAddress?.port ?? 0 }
+        let outcome: Result<Value, any Error>
+        do { outcome = .success(try await body(standIn)) } catch { outcome = .failure(error) }
+        try await channel.close()
+        return try outcome.get()
+    }
+
+    /// Its address, such as `https://127.0.0.1:40123`.
+    package var address: String { "https://127.0.0.1:\(state.withLock { $0.port })" }
+
+    /// A copy of the model as it is now.
+    package var model: APNsModel { state.withLock { $0.model } }
+
+    /// Connections that were made so far.
+    package var connections: Int { state.withLock { $0.connections } }
+
+    /// Changes the model.
+    package func change<Value: Sendable>(_ body: @Sendable (inout APNsModel) -> Value) -> Value {
+        state.withLock { body(&$0.model) }
+    }
+
+    /// Turns faults on and off.
+    package func setFaults(_ body: @Sendable (inout Faults) -> Void) { state.withLock { body(&$0.faults) } }
+
+    /// Brings a phone back to the network.
+    package func connect(_ phone: String) {
+        let now = clock.now
+        for activity in change({ $0.connect(phone, at: now) }) { onStart(activity) }
+    }
+
+    /// The answer to a request, and what happens to its connection.
+    func receive(_ request: PushRequest) -> (answer: PushAnswer, delay: Duration, isReset: Bool) {
+        let now = clock.now
+        let (outcome, faults, number) = state.withLock { state in
+            state.requests += 1
+            if let answer = state.faults.answer(state.requests) {
+                state.model.record(request, JSONText.aps(of: request.body), answer, now)
+                return ((answer: answer, started: ShownActivity?.none), state.faults, state.requests)
+            }
+            return (state.model.receive(request, at: now), state.faults, state.requests)
+        }
+        if let started = outcome.started { onStart(started) }
+        return (outcome.answer, faults.answerDelay, faults.resets(number))
+    }
+
+    var goAwayAfter: Int? { state.withLock { $0.faults.goAwayAfter } }
+}
+
+extension APNsStandIn {
+    private func bind() async throws -> any Channel {
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: try NIOSSLCertificate.fromPEMFile(certificate.certificate).map { .certificate($0) },
+            privateKey: .privateKey(try NIOSSLPrivateKey(file: certificate.key, format: .pem))
+        )
+        configuration.applicationProtocols = ["h2"]
+        let context = try NIOSSLContext(configuration: configuration)
+        return try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try self.configure(channel, context) }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+    }
+
+    private func configure(_ channel: any Channel, _ context: NIOSSLContext) throws {
+        state.withLock { $0.connections += 1 }
+        let connection = NIOLoopBound(APNsConnection(channel), eventLoop: channel.eventLoop)
+        try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
+        _ = try channel.pipeline.syncOperations.configureHTTP2Pipeline(
+            mode: .server,
+            connectionConfiguration: .init(),
+            streamConfiguration: .init()
+        ) { stream in
+            stream.eventLoop.makeCompletedFuture {
+                let operations = stream.pipeline.syncOperations
+                try operations.addHandler(HTTP2FramePayloadToHTTP1ServerCodec())
+                try operations.addHandler(PushStream(self, connection.value, stream))
+            }
+        }
+    }
+}

@@ -1,0 +1,27 @@
+import Foundation
+
+/// The ways in which a connection to APNs and its answers go wrong, each counted over all requests from 1.
+package struct Faults: Sendable {
+    /// The requests after which a connection gets GOAWAY and is closed.
+    package var goAwayAfter: Int?
+    /// The time for which each answer waits.
+    package var answerDelay: Duration = .zero
+    /// Each n-th request is taken, and its connection reset before the answer.
+    package var resetEvery: Int?
+    /// Each n-th request is answered 503 and not taken.
+    package var unavailableEvery: Int?
+    /// Each n-th request is answered 429 and not taken.
+    package var tooManyEvery: Int?
+
+    package init() {}
+
+    /// The answer that the n-th request gets without being looked at.
+    func answer(_ number: Int) -> PushAnswer? {
+        if Self.isTurn(unavailableEvery, number) { return PushAnswer(503, "ServiceUnavailable") }
+        return Self.isTurn(tooManyEvery, number) ? PushAnswer(429, "TooManyRequests") : nil
+    }
+
+    func resets(_ number: Int) -> Bool { Self.isTurn(resetEvery, number) }
+
+    private static func isTurn(_ every: Int?, _ number: Int) -> Bool { every.map { number % $0 == 0 } ?? false }
+}

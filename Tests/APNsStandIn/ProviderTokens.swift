@@ -1,0 +1,42 @@
+import Foundation
+
+/// The JWTs of one key that APNs has seen, and its judgement of them.
+package struct ProviderTokens: Sendable {
+    /// A JWT that was valid, and when it came first.
+    package struct Seen: Sendable, Equatable {
+        package let token: String
+        package let at: Date
+        package let isAccepted: Bool
+    }
+
+    static let lifetime: TimeInterval = 60 * 60
+    /// Apple: refresh the token no more than once every 20 minutes.
+    static let shortestInterval: TimeInterval = 20 * 60
+
+    let key: ProviderKey
+    /// Each JWT once, in the order in which they came.
+    package private(set) var seen: [Seen] = []
+
+    init(key: ProviderKey) { self.key = key }
+
+    /// The reason of the refusal of a request with this `authorization`; nil when it is in order.
+    mutating func refusal(of authorization: String?, at now: Date) -> PushAnswer? {
+        guard let authorization, authorization.lowercased().hasPrefix("bearer ") else {
+            return PushAnswer(403, "MissingProviderToken")
+        }
+        let token = String(authorization.dropFirst("bearer ".count))
+        guard let issuedAt = key.issueTime(of: token), issuedAt <= now.addingTimeInterval(60) else {
+            return PushAnswer(403, "InvalidProviderToken")
+        }
+        guard now.timeIntervalSince(issuedAt) <= Self.lifetime else { return PushAnswer(403, "ExpiredProviderToken") }
+        return isUpdateTooEarly(token, now) ? PushAnswer(429, "TooManyProviderTokenUpdates") : nil
+    }
+
+    private mutating func isUpdateTooEarly(_ token: String, _ now: Date) -> Bool {
+        if let known = seen.first(where: { $0.token == token }) { return !known.isAccepted }
+        let last = seen.last { $0.isAccepted }?.at ?? .distantPast
+        let isAccepted = now.timeIntervalSince(last) >= Self.shortestInterval
+        seen.append(Seen(token: token, at: now, isAccepted: isAccepted))
+        return !isAccepted
+    }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import NIOCore
+import NIOHTTP1
+import NIOHTTP2
+
+/// One connection, on its event loop: its requests are counted until it is sent away.
+final class APNsConnection {
+    private let channel: any Channel
+    private var requests = 0
+    private var open = 0
+    private var isLeaving = false
+
+    init(_ channel: any Channel) { self.channel = channel }
+
+    func begin() {
+        requests += 1
+        open += 1
+    }
+
+    /// Notes that a request is over, and closes the connection after the last one if it is being sent away.
+    func end() {
+        open -= 1
+        guard isLeaving, open == 0 else { return }
+        let bound = NIOLoopBound(channel, eventLoop: channel.eventLoop)
+        // The last answer is on its way still.
+        channel.eventLoop.scheduleTask(in: .milliseconds(20)) { bound.value.close(promise: nil) }
+    }
+
+    /// Sends GOAWAY when the connection has served its requests: streams after this one are refused.
+    func leave(after limit: Int?, at stream: HTTP2StreamID) {
+        guard let limit, requests >= limit, !isLeaving else { return }
+        isLeaving = true
+        let payload = HTTP2Frame.FramePayload.goAway(lastStreamID: stream, errorCode: .noError, opaqueData: nil)
+        channel.writeAndFlush(HTTP2Frame(streamID: .rootStream, payload: payload), promise: nil)
+    }
+
+    /// Ends it at once, with whatever is under way.
+    func reset() { channel.close(promise: nil) }
+}
+
+/// One request: collected, answered, done.
+final class PushStream: ChannelInboundHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private let standIn: APNsStandIn
+    private let connection: APNsConnection
+    private let stream: any Channel
+    private var head: HTTPRequestHead?
+    private var body = Data()
+    private var isOver = false
+
+    init(_ standIn: APNsStandIn, _ connection: APNsConnection, _ stream: any Channel) {
+        self.standIn = standIn
+        self.connection = connection
+        self.stream = stream
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head(let head):
+            self.head = head
+            connection.begin()
+        case .body(let part): body.append(contentsOf: part.readableBytesView)
+        case .end:
+            guard let head else { return }
+            let fields = Dictionary(head.headers.map { ($0.name.lowercased(), $0.value) }) { $1 }
+            let request = PushRequest(method: head.method.rawValue, path: head.uri, fields: fields, body: body)
+            answer(request, context)
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) { finish() }
+
+    private func answer(_ request: PushRequest, _ context: ChannelHandlerContext) {
+        let bound = NIOLoopBound(connection, eventLoop: context.eventLoop)
+        let limit = standIn.goAwayAfter
+        // Before the answer: one who sends the next request after it knows that this connection takes no more.
+        stream.getOption(HTTP2StreamChannelOptions.streamID).whenSuccess { bound.value.leave(after: limit, at: $0) }
+        let (answer, delay, isReset) = standIn.receive(request)
+        if isReset { return connection.reset() }
+        let id = request.fields["apns-id"] ?? UUID().uuidString
+        let later = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        guard delay > .zero else { return write(answer, id, context) }
+        context.eventLoop.scheduleTask(in: TimeAmount(delay)) {
+            let (stream, context) = later.value
+            stream.write(answer, id, context)
+        }
+    }
+
+    private func write(_ answer: PushAnswer, _ id: String, _ context: ChannelHandlerContext) {
+        guard !isOver else { return }
+        let fields: HTTPHeaders = ["apns-id": id, "content-length": String(answer.body.utf8.count)]
+        let head = HTTPResponseHead(version: .http2, status: .init(statusCode: answer.status), headers: fields)
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        if !answer.body.isEmpty {
+            context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: answer.body)))), promise: nil)
+        }
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+    }
+
+    private func finish() {
+        guard !isOver else { return }
+        isOver = true
+        if head != nil { connection.end() }
+    }
+}

@@ -1,0 +1,134 @@
+import APNsStandIn
+import Foundation
+import Testing
+
+/// The stand-in's picture of Apple, without a socket.
+@Suite struct ModelTests {
+    static let topic = "com.example.food.push-type.liveactivity"
+    static let now = Date(timeIntervalSince1970: 1_800_000_000)
+    let key = ProviderKey()
+    /// The one that requests bear, made once as senders should.
+    let jwt: String
+    var model: APNsModel
+
+    init() throws {
+        jwt = try key.token(issuedAt: Self.now)
+        model = APNsModel(key: key)
+        model.add("aa", .activity(phone: "p", id: "a"), topic: Self.topic)
+        model.add("bb", .start(phone: "p"), topic: Self.topic)
+        model.show(ShownActivity(id: "a", phone: "p", alias: "order-1", timestamp: 100))
+    }
+
+    /// A request that is in order, but for what is changed.
+    func request(
+        _ token: String = "aa",
+        _ aps: String = #"{"timestamp":200,"event":"update","content-state":{"b":1,"a":2}}"#,
+        issuedAt: Date? = nil,
+        _ changes: [String: String?] = [:]
+    ) throws -> PushRequest {
+        let jwt = try issuedAt.map { try key.token(issuedAt: $0) } ?? jwt
+        var fields: [String: String] = [
+            "authorization": "bearer \(jwt)", "apns-topic": Self.topic,
+            "apns-push-type": "liveactivity",
+        ]
+        for (name, value) in changes { fields[name] = value }
+        return PushRequest(path: "/3/device/\(token)", fields: fields, body: Data("{\"aps\":\(aps)}".utf8))
+    }
+
+    mutating func send(_ request: PushRequest, after seconds: Double = 0) -> PushAnswer {
+        model.receive(request, at: Self.now.addingTimeInterval(seconds)).answer
+    }
+
+    @Test("A push in order is shown, and one that is no newer is dropped") mutating func showsTheNewest() throws {
+        #expect(send(try request()) == PushAnswer(200))
+        #expect(model.phones["p"]?.activities["a"]?.content == #"{"a":2,"b":1}"#)
+        #expect(send(try request("aa", #"{"timestamp":200,"event":"update","content-state":{"a":3}}"#)).status == 200)
+        #expect(model.phones["p"]?.activities["a"]?.content == #"{"a":2,"b":1}"#)
+        #expect(model.phones["p"]?.late == 1)
+    }
+
+    @Test(
+        "A field that is missing or wrong has Apple's reason",
+        arguments: [
+            ("authorization", nil, 403, "MissingProviderToken"),
+            ("authorization", "bearer x", 403, "InvalidProviderToken"),
+            ("apns-topic", nil, 400, "MissingTopic"), ("apns-push-type", nil, 400, "InvalidPushType"),
+            ("apns-priority", "7", 400, "BadPriority"), ("apns-id", "x", 400, "BadMessageId"),
+            ("apns-topic", "com.example.ride.push-type.liveactivity", 400, "DeviceTokenNotForTopic"),
+            ("apns-expiration", "soon", 400, "BadExpirationDate"),
+        ] as [(String, String?, Int, String)]
+    )
+    mutating func refusesFields(_ name: String, _ value: String?, _ status: Int, _ reason: String) throws {
+        #expect(send(try request("aa", "{}", [name: value])) == PushAnswer(status, reason))
+    }
+
+    @Test("A token that is unknown, or of the other environment, is bad; a dead one is gone since when it died")
+    mutating func judgesTokens() throws {
+        #expect(send(try request("cc")) == PushAnswer(400, "BadDeviceToken"))
+        model.add("cc", .start(phone: "q"), topic: Self.topic, isProduction: true)
+        #expect(send(try request("cc")) == PushAnswer(400, "BadDeviceToken"))
+        model.kill("aa", at: Self.now)
+        let answer = send(try request())
+        #expect(answer == PushAnswer(410, "Unregistered", deadAt: Self.now))
+        #expect(answer.timestamp == 1_800_000_000_000)
+    }
+
+    @Test("A payload above 4096 bytes is too large") mutating func refusesLargePayloads() throws {
+        #expect(
+            send(try request("aa", "\"\(String(repeating: "x", count: 4200))\"")) == PushAnswer(413, "PayloadTooLarge")
+        )
+    }
+
+    @Test("A second JWT within 20 minutes is refused, and one older than an hour has expired")
+    mutating func judgesProviderTokens() throws {
+        #expect(send(try request()).status == 200)
+        let second = try request(issuedAt: Self.now.addingTimeInterval(60))
+        #expect(send(second, after: 60) == PushAnswer(429, "TooManyProviderTokenUpdates"))
+        #expect(send(try request(), after: 61).status == 200)
+        #expect(send(try request(issuedAt: Self.now.addingTimeInterval(1300)), after: 1300).status == 200)
+        #expect(send(try request(), after: 3700) == PushAnswer(403, "ExpiredProviderToken"))
+        #expect(model.providerTokens.seen.map(\.isAccepted) == [true, false, true])
+        let stranger = ProviderKey(keyID: key.keyID, teamID: key.teamID)
+        let forged = "bearer \(try stranger.token(issuedAt: Self.now))"
+        #expect(send(try request("aa", "{}", ["authorization": forged])) == PushAnswer(403, "InvalidProviderToken"))
+    }
+
+    @Test("Priority 10 has a budget for each token, which time fills; priority 5 has none")
+    mutating func countsTheBudget() throws {
+        let urgent = try request()
+        for _ in 0..<20 { #expect(send(urgent).status == 200) }
+        #expect(send(urgent) == PushAnswer(429, "TooManyRequests"))
+        #expect(send(try request("aa", "{}", ["apns-priority": "5"])).status == 200)
+        #expect(send(urgent, after: 61).status == 200)
+    }
+
+    @Test("For a phone that is offline the newest push of each token is kept, until it expires")
+    mutating func keepsOneForAPhoneOffline() throws {
+        model.disconnect("p")
+        let soon = String(Int(Self.now.timeIntervalSince1970) + 30)
+        _ = send(try request("aa", #"{"timestamp":300,"event":"update","content-state":{"n":1}}"#))
+        _ = send(try request("aa", #"{"timestamp":301,"event":"update","content-state":{"n":2}}"#))
+        let start = #"{"timestamp":1,"event":"start","attributes-type":"T","attributes":{"alias":"order-2"}}"#
+        _ = send(try request("bb", start, ["apns-expiration": soon]))
+        #expect(model.connect("p", at: Self.now.addingTimeInterval(60)).isEmpty)
+        #expect(model.phones["p"]?.activities["a"]?.content == #"{"n":2}"#)
+        #expect(model.phones["p"]?.running("order-2").isEmpty == true)
+    }
+
+    @Test("A start push begins an activity of its alias; the same one again begins no second")
+    mutating func startsOnce() throws {
+        let start = #"{"timestamp":1,"event":"start","attributes-type":"T","attributes":{"alias":"order-2"}}"#
+        let push = try request("bb", start, ["apns-id": UUID().uuidString])
+        #expect(model.receive(push, at: Self.now).started?.alias == "order-2")
+        #expect(model.receive(push, at: Self.now).started == nil)
+        #expect(model.receive(try request("bb", start), at: Self.now).started != nil)
+        #expect(model.phones["p"]?.running("order-2").count == 2)
+    }
+
+    @Test("An end is shown, and nothing after it") mutating func endIsFinal() throws {
+        _ = send(try request("aa", #"{"timestamp":200,"event":"end","content-state":{"n":9}}"#))
+        _ = send(try request("aa", #"{"timestamp":300,"event":"update","content-state":{"n":10}}"#))
+        #expect(model.phones["p"]?.activities["a"]?.content == #"{"n":9}"#)
+        #expect(model.phones["p"]?.running("order-1").isEmpty == true)
+    }
+}
