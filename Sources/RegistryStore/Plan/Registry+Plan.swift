@@ -27,9 +27,12 @@ extension Registry {
     /// A page of what to push to each phone, with the leases of those on which the caller is to start the activity.
     ///
     /// A phone of which an activity with the alias runs has an entry for each. The leases are committed when this returns.
+    ///
+    /// - Parameter isRehearsal: says what it would be and keeps nothing of it: no lease, no event.
     public func plan(
         _ request: PlanRequest,
         after position: PlanPosition = .start,
+        isRehearsal: Bool = false,
         in scope: Scope,
         by who: UTF8Text
     ) async throws -> PlanPage {
@@ -37,7 +40,7 @@ extension Registry {
         var page = PlanPage(entries: try found.rows.map { try $0.entry(of: request.alias) }, channels: found.channels)
         let hashes = Array(found.installations.prefix(request.limit - found.rows.count))
         page.next = found.position(after: hashes, limit: request.limit)
-        page.entries += try await judge(hashes, request, after: found.lastActivity, in: scope, by: who)
+        page.entries += try await judge(hashes, request, after: found.lastActivity, isRehearsal, in: scope, by: who)
         return page
     }
 
@@ -78,6 +81,7 @@ extension Registry {
         _ hashes: [[UInt8]],
         _ request: PlanRequest,
         after number: Int64,
+        _ isRehearsal: Bool,
         in scope: Scope,
         by who: UTF8Text
     ) async throws -> [PlanEntry] {
@@ -87,12 +91,34 @@ extension Registry {
             guard rounds <= Self.mostRounds else { throw Self.isContended }
             let statements = PlanStatements(request: request, scope: scope, who: who)
             let unit = [statements.take(open, after: number), statements.event(open)]
-            let judged = try await write { try $0.pipeline(unit)[0].decode(PlanRow.columns) }
+            let judged =
+                isRehearsal
+                ? try await rehearse(unit[0])
+                : try await write { try $0.pipeline(unit)[0].decode(PlanRow.columns) }
             for row in judged { row.installation.map { rows[$0.bytes] = row } }
             // The other planner's lease is committed, so the next look sees it.
             open = judged.filter(\.isUndecided).compactMap(\.installation?.bytes)
         }
         return try hashes.compactMap { try rows[$0]?.entry(of: request.alias) }
+    }
+}
+
+extension Registry {
+    /// The transaction of a rehearsal has said what it would do.
+    private struct RehearsalIsOver: Error {}
+
+    /// The answer of a statement that takes leases; it is rolled back.
+    private func rehearse(_ statement: SQL) async throws -> [PlanRow] {
+        try await write { session in
+            var rows: [PlanRow] = []
+            do {
+                try session.transaction { transaction in
+                    rows = try transaction.execute(statement).decode(PlanRow.columns)
+                    throw RehearsalIsOver()
+                }
+            } catch is RehearsalIsOver {}
+            return rows
+        }
     }
 }
 

@@ -83,6 +83,7 @@ struct CommandSession {
             (":8080", ":\(ports.service)"), ("9090", "\(ports.admin)"), ("/etc/", path("etc/")),
             ("/usr/local/", path("usr/local/")),
             ("@localhost/pushreg", "@/pushreg?host=\(socketDirectory)"),
+            ("--embedded /var/lib/pushreg", "--embedded \(path("demo"))"),
             ("deploy/run", "deploy/run --port \(ports.service) --dir \(path("demo"))"),
         ]
         return places.reduce(text) { $0.replacingOccurrences(of: $1.0, with: $1.1) }
