@@ -5,19 +5,28 @@ import RegistryStore
 /// `pushreg import BUNDLE_ID ENVIRONMENT FILE`.
 struct Import: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Takes in a file of pushreg export, or lines of NDJSON made by hand.",
+        abstract: "Takes in a file of pushreg export, lines of NDJSON made by hand, or another system's export.",
         discussion: """
             Each line goes by the rules of the request that would say it: what was observed earlier than what is known is \
             refused, what has ended stays ended, and a line that is imported twice counts once. So an import may be \
             interrupted and repeated; of a file it goes on where it was, which FILE.imported says. Lines that are refused \
             or faulty are named on standard error. It exits with 1 when a line was faulty. A line made by hand is \
             {"activityId", "token", "observedAt"}, with "startedAt", "startsAt", "installationId", "attributesType", \
-            "aliases", "frequentPushesEnabled", "metadata" as in the body of a registration, and "subject"; observedAt is required.
+            "aliases", "frequentPushesEnabled", "metadata" as in the body of a registration, and "subject"; observedAt is required. \
+            Of OneSignal's CSV (--from onesignal-csv) it takes the device tokens of iOS: identifier under the alias userId \
+            that external_user_id says, as of last_active. Other rows are left out and counted.
             """
     )
 
     @OptionGroup var scope: ScopeArguments
-    @Argument(help: "The file, or - for standard input.", completion: .file(extensions: ["ndjson"])) var file: String
+    @Argument(help: "The file, or - for standard input.", completion: .file(extensions: ["ndjson", "csv"])) var file:
+        String
+    @Option(
+        name: .customLong("from"),
+        help: ArgumentHelp("The format: ndjson, or onesignal-csv.", valueName: "format")
+    )
+    var format = ImportFormat.ndjson
+    @Flag(help: "Reads and counts the lines, and writes nothing.") var dryRun = false
     @Flag(help: "Begins anew, also where an interrupted import of the file could go on.") var restart = false
 
     // A chunk waits for itself alone, however slow Postgres is.
@@ -25,12 +34,11 @@ struct Import: AsyncParsableCommand {
 
     func run() async throws {
         let (faulty, faultyBefore) = try await scope.withRegistry(limits: Self.limits) { registry, scope in
-            var source = try ImportSource(file, restarts: restart, for: scope)
+            var source = try ImportSource(file, format, restarts: restart, isDry: dryRun, for: scope)
             defer { source.close() }
             if source.linesBefore > 0 { Output.errors.note("Going on after line \(source.linesBefore).") }
             let tally = try await take(&source, registry, scope)
-            if self.scope.json { try Output.results.line(tally.jsonLine) }
-            Output.errors.note("Imported \(tally.count) \(tally.count == 1 ? "record" : "records"): \(tally.sentence)")
+            try report(tally)
             try source.finish()
             return (tally.faulty, source.faultyBefore)
         }
@@ -42,6 +50,16 @@ struct Import: AsyncParsableCommand {
         }
     }
 
+    private func report(_ tally: ImportTally) throws {
+        if scope.json { try Output.results.line(tally.jsonLine) }
+        let records = "\(tally.count) \(tally.count == 1 ? "record" : "records")"
+        Output.errors.note(
+            dryRun
+                ? "Read \(records), and wrote nothing: \(tally.drySentence)"
+                : "Imported \(records): \(tally.sentence)"
+        )
+    }
+
     private func take(_ source: inout ImportSource, _ registry: Registry, _ scope: Scope) async throws -> ImportTally {
         var (tally, bar) = (ImportTally(), ProgressBar())
         // Into an empty registry the first lines go by plans for empty tables.
@@ -51,7 +69,9 @@ struct Import: AsyncParsableCommand {
             let last = source.lineNumber
             let outcomes: [LineOutcome]
             do {
-                outcomes = try await registry.take(chunk, in: scope)
+                outcomes =
+                    dryRun
+                    ? chunk.map { $0.outcome(in: scope.app.bundleID) } : try await registry.take(chunk, in: scope)
             } catch let problem as Problem {
                 bar.clear()
                 let failure = CommandFailure(problem)
@@ -66,12 +86,12 @@ struct Import: AsyncParsableCommand {
                 Output.errors.note(sentence)
             }
             source.settle(faulty: tally.faulty)
-            if tally.count >= nextPlan {
+            if tally.count >= nextPlan, !dryRun {
                 // Where it fails, the next lines are but slower, or say why.
                 try? await registry.analyzeTables()
                 nextPlan *= 10
             }
-            bar.show("line \(last)", source.fraction, count: tally.count)
+            bar.show("line \(last)", source.fraction, count: tally.lineCount)
         }
         return tally
     }
@@ -79,10 +99,10 @@ struct Import: AsyncParsableCommand {
 
 extension Registry {
     /// Does lines, all at once: those that can share statements and a commit.
-    fileprivate func take(_ lines: [ImportSource.Line], in scope: Scope) async throws -> [LineOutcome] {
+    fileprivate func take(_ lines: [ImportedLine], in scope: Scope) async throws -> [LineOutcome] {
         try await withThrowingTaskGroup(of: (Int, LineOutcome).self) { group in
             for (index, line) in lines.enumerated() {
-                group.addTask { (index, try await self.take(line.text, in: scope)) }
+                group.addTask { (index, try await self.take(line, in: scope)) }
             }
             var outcomes: [Int: LineOutcome] = [:]
             for try await (index, outcome) in group { outcomes[index] = outcome }

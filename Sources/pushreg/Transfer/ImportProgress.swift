@@ -8,6 +8,7 @@ struct ImportProgress: Sendable, Hashable {
     struct Subject: Sendable, Hashable {
         let app: String
         let environment: String
+        let format: ImportFormat
         /// The app's number and the time of its making: another database has another one.
         let registry: String
         let size: Int
@@ -15,7 +16,7 @@ struct ImportProgress: Sendable, Hashable {
         let modified: Int
 
         /// - Parameter path: of the file; nil is the result where it is no file that can be read again.
-        init?(_ scope: Scope, _ path: String) {
+        init?(_ scope: Scope, _ path: String, _ format: ImportFormat) {
             guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
                 attributes[.type] as? FileAttributeType == .typeRegular, let size = attributes[.size] as? Int,
                 let modified = attributes[.modificationDate] as? Date
@@ -23,6 +24,7 @@ struct ImportProgress: Sendable, Hashable {
             app = scope.app.bundleID.rawValue
             environment = scope.environment.rawValue
             registry = "\(scope.app.number)/\(RFC3339.format(scope.app.createdAt, precision: .microseconds))"
+            self.format = format
             self.size = size
             self.modified = Int(modified.timeIntervalSinceReferenceDate * 1_000_000)
         }
@@ -65,6 +67,7 @@ extension ImportProgress: JSONEncodable {
         json.object { json in
             json.member("app", subject.app)
             json.member("environment", subject.environment)
+            json.member("format", subject.format.rawValue)
             json.member("registry", subject.registry)
             json.member("size", subject.size)
             json.member("modified", subject.modified)

@@ -4,11 +4,24 @@ import RegistryStore
 
 /// The source of an import's lines, and how far the import has come in it.
 struct ImportSource {
-    /// A line that is a record, or should be.
-    struct Line: Sendable {
-        let number: Int
-        /// Nil when it is too long.
-        let text: [UInt8]?
+    /// The reader of its lines. Taking it out and putting it back copies none of its bytes: it makes a new chunk each time.
+    private enum Reader {
+        case ndjson(LineReader)
+        case oneSignal(OneSignalReader)
+
+        var offset: Int {
+            switch self {
+            case .ndjson(let lines): lines.offset
+            case .oneSignal(let rows): rows.offset
+            }
+        }
+
+        var number: Int {
+            switch self {
+            case .ndjson(let lines): lines.number
+            case .oneSignal(let rows): rows.number
+            }
+        }
     }
 
     /// How many lines are under way at once; as many may be done again after an interruption.
@@ -16,9 +29,11 @@ struct ImportSource {
 
     private let scope: Scope
     private let path: String
+    private let format: ImportFormat
+    private let isDry: Bool
     /// The file, open; nil for standard input, which is not ours to close.
     private let descriptor: Int32?
-    private var lines: LineReader
+    private var reader: Reader
     /// Nil where there is no file to keep it beside.
     private var progress: ImportProgress?
     private var isFile = false
@@ -34,58 +49,96 @@ struct ImportSource {
     /// - Parameters:
     ///   - path: a file, or `-` for standard input.
     ///   - restarts: begins anew, whatever an earlier import did.
+    ///   - isDry: reads all of it, and keeps no progress.
     /// - Throws: a ``CommandFailure`` when it cannot be read, or is an export of something else.
-    init(_ path: String, restarts: Bool, for scope: Scope) throws(CommandFailure) {
-        (self.path, self.scope) = (path, scope)
+    init(
+        _ path: String,
+        _ format: ImportFormat,
+        restarts: Bool,
+        isDry: Bool,
+        for scope: Scope
+    ) throws(CommandFailure) {
+        (self.path, self.format, self.isDry, self.scope) = (path, format, isDry, scope)
         guard path != "-" else {
             self.descriptor = nil
-            lines = LineReader(STDIN_FILENO)
+            reader = try Self.reader(STDIN_FILENO, format, scope)
             return
         }
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Self.failure(path, errno) }
         self.descriptor = descriptor
-        lines = LineReader(descriptor)
         do throws(CommandFailure) {
-            try goOn(in: descriptor, restarts: restarts)
+            reader = try Self.reader(descriptor, format, scope)
+            if !isDry { try goOn(in: descriptor, restarts: restarts) }
         } catch {
-            close()
+            Foundation.close(descriptor)
             throw error
+        }
+    }
+
+    private static func reader(_ descriptor: Int32, _ format: ImportFormat, _ scope: Scope) throws(CommandFailure)
+        -> Reader
+    {
+        switch format {
+        case .ndjson: .ndjson(LineReader(descriptor))
+        case .oneSignalCSV: .oneSignal(try OneSignalReader(descriptor, app: scope.app.bundleID))
         }
     }
 
     /// Goes on where an earlier import of the file was interrupted, if one was.
     private mutating func goOn(in descriptor: Int32, restarts: Bool) throws(CommandFailure) {
         // A pipe cannot be read again.
-        guard let subject = ImportProgress.Subject(scope, Self.target(of: path)) else { return }
+        guard let subject = ImportProgress.Subject(scope, Self.target(of: path), format) else { return }
         let kept = restarts ? nil : ImportProgress(at: place, about: subject)
         progress = kept ?? ImportProgress(subject: subject)
         isFile = true
         guard let kept else { return }
         // Its first line says whether it needs a last one.
-        if let text = try lines.next()?.text { _ = try isFrame(text) }
+        if case .ndjson(var lines) = reader, let text = try lines.next()?.text { _ = try isFrame(text) }
         guard lseek(descriptor, off_t(kept.offset), SEEK_SET) == kept.offset else { throw Self.failure(path, errno) }
-        lines = LineReader(descriptor, offset: kept.offset, number: kept.line)
+        switch reader {
+        case .ndjson: reader = .ndjson(LineReader(descriptor, offset: kept.offset, number: kept.line))
+        case .oneSignal(var rows):
+            rows.goOn(descriptor, offset: kept.offset, number: kept.line)
+            reader = .oneSignal(rows)
+        }
         (linesBefore, faultyBefore) = (kept.line, kept.faulty)
     }
 
     /// How much of the file was read, 0 to 1; nil where nobody knows.
-    var fraction: Double? { progress.map { Double(lines.offset) / Double(max($0.subject.size, 1)) } }
+    var fraction: Double? { progress.map { Double(reader.offset) / Double(max($0.subject.size, 1)) } }
 
     /// The number of the last line that was read.
-    var lineNumber: Int { lines.number }
+    var lineNumber: Int { reader.number }
 
     /// The next lines; none at the end.
-    mutating func next() throws(CommandFailure) -> [Line] {
-        var chunk: [Line] = []
-        while chunk.count < Self.chunkSize, let line = try lines.next() {
+    mutating func next() throws(CommandFailure) -> [ImportedLine] {
+        var chunk: [ImportedLine] = []
+        while chunk.count < Self.chunkSize, let line = try nextLine() { chunk.append(line) }
+        return chunk
+    }
+
+    private mutating func nextLine() throws(CommandFailure) -> ImportedLine? {
+        switch reader {
+        case .ndjson(var lines):
+            defer { reader = .ndjson(lines) }
+            return try nextRecord(in: &lines)
+        case .oneSignal(var rows):
+            defer { reader = .oneSignal(rows) }
+            return try rows.next()
+        }
+    }
+
+    /// The next line of NDJSON that is neither blank nor a frame.
+    private mutating func nextRecord(in lines: inout LineReader) throws(CommandFailure) -> ImportedLine? {
+        while let line = try lines.next() {
             if let text = line.text {
                 if text.allSatisfy(ASCII.isBlank) { continue }
                 if try isFrame(text) { continue }
             }
-            chunk.append(Line(number: lines.number, text: line.text))
+            return ImportedLine(number: lines.number, content: .text(line.text))
         }
-        return chunk
+        return nil
     }
 
     /// All lines that were read are done.
@@ -93,7 +146,7 @@ struct ImportSource {
     /// - Parameter faulty: how many of those that this import did are no records.
     mutating func settle(faulty: Int) {
         guard var settled = progress else { return }
-        (settled.line, settled.offset, settled.faulty) = (lines.number, lines.offset, faultyBefore + faulty)
+        (settled.line, settled.offset, settled.faulty) = (reader.number, reader.offset, faultyBefore + faulty)
         // Where it cannot be kept, an interrupted import begins anew, which costs but time.
         progress = settled.keep(at: place) ? settled : nil
     }
@@ -104,7 +157,8 @@ struct ImportSource {
     func finish() throws(CommandFailure) {
         if isFile { unlink(place) }
         guard !lacksEnd else {
-            throw CommandFailure(.failed, "The file is incomplete: its export was interrupted. All of it is imported.")
+            let rest = isDry ? "" : " All of it is imported."
+            throw CommandFailure(.failed, "The file is incomplete: its export was interrupted.\(rest)")
         }
     }
 

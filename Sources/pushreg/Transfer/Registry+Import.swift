@@ -4,17 +4,33 @@ import RegistryServer
 import RegistryStore
 
 extension Registry {
-    /// Does what a line says, by the rules of the request that would say it.
+    /// Does what a line says, by the rules of the requests that would say it.
     ///
     /// - Throws: ``Problem`` when it cannot be done now, and the import must stop.
-    func take(_ line: [UInt8]?, in scope: Scope) async throws -> LineOutcome {
-        guard let line else { return .faulty("It is longer than \(LineReader.maximumLine / 1024) KiB.") }
-        let record: TransferRecord
-        do {
-            record = try TransferRecord(line: line, scope.app.bundleID)
-        } catch {
-            return .faulty(error.detail)
+    func take(_ line: ImportedLine, in scope: Scope) async throws -> LineOutcome {
+        switch line.content {
+        case .nothing(let outcome): return outcome
+        case .device(let device): return try await take(device, in: scope)
+        case .text(let text):
+            switch TransferRecord.read(text, scope.app.bundleID) {
+            case .success(let record): return try await attempt(record, in: scope)
+            case .failure(let reason): return .faulty(reason.detail)
+            }
         }
+    }
+
+    /// Where a device's name is refused, because its user was erased, nothing of it stays.
+    private func take(_ device: ImportedDevice, in scope: Scope) async throws -> LineOutcome {
+        for (index, record) in device.records.enumerated() {
+            let outcome = try await attempt(record, in: scope)
+            if case .taken = outcome { continue }
+            if index > 0 { _ = try await attempt(device.logOut, in: scope) }
+            return outcome
+        }
+        return .taken
+    }
+
+    private func attempt(_ record: TransferRecord, in scope: Scope) async throws -> LineOutcome {
         do {
             try await take(record, in: scope, by: Apps.who)
             return .taken
@@ -48,16 +64,34 @@ extension Registry {
     }
 }
 
+extension ImportedLine {
+    /// The outcome, as far as it is known without a registry: what can be read counts as taken.
+    func outcome(in app: BundleID) -> LineOutcome {
+        switch content {
+        case .nothing(let outcome): return outcome
+        case .device: return .taken
+        case .text(let text):
+            switch TransferRecord.read(text, app) {
+            case .success: return .taken
+            case .failure(let reason): return .faulty(reason.detail)
+            }
+        }
+    }
+}
+
 extension TransferRecord {
-    /// Reads a line.
+    /// Reads a line; nil is one that is too long.
     ///
-    /// - Throws: what is wrong with it, without repeating anything of it but the names of our own members.
-    fileprivate init(line: [UInt8], _ app: BundleID) throws(JSONFaultReason) {
+    /// - Returns: the record, or what is wrong with it, without repeating anything of it but the names of our own members.
+    fileprivate static func read(_ line: [UInt8]?, _ app: BundleID) -> Result<TransferRecord, JSONFaultReason> {
+        guard let line else {
+            return .failure(JSONFaultReason("It is longer than \(LineReader.maximumLine / 1024) KiB."))
+        }
         let value: JSONValue
         do {
             value = try JSONParser.parse(line, maximumDepth: JSONParser.deepestNesting)
         } catch {
-            throw JSONFaultReason("It is not JSON: \(error.description).")
+            return .failure(JSONFaultReason("It is not JSON: \(error.description)."))
         }
         var json = JSONReader(value)
         let record = TransferRecord.read(&json, now: Date()) { InstallationHash(of: $0, in: app) }
@@ -65,8 +99,8 @@ extension TransferRecord {
             let fault = json.faults.first
             // No further than the first member: what follows may be anything.
             let member = fault?.pointer.split(separator: "/").first.map { "\"\($0)\"" } ?? "It"
-            throw JSONFaultReason("\(member) \(fault?.detail ?? "is not a record").")
+            return .failure(JSONFaultReason("\(member) \(fault?.detail ?? "is not a record")."))
         }
-        self = record
+        return .success(record)
     }
 }
