@@ -269,7 +269,7 @@ actor PhoneLife {
         guard let app = await phone.app else { return ["the app does not run"] }
         return await app.waiting().filter { name in
             switch name {
-            case .activity(let id), .end(ofActivity: let id): !signedOut.contains(id)
+            case .activity(let id), .end(ofActivity: let id): !signedOut.contains(id.string)
             case .logOut: false
             default: true
             }

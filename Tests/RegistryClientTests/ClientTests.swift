@@ -110,7 +110,7 @@ import Testing
         async
     {
         let phone = TestPhone()
-        phone.registry.look { $0 == "a-1" }
+        phone.registry.attachment.withLock { $0.watch = SeenActivity(id: "a-1") }
         phone.registry.report(.token("aa"))
         let call = await phone.transport.next()
         phone.clock.advance(by: 60)
@@ -189,4 +189,13 @@ import Testing
         #expect(configuration?.key == "prc_key")
         #expect(LiveActivityRegistry.Configuration(infoDictionary: ["PushTokenRegistryKey": "prc_key"]) == nil)
     }
+}
+
+/// A phone that shows one activity.
+private struct SeenActivity: PhoneWatch {
+    let id: String
+
+    func start() {}
+    func reportsGoOut() {}
+    func runs(_ id: String) -> Bool { id == self.id }
 }

@@ -62,7 +62,7 @@ import Testing
                 _ = outbox.add(report, observedAt: observedAt, owner: .installation, id: id)
             }
             #expect(SenderView(outbox.entries) == SenderView(all), "seed \(seed)")
-            #expect(Set(outbox.entries.map(\.key)).count == outbox.entries.count)
+            #expect(Set(outbox.entries.map(\.name)).count == outbox.entries.count)
         }
     }
 }

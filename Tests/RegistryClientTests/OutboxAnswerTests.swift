@@ -57,7 +57,7 @@ import Testing
         let played = PlayedOutbox()
         for index in 0..<5 { played.add(.token("aa", of: "a-\(index)"), at: Double(index)) }
         played.answer(try #require(played.send()), .problem(status, code))
-        #expect(played.sent().map(\.key) == (1..<5).map { .registration(UTF8Text("a-\($0)")) })
+        #expect(played.sent().map(\.name) == (1..<5).map { .activity(UTF8Text("a-\($0)")) })
     }
 
     @Test("401 asks for a new credential, and keeps the report") func unauthenticated() throws {
@@ -212,6 +212,6 @@ import Testing
         played.answerAll(.problem(403, "not-yours"))
         played.add(.installation(aliases: [:]), at: 2, by: .user("u-7"))
         played.answerAll(.accepted([]))
-        #expect(played.sent().map(\.key) == [.startToken("Delivery")])
+        #expect(played.sent().map(\.name) == [.startToken(attributesType: "Delivery")])
     }
 }

@@ -87,7 +87,7 @@ import Testing
         played.add(.end("ended"), at: 0)
         for index in 1...505 { played.add(.token("aa", of: "a-\(index)"), at: Double(index)) }
         #expect(played.outbox.entries.count == Outbox.limit)
-        #expect(played.keys.contains(.end("ended")))
+        #expect(played.keys.contains(.end(ofActivity: "ended")))
         #expect(played.events == (1...6).map { .dropped(.activity("a-\($0)"), .outboxFull) })
     }
 
@@ -102,11 +102,11 @@ import Testing
             played.add(.logOut, at: second + 1)
         }
         #expect(Set(played.outbox.entries.map(\.id)).count == 3)
-        var told: [ReportKey] = []
+        var told: [ReportName] = []
         while let entry = played.send() {
-            told.append(entry.key)
+            told.append(entry.name)
             played.answer(entry, .accepted([]))
         }
-        #expect(Set(told) == [.logOut, .end("a-1"), .end("a-2")])
+        #expect(Set(told) == [.logOut, .end(ofActivity: "a-1"), .end(ofActivity: "a-2")])
     }
 }

@@ -14,7 +14,7 @@ import Testing
         played.add(.token("aa"), at: time)
         played.add(.token("bb", of: "a-2"), at: 1)
         played.add(.end(), at: 5)
-        #expect(Set(played.keys) == [.end("a-1"), .registration("a-2")])
+        #expect(Set(played.keys) == [.end(ofActivity: "a-1"), .activity("a-2")])
     }
 
     @Test("A registration is not taken in while the end of its activity waits") func noRegistrationAfterAnEnd() {
@@ -44,7 +44,10 @@ import Testing
         played.add(.logOut, at: 4, by: user)
         played.add(.start("dd"), at: 5, by: user)
         #expect(
-            played.keys == [.end("a-2"), .installationToken(.device), .end("a-1"), .logOut, .startToken("Delivery")]
+            played.keys == [
+                .end(ofActivity: "a-2"), .installationToken(.device), .end(ofActivity: "a-1"), .logOut,
+                .startToken(attributesType: "Delivery"),
+            ]
         )
         #expect(played.outbox.entries.last?.observedAt == .at(5))
     }
@@ -60,7 +63,7 @@ import Testing
         played.add(.fullState(listed), at: 2, by: user)
         played.add(.logOut, at: 4, by: user)
         played.add(.token("bb", of: "a-1"), at: 5, by: next)
-        #expect(Set(played.keys) == [.end("a-1"), .end("a-2"), .logOut])
+        #expect(Set(played.keys) == [.end(ofActivity: "a-1"), .end(ofActivity: "a-2"), .logOut])
         #expect(played.outbox.entries.allSatisfy { $0.owner == user })
     }
 
@@ -80,9 +83,9 @@ import Testing
         played.add(.start("aa"), at: 3, by: .user("u-8"))
         played.add(.end("a-9"), at: 4, by: .user("u-8"))
         let first = played.sent()
-        #expect(first.map(\.key) == [.logOut, .end("a-9")])
+        #expect(first.map(\.name) == [.logOut, .end(ofActivity: "a-9")])
         played.answer(try #require(first.first), .accepted([]))
-        #expect(played.sent().map(\.key) == [.installation], "the user takes the installation over first")
+        #expect(played.sent().map(\.name) == [.installation], "the user takes the installation over first")
     }
 
     @Test("A log-out that is refused, has no credential or is never answered holds nothing up")
@@ -100,11 +103,11 @@ import Testing
                 for _ in 0..<2 {
                     played.now += 600
                     let again = try #require(played.send())
-                    #expect(again.key == .logOut)
+                    #expect(again.name == .logOut)
                     played.answer(again, .repeatLater(after: nil))
                 }
             }
-            #expect(played.sent().map(\.key) == [.startToken("Delivery")], "\(failure)")
+            #expect(played.sent().map(\.name) == [.startToken(attributesType: "Delivery")], "\(failure)")
         }
     }
 

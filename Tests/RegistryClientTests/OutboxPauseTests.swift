@@ -26,7 +26,7 @@ import Testing
         played.add(.token("bb", of: "a-2"), at: 1)
         let first = try #require(played.send())
         played.answer(first, .repeatLater(after: .seconds(120)))
-        #expect(played.sent().map(\.key) == [.registration("a-2")])
+        #expect(played.sent().map(\.name) == [.activity("a-2")])
     }
 
     @Test("Retry-After is obeyed, at the foreground too") func retryAfterIsObeyed() {
@@ -55,15 +55,15 @@ import Testing
         let played = PlayedOutbox()
         for index in 0..<4 { played.add(.token("aa", of: "a-\(index)"), at: Double(index)) }
         played.answer(try #require(played.send()), .unanswered)
-        var keys: Set<ReportKey> = []
+        var keys: Set<ReportName> = []
         for _ in 0..<3 {
             played.now += try #require(played.pause)
             let sent = played.sent()
             #expect(sent.count == 1)
-            keys.formUnion(sent.map(\.key))
+            keys.formUnion(sent.map(\.name))
             for entry in sent { played.answer(entry, .unanswered) }
         }
-        #expect(keys == [.registration("a-1"), .registration("a-2"), .registration("a-3")])
+        #expect(keys == [.activity("a-1"), .activity("a-2"), .activity("a-3")])
         #expect(played.effects == [.tell(.unreachable(since: Timestamp.at(0).date))], "it is told once")
     }
 
@@ -85,6 +85,6 @@ import Testing
         }
         #expect(try #require(played.pause) > 60)
         played.add(.token("bb", of: "a-2"), at: 1)
-        #expect(played.send()?.key == .registration("a-2"))
+        #expect(played.send()?.name == .activity("a-2"))
     }
 }

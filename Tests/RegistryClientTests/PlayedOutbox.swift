@@ -56,5 +56,5 @@ final class PlayedOutbox {
         return Double((time - uptime).milliseconds) / 1000
     }
 
-    var keys: [ReportKey] { outbox.entries.map(\.key) }
+    var keys: [ReportName] { outbox.entries.map(\.name) }
 }

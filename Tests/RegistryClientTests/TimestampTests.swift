@@ -10,11 +10,20 @@ import Testing
         arguments: [
             (0, "1970-01-01T00:00:00.000Z"), (1_795_249_800_412, "2026-11-21T08:30:00.412Z"),
             (951_782_400_001, "2000-02-29T00:00:00.001Z"), (4_107_542_399_999, "2100-02-28T23:59:59.999Z"),
-            (-1, "1969-12-31T23:59:59.999Z"), (253_402_300_799_999, "9999-12-31T23:59:59.999Z"),
+            (1_795_249_800_001, "2026-11-21T08:30:00.001Z"), (1_795_249_799_999, "2026-11-21T08:29:59.999Z"),
+            (253_402_300_799_999, "9999-12-31T23:59:59.999Z"),
         ]
     ) func texts(milliseconds: Int64, text: String) {
         #expect(Timestamp(milliseconds: milliseconds).text == text)
         #expect(Timestamp(text: text)?.milliseconds == milliseconds)
+    }
+
+    @Test("No millisecond of a second is lost or rounded away") func everyMillisecond() {
+        for milliseconds in Int64(1_795_249_800_000)..<1_795_249_801_000 {
+            let time = Timestamp(milliseconds: milliseconds)
+            #expect(time.text.hasSuffix(String(format: ":00.%03dZ", Int(milliseconds % 1000))))
+            #expect(Timestamp(text: time.text) == time)
+        }
     }
 
     @Test("Fractions of any length are read, and cut to milliseconds")
@@ -38,6 +47,7 @@ import Testing
 
     @Test("A date is cut to the millisecond, and one beyond all years stays a time") func dates() {
         #expect(Timestamp(Date(timeIntervalSince1970: 1.2345)).milliseconds == 1234)
+        #expect(Timestamp(.distantPast).text == "1970-01-01T00:00:00.000Z")
         #expect(Timestamp(.distantFuture).text.hasPrefix("4001-"))
         #expect(Timestamp(Date(timeIntervalSince1970: 1e18)).text.hasPrefix("9999-"))
     }

@@ -9,23 +9,18 @@ import Testing
     private static let token = Token(Array(0..<80))
     private static let hex = (0..<80).map { String($0, radix: 16) }.map { $0.count == 1 ? "0\($0)" : $0 }.joined()
 
-    @Test("A token prints as the first four bytes of its SHA-256") func aTokenPrintsAsItsFingerprint() {
-        #expect(Token("abc".utf8).description == "token ba7816bf")
-        #expect("\(Token("".utf8))" == "token e3b0c442")
-    }
-
-    @Test(
-        "The digest is SHA-256, at every length of its last block",
-        arguments: [
-            (55, "9f4390f8d30c2dd92ec9f095b65e2b9ae9b0a925a5258e241c9f1e910f734318"),
-            (56, "b35439a4ac6f0948b6d6f9e3c6af0f5f590ce20f1bde7090ef7970686ec6738a"),
-            (64, "ffe054fe7ae0cb6dc65c3af9b61d5209f439851db43d0ba5997337df154668eb"),
-            (119, "31eba51c313a5c08226adf18d4a359cfdfd8d2e816b13f4af952f7ea6584dcfb"),
-        ]
-    ) func digests(count: Int, expected: String) {
-        let digest = SHA256.digest(of: [UInt8](repeating: UInt8(ascii: "a"), count: count))
-        #expect(Token(digest).hexadecimal == expected)
-    }
+    #if canImport(CryptoKit)
+        @Test(
+            "A token prints as the first four bytes of its SHA-256, whatever its length",
+            arguments: [
+                (0, "e3b0c442"), (3, "9834876d"), (55, "9f4390f8"), (56, "b35439a4"), (64, "ffe054fe"),
+                (119, "31eba51c"),
+            ]
+        ) func aTokenPrintsAsItsFingerprint(count: Int, expected: String) {
+            let token = Token([UInt8](repeating: UInt8(ascii: "a"), count: count))
+            #expect(token.description == "token \(expected)")
+        }
+    #endif
 
     @Test("Tokens travel as lower-case hex of any length") func hexadecimal() {
         #expect(Token([0, 15, 255]).hexadecimal == "000fff")
@@ -50,16 +45,21 @@ import Testing
             )
             var shown = "\(report) \(outbox) \(request) \(String(reflecting: request)) \(String(reflecting: report))"
             for value in [report, outbox, request] as [Any] { dump(value, to: &shown) }
-            for secret in [Self.hex, Self.hex.uppercased(), "[0, 1, 2", "- 79\n", "jwt-secret", "i-secret"] {
+            for secret in [
+                Self.hex, Self.hex.uppercased(), Data(0..<80).base64EncodedString(), "[0, 1, 2", "- 79\n", "jwt-secret",
+                "i-secret",
+            ] {
                 #expect(!shown.contains(secret), "\(secret)")
             }
             #expect(request.body.map { String(decoding: $0, as: UTF8.self).contains(Self.hex) } == true, "the control")
         }
     }
 
-    @Test("A stored token that is not hex is refused by a sentence without it", arguments: ["\"abc\"", "\"zz\""])
-    func malformedTokens(json: String) {
-        let error = #expect(throws: DecodingError.self) { try JSONDecoder().decode(Token.self, from: Data(json.utf8)) }
-        #expect(error.map { !"\($0)".contains(json.dropFirst().dropLast()) } ?? false)
+    @Test("A stored token is read as it was, and one that is none is refused by a sentence without it")
+    func storedTokens() throws {
+        #expect(try JSONDecoder().decode(Token.self, from: JSONEncoder().encode(Self.token)) == Self.token)
+        let malformed = Data(#"{"bytes": "?secret?"}"#.utf8)
+        let error = #expect(throws: DecodingError.self) { try JSONDecoder().decode(Token.self, from: malformed) }
+        #expect(error.map { !"\($0)".contains("secret") } ?? false)
     }
 }

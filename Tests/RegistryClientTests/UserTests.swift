@@ -179,8 +179,8 @@ extension TestPhone {
         while await !isQuiet() { await pause() }
     }
 
-    /// Waits until the client's timer stands at a time.
+    /// Waits until the client waits for a time.
     func until(_ uptime: Duration) async {
-        while await registry.alarm?.time != uptime { await pause() }
+        while clock.nextWaking != uptime { await pause() }
     }
 }

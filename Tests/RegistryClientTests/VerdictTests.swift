@@ -43,7 +43,7 @@ import Testing
         let problem = Problem(
             code: "clock-skew",
             detail: "Ahead.",
-            serverTime: Timestamp(text: "2026-11-21T08:30:00.412Z")
+            serverTime: "2026-11-21T08:30:00.412Z"
         )
         #expect(Self.answer(422, ["Request-Id": "r"], body) == .refused(status: 422, problem))
     }

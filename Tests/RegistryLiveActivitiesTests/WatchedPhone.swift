@@ -76,7 +76,7 @@ private actor ToldIterator {
 }
 
 extension Report {
-    var isFullState: Bool { key == .fullState }
+    var isFullState: Bool { name == .fullState }
 
     /// The ids of a full state.
     var listed: [String]? {

@@ -14,7 +14,7 @@ extension TransportAnswer {
     func serverTime(_ verdict: Verdict) -> Timestamp? {
         switch verdict {
         case .unanswered: nil
-        case .refused(_, let problem): problem.serverTime ?? date
+        case .refused(_, let problem): problem.serverTime.flatMap(Timestamp.init(text:)) ?? date
         case .accepted: date
         // A proxy may have given it.
         case .repeatLater: nil

@@ -1,9 +1,18 @@
 import Foundation
 
-/// The one timer of the client.
+/// The timer of all that waits.
 struct Alarm: Sendable {
     let time: Duration
     let task: Task<Void, Never>
+}
+
+/// An entry that was sent.
+struct Delivery: Sendable {
+    let entry: OutboxEntry
+    let sent: DeviceTime
+    let credential: String
+    /// The source of the credential: the entry's owner, or the installation in the place of one who signed out.
+    let authority: Owner
 }
 
 extension LiveActivityRegistry {
@@ -30,24 +39,25 @@ extension LiveActivityRegistry {
     }
 
     private func deliver(_ entry: OutboxEntry, _ installationID: InstallationID) {
-        let (configuration, environment, commands) = (configuration, environment, commands)
+        let (configuration, environment) = (configuration, environment)
         let (source, isAllowedToAnyone) = (source(of: entry.owner), isAllowedToAnyone(entry))
         // Noted in this turn: a sign-in that comes in the next one must find it noted.
         guard source != nil || isAllowedToAnyone else { return credentialIsMissing(entry) }
-        Task {
+        Task { [weak self] in
             var (credential, authority) = (await source?(), entry.owner)
             // An end or a log-out of one who is gone may be said by the installation itself, and names nobody.
             if credential == nil, isAllowedToAnyone { (credential, authority) = (configuration.key, .installation) }
             guard let credential,
                 let request = TransportRequest(entry, installationID, credential, configuration, environment)
             else {
-                commands.yield(.credentialIsMissing(entry))
+                self?.happens { $0.credentialIsMissing(entry) }
                 return
             }
             let sent = configuration.clock.now()
             let result = await configuration.transport.send(request)
             let delivery = Delivery(entry: entry, sent: sent, credential: credential, authority: authority)
-            commands.yield(.answered(delivery, result, configuration.clock.now()))
+            let now = configuration.clock.now()
+            self?.happens { $0.settle(delivery, result, now) }
         }
     }
 
@@ -70,12 +80,12 @@ extension LiveActivityRegistry {
             if verdict.tookTheTime { clock.wasAnswered(delivery.entry.observedAt) }
             if let shift { move(by: shift, now) }
         }
-        let phone = phone.withLock { $0 }
+        let watch = attachment.withLock { $0.watch }
         let circumstances = Outbox.Circumstances(
             uptime: now.uptime,
             time: clock.corrected(now),
             jitter: Double(configuration.random() >> 11) / Double(1 << 53),
-            runs: { phone($0.string) }
+            runs: { watch?.runs($0.string) ?? false }
         )
         stored.isBehind = true
         for effect in outbox.settle(delivery.entry.id, verdict, circumstances) { carryOut(effect, delivery, now) }
@@ -84,9 +94,7 @@ extension LiveActivityRegistry {
 
     private func carryOut(_ effect: Outbox.Effect, _ delivery: Delivery, _ now: DeviceTime) {
         switch effect {
-        case .tell(let event):
-            eventStreams.tell(event)
-            noteLogOut(event)
+        case .tell(let event): eventStreams.tell(event)
         case .renewCredential(let owner): renewCredential(of: owner, delivery)
         case .observeAnew(let registration, let owner):
             // After a sign-out it is nobody's, and the log-out has ended it.
@@ -96,24 +104,24 @@ extension LiveActivityRegistry {
 
     /// The next time at which something is to be done, whatever happens.
     func setAlarm() {
-        var times = signOuts.map(\.deadline) + [credentialRetry].compactMap(\.self)
+        var next: Duration?
         if isStarted, stored.isLoaded, installationID != nil {
             let uptime = configuration.clock.now().uptime
             switch outbox.upcoming(at: uptime) {
             // Another process has written it just now.
-            case .send: times.append(uptime)
-            case .wait(let time): times.append(time)
+            case .send: next = uptime
+            case .wait(let time): next = time
             case .rest: break
             }
         }
-        guard alarm?.time != times.min() else { return }
+        guard alarm?.time != next else { return }
         alarm?.task.cancel()
-        alarm = times.min().map { time in
+        alarm = next.map { time in
             Alarm(
                 time: time,
-                task: Task { [clock = configuration.clock, commands] in
+                task: Task { [weak self, clock = configuration.clock] in
                     await clock.sleep(until: time)
-                    if !Task.isCancelled { commands.yield(.woken) }
+                    if !Task.isCancelled { self?.happens { $0.alarm = nil } }
                 }
             )
         }

@@ -19,7 +19,6 @@ public actor LiveActivityRegistry {
     nonisolated let commands: AsyncStream<Command>.Continuation
     nonisolated let eventStreams = EventStreams()
     nonisolated let shownStatus: Guarded<RegistryStatus>
-    nonisolated let phone = Guarded<@Sendable (String) -> Bool>({ _ in false })
     /// The layer over ActivityKit.
     package nonisolated let attachment = Guarded(Attachment())
 
@@ -31,13 +30,12 @@ public actor LiveActivityRegistry {
     var user: UTF8Text?
     var userChanged = false
     var sources: [UTF8Text: CredentialSource] = [:]
-    var installationTokens: [InstallationTokenKind: Token] = [:]
-    var startTokens: [UTF8Text: Token] = [:]
+    /// Those that a sign-in repeats.
+    var tokenReports: [Report] = []
     var stored = Stored()
     /// Commands that came before the file could be read.
     var held: [Command] = []
-    var signOuts: [PendingSignOut] = []
-    var credentialRetry: Duration?
+    var credentialRetry: Task<Void, Never>?
     var alarm: Alarm?
     var toldWaiting: RegistryEvent?
 
@@ -63,7 +61,10 @@ extension LiveActivityRegistry {
     /// Begins to send. It waits for no network, file or user (C1); call it at launch, in the initialiser of the `App` or in
     /// `application(_:didFinishLaunchingWithOptions:)`, for iOS also launches the app in the background to hand it a token.
     public nonisolated func start() {
-        commands.yield(.start)
+        happens {
+            $0.isStarted = true
+            $0.load()
+        }
         let watch = attachment.withLock { attachment in
             attachment.isStarted = true
             return attachment.watch
@@ -79,7 +80,8 @@ extension LiveActivityRegistry {
     ///   - userID: the `sub` of their JWT.
     ///   - credential: gives a JWT that is valid now; asked before each request, and again after a refusal.
     public nonisolated func signIn(userID: String, credential: @escaping CredentialSource) {
-        commands.yield(.signIn(UTF8Text(userID), credential, configuration.clock.now()))
+        let now = configuration.clock.now()
+        commands.yield(Command(waitsForFile: true) { $0.signIn(UTF8Text(userID), credential, now) })
     }
 
     /// The user signs out: their reports but ends are dropped, the installation's tokens and names go, and its activities end.
@@ -90,7 +92,17 @@ extension LiveActivityRegistry {
     @discardableResult
     public nonisolated func signOut() async -> Bool {
         let now = configuration.clock.now()
-        return await withCheckedContinuation { commands.yield(.signOut(now, $0)) }
+        let events = events
+        commands.yield(Command(waitsForFile: true) { $0.logOut(now) })
+        return await withTaskGroup(of: Bool.self) { group in
+            group.addTask { await events.compactMap(\.isConfirmedLogOut).first { _ in true } ?? false }
+            group.addTask { [clock = configuration.clock] in
+                await clock.sleep(until: now.uptime + .seconds(5))
+                return false
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? false
+        }
     }
 
     /// The token of ordinary notifications, as `didRegisterForRemoteNotificationsWithDeviceToken` has it.
@@ -115,17 +127,20 @@ extension LiveActivityRegistry {
 extension LiveActivityRegistry {
     /// Something was observed now, or at a time that was taken before.
     package nonisolated func report(_ report: Report, at time: DeviceTime? = nil) {
-        commands.yield(.report(report, time ?? configuration.clock.now()))
+        let time = time ?? configuration.clock.now()
+        commands.yield(Command(waitsForFile: true, report: report) { $0.add(report, time) })
     }
 
     /// The app came to the foreground, the network came back, or the phone was unlocked: all is tried now.
-    package nonisolated func comesToForeground() { commands.yield(.foreground) }
+    package nonisolated func comesToForeground() {
+        happens {
+            $0.outbox.comesToForeground()
+            $0.stored.isBehind = true
+        }
+    }
 
     /// Returns when all that was told before was taken.
-    package nonisolated func caughtUp() async { await withCheckedContinuation { commands.yield(.caughtUp($0)) } }
-
-    /// Gives the client eyes: whether an activity runs here, or is scheduled.
-    package nonisolated func look(_ runs: @escaping @Sendable (String) -> Bool) {
-        phone.withLock { $0 = runs }
+    package nonisolated func caughtUp() async {
+        await withCheckedContinuation { continuation in happens { _ in continuation.resume() } }
     }
 }

@@ -27,7 +27,16 @@ public enum RegistryEvent: Sendable, Hashable {
         case outboxFull
     }
 
+    /// The registry's word on a log-out; nil for all else.
+    var isConfirmedLogOut: Bool? {
+        switch self {
+        case .registered(.logOut): true
+        case .refused(.logOut, _, _, isKept: false): false
+        default: nil
+        }
+    }
+
     static func refused(_ name: ReportName, _ problem: Problem, isKept: Bool) -> RegistryEvent {
-        .refused(name, code: problem.code, detail: problem.detail, isKept: isKept)
+        .refused(name, code: problem.code, detail: problem.detail ?? "", isKept: isKept)
     }
 }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// The random name of this install on this device: 128 bits in lower-case hex (C17).
 ///
 /// It is a secret of the device, so it prints as nothing.
@@ -8,10 +10,7 @@ package struct InstallationID: Sendable, Hashable, CustomStringConvertible, Cust
 
     /// - Parameter random: gives 64 random bits each time.
     init(random: () -> UInt64) {
-        text = [random(), random()].map { bits in
-            let digits = String(bits, radix: 16)
-            return String(repeating: "0", count: 16 - digits.count) + digits
-        }.joined()
+        text = String(format: "%016llx%016llx", random(), random())
     }
 
     package var description: String { "(installation id)" }

@@ -41,13 +41,9 @@
             let values: [CFString: Any] = [
                 kSecValueData: Data(secret.utf8), kSecAttrAccessible: kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly,
             ]
-            switch SecItemAdd(item.merging(values) { $1 } as CFDictionary, nil) {
-            case errSecSuccess: return secret
-            case errSecDuplicateItem:
-                guard case .secret(let other) = read() else { return nil }
-                return other
-            default: return nil
-            }
+            SecItemAdd(item.merging(values) { $1 } as CFDictionary, nil)
+            guard case .secret(let kept) = read() else { return nil }
+            return kept
         }
     }
 #endif

@@ -18,10 +18,6 @@ extension Outbox {
         package var jitter: Double
         /// Tells whether an activity runs here, or is scheduled.
         package var runs: (UTF8Text) -> Bool
-
-        package init(uptime: Duration, time: Timestamp, jitter: Double, runs: @escaping (UTF8Text) -> Bool) {
-            (self.uptime, self.time, self.jitter, self.runs) = (uptime, time, jitter, runs)
-        }
     }
 
     /// An entry was answered, or nobody answered.
@@ -66,7 +62,7 @@ extension Outbox {
         return [.tell(.registered(entry.name))]
             + items.map { item in
                 anew(entry, item, now)
-                    ?? .tell(.refused(.activity(item.activityID.string), item.problem, isKept: false))
+                    ?? .tell(.refused(.activity(item.activityID), item.problem, isKept: false))
             }
     }
 
@@ -80,7 +76,7 @@ extension Outbox {
     private func anew(_ entry: OutboxEntry, _ item: Verdict.RefusedItem, _ now: Circumstances) -> Effect? {
         guard case .fullState(let activities) = entry.report, item.problem.code == "activity-expired",
             let activity = activities.first(where: { $0.activityID == item.activityID }), activity.token != nil,
-            !entries.contains(where: { $0.key == .registration(activity.activityID) }), now.runs(activity.activityID)
+            !entries.contains(where: { $0.name == .activity(activity.activityID) }), now.runs(activity.activityID)
         else { return nil }
         return .observeAnew(activity, entry.owner)
     }

@@ -52,16 +52,15 @@ package struct Outbox: Sendable {
     }
 
     private mutating func place(_ entry: OutboxEntry) -> [RegistryEvent] {
-        if let index = entries.firstIndex(where: { $0.key == entry.key && $0.owner == entry.owner }) {
-            let other = entries.remove(at: index)
-            var merged = entry.merged(with: other)
-            merged.isObservedAnew = entry.isObservedAnew
-            entries.append(merged)
-            return shed() + entry.unlisted(with: other).flatMap { insert($0) }
-        } else {
+        guard let index = entries.firstIndex(where: { $0.name == entry.name && $0.owner == entry.owner }) else {
             entries.append(entry)
+            return shed()
         }
-        return shed()
+        let other = entries.remove(at: index)
+        var merged = entry.merged(with: other)
+        merged.isObservedAnew = entry.isObservedAnew
+        entries.append(merged)
+        return shed() + entry.unlisted(with: other).flatMap { insert($0) }
     }
 
     private mutating func shed() -> [RegistryEvent] {

@@ -19,8 +19,7 @@ package struct OutboxEntry: Sendable, Hashable, Codable, Identifiable {
         (self.id, self.report, self.observedAt, self.owner) = (id, report, observedAt, owner)
     }
 
-    var key: ReportKey { report.key }
-    var name: ReportName { ReportName(key) }
+    var name: ReportName { report.name }
 
     /// How often it was tried, and when it is tried again.
     struct Tries: Sendable, Hashable {

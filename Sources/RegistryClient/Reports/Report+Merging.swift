@@ -5,21 +5,16 @@ extension Report {
         case (.registration(let later), .registration(let earlier)):
             .registration(later.merging(earlier: earlier, observedAt: times))
         case (.fullState(let later), .fullState(let earlier)):
-            .fullState(later.map { $0.merging(from: earlier, observedAt: times) })
+            // The later list is all that runs; what the earlier one knew of the same activities stays known.
+            .fullState(
+                later.map { activity in
+                    let same = earlier.first { $0.activityID == activity.activityID }
+                    return same.map { activity.merging(earlier: $0, observedAt: times) } ?? activity
+                }
+            )
         // Ended is final, and the first end says how: a dismissal also follows each end of the app's own (C6).
         case (.end, .end): earlier
         default: self
         }
-    }
-}
-
-extension ActivityRegistration {
-    /// The later list is all that runs; what the earlier one knew of the same activities stays known.
-    fileprivate func merging(
-        from earlier: [ActivityRegistration],
-        observedAt times: (earlier: Timestamp, later: Timestamp)
-    ) -> ActivityRegistration {
-        guard let same = earlier.first(where: { $0.activityID == activityID }) else { return self }
-        return merging(earlier: same, observedAt: times)
     }
 }

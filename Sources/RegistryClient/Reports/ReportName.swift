@@ -1,11 +1,13 @@
-/// The record that a report was about, for events and logs. It names no token.
+/// The record that a report is about: of two reports about one record, one is enough (C9). It names no token.
+///
+/// A registration and the end of its activity have names of their own: either may be refused without the other.
 public enum ReportName: Sendable, Hashable {
     /// The token of an activity.
-    case activity(String)
+    case activity(UTF8Text)
     /// The end of an activity.
-    case end(ofActivity: String)
+    case end(ofActivity: UTF8Text)
     /// The start token of an attributes type.
-    case startToken(attributesType: String)
+    case startToken(attributesType: UTF8Text)
     /// The token of a kind that the installation has one of.
     case installationToken(InstallationTokenKind)
     /// The installation with its aliases.
@@ -14,17 +16,18 @@ public enum ReportName: Sendable, Hashable {
     case fullState
     /// The log-out.
     case logOut
+}
 
-    init(_ key: ReportKey) {
-        self =
-            switch key {
-            case .registration(let activityID): .activity(activityID.string)
-            case .end(let activityID): .end(ofActivity: activityID.string)
-            case .startToken(let attributesType): .startToken(attributesType: attributesType.string)
-            case .installationToken(let kind): .installationToken(kind)
-            case .installation: .installation
-            case .fullState: .fullState
-            case .logOut: .logOut
-            }
+extension Report {
+    package var name: ReportName {
+        switch self {
+        case .registration(let registration): .activity(registration.activityID)
+        case .end(let activityID, _): .end(ofActivity: activityID)
+        case .startToken(let attributesType, _): .startToken(attributesType: attributesType)
+        case .installationToken(let kind, _): .installationToken(kind)
+        case .installation: .installation
+        case .fullState: .fullState
+        case .logOut: .logOut
+        }
     }
 }

@@ -65,9 +65,11 @@ struct ReportRequest {
     }
 
     private static func encoded(_ part: String) -> String {
-        part.utf8.map { unreserved.contains($0) ? String(UnicodeScalar($0)) : String(format: "%%%02X", $0) }.joined()
+        part.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
     }
 
     /// RFC 3986, section 2.3.
-    private static let unreserved = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~".utf8)
+    private static let unreserved = CharacterSet(
+        charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
+    )
 }

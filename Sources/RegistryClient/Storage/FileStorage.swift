@@ -25,7 +25,7 @@ public struct FileStorage: ReportStorage {
 
     /// Reads, asks, and writes, while no other process does.
     public func change(_ decide: (StoredContent) -> StorageChange) -> Bool {
-        guard makeFolder(), let lock = FileLock(file.appendingPathExtension("lock")) else {
+        guard (try? makeFolder()) != nil, let lock = FileLock(file.appendingPathExtension("lock")) else {
             _ = decide(.unreadable)
             return false
         }
@@ -47,25 +47,14 @@ public struct FileStorage: ReportStorage {
         }
     }
 
-    private func makeFolder() -> Bool {
+    /// All that is in the folder stays out of backups, for an atomic write makes a new file each time.
+    private func makeFolder() throws {
         let folder = file.deletingLastPathComponent()
-        if FileManager.default.fileExists(atPath: folder.path) { return true }
-        do {
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-            try Self.excludeFromBackups(folder)
-            return true
-        } catch {
-            return false
-        }
-    }
-
-    /// All that is in the folder, for an atomic write makes a new file each time.
-    private static func excludeFromBackups(_ folder: URL) throws {
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         #if canImport(Darwin)
-            var folder = folder
-            var values = URLResourceValues()
+            var (excluded, values) = (folder, URLResourceValues())
             values.isExcludedFromBackup = true
-            try folder.setResourceValues(values)
+            try excluded.setResourceValues(values)
         #endif
     }
 

@@ -42,17 +42,12 @@ public struct URLSessionTransport: Transport {
         do {
             let (body, response) = try await session.data(for: urlRequest)
             guard let response = response as? HTTPURLResponse else { return .noAnswer("The answer was not HTTP.") }
-            return .answer(TransportAnswer(status: response.statusCode, fields: Self.fields(of: response), body: body))
+            let fields = Dictionary(response.allHeaderFields.map { ("\($0.key)", "\($0.value)") }) { $1 }
+            return .answer(TransportAnswer(status: response.statusCode, fields: fields, body: body))
         } catch {
             // An error's description may repeat the address, so its code has to do.
             return .noAnswer("\(URLError.self) \((error as? URLError)?.errorCode ?? 0)")
         }
-    }
-
-    private static func fields(of response: HTTPURLResponse) -> [String: String] {
-        var fields: [String: String] = [:]
-        for (name, value) in response.allHeaderFields { fields["\(name)"] = "\(value)" }
-        return fields
     }
 }
 

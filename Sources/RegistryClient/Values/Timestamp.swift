@@ -1,42 +1,35 @@
 import Foundation
 
 /// A time in whole milliseconds, which is how finely the registry's times are written.
-package struct Timestamp: Sendable, Hashable, Comparable, Codable {
-    /// Since 1970 in UTC.
-    package let milliseconds: Int64
+package struct Timestamp: Sendable, Hashable, Comparable, RawRepresentable, Codable {
+    /// Milliseconds since 1970 in UTC.
+    package let rawValue: Int64
 
-    package init(milliseconds: Int64) { self.milliseconds = milliseconds }
+    package init(rawValue: Int64) { self.rawValue = rawValue }
+    package init(milliseconds: Int64) { rawValue = milliseconds }
 
-    /// Rounds down, and moves what lies beyond the years 1 to 9999 to their ends.
+    /// Rounds down, and moves what lies beyond the years 1970 to 9999 to their ends: no phone can be set to an earlier one.
     package init(_ date: Date) {
         let milliseconds = (date.timeIntervalSince1970 * 1000).rounded(.down)
-        self.milliseconds = Int64(min(max(milliseconds, -62_135_596_800_000), 253_402_300_799_999))
+        rawValue = Int64(min(max(milliseconds, 0), 253_402_300_799_999))
     }
 
-    package init(from decoder: any Decoder) throws {
-        milliseconds = try decoder.singleValueContainer().decode(Int64.self)
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(milliseconds)
-    }
-
-    package var date: Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
+    package var milliseconds: Int64 { rawValue }
+    package var date: Date { Date(timeIntervalSince1970: Double(rawValue) / 1000) }
 
     /// The next one.
-    package var next: Timestamp { Timestamp(milliseconds: milliseconds + 1) }
+    package var next: Timestamp { Timestamp(milliseconds: rawValue + 1) }
 
     package static let distantPast = Timestamp(milliseconds: 0)
 
-    package static func < (left: Timestamp, right: Timestamp) -> Bool { left.milliseconds < right.milliseconds }
+    package static func < (left: Timestamp, right: Timestamp) -> Bool { left.rawValue < right.rawValue }
 
     package static func + (time: Timestamp, duration: Duration) -> Timestamp {
-        Timestamp(milliseconds: time.milliseconds + duration.milliseconds)
+        Timestamp(milliseconds: time.rawValue + duration.milliseconds)
     }
 
     package static func - (left: Timestamp, right: Timestamp) -> Duration {
-        .milliseconds(left.milliseconds - right.milliseconds)
+        .milliseconds(left.rawValue - right.rawValue)
     }
 }
 

@@ -1,27 +1,28 @@
 /// A text whose equality and hash are those of its UTF-8 bytes, as the registry's are.
 ///
 /// Swift's `String` takes canonically equivalent texts for equal; ids and names are bytes.
-package struct UTF8Text: Sendable, Hashable, Codable, ExpressibleByStringInterpolation, CustomStringConvertible {
-    package let string: String
+public struct UTF8Text: Sendable, Hashable, Codable, ExpressibleByStringInterpolation, CustomStringConvertible {
+    /// The same as a Swift string.
+    public let string: String
 
     package init(_ string: String) { self.string = string }
-    package init(stringLiteral value: String) { string = value }
+    /// Takes a literal over.
+    public init(stringLiteral value: String) { string = value }
 
-    package init(from decoder: any Decoder) throws { string = try decoder.singleValueContainer().decode(String.self) }
+    /// Reads a string.
+    public init(from decoder: any Decoder) throws { string = try decoder.singleValueContainer().decode(String.self) }
 
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(string)
-    }
+    /// Writes a string.
+    public func encode(to encoder: any Encoder) throws { try string.encode(to: encoder) }
 
-    package var description: String { string }
+    /// The text itself.
+    public var description: String { string }
 
-    package static func == (left: UTF8Text, right: UTF8Text) -> Bool {
+    /// The same bytes.
+    public static func == (left: UTF8Text, right: UTF8Text) -> Bool {
         left.string.utf8.elementsEqual(right.string.utf8)
     }
 
-    package func hash(into hasher: inout Hasher) {
-        for byte in string.utf8 { hasher.combine(byte) }
-        hasher.combine(UInt8.max)
-    }
+    /// Hashes the bytes.
+    public func hash(into hasher: inout Hasher) { hasher.combine(Array(string.utf8)) }
 }

@@ -10,12 +10,10 @@ extension LiveActivityRegistry {
 
     private nonisolated func watch(on phone: () -> any Phone) -> ActivityWatch {
         let new = ActivityWatch(phone: phone(), clock: configuration.clock, outlet: Outlet(self))
-        let watch = attachment.withLock { attachment in
+        return attachment.withLock { attachment in
             if let watch = attachment.watch as? ActivityWatch { return watch }
             attachment.watch = new
             return new
         }
-        if watch === new { look { [weak new] in new?.runs($0) ?? false } }
-        return watch
     }
 }

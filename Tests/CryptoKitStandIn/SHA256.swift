@@ -1,5 +1,5 @@
-/// SHA-256 (FIPS 180-4) of a few bytes, for fingerprints: Foundation has none, and CryptoKit is not everywhere.
-enum SHA256 {
+/// As much of CryptoKit as the client uses, for tests on Linux: SHA-256 (FIPS 180-4) of a few bytes.
+public enum SHA256 {
     static func digest(of message: [UInt8]) -> [UInt8] {
         var state = initial
         let padded = padded(message)
