@@ -13,7 +13,7 @@ struct APNSConnection: Sendable {
     private let client: HTTPClient
 
     /// How long APNs may take to answer.
-    private static let patience = TimeAmount.seconds(20)
+    private static let answerTimeout = TimeAmount.seconds(20)
     /// APNs's answers have some hundred bytes.
     private static let mostBytes = 1 << 16
 
@@ -58,7 +58,7 @@ struct APNSConnection: Sendable {
 
     private func attempt(_ push: Push) async -> PushOutcome {
         do {
-            let response = try await client.execute(request(push), timeout: Self.patience)
+            let response = try await client.execute(request(push), timeout: Self.answerTimeout)
             let body = try await response.body.collect(upTo: Self.mostBytes)
             let headers = Dictionary(response.headers.map { ($0.name.lowercased(), $0.value) }) { first, _ in first }
             return .answered(
