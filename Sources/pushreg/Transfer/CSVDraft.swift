@@ -64,7 +64,7 @@ struct CSVDraft {
         return false
     }
 
-    /// What was read, once the record ends.
+    /// The fields that were read, or the fault, once the record ends.
     ///
     /// - Parameter isWhole: whether the file goes on.
     mutating func finish(isWhole: Bool) -> Result<[[UInt8]], CSVFault> {

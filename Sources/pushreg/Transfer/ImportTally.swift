@@ -48,7 +48,7 @@ struct ImportTally: Sendable {
 
     var sentence: String { "\(taken) taken, \(refusedCount) refused by the rules, \(faulty) faulty.\(leftOutSentence)" }
 
-    /// What a try without a write can say.
+    /// The same, as far as it can be said without a write.
     var drySentence: String { "\(taken) could be taken, \(faulty) faulty.\(leftOutSentence)" }
 
     private var leftOutSentence: String {

@@ -73,7 +73,7 @@ struct OneSignalRow {
     /// The text of a column; each has one.
     subscript(_ column: OneSignalColumn) -> String { texts[column, default: ""] }
 
-    /// What a reader makes of a column's text.
+    /// The value that a reader makes of a column's text.
     ///
     /// - Throws: the reader's sentence, with the column's name.
     func value<Value>(
