@@ -65,6 +65,11 @@ struct Guide: Sendable {
             summary: "Export and import: into another registry, or a newer schema."
         ),
         Guide(
+            name: "coming-from-elsewhere",
+            title: "Coming from elsewhere",
+            summary: "From a table of your own, or from another system."
+        ),
+        Guide(
             name: "console",
             title: "The console",
             summary: "Sign-in, rights and pages of the audit for people with a browser."

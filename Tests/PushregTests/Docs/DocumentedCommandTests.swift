@@ -32,7 +32,7 @@ import Testing
     /// The pages whose commands begin with a service that runs already, as they say.
     private static let withService = ["ForAppDevelopers.md", "ForSenders.md"]
     /// Those that are read where an app is in use.
-    private static let withApp = ["MovingRegistrations.md", "RunningInProduction.md"]
+    private static let withApp = ["MovingRegistrations.md", "RunningInProduction.md", "ComingFromElsewhere.md"]
 
     @Test("Every command of the documents prints what stands there", arguments: try DocumentedCommand.documents)
     func commandsDoWhatStandsThere(_ document: String) async throws {
@@ -44,6 +44,7 @@ import Testing
         if Self.withApp.contains(where: document.hasSuffix) {
             before += ["pushreg migrate", "pushreg apps create com.example.food"]
         }
+        if document.hasSuffix("ComingFromElsewhere.md") { before += RecipeTables.commands }
         try Self.savePrograms(of: document, in: session)
         let outcomes = try await session.run(before + commands.map(\.text))
         for (text, outcome) in zip(before, outcomes) { #expect(outcome.status == 0, "\(text): \(outcome.words)") }

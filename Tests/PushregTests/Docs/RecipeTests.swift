@@ -1,0 +1,55 @@
+import Foundation
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+/// The commands of the guide to a move, as they stand there: what was in the tables is what senders find.
+@Suite(.timeLimit(.minutes(10))) struct RecipeTests {
+    private static let document = "Sources/WebAssets/Documentation.docc/ComingFromElsewhere.md"
+
+    @Test("What stood in a table of one's own is found by senders", arguments: ["UTC", "America/New_York"])
+    func whatStoodInTablesIsFound(_ timeZone: String) async throws {
+        let database = try await TestDatabase.make()
+        let scope = try await database.scope("com.example.food", .production)
+        let file = try TransferFile()
+        defer { file.remove() }
+        let commands = try await DocumentedCommand.all(of: Self.document).map(\.text)
+        #expect(commands.count == 9)
+        let script = ["set -eu", "cd \(file.directory)"] + RecipeTables.commands + commands
+        let outcome = try await Program.run(
+            URL(fileURLWithPath: "/bin/bash"),
+            ["-c", script.joined(separator: "\n")],
+            [
+                "PATH": "\(Program.executable.deletingLastPathComponent().path):/usr/bin:/bin", "PGTZ": timeZone,
+                "OWN_DATABASE": database.connectionString, "DATABASE_URL": database.connectionString,
+                "PUSHREG_UNSAFE_DURABILITY": "true",
+            ]
+        )
+        #expect(outcome.status == 0, "\(outcome.results)\(outcome.words)")
+        try await Self.checkActivities(database, scope)
+        try await Self.checkDevices(database, scope)
+    }
+
+    private static func checkActivities(_ database: TestDatabase, _ scope: Scope) async throws {
+        func tokens(_ kind: String, _ value: String) async throws -> [ResolvedActivity] {
+            try await database.registry.activities(under: .sample(kind, value), limit: 9, in: scope)
+        }
+        let first = try await tokens("liveactivityId", RecipeTables.order)
+        #expect(first.map { Hexadecimal.encode($0.token.bytes) } == ["aa01"])
+        #expect(try await tokens("liveactivityId", "order-2").map { Hexadecimal.encode($0.token.bytes) } == ["aa02"])
+        #expect(try await tokens("liveactivityId", "order-3").isEmpty)
+        let user = try await tokens("userId", RecipeTables.user)
+        #expect(user.map { Hexadecimal.encode($0.token.bytes) } == ["bb01"])
+        #expect(try await tokens("liveactivityId", "match-7") == user)
+        let age = Date().timeIntervalSince(try #require(user.first).startedAt)
+        #expect((3600..<4500).contains(age))
+    }
+
+    private static func checkDevices(_ database: TestDatabase, _ scope: Scope) async throws {
+        for (user, tokens) in [(RecipeTables.user, ["cc01", "cc02"]), ("u-csv", ["dd01"])] {
+            let found = try await database.registry.tokens(under: .sample("userId", user), .device, limit: 9, in: scope)
+            #expect(found.map { Hexadecimal.encode($0.token.bytes) }.sorted() == tokens)
+        }
+    }
+}
