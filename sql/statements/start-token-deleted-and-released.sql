@@ -37,3 +37,5 @@ RETURNING 1;
 -- start token, deleted and released, 6: the same as device token, deleted and released, 6
 
 -- start token, deleted and released, 7: the same as device token, deleted and released, 7
+
+-- start token, deleted and released, 8: the same as device token, deleted and released, 8

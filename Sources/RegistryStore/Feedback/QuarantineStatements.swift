@@ -138,6 +138,18 @@ struct QuarantineStatements {
         )
     }
 
+    /// The value that an installation's token has, unless it is another's by now.
+    func release(_ rows: TokenSlotRows) -> [SQL] {
+        release(
+            """
+            SELECT v.token_digest FROM installation_tokens own
+            JOIN token_values v ON \(sql: scope.contains("v")) AND v.token_digest = own.token_digest AND v.quarantined_at IS NOT NULL
+                AND (NOT own.has_one_owner OR v.installation_hash = own.installation_hash)
+            WHERE \(sql: rows.matches("own")) AND own.token IS NOT NULL
+            """
+        )
+    }
+
     /// All that is quarantined in the app and environment.
     var releaseAll: [SQL] {
         release(

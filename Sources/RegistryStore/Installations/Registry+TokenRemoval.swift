@@ -85,51 +85,30 @@ struct TokenRemovalStatements {
             """
     }
 
-    private var deletionEvent: SQL { event("deleted", where: "r.outcome = 'ended' AND \(sql: rows.isLocked)") }
-
-    private func event(_ type: String, where condition: SQL) -> SQL {
+    private var deletionEvent: SQL {
         EventStatements.insertion(
             """
-            SELECT \(type) AS type,
+            SELECT 'deleted' AS type,
                 \(unescaped: EventStatements.columns(ofToken: "r", of: "i"))
             FROM installation_tokens r \(sql: TokenSlotRows.joinInstallation(of: "r", in: scope))
-            WHERE \(sql: rows.matches("r")) AND \(sql: condition)
+            WHERE \(sql: rows.matches("r")) AND r.outcome = 'ended' AND \(sql: rows.isLocked)
             """,
             by: who,
             in: scope
         )
     }
 
-    /// Releases the token's value from quarantine; one row for the second statement when there is a token.
-    ///
-    /// While the guards are locked no report quarantines it and nobody else releases it.
+    /// Releases the token's value from quarantine, for all who have it; one row for the second statement when there is a token.
     var release: [SQL] {
-        [
-            QuarantineStatements(scope: scope, who: who).lockGuards,
+        var statements = QuarantineStatements(scope: scope, who: who).release(rows)
+        statements.insert(
             """
             UPDATE installation_tokens r SET touched_at = statement_timestamp()
             WHERE \(sql: rows.matches("r")) AND r.token IS NOT NULL RETURNING 1
             """,
-            // Before the release, for afterwards nobody could tell that there was one.
-            event(
-                "released",
-                where: "EXISTS (SELECT FROM token_values t WHERE \(sql: isItsValue) AND t.quarantined_at IS NOT NULL)"
-            ),
-            """
-            UPDATE token_values t SET quarantined_at = NULL, quarantined_kind = NULL, quarantine_reason = NULL,
-                touched_at = statement_timestamp()
-            WHERE \(sql: isItsValue)
-            """,
-        ]
-    }
-
-    private var isItsValue: SQL {
-        """
-        \(sql: scope.contains("t"))
-        AND t.token_digest = (
-            SELECT own.token_digest FROM installation_tokens own
-            WHERE \(sql: rows.matches("own")) AND own.token IS NOT NULL
+            // While the guards, the first statement's, are locked no report quarantines it and nobody else releases it.
+            at: 1
         )
-        """
+        return statements
     }
 }

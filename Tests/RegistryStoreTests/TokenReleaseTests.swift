@@ -1,0 +1,51 @@
+import Foundation
+import RegistryCore
+import TestSupport
+import Testing
+
+@testable import RegistryStore
+
+/// The release of an installation's token ends the quarantine of its value: all who have that are told, and nobody else's ends.
+@Suite(.timeLimit(.minutes(5))) struct TokenReleaseTests {
+    private static func quarantine(_ token: Int, of phone: TestInstallation) async throws {
+        let report = FeedbackReport(
+            token: .sample(token),
+            status: 400,
+            reason: "BadDeviceToken",
+            timestamp: .minutesAgo(1)
+        )
+        _ = try await phone.database.registry.apply([report], in: phone.scope, by: "sender")
+    }
+
+    @Test("A release at an installation from which the token was taken over leaves it in quarantine") func takenOver()
+        async throws
+    {
+        let former = try await TestInstallation.make(1)
+        let owner = former.another(2)
+        try await former.register(1, in: TestInstallation.device, at: .minutesAgo(10))
+        try await owner.register(1, in: TestInstallation.device, at: .minutesAgo(5))
+        try await Self.quarantine(1, of: owner)
+        try await former.release(TestInstallation.device)
+        #expect(try await owner.token(in: TestInstallation.device) == nil)
+        try await owner.release(TestInstallation.device)
+        #expect(try await owner.token(in: TestInstallation.device) == .sample(1))
+        #expect(try await owner.events().last == "released")
+        #expect(try await !former.events().contains("released"))
+    }
+
+    @Test("A release of a value that several installations have is an event of each") func shared() async throws {
+        let one = try await TestInstallation.make(1)
+        let phones = [one, one.another(2)]
+        for phone in phones { try await phone.register(1, in: TestInstallation.delivery, at: .minutesAgo(5)) }
+        try await Self.quarantine(1, of: one)
+        for phone in phones { #expect(try await phone.token(in: TestInstallation.delivery) == nil) }
+        try await one.release(TestInstallation.delivery)
+        for phone in phones {
+            #expect(try await phone.token(in: TestInstallation.delivery) == .sample(1))
+            #expect(try await phone.events().last == "released")
+        }
+        // Again there is nothing to release.
+        try await one.release(TestInstallation.delivery)
+        #expect(try await one.events().filter { $0 == "released" }.count == 1)
+    }
+}
