@@ -83,6 +83,23 @@ import Testing
         }
     }
 
+    @Test("Aliases that a late registration of another user clears, though it takes nothing over, are told as changed")
+    func lateRegistrationThatClearsIsTold() async throws {
+        let phone = try await TestInstallation.make()
+        let (one, two) = (phone.asUser("u-1"), phone.asUser("u-2"))
+        try await one.put([alias], at: t0)
+        try await one.put(nil, at: after(10))
+        let registry = phone.database.registry
+        let position = try await registry.presentChangePosition()
+        #expect(await phone.problem { try await two.put(nil, at: after(5)) }?.code == .superseded)
+        #expect(try await subject(phone) == "u-1")
+        #expect(try await phone.record()?.aliases == nil)
+        let told = try await registry.changes(after: position, limit: 10, in: phone.scope).changes
+        #expect(told.first?.type == "aliases")
+        #expect(told.first?.aliases.map { String(decoding: $0, as: UTF8.self).contains(alias.value.string) } == true)
+        #expect(try await !phone.events().contains("taken-over"))
+    }
+
     @Test("Another user takes it over and aliases are cleared") func anotherUserTakesItOverAndAliasesAreCleared()
         async throws
     {

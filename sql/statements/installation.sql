@@ -29,8 +29,9 @@ THEN greatest(stored.taken_over_at, excluded.subject_observed_at) ELSE stored.ta
 aliases = CASE WHEN coalesce(NOT coalesce(excluded.subject_observed_at <= stored.removed_at, false) AND excluded.subject <> stored.subject, false) AND stored.aliases_observed_at <= excluded.subject_observed_at THEN NULL ELSE stored.aliases END,
 aliases_observed_at = CASE WHEN coalesce(NOT coalesce(excluded.subject_observed_at <= stored.removed_at, false) AND excluded.subject <> stored.subject, false) AND stored.aliases_observed_at <= excluded.subject_observed_at THEN NULL ELSE stored.aliases_observed_at END,
 displaced_aliases = CASE WHEN coalesce(NOT coalesce(excluded.subject_observed_at <= stored.removed_at, false) AND excluded.subject <> stored.subject, false) AND stored.aliases_observed_at <= excluded.subject_observed_at THEN stored.aliases END,
-changed = coalesce(NOT coalesce(excluded.subject_observed_at <= stored.removed_at, false) AND excluded.subject <> stored.subject, false) AND (stored.subject IS NULL OR (excluded.subject_observed_at, excluded.subject COLLATE "C")
+changed = coalesce(NOT coalesce(excluded.subject_observed_at <= stored.removed_at, false) AND excluded.subject <> stored.subject, false) AND ((stored.subject IS NULL OR (excluded.subject_observed_at, excluded.subject COLLATE "C")
 > (coalesce(stored.subject_observed_at, '-infinity'), stored.subject COLLATE "C"))
+OR coalesce(coalesce(NOT coalesce(excluded.subject_observed_at <= stored.removed_at, false) AND excluded.subject <> stored.subject, false) AND stored.aliases_observed_at <= excluded.subject_observed_at, false) AND stored.aliases IS NOT NULL)
 RETURNING stored.xmax = 0;
 
 -- installation, 3: $1 timestamp with time zone, $2 jsonb, $3 jsonb, $4 text, $5 bigint, $6 text, $7 bytea, $8 bigint, $9 text, $10 bytea, $11 bigint
@@ -138,7 +139,7 @@ AND i.installation_hash = $4 AND NOT coalesce(i.subject = $5::text, true)), ARRA
         AND (erased.erased_digest = NULL OR erased.erased_at >= coalesce($13, now()))
 )) IS TRUE), false;
 
--- installation, 9: $1 bigint, $2 interval, $3 text, $4 text, $5 text, $6 bigint, $7 text, $8 bytea, $9 bigint, $10 text, $11 bytea, $12 bigint
+-- installation, 9: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bytea, $8 bigint, $9 text, $10 bytea, $11 bigint
 INSERT INTO events (
     app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
 token_kind, attributes_type
@@ -150,7 +151,33 @@ token_kind, attributes_type
 SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
     e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4),
     e.token_kind, e.attributes_type
-FROM (SELECT given.*, $4::text AS who FROM (SELECT $5 AS type, NULL::text AS activity_id, i.installation_hash, i.subject, (SELECT jsonb_object_agg(alias_kinds.kind, alias_kinds.alias_values) FROM (
+FROM (SELECT given.*, $4::text AS who FROM (SELECT 'installation-changed' AS type, NULL::text AS activity_id, i.installation_hash, i.subject, (SELECT jsonb_object_agg(alias_kinds.kind, alias_kinds.alias_values) FROM (
+    SELECT kinds.key AS kind, jsonb_agg(DISTINCT alias_values.value) AS alias_values
+    FROM (VALUES (i.aliases), (i.displaced_aliases)) AS sets (aliases)
+    CROSS JOIN LATERAL jsonb_each(sets.aliases) AS kinds
+    CROSS JOIN LATERAL jsonb_array_elements(kinds.value) AS alias_values
+    GROUP BY kinds.key
+) AS alias_kinds) AS aliases,
+NULL::bytea AS token_digest, NULL::text AS token_kind, NULL::text AS attributes_type
+FROM installations i WHERE i.app_number = $5 AND i.environment = $6::apns_environment
+AND i.installation_hash = $7 AND i.changed AND EXISTS (SELECT FROM installations held WHERE held.app_number = $8 AND held.environment = $9::apns_environment
+AND held.installation_hash = $10 AND held.request_number = $11)) AS given) AS e
+)
+SELECT * FROM given;
+
+-- installation, 10: $1 bigint, $2 interval, $3 text, $4 text, $5 text, $6 bigint, $7 text, $8 bytea, $9 bigint, $10 text, $11 bytea, $12 bigint
+INSERT INTO events (
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
+token_kind, attributes_type
+)
+WITH given (
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
+token_kind, attributes_type
+) AS MATERIALIZED (
+SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
+    e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4),
+    e.token_kind, e.attributes_type
+FROM (SELECT given.*, $4::text AS who FROM (SELECT CASE WHEN i.subject = $5::text THEN 'taken-over' ELSE 'installation-changed' END AS type, NULL::text AS activity_id, i.installation_hash, i.subject, (SELECT jsonb_object_agg(alias_kinds.kind, alias_kinds.alias_values) FROM (
     SELECT kinds.key AS kind, jsonb_agg(DISTINCT alias_values.value) AS alias_values
     FROM (VALUES (i.aliases), (i.displaced_aliases)) AS sets (aliases)
     CROSS JOIN LATERAL jsonb_each(sets.aliases) AS kinds
@@ -164,11 +191,9 @@ AND held.installation_hash = $11 AND held.request_number = $12)) AS given) AS e
 )
 SELECT * FROM given;
 
--- installation, 10: the same as installation, 9
-
--- installation, 11: $1 bigint, $2 text, $3 bytea, $4 bigint, $5 text, $6 bytea, $7 bigint, $8 text, $9 bytea, $10 bigint
+-- installation, 11: $1 bigint, $2 text, $3 bytea, $4 bigint, $5 text, $6 bytea, $7 text, $8 bigint, $9 text, $10 bytea, $11 bigint
 DELETE FROM start_leases l WHERE l.app_number = $1 AND l.environment = $2::apns_environment
 AND l.installation_hash = $3
     AND EXISTS (SELECT FROM installations i WHERE i.app_number = $4 AND i.environment = $5::apns_environment
-AND i.installation_hash = $6 AND i.changed AND EXISTS (SELECT FROM installations held WHERE held.app_number = $7 AND held.environment = $8::apns_environment
-AND held.installation_hash = $9 AND held.request_number = $10));
+AND i.installation_hash = $6 AND i.changed AND i.subject = $7::text AND EXISTS (SELECT FROM installations held WHERE held.app_number = $8 AND held.environment = $9::apns_environment
+AND held.installation_hash = $10 AND held.request_number = $11));

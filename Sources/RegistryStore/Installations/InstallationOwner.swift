@@ -50,7 +50,8 @@ enum InstallationOwner {
         \(takesOver) AND stored.aliases_observed_at <= excluded.subject_observed_at
         """
 
-    /// The assignments of a request that registers it. `changed` says whether it was another's until now.
+    /// The assignments of a request that registers it. `changed` says whether it was another's until now, or lost its aliases to
+    /// a registration that takes nothing over.
     static let registering: SQL = """
         subject = CASE WHEN excluded.subject IS NOT NULL AND NOT \(unescaped: isGone) AND \(unescaped: wins)
         THEN excluded.subject ELSE stored.subject END,
@@ -61,6 +62,7 @@ enum InstallationOwner {
         aliases = CASE WHEN \(unescaped: clears) THEN NULL ELSE stored.aliases END,
         aliases_observed_at = CASE WHEN \(unescaped: clears) THEN NULL ELSE stored.aliases_observed_at END,
         displaced_aliases = CASE WHEN \(unescaped: clears) THEN stored.aliases END,
-        changed = \(unescaped: takesOver) AND \(unescaped: wins)
+        changed = \(unescaped: takesOver) AND (\(unescaped: wins)
+        OR coalesce(\(unescaped: clears), false) AND stored.aliases IS NOT NULL)
         """
 }

@@ -199,10 +199,10 @@ struct InstallationStatements {
     }
 
     /// The event of a change of aliases or metadata; right after ``lock(observedAt:aliases:registers:)``, of a takeover.
-    func changeEvent(_ type: String = "installation-changed", by who: UTF8Text) -> SQL {
+    func changeEvent(_ type: SQL = "'installation-changed'", by who: UTF8Text) -> SQL {
         EventStatements.insertion(
             """
-            SELECT \(type) AS type, \(unescaped: EventStatements.columns(ofChangedInstallation: "i"))
+            SELECT \(sql: type) AS type, \(unescaped: EventStatements.columns(ofChangedInstallation: "i"))
             FROM installations i WHERE \(sql: isOf("i")) AND i.changed AND \(sql: isLocked)
             """,
             by: who,
@@ -211,11 +211,14 @@ struct InstallationStatements {
     }
 
     /// The statements that follow ``lock(observedAt:aliases:registers:)`` at once, where a signed-in user may have taken the
-    /// installation over from another: the event, and the leases that were taken for the other.
+    /// installation over from another, or only cleared its aliases: the event, and the leases that were taken for the other.
     func takeover(by who: UTF8Text) -> [SQL] {
-        guard claimant.subject != nil else { return [] }
-        let isTakenOver: SQL = "i.changed AND \(sql: isLocked)"
-        return [changeEvent("taken-over", by: who), LeaseStatements.deletion(of: self, where: isTakenOver)]
+        guard let subject = claimant.subject else { return [] }
+        let isTheirs: SQL = "i.subject = \(subject)::text"
+        return [
+            changeEvent("CASE WHEN \(sql: isTheirs) THEN 'taken-over' ELSE 'installation-changed' END", by: who),
+            LeaseStatements.deletion(of: self, where: "i.changed AND \(sql: isTheirs) AND \(sql: isLocked)"),
+        ]
     }
 
     // MARK: What it is
