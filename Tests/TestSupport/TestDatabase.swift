@@ -50,11 +50,12 @@ public struct TestDatabase: Sendable {
     }
 
     /// Another instance of the service, as far as the store is concerned.
-    public func anotherRegistry(maximumConnections: Int = 8) -> Registry {
-        Registry(
-            pool: Self.pool(connectionString, connections: maximumConnections, timeout: .seconds(240)),
-            queueTimeout: .seconds(240)
-        )
+    ///
+    /// - Parameter isSilent: whether it keeps its troubles to itself.
+    public func anotherRegistry(maximumConnections: Int = 8, isSilent: Bool = false) -> Registry {
+        let pool = Self.pool(connectionString, connections: maximumConnections, timeout: .seconds(240))
+        let logger = isSilent ? Logger(label: "store") { _ in SwiftLogNoOpLogHandler() } : Logger(label: "store")
+        return Registry(pool: pool, queueTimeout: .seconds(240), logger: logger)
     }
 
     /// Makes an app and gives its scope.

@@ -13,6 +13,7 @@ struct FollowingCache {
             let facts: ActivityFacts
             let startedAt: Date
             let startsAt: Date?
+            let expiresAt: Date
             let revision: Int
         }
 
@@ -36,7 +37,7 @@ struct FollowingCache {
         }
     }
 
-    let registry: Registry
+    private var registry: Registry
     let scope: Scope
     private(set) var entries: [Alias: Entry] = [:]
     private var position: ChangePosition
@@ -46,6 +47,23 @@ struct FollowingCache {
         (self.registry, self.scope) = (registry, scope)
         position = try await registry.presentChangePosition()
         for alias in aliases { entries[alias] = try await Self.resolve(alias, on: registry, in: scope) }
+    }
+
+    /// The same cache, which follows at another instance from now on.
+    func moved(to registry: Registry) -> FollowingCache {
+        var moved = self
+        moved.registry = registry
+        return moved
+    }
+
+    /// All that the cache has otherwise than resolve, on any registry of the database.
+    func differences(from registry: Registry) async throws -> [String] {
+        var found: [String] = []
+        for (alias, entry) in entries {
+            let resolved = try await Self.resolve(alias, on: registry, in: scope)
+            if resolved != entry { found.append("\(alias.kind):\(alias.value) has\n\(entry), not\n\(resolved)") }
+        }
+        return found
     }
 
     /// Reads the feed to its end, by small pages.
@@ -80,6 +98,7 @@ struct FollowingCache {
                     facts: found.facts,
                     startedAt: found.startedAt,
                     startsAt: found.startsAt,
+                    expiresAt: found.expiresAt,
                     revision: found.revision
                 )
             )

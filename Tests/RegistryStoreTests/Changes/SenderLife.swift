@@ -19,7 +19,8 @@ struct SenderLife {
             installation: Int?,
             alias: Int?,
             type: String?,
-            startedAt: Int?
+            startedAt: Int?,
+            startsAt: Int?
         )
         case end(activity: Int, at: Int, reason: EndReason)
         case endAll(alias: Int)
@@ -35,6 +36,9 @@ struct SenderLife {
         case channel(alias: Int, number: Int?)
         case erase(ErasureSubject)
         case byAlias(alias: Int, installation: Int, token: Int, at: Int)
+        case endByAlias(alias: Int, installation: Int, at: Int)
+        case releaseToken(installation: Int, slot: TokenSlot)
+        case sweep
     }
 
     static func step(_ minute: Int, using generator: inout SeededGenerator) -> Step {
@@ -43,7 +47,7 @@ struct SenderLife {
         // Some come late.
         let time = max(0, minute - (number(3) == 0 ? number(6) : 0))
         let slot = [TestInstallation.delivery, TestInstallation.device, TestInstallation.widget][number(3)]
-        switch number(30) {
+        switch number(33) {
         case 0..<9:
             return .register(
                 activity: number(3),
@@ -52,7 +56,8 @@ struct SenderLife {
                 installation: maybe(2),
                 alias: maybe(3),
                 type: number(3) == 0 ? "Delivery" : nil,
-                startedAt: number(4) == 0 ? time - number(5) : nil
+                startedAt: number(4) == 0 ? time - number(5) : nil,
+                startsAt: number(8) == 0 ? 100 + number(3) : nil
             )
         case 9..<11:
             return .end(activity: number(3), at: time, reason: Bool.random(using: &generator) ? .ended : .dismissed)
@@ -82,6 +87,9 @@ struct SenderLife {
         case 27: return .channel(alias: number(3), number: maybe(2))
         case 28 where number(3) == 0:
             return .erase(Bool.random(using: &generator) ? .alias(aliases[number(5)]) : .installation(hash(number(2))))
+        case 29: return .endByAlias(alias: number(3), installation: number(2), at: time)
+        case 30: return .releaseToken(installation: number(2), slot: slot)
+        case 31: return .sweep
         default:
             return .register(
                 activity: number(3),
@@ -90,14 +98,16 @@ struct SenderLife {
                 installation: nil,
                 alias: number(3),
                 type: nil,
-                startedAt: nil
+                startedAt: nil,
+                startsAt: nil
             )
         }
     }
 
+    /// Plays a step until it is answered: where nobody knows what became of it, the same is sent again.
     func play(_ step: Step, on registry: Registry) async throws {
         do {
-            try await perform(step, on: registry)
+            try await untilAnswered { try await perform(step, on: registry) }
         } catch let problem as Problem where [403, 404, 409, 410].contains(problem.code.status) {
             // Refused, and perhaps merged all the same.
         }
@@ -105,11 +115,21 @@ struct SenderLife {
 
     private func perform(_ step: Step, on registry: Registry) async throws {
         switch step {
-        case .register(let activity, let token, let time, let installation, let alias, let type, let startedAt):
+        case .register(
+            let activity,
+            let token,
+            let time,
+            let installation,
+            let alias,
+            let type,
+            let startedAt,
+            let startsAt
+        ):
             let registration = ActivityRegistration.sample(
                 token: token.map(PushToken.sample),
                 observedAt: date(time),
                 startedAt: startedAt.map(date),
+                startsAt: startsAt.map(date),
                 installation: installation.map(Self.hash),
                 aliases: alias.map { [Self.aliases[$0]] },
                 attributesType: type
@@ -175,10 +195,29 @@ struct SenderLife {
                 in: scope,
                 by: "test"
             )
+        case .endByAlias(let alias, let installation, let time):
+            try await registry.end(
+                alias: UTF8Text("live-\(alias)"),
+                owner: .installation(Self.hash(installation)),
+                reason: .ended,
+                observedAt: date(time),
+                in: scope,
+                by: "test"
+            )
+        case .releaseToken(let installation, let slot):
+            try await registry.releaseToken(in: slot, of: Self.hash(installation), in: scope, by: "admin")
+        case .sweep: for task in SweepTask.allCases { _ = try await registry.sweep(task, limit: 100, in: scope) }
         }
     }
 
     static func hash(_ installation: Int) -> InstallationHash { .sample(installation + 1) }
     private func id(_ activity: Int) -> ActivityID { .sample("a-\(activity)") }
     private func date(_ minute: Int) -> Date { start.addingTimeInterval(Double(minute) * 60) }
+}
+
+/// Does something again for as long as the answer is that Postgres could not be asked, or was lost on the way.
+func untilAnswered<Value>(_ body: () async throws -> Value) async throws -> Value {
+    while true {
+        do { return try await body() } catch let problem as Problem where problem.code == .unavailable {}
+    }
 }
