@@ -70,14 +70,14 @@ extension PlannedStatements {
             Self(
                 name: "changes",
                 statements: [
-                    ChangeStatements.lastNumber, ChangeStatements.moment, ChangeStatements.mark,
+                    ChangeStatements.lastNumber, ChangeStatements.moment, ChangeStatements.flush, ChangeStatements.mark,
                     ChangeStatements.page(
                         since: TransactionSnapshot("700:700:")!,
                         until: TransactionSnapshot("700:710:700,705")!,
                         after: 100,
                         limit: 1000,
                         in: scope
-                    ),
+                    ), ChangeStatements.lastDropped(of: scope.app),
                 ]
             ),
             Self(
@@ -145,6 +145,8 @@ extension PlannedStatements {
                 statements: [EventPartitionStatements.lock, EventPartitionStatements.missing]
                     + [EventPartitionStatements.past, EventPartitionStatements.appsWithPast]
                     + [EventPartitionStatements.deletePast(of: app)]
+                    + [EventPartitionStatements.lastPast(of: app, in: "events_default")]
+                    + [EventPartitionStatements.noting(1000, lostTo: app)]
             ),
         ]
     }

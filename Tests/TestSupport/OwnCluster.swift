@@ -2,6 +2,7 @@ import EmbeddedPostgres
 import Foundation
 import Logging
 import PostgresDriver
+import RegistryCore
 import RegistryStore
 
 /// A cluster of a test's own, which may be stopped, changed and started again.
@@ -14,11 +15,27 @@ public struct OwnCluster: Sendable {
         directory = FileManager.default.temporaryDirectory.appendingPathComponent("cluster-\(UUID().uuidString)")
     }
 
+    /// Copies the cluster while it does not run, as the standby that it is to have.
+    public func standby() async throws -> OwnCluster {
+        let copy = OwnCluster()
+        // With the owner, who is not us where we are root.
+        try await Shell.run(
+            #"cp -a "$from" "$to" && cp -a "$to/data/PG_VERSION" "$to/data/standby.signal""#,
+            [
+                "from": directory.path, "to": copy.directory.path,
+            ]
+        )
+        return copy
+    }
+
     /// Starts the cluster for as long as the closure runs.
     ///
-    /// - Parameter settings: those of its configuration.
+    /// - Parameters:
+    ///   - settings: those of its configuration.
+    ///   - location: where a standby is to be in the log of its primary before it is promoted.
     public func run<Value: Sendable>(
         settings: [String: String] = [:],
+        promotedAt location: String? = nil,
         _ body: (_ registry: Registry, _ pool: PostgresPool) async throws -> Value
     ) async throws -> Value {
         let logger = Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }
@@ -33,6 +50,7 @@ public struct OwnCluster: Sendable {
         )
         let result: Result<Value, any Error>
         do {
+            if let location { try await Self.promote(pool, at: UTF8Text(location)) }
             // It answers readers before it has recovered.
             try await until {
                 try await pool.withSession { try $0.execute("SELECT NOT pg_is_in_recovery()")[0].decode(Bool.self) }
@@ -45,6 +63,17 @@ public struct OwnCluster: Sendable {
         await pool.shutdown()
         await postgres.close()
         return try result.get()
+    }
+
+    private static func promote(_ pool: PostgresPool, at location: UTF8Text) async throws {
+        try await until {
+            try await pool.withSession { session in
+                try session.execute(
+                    "SELECT coalesce(pg_last_wal_replay_lsn() >= \(location)::text::pg_lsn, false)"
+                )[0].decode(Bool.self)
+            }
+        }
+        _ = try await pool.withSession { try $0.execute("SELECT pg_promote()").count }
     }
 
     /// Deletes its files.

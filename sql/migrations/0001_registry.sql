@@ -23,6 +23,9 @@ CREATE TABLE apps (
     activity_lifetime interval NOT NULL,
     tombstone_retention interval NOT NULL,
     event_retention interval NOT NULL,
+    -- The greatest number of its events that were dropped: who follows the change feed from before it has missed some. The
+    -- retention does not tell, for it may have been shorter once.
+    events_dropped_to bigint NOT NULL DEFAULT 0,
     alias_rules jsonb NOT NULL DEFAULT '{}',
     jwt jsonb,
     -- Makes the digests of erased names unguessable without the database.

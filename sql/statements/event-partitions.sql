@@ -26,3 +26,11 @@ DELETE FROM events_default e WHERE e.app_number = $1 AND e.drop_on <= current_da
         ORDER BY past.event_number LIMIT 10000
     ) AS page
 );
+
+-- event partitions, 6: $1 bigint
+SELECT max(past.event_number) FROM events_default past
+WHERE past.app_number = $1 AND past.drop_on <= current_date;
+
+-- event partitions, 7: $1 bigint, $2 bigint, $3 bigint
+UPDATE apps a SET events_dropped_to = $1
+WHERE a.app_number = $2 AND a.events_dropped_to < $3;

@@ -27,6 +27,7 @@ extension ChangePosition {
         }
         append(database.system)
         append(UInt64(database.oid))
+        append(UInt64(database.table))
         append(UInt64(database.timeline))
         append(since)
         append(UInt64(low))
@@ -52,7 +53,8 @@ extension ChangePosition {
 
     private static func read(_ reader: inout Reader) -> ChangePosition? {
         guard reader.byte() == version, let system = reader.number(), let oid = reader.number32(),
-            let timeline = reader.number32(), let since = readMoment(&reader), let low = reader.signed(),
+            let table = reader.number32(), let timeline = reader.number32(), let since = readMoment(&reader),
+            let low = reader.signed(),
             let transaction = reader.number()
         else { return nil }
         var mark: Mark?
@@ -61,7 +63,7 @@ extension ChangePosition {
             mark = Mark(transaction: transaction, number: number)
         }
         var position = ChangePosition(
-            database: Database(system: system, oid: oid, timeline: timeline),
+            database: Database(system: system, oid: oid, table: table, timeline: timeline),
             since: since,
             low: low,
             mark: mark,

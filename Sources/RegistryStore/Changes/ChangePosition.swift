@@ -11,10 +11,12 @@ public struct ChangePosition: Sendable, Hashable {
     struct Database: Sendable, Hashable {
         let system: UInt64
         let oid: UInt32
+        /// The table of events; a dump that is restored makes it anew.
+        let table: UInt32
         let timeline: UInt32
     }
 
-    /// A snapshot, with the last event number that had been drawn before it was taken.
+    /// A snapshot, with the last event number that had been drawn before it was taken. Both outlast a crash.
     struct Moment: Sendable, Hashable {
         let snapshot: TransactionSnapshot
         let number: Int64

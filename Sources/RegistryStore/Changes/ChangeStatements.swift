@@ -7,13 +7,27 @@ enum ChangeStatements {
     /// The last event number that was drawn.
     static let lastNumber: SQL = "SELECT last_value FROM events_event_number_seq"
 
-    /// The present snapshot, and what tells this database from another one, a restored one and a promoted standby.
+    /// The present snapshot, whether a crash leaves what it sees, and what tells this database from another one, a restored
+    /// one and a promoted standby.
     static let moment: SQL = """
         SELECT pg_current_snapshot()::text, (extract(epoch FROM clock_timestamp()) * 1000)::bigint,
+            pg_current_wal_insert_lsn() <= pg_current_wal_flush_lsn(),
             (SELECT c.system_identifier FROM pg_control_system() AS c),
             (SELECT d.oid::bigint FROM pg_database d WHERE d.datname = current_database()),
+            'events'::regclass::oid::bigint,
             substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)
         """
+
+    /// Writes and flushes a message that nobody reads, and with it all that was written before. It waits for no standby: on one
+    /// that is promoted a position is of no use anyway.
+    static let flush: SQL = """
+        SELECT set_config('synchronous_commit', 'local', true), pg_logical_emit_message(true, 'pushreg', '')
+        """
+
+    /// The greatest number of the app's events that were dropped.
+    static func lastDropped(of app: App) -> SQL {
+        "SELECT a.events_dropped_to FROM apps a WHERE a.app_number = \(app.number)"
+    }
 
     /// An id that is later than those of all transactions that drew the numbers so far.
     static let mark: SQL = "SELECT pg_current_xact_id()::text"

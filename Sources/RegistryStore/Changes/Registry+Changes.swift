@@ -49,7 +49,11 @@ extension Registry {
                 limit: limit,
                 in: scope
             )
-            let events = try session.execute(page).decode(ChangeEvent.columns)
+            // Read after the page: what it lacks because it was dropped is told then.
+            let results = try session.pipeline([page, ChangeStatements.lastDropped(of: scope.app)])
+            let events = try results[0].decode(ChangeEvent.columns)
+            let dropped = try results[1].decode(Int64.self).first ?? 0
+            guard dropped <= position.since.number else { throw Problem.feedExpired }
             let changes = events.compactMap(Change.init)
             guard events.count == limit, let last = events.last else {
                 let next = try Self.move(position, to: upper, session)
@@ -94,13 +98,17 @@ extension Registry {
         return ChangePosition.Mark(transaction: transaction, number: moment.number)
     }
 
+    /// The present moment, once a crash would leave it. Else Postgres would give its numbers away again after one: those of
+    /// transactions that were undone, say, to others, whose changes would be taken for told.
     private static func moment(
         _ session: borrowing PostgresSession
     ) throws -> (database: ChangePosition.Database, moment: ChangePosition.Moment) {
         let results = try session.pipeline([ChangeStatements.lastNumber, ChangeStatements.moment])
         let number = try results[0][0].decode(Int64.self)
-        let (text, time, system, oid, timeline) = try results[1][0].decode(
+        let (text, time, isFlushed, system, oid, table, timeline) = try results[1][0].decode(
             String.self,
+            Int64.self,
+            Bool.self,
             Int64.self,
             Int64.self,
             Int64.self,
@@ -109,10 +117,12 @@ extension Registry {
         guard let snapshot = TransactionSnapshot(text), let timeline = UInt32(timeline, radix: 16) else {
             throw UnreadableRow(detail: "the snapshot \(text) on timeline \(timeline)")
         }
+        if !isFlushed { _ = try session.execute(ChangeStatements.flush) }
         return (
             ChangePosition.Database(
                 system: UInt64(bitPattern: system),
                 oid: UInt32(truncatingIfNeeded: oid),
+                table: UInt32(truncatingIfNeeded: table),
                 timeline: timeline
             ),
             ChangePosition.Moment(snapshot: snapshot, number: number, time: time)
@@ -135,13 +145,16 @@ extension ChangePosition {
             )
         }
         guard now.time - since.time < Int64(retention / .milliseconds(1)) else {
-            throw Problem(
-                .feedExpired,
-                """
-                The position is older than the app keeps events. Ask for a position without `after`, list anew, and follow from \
-                there.
-                """
-            )
+            throw Problem.feedExpired
         }
     }
+}
+
+extension Problem {
+    fileprivate static let feedExpired = Problem(
+        .feedExpired,
+        """
+        The position is older than the app keeps events. Ask for a position without `after`, list anew, and follow from there.
+        """
+    )
 }

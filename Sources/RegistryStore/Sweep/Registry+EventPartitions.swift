@@ -18,15 +18,32 @@ extension Registry {
         }
         var (made, dropped) = (0, 0)
         for name in names.made where try await change(EventPartitionStatements.making(name)) { made += 1 }
-        for name in names.dropped where try await change(EventPartitionStatements.dropping(name)) { dropped += 1 }
+        for name in names.dropped {
+            for app in try await self.apps() { try await noteLoss(of: app.number, from: name) }
+            if try await change(EventPartitionStatements.dropping(name)) { dropped += 1 }
+        }
         // Events that came before their partition did are deleted the slow way.
         let apps = try await read { session in
             try session.execute(EventPartitionStatements.appsWithPast).decode(Int64.self)
         }
         for app in apps {
+            try await noteLoss(of: app, from: "events_default")
             while try await write({ try $0.execute(EventPartitionStatements.deletePast(of: app)).affectedRows }) > 0 {}
         }
         return (made, dropped)
+    }
+
+    /// Writes down up to which number events of an app go, before they do.
+    private func noteLoss(of app: Int64, from partition: String) async throws {
+        try await write { session in
+            do {
+                let last = try session.execute(EventPartitionStatements.lastPast(of: app, in: partition))[0]
+                guard let number = try last.decode(Int64?.self) else { return }
+                _ = try session.execute(EventPartitionStatements.noting(number, lostTo: app))
+            } catch let error as PostgresError where error.sqlState == "42P01" {
+                // Somebody else has dropped it.
+            }
+        }
     }
 
     /// - Returns: false when somebody else does it, or the table could not be had.
@@ -93,6 +110,21 @@ enum EventPartitionStatements {
 
     /// The commands that drop a partition, each sent by itself, too.
     static func dropping(_ name: String) -> [String] { [lockTimeout, "DROP TABLE IF EXISTS \(name)"] }
+
+    /// The greatest number of an app's events that may go from a partition.
+    static func lastPast(of app: Int64, in partition: String) -> SQL {
+        """
+        SELECT max(past.event_number) FROM \(unescaped: partition) past
+        WHERE past.app_number = \(app) AND past.drop_on <= current_date
+        """
+    }
+
+    static func noting(_ number: Int64, lostTo app: Int64) -> SQL {
+        """
+        UPDATE apps a SET events_dropped_to = \(number)
+        WHERE a.app_number = \(app) AND a.events_dropped_to < \(number)
+        """
+    }
 
     /// The apps of which events came before their partition was made, and may go. Not the table of apps: root's events belong
     /// to none, and those of a deleted app may be there still.

@@ -32,16 +32,19 @@ import Testing
         )
     }
 
-    @Test("A position of another server, database or timeline is told to begin anew") func another() async throws {
+    @Test("A position of another server, database, table of events or timeline is told to begin anew") func another()
+        async throws
+    {
         let root = try await TestActivity.make()
         #expect(try await Self.problem(root) { $0 } == nil)
-        for change in [(1, 0, 0), (0, 1, 0), (0, 0, 1)] as [(UInt64, UInt32, UInt32)] {
+        for change in [(1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1)] as [(UInt64, UInt32, UInt32, UInt32)] {
             let code = try await Self.problem(root) { old in
                 let now = old.database
                 let other = ChangePosition.Database(
                     system: now.system &+ change.0,
                     oid: now.oid &+ change.1,
-                    timeline: now.timeline &+ change.2
+                    table: now.table &+ change.2,
+                    timeline: now.timeline &+ change.3
                 )
                 return Self.position(old, database: other)
             }

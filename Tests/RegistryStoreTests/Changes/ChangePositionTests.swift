@@ -6,7 +6,12 @@ import Testing
 
 /// Positions of the change feed as texts, and what moves them.
 @Suite(.timeLimit(.minutes(5))) struct ChangePositionTests {
-    private static let database = ChangePosition.Database(system: 7_345_678_901_234_567_890, oid: 16_385, timeline: 1)
+    private static let database = ChangePosition.Database(
+        system: 7_345_678_901_234_567_890,
+        oid: 16_385,
+        table: 16_999,
+        timeline: 1
+    )
 
     private static func moment(
         _ oldest: UInt64,

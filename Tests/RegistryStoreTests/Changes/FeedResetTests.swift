@@ -8,11 +8,11 @@ import Testing
 
 /// Positions of the change feed after a database was restored: whoever follows is told, and begins anew.
 @Suite(.timeLimit(.minutes(15))) struct FeedResetTests {
-    private static func register(_ number: Int, on registry: Registry) async throws -> Scope {
+    private static func register(_ number: Int, _ alias: Alias? = nil, on registry: Registry) async throws -> Scope {
         let app = try await registry.put(AppChanges(), for: BundleID("com.example.food"), by: "test").app
         let scope = Scope(app: app, environment: .sandbox)
         _ = try await registry.register(
-            .sample(token: .sample(number), observedAt: .minutesAgo(1)),
+            .sample(token: .sample(number), observedAt: .minutesAgo(1), aliases: alias.map { [$0] }),
             as: .sample("a-\(number)"),
             in: scope,
             by: "test"
@@ -55,13 +55,84 @@ import Testing
         }
     }
 
+    /// A standby of the true primary, which has all that the primary had: nobody can know that.
+    @Test("A position is of no use at a promoted standby; a cache begins anew there, and is right") func aStandby()
+        async throws
+    {
+        let cluster = OwnCluster()
+        defer { cluster.remove() }
+        let alias = Alias.sample("orderId", "o")
+        let scope = try await cluster.run { registry, _ in try await Self.register(1, alias, on: registry) }
+        let standby = try await cluster.standby()
+        defer { standby.remove() }
+        let (position, cache) = try await cluster.run { registry, pool in
+            let position = try await registry.presentChangePosition()
+            let cache = try await FollowingCache(of: [alias], on: registry, in: scope)
+            _ = try await Self.register(2, alias, on: registry)
+            let (place, end) = try await pool.withSession { session in
+                let place: SQL = "SELECT current_setting('unix_socket_directories'), pg_current_wal_flush_lsn()::text"
+                return try session.execute(place)[0].decode(String.self, String.self)
+            }
+            let primary = ["primary_conninfo": "host=\(place) port=5432 user=registry"]
+            try await standby.run(settings: primary, promotedAt: end) { registry, _ in
+                try await Self.beginAnew(position, alias, on: registry, in: scope)
+            }
+            return (position, cache)
+        }
+        // The control: at the old primary both are as good as ever.
+        try await cluster.run { registry, _ async throws in
+            #expect(try await Self.follow(position, on: registry, in: scope) == "available")
+            var cache = cache.moved(to: registry)
+            #expect(try await cache.follow() == ["available"])
+            #expect(try await cache.differences(from: registry) == [])
+        }
+    }
+
+    /// An old position is refused, and a cache that begins anew is right at once and after the next change.
+    private static func beginAnew(
+        _ position: ChangePosition,
+        _ alias: Alias,
+        on registry: Registry,
+        in scope: Scope
+    ) async throws {
+        #expect(try await follow(position, on: registry, in: scope) == "feed-reset")
+        var cache = try await FollowingCache(of: [alias], on: registry, in: scope)
+        #expect(cache.entries[alias]?.activities.count == 2)
+        _ = try await register(3, alias, on: registry)
+        #expect(try await cache.follow() == ["available"])
+        #expect(try await cache.differences(from: registry) == [])
+    }
+
+    @Test("A position is of no use where a dump of its database was restored, in another database and in the same")
+    func aDump() async throws {
+        let database = try await TestDatabase.make(isAlone: true)
+        let alias = Alias.sample("orderId", "o")
+        let dump = FileManager.default.temporaryDirectory.appendingPathComponent("dump-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: dump) }
+        _ = try await Self.register(1, alias, on: database.registry)
+        let scope = try await Self.register(2, alias, on: database.registry)
+        let position = try await database.registry.presentChangePosition()
+        try await database.shell(#""$bin/pg_dump" -Fc -f "$dump" "$database""#, ["dump": dump.path])
+        let another = try await TestDatabase.make(isAlone: true)
+        for restored in [another, database] {
+            try await restored.shell(
+                """
+                "$bin/psql" -qc 'DROP SCHEMA public CASCADE; CREATE SCHEMA public' "$database" 2>&1
+                "$bin/pg_restore" --single-transaction -d "$database" "$dump"
+                """,
+                ["dump": dump.path]
+            )
+            try await Self.beginAnew(position, alias, on: restored.anotherRegistry(), in: scope)
+        }
+    }
+
     @Test("A position is of no use in a copy of its database") func aCopy() async throws {
         let database = try await TestDatabase.make(isAlone: true)
         let scope = try await Self.register(1, on: database.registry)
         let position = try await database.registry.presentChangePosition()
         #expect(try await Self.follow(position, on: database.registry, in: scope) == "")
         await database.pool.shutdown()
-        // As a dump is restored: the same rows, and numbers that go on.
+        // The same rows, and numbers that go on.
         let administration = try await TestDatabase.make(maximumConnections: 1)
         let name = try #require(database.connectionString.split(separator: "=").last).description
         _ = try await administration.pool.withSession { try $0.simple("CREATE DATABASE \(name)_copy TEMPLATE \(name)") }

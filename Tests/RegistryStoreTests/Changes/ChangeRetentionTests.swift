@@ -1,0 +1,75 @@
+import PostgresDriver
+import RegistryCore
+import TestSupport
+import Testing
+
+@testable import RegistryStore
+
+/// Events are dropped while somebody holds a position from before them: they are told, and begin anew.
+@Suite(.timeLimit(.minutes(15))) struct ChangeRetentionTests {
+    private let alias = Alias.sample("orderId", "o")
+
+    /// The day of all events comes, and a sweep drops them.
+    private func dropAll(_ database: TestDatabase, byPartition: Bool) async throws {
+        try await database.pool.withSession { session in
+            if byPartition {
+                try session.simple(
+                    """
+                    DO $$ BEGIN EXECUTE format('CREATE TABLE events_%s PARTITION OF events FOR VALUES FROM (%L) TO (%L)',
+                        to_char(current_date - 1, 'YYYYMMDD'), current_date - 1, current_date); END $$
+                    """
+                )
+            }
+            try session.simple("UPDATE events SET drop_on = current_date - 1")
+        }
+        let dropped = try await database.registry.renewEventPartitions().dropped
+        #expect(dropped == (byPartition ? 1 : 0))
+        #expect(try await database.count("SELECT count(*) FROM events") == 0)
+    }
+
+    private func register(_ number: Int, _ database: TestDatabase, _ scope: Scope) async throws {
+        _ = try await database.registry.register(
+            .sample(token: .sample(number), observedAt: .minutesAgo(1), aliases: [alias]),
+            as: .sample("a-\(number)"),
+            in: scope,
+            by: "test"
+        )
+    }
+
+    @Test(
+        "A position from before events that were dropped is refused, also where the retention is longer by now",
+        arguments: [true, false]
+    )
+    func dropped(byPartition: Bool) async throws {
+        let database = try await TestDatabase.make()
+        var changes = AppChanges()
+        changes.eventRetention = .seconds(86_400)
+        _ = try await database.scope("com.example.food", .sandbox, changes)
+        changes.eventRetention = .seconds(90 * 86_400)
+        let scope = try await database.scope("com.example.food", .sandbox, changes)
+        var cache = try await FollowingCache(of: [alias], on: database.registry, in: scope)
+        try await register(1, database, scope)
+        try await dropAll(database, byPartition: byPartition)
+        let problem = await #expect(throws: Problem.self) { try await cache.follow() }
+        #expect(problem?.code == .feedExpired)
+        cache = try await FollowingCache(of: [alias], on: database.registry, in: scope)
+        #expect(try await cache.differences(from: database.registry) == [])
+        try await register(2, database, scope)
+        #expect(try await cache.follow() == ["available"])
+        #expect(try await cache.differences(from: database.registry) == [])
+    }
+
+    @Test("Events that were told before they were dropped are missed by nobody") func toldBefore() async throws {
+        let database = try await TestDatabase.make()
+        let (scope, other) = (try await database.scope(), try await database.scope("com.example.other"))
+        var cache = try await FollowingCache(of: [alias], on: database.registry, in: scope)
+        try await register(1, database, scope)
+        #expect(try await cache.follow() == ["available"])
+        // Another app's are nobody's loss here.
+        try await register(1, database, other)
+        try await dropAll(database, byPartition: true)
+        try await register(2, database, scope)
+        #expect(try await cache.follow() == ["available"])
+        #expect(try await cache.differences(from: database.registry) == [])
+    }
+}

@@ -1,0 +1,46 @@
+import Foundation
+import PostgresDriver
+
+/// Scripts of the shell.
+public enum Shell {
+    private struct Failed: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// Runs a script to its end.
+    ///
+    /// - Parameter variables: what the script is given.
+    /// - Throws: what it printed, where it fails.
+    public static func run(_ script: String, _ variables: [String: String] = [:]) async throws {
+        let shell = Process()
+        let output = Pipe()
+        shell.executableURL = URL(fileURLWithPath: "/bin/bash")
+        shell.arguments = ["-euo", "pipefail", "-c", script]
+        shell.environment = variables.merging(["PATH": "/usr/bin:/bin", "LC_ALL": "C"]) { first, _ in first }
+        shell.standardInput = FileHandle.nullDevice
+        shell.standardOutput = output
+        shell.standardError = output
+        try shell.run()
+        let text = await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                let bytes = output.fileHandleForReading.readDataToEndOfFile()
+                continuation.resume(returning: String(decoding: bytes, as: UTF8.self))
+            }
+        }
+        shell.waitUntilExit()
+        guard shell.terminationStatus == 0 else { throw Failed(description: text) }
+    }
+}
+
+extension TestDatabase {
+    /// Runs a script in which `$bin` is the directory of the programs of this Postgres, and `$database` connects to this one.
+    public func shell(_ script: String, _ variables: [String: String] = [:]) async throws {
+        let programs = try await pool.withSession { session in
+            try session.execute("SELECT setting FROM pg_config WHERE name = 'BINDIR'")[0].decode(String.self)
+        }
+        try await Shell.run(
+            script,
+            variables.merging(["bin": programs, "database": connectionString]) { first, _ in first }
+        )
+    }
+}
