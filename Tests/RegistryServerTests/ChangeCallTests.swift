@@ -15,9 +15,10 @@ import Testing
         _ server: LiveServer,
         _ query: String = "",
         accept: String = "application/x-ndjson",
-        _ more: String = ""
+        _ more: String = "",
+        receiveBuffer: Int32? = nil
     ) throws -> RawConnection {
-        let connection = try RawConnection(port: server.port)
+        let connection = try RawConnection(port: server.port, receiveBuffer: receiveBuffer)
         connection.send(
             """
             GET \(DirectCallTests.path)/changes\(query) HTTP/1.1\r\nHost: localhost\r\nAccept: \(accept)\r\n\(more)\r\n
@@ -170,6 +171,36 @@ import Testing
         }
     }
 
+    @Test("A stream that stops reading is closed, and makes room for others") func stoppedStreams() async throws {
+        let database = try await TestDatabase.make()
+        let scope = try await database.scope()
+        try await LiveServer.run(on: database.registry, { $0.stalledReader = .milliseconds(300) }) { server in
+            var streams: [RawConnection] = []
+            for _ in 0..<FollowerCount.limit {
+                let connection = try Self.open(server, receiveBuffer: 4096)
+                #expect(await connection.take(most: 15) == 15)
+                streams.append(connection)
+            }
+            let full = try Self.open(server)
+            #expect(await full.read(past: "\r\n").hasPrefix("HTTP/1.1 503"))
+            // More than fits into the buffers of a connection.
+            _ = try await database.pool.withSession { session in
+                try session.execute(
+                    """
+                    INSERT INTO events (app_number, drop_on, environment, type, who, activity_id)
+                    SELECT \(scope.app.number), current_date + 9, 'sandbox', 'changed', 'test', 'a-' || n
+                    FROM generate_series(1, 60000) AS n
+                    """
+                ).affectedRows
+            }
+            try await until {
+                let next = try Self.open(server)
+                return await next.read(past: "\r\n").hasPrefix("HTTP/1.1 200")
+            }
+            withExtendedLifetime(streams) {}
+        }
+    }
+
     @Test("All who follow a scope share one reader, which ends with the last of them") func oneReader() async throws {
         let database = try await TestDatabase.make()
         let scope = try await database.scope()
@@ -181,6 +212,39 @@ import Testing
             #expect(feed.scopeCount == 1)
         }
         try await until { feed.scopeCount == 0 }
+    }
+
+    /// Rather than a time, which says little on a shared machine: how often the feed asks Postgres before all have heard.
+    @Test("Whatever their number, those who follow a scope cost one read a round, and hear of a change by the next one")
+    func oneReadARound() async throws {
+        let database = try await TestDatabase.make()
+        let scope = try await database.scope()
+        let registry = database.anotherRegistry()
+        let feed = ChangeFeed(registry: registry, shutdownNotice: ShutdownNotice(), logger: .silent)
+        var followers = (0..<FollowerCount.limit).map { _ in
+            feed.follow(scope, until: .now + .seconds(3600)).makeAsyncIterator()
+        }
+        for index in followers.indices { _ = await followers[index].next() }
+        func reads() -> Int { registry.measures.statements[.reads]?.snapshot.count ?? 0 }
+        for number in 0..<5 {
+            _ = try await database.registry.register(
+                .sample(token: .sample(number), observedAt: .minutesAgo(1)),
+                as: .sample("a-\(number)"),
+                in: scope,
+                by: "test"
+            )
+            let before = reads()
+            for index in followers.indices {
+                var isTold = false
+                while !isTold, case .batch(let batch)? = await followers[index].next() {
+                    isTold = !batch.changes.isEmpty
+                }
+                #expect(isTold)
+            }
+            // One may have begun before the change, and one after all were told.
+            #expect(reads() - before <= 3)
+        }
+        #expect(ChangeFeed.pollInterval <= .milliseconds(250), "what is promised of a feed at rest")
     }
 
     @Test("Streams end with the service, and at their deadline, by a last message") func ends() async throws {

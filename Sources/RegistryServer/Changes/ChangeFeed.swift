@@ -14,7 +14,7 @@ final class ChangeFeed: Sendable {
     }
 
     /// A change is told within this and the time of a query.
-    private static let pollInterval = Duration.milliseconds(150)
+    static let pollInterval = Duration.milliseconds(150)
     /// A follower hears of a position at least this often.
     private static let bookmarkInterval = Duration.seconds(10)
     /// How many events are read together.

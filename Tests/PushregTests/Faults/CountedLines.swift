@@ -17,7 +17,7 @@ struct CountedLines {
     }
 
     /// Counts with memchr: a loop over bytes would take longer than the service.
-    private mutating func add(_ chunk: ByteBuffer) {
+    mutating func add(_ chunk: ByteBuffer) {
         chunk.withUnsafeReadableBytes { bytes in
             var rest = bytes[...]
             while let start = UnsafeRawBufferPointer(rebasing: rest).baseAddress,

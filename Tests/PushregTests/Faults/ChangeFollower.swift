@@ -1,0 +1,147 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import NIOHTTP1
+import RegistryCore
+
+/// A sender's cache over HTTP: it follows the change feed, resolves anew what that names, and goes on with its last bookmark.
+actor ChangeFollower {
+    /// The ways to follow: pages that are waited for, lines, server-sent events.
+    enum Form: CaseIterable {
+        case pages, lines, events
+    }
+
+    static let aliases = (0..<4).map { "order-\($0)" }
+
+    private let place: FaultPlace
+    private var after: String
+    /// The answers to resolve by alias: activities with their tokens.
+    private var entries: [String: Set<String>] = [:]
+    /// The aliases that are to be resolved before the next bookmark counts.
+    private var named: Set<String> = []
+    private var told: Set<String> = []
+    /// Those that were told since the last bookmark.
+    private var toldLast: Set<String> = []
+    /// The problems for which a position was refused.
+    private(set) var refusals: [String] = []
+    private(set) var connections = 0
+    private(set) var changes = 0
+
+    /// Takes a position, then resolves.
+    init(at place: FaultPlace) async throws {
+        self.place = place
+        let answer = try await place.followed.call("GET", "\(ServiceProcess.app)/changes")
+        guard case .string(let after)? = try JSONParser.parse(answer.body)["after"] else {
+            throw ServiceFault(detail: "no position: \(answer.body)")
+        }
+        self.after = after
+        for alias in Self.aliases { entries[alias] = try await Self.resolve(alias, at: place) }
+    }
+
+    /// Whether a change of an activity was told, and all that was told with it is in the cache.
+    func wasTold(of activity: String) -> Bool { told.contains(activity) }
+
+    /// The aliases of which it has something else than resolve says.
+    func differences() async throws -> [String] {
+        var found: [String] = []
+        for (alias, entry) in entries {
+            let resolved = try await Self.resolve(alias, at: place)
+            if resolved != entry { found.append("\(alias) has \(entry.sorted()), not \(resolved.sorted())") }
+        }
+        return found
+    }
+
+    /// Follows until its task is cancelled; whatever fails, it goes on with the last bookmark.
+    func follow(as form: Form) async throws {
+        while !Task.isCancelled {
+            connections += 1
+            do {
+                if form == .pages { try await readPage() } else { try await readStream(form) }
+            } catch {
+                // As any client pauses.
+                try? await Task.sleep(for: .milliseconds(10))
+            }
+        }
+    }
+
+    private func readPage() async throws {
+        let path = "\(ServiceProcess.app)/changes?wait=5&limit=7&after=\(after)"
+        let answer = try await place.followed.call("GET", path)
+        let page = try JSONParser.parse(answer.body)
+        guard answer.status == 200 else { return note(refusal: page) }
+        if case .array(let changes)? = page["changes"] { for change in changes { note(change: change) } }
+        try await note(bookmark: page)
+    }
+
+    private func readStream(_ form: Form) async throws {
+        let port = await place.followed.port
+        var request = HTTPClientRequest(url: "http://127.0.0.1:\(port)\(ServiceProcess.app)/changes")
+        if form == .lines {
+            request.url += "?after=\(after)"
+            request.headers.add(name: "Accept", value: "application/x-ndjson")
+        } else {
+            request.headers.add(name: "Accept", value: "text/event-stream")
+            request.headers.add(name: "Last-Event-ID", value: after)
+        }
+        let response = try await HTTPClient.shared.execute(request, timeout: .minutes(5))
+        var rest: [UInt8] = []
+        for try await chunk in response.body {
+            rest += chunk.readableBytesView
+            while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+                try await read(line: String(decoding: rest[..<end], as: UTF8.self))
+                rest.removeFirst(end + 1)
+            }
+        }
+        // A refusal is a body without a line's end.
+        if let problem = try? JSONParser.parse(rest) { note(refusal: problem) }
+    }
+
+    private func read(line: String) async throws {
+        let text = line.hasPrefix("data: ") ? String(line.dropFirst(6)) : line
+        guard text.hasPrefix("{") else { return }
+        let value = try JSONParser.parse(text)
+        if value["after"] != nil { try await note(bookmark: value) } else { note(change: value) }
+    }
+
+    private func note(change: JSONValue) {
+        if let problem = change["problem"] { return note(refusal: problem) }
+        changes += 1
+        if case .string(let activity)? = change["activityId"] {
+            toldLast.insert(activity)
+            named.formUnion(entries.filter { $0.value.contains { $0.hasPrefix("\(activity) ") } }.keys)
+        }
+        if case .array(let values)? = change["aliases"]?["testId"] {
+            for case .string(let alias) in values where entries[alias] != nil { named.insert(alias) }
+        }
+    }
+
+    /// All that was named is resolved first: who is killed between the two is told of it again.
+    private func note(bookmark: JSONValue) async throws {
+        for alias in named { entries[alias] = try await Self.resolve(alias, at: place) }
+        named = []
+        told.formUnion(toldLast)
+        toldLast = []
+        if case .string(let next)? = bookmark["after"] { after = next }
+    }
+
+    private func note(refusal: JSONValue) {
+        if case .string(let code)? = refusal["code"], code.hasPrefix("feed-") { refusals.append(code) }
+    }
+
+    private static func resolve(_ alias: String, at place: FaultPlace) async throws -> Set<String> {
+        let path = "\(ServiceProcess.app)/aliases/testId/\(alias)/activities?limit=1000"
+        let answer = try await place.followed.call("GET", path)
+        guard answer.status == 200, case .array(let found)? = try JSONParser.parse(answer.body)["activities"] else {
+            throw ServiceFault(detail: answer.body)
+        }
+        return Set(
+            found.map { activity in
+                guard case .string(let id)? = activity["activityId"], case .string(let token)? = activity["token"]
+                else {
+                    return "\(activity)"
+                }
+                return "\(id) \(token)"
+            }
+        )
+    }
+}

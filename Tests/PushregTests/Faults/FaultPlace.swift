@@ -1,0 +1,58 @@
+import Glibc
+import TestSupport
+
+/// Two instances of the service at one Postgres, one for writers and one for a follower, any of which may be killed.
+actor FaultPlace {
+    enum Fault: CaseIterable {
+        case writersInstance, postgres, followedInstance
+    }
+
+    private let cluster = FaultCluster()
+    private var url = ""
+    private var running: [ServiceProcess] = []
+
+    /// The instance for writers.
+    var forWriters: ServiceProcess { running[0] }
+    /// The instance for the follower.
+    var followed: ServiceProcess { running[1] }
+
+    func start() async throws {
+        url = try await cluster.start()
+        for _ in 0..<2 { running.append(try await service()) }
+        try await running[0].makeApp()
+    }
+
+    /// Kills something with SIGKILL, and starts it again.
+    func strike(_ fault: Fault) async throws {
+        switch fault {
+        case .postgres:
+            await cluster.crash()
+            url = try await cluster.start()
+        case .writersInstance: try await replace(0)
+        case .followedInstance: try await replace(1)
+        }
+    }
+
+    /// Sends a request to the writers' instance until it is answered.
+    nonisolated func insist(_ call: @Sendable (ServiceProcess) async throws -> ServiceProcess.Answer) async throws {
+        try await until(.seconds(240)) {
+            guard let answer = try? await call(await forWriters) else { return false }
+            return answer.status < 500
+        }
+    }
+
+    func remove() async {
+        for service in running { await service.stop() }
+        await cluster.remove()
+    }
+
+    private func replace(_ index: Int) async throws {
+        await running[index].stop(SIGKILL)
+        running[index] = try await service()
+    }
+
+    private func service() async throws -> ServiceProcess {
+        // It should be noticed soon that Postgres is gone.
+        try await ServiceProcess.start(databaseURL: url, arguments: ["--request-timeout", "PT2S"])
+    }
+}

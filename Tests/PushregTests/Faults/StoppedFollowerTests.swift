@@ -1,0 +1,89 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import NIOHTTP1
+import PostgresDriver
+import RegistryCore
+import RegistryStore
+import TestSupport
+import Testing
+
+/// Those who follow the change feed and stop reading cost what a stopped reader of a crowd costs, and delay nobody.
+@Suite(.serialized) struct StoppedFollowerTests {
+    /// Some 70 MiB as lines, which 32 followers share or else take two gigabytes for.
+    private static let count = TestScale.isLong ? 1_000_000 : 300_000
+
+    @Test("Stopped followers cost little memory, no connection, and delay nobody", .timeLimit(.minutes(20)))
+    func stoppedFollowers() async throws {
+        let database = try await TestDatabase.make(isAlone: true)
+        let scope = try await database.scope()
+        let service = try await ServiceProcess.start(
+            databaseURL: database.connectionString,
+            arguments: ["--unsafe-durability"]
+        )
+        // The cost of one who keeps up is no matter of those who stop.
+        try await Self.change(1, Self.count, database, scope, followedAt: service)
+        let before = service.peakMemory
+        var stopped: [RawConnection] = []
+        for _ in 0..<32 { stopped.append(try await Self.stoppedFollower(of: service)) }
+        try await Self.change(Self.count + 1, 2 * Self.count, database, scope, followedAt: service)
+        let busy = try await database.count(
+            """
+            SELECT count(*) FROM pg_stat_activity
+            WHERE application_name = 'pushreg' AND datname = current_database() AND state <> 'idle'
+                AND pid <> pg_backend_pid()
+            """
+        )
+        #expect(busy <= 2)
+        #expect(service.peakMemory < before + 64)
+        print("figure: 32 stopped followers, \(Self.count) changes: \(service.peakMemory - before) MiB more")
+        withExtendedLifetime(stopped) {}
+        await service.stop()
+    }
+
+    /// Makes changes, and returns once a follower who keeps up has been told all of them.
+    private static func change(
+        _ first: Int,
+        _ last: Int,
+        _ database: TestDatabase,
+        _ scope: Scope,
+        followedAt service: ServiceProcess
+    ) async throws {
+        var request = HTTPClientRequest(url: "http://127.0.0.1:\(service.port)\(ServiceProcess.app)/changes")
+        request.headers.add(name: "Accept", value: "application/x-ndjson")
+        let response = try await HTTPClient.shared.execute(request, timeout: .minutes(10))
+        var (lines, hasBegun) = (CountedLines(), false)
+        for try await chunk in response.body {
+            lines.add(chunk)
+            if !hasBegun {
+                hasBegun = true
+                try await insert(first, last, database, scope)
+            }
+            if lines.count > last - first { break }
+        }
+        #expect(lines.count > last - first)
+    }
+
+    private static func insert(_ first: Int, _ last: Int, _ database: TestDatabase, _ scope: Scope) async throws {
+        _ = try await database.pool.withSession(.never, timeout: .seconds(300)) { session in
+            try session.simple("SET statement_timeout = 0")
+            return try session.execute(
+                """
+                INSERT INTO events (app_number, drop_on, environment, type, who, activity_id, aliases)
+                SELECT \(scope.app.number), current_date + 9, 'sandbox', 'rotated', 'test', 'activity-' || n,
+                    jsonb_build_object('liveactivityId', jsonb_build_array('order-' || n))
+                FROM generate_series(\(Int64(first))::bigint, \(Int64(last))) AS n
+                """
+            ).affectedRows
+        }
+    }
+
+    /// A caller that follows, takes the first bytes and no more.
+    private static func stoppedFollower(of service: ServiceProcess) async throws -> RawConnection {
+        let follower = try RawConnection(port: service.port)
+        let path = "\(ServiceProcess.app)/changes"
+        follower.send("GET \(path) HTTP/1.1\r\nHost: localhost\r\nAccept: application/x-ndjson\r\n\r\n")
+        #expect(await follower.take(most: 64) > 0)
+        return follower
+    }
+}
