@@ -98,6 +98,51 @@ import Testing
         PlayedUIKit.comesToForeground()
         #expect(await app.answer().path == "PUT /installations/i-1/activities")
     }
+
+    @Test("In the background what waits is handed to the system within a background task, which ends")
+    func background() async throws {
+        let app = App<SleepingAttributes>()
+        let activity = try Activity.request(attributes: SleepingAttributes(), content: content(SleepingAttributes.self))
+        app.registry.follow(SleepingAttributes.self) { _ in [:] }
+        app.registry.start()
+        app.transport.goesOffline()
+        app.system.give(Data([0xaa]), toActivity: activity.id)
+        while app.registry.status.waiting == 0 { await pause() }
+        await PlayedUIKit.goesToBackground()
+        while app.transport.handedOver.isEmpty { await pause() }
+        #expect(app.transport.handedOver.map { $0.map(\.url.lastPathComponent) } == [[activity.id]])
+    }
+
+    @Test("What goes out in the background is handed to the system after five seconds") func woken() async throws {
+        let app = App<WokenAttributes>()
+        let activity = try Activity.request(attributes: WokenAttributes(), content: content(WokenAttributes.self))
+        app.registry.follow(WokenAttributes.self) { _ in [:] }
+        await PlayedUIKit.setBackground(true)
+        app.registry.start()
+        app.transport.goesOffline()
+        app.system.give(Data([0xaa]), toActivity: activity.id)
+        while app.transport.handedOver.isEmpty {
+            app.clock.advance(by: 1)
+            await pause()
+        }
+        await PlayedUIKit.setBackground(false)
+        #expect(app.transport.handedOver.last?.map(\.url.lastPathComponent).contains(activity.id) == true)
+    }
+
+    @Test("A background task ends when its time is over, though the credential never comes") func expires() async {
+        let app = App<SlowAttributes>()
+        let isAsked = Guarded(false)
+        app.registry.follow(SlowAttributes.self) { _ in [:] }
+        app.registry.start()
+        app.registry.signIn(userID: "u-7") {
+            isAsked.withLock { $0 = true }
+            await app.clock.sleep(until: .seconds(1_000_000))
+            return nil
+        }
+        while !isAsked.withLock({ $0 }) { await pause() }
+        await PlayedUIKit.goesToBackground(isExpired: true)
+        #expect(app.transport.handedOver.isEmpty)
+    }
 }
 
 /// Some content, which nobody shows.

@@ -21,3 +21,9 @@ struct ScheduledAttributes: ExampleAttributes {
 struct StartedAttributes: ExampleAttributes {}
 
 struct ListedAttributes: ExampleAttributes {}
+
+struct SleepingAttributes: ExampleAttributes {}
+
+struct WokenAttributes: ExampleAttributes {}
+
+struct SlowAttributes: ExampleAttributes {}

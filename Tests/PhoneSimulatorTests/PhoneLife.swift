@@ -82,10 +82,12 @@ actor PhoneLife {
             .endedOneSpeaks, .endedOnesLeaveTheList, .activityGoesStale:
             takeActivity(step)
         case .startToken, .deviceToken, .widgetToken, .activitiesAreSwitched: await takeToken(step)
-        case .launch, .kill, .killAtWrite, .foreground, .launchExtension, .killExtension, .restart, .prewarm, .unlock,
+        case .launch, .kill, .killAtWrite, .foreground, .background, .launchExtension, .killExtension, .restart,
+            .prewarm, .unlock,
             .newPhoneFromBackup:
             await takeProcess(step)
         case .network(let mode): network.becomes(mode)
+        case .handedOverOnesGo(let count): await network.handedOverOnesGo(count)
         case .lateOnesArrive(let count): await network.lateOnesArrive(count)
         case .someArriveAgain(let count): await network.arriveAgain(count)
         case .time(let seconds): goOn(seconds)
@@ -183,6 +185,7 @@ actor PhoneLife {
         case .kill: await phone.killApp()
         case .killAtWrite(let moment, let write): await phone.app?.end.comes(at: moment, write: write)
         case .foreground: await comeToForeground()
+        case .background: await goToBackground()
         case .launchExtension: await phone.launchExtension()
         case .killExtension: await phone.killExtension()
         case .restart: await phone.restarts(boot: next("boot"))
@@ -215,6 +218,14 @@ actor PhoneLife {
         phone.system.comesToForeground()
     }
 
+    /// An app that runs is given the time that it asks for, within reason.
+    private func goToBackground() async {
+        let before = phone.system.handOvers
+        phone.system.goesToBackground()
+        guard await phone.app != nil else { return }
+        for _ in 0..<10_000 where phone.system.handOvers == before { await Task.yield() }
+    }
+
     private func replace() async {
         await phone.killApp()
         await phone.killExtension()
@@ -245,6 +256,7 @@ actor PhoneLife {
     func becomeQuiet() async {
         network.becomes(.online)
         await network.lateOnesArrive()
+        await network.handedOverOnesGo()
         phone.session.withLock { $0 = .valid }
         await phone.killExtension()
         await phone.app?.end.isCalledOff()

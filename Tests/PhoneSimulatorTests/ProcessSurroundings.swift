@@ -99,4 +99,8 @@ struct ProcessTransport: Transport {
         }
         return result
     }
+
+    func handOver(_ requests: [TransportRequest]) async {
+        if !end.isOver { network.handOver(requests) }
+    }
 }

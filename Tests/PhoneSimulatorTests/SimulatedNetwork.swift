@@ -36,6 +36,8 @@ final class SimulatedNetwork: Sendable {
         var sent: [TransportRequest] = []
         /// Requests that arrive later, judged by the time at which they went.
         var late: [TransportRequest] = []
+        /// Requests that iOS sends in the app's place.
+        var handedOver: [TransportRequest] = []
         var stuck: [CheckedContinuation<Void, Never>] = []
         var underWay = 0
         var idle: [CheckedContinuation<Void, Never>] = []
@@ -235,6 +237,25 @@ extension SimulatedNetwork {
             let count = min(count ?? state.late.count, state.late.count)
             defer { state.late.removeFirst(count) }
             return Array(state.late.prefix(count))
+        }
+        for request in requests { _ = await deliver(request) }
+    }
+
+    /// The system is given requests. What it was given before may go all the same: it may have been on its way.
+    func handOver(_ requests: [TransportRequest]) {
+        state.withLock { $0.handedOver += requests }
+        for request in requests { diary.add("    handed over: \(request.name)") }
+    }
+
+    /// The system sends so many of what it was given, in any order, and some of it once more later; nil for all.
+    func handedOverOnesGo(_ count: Int? = nil) async {
+        guard state.withLock({ [.online, .deaf, .late, .changing].contains($0.mode) }) else { return }
+        let requests = state.withLock { state in
+            var generator = state.generator()
+            state.handedOver.shuffle(using: &generator)
+            let requests = state.handedOver.prefix(count ?? state.handedOver.count)
+            if !Bool.random(percent: 30, &generator) { state.handedOver.removeFirst(requests.count) }
+            return Array(requests)
         }
         for request in requests { _ = await deliver(request) }
     }

@@ -24,6 +24,7 @@ enum Step: Sendable, Hashable {
     case kill
     case killAtWrite(ProcessEnd.Moment, Int)
     case foreground
+    case background
     case launchExtension
     case killExtension
     case restart
@@ -34,6 +35,7 @@ enum Step: Sendable, Hashable {
     // The network.
     case network(SimulatedNetwork.Mode)
     case lateOnesArrive(Int)
+    case handedOverOnesGo(Int)
     case someArriveAgain(Int)
 
     // Time and users.
@@ -80,6 +82,7 @@ extension Step {
         (5, { _ in .kill }),
         (3, { .killAtWrite(.random(percent: 50, &$0) ? .beforeWrite : .afterWrite, 1 + .any(&$0) % 4) }),
         (6, { _ in .foreground }),
+        (6, { _ in .background }),
         (2, { _ in .launchExtension }),
         (3, { _ in .killExtension }),
         (2, { _ in .restart }),
@@ -88,6 +91,7 @@ extension Step {
         (1, { _ in .newPhoneFromBackup }),
         (12, { .network(.random(&$0)) }),
         (4, { _ in .network(.online) }),
+        (5, { .handedOverOnesGo(1 + .any(&$0) % 5) }),
         (3, { .lateOnesArrive(1 + .any(&$0) % 3) }),
         (3, { .someArriveAgain(1 + .any(&$0) % 3) }),
         (10, { .time(seconds: [0.1, 1, 3, 20, 61, 400, 4000].randomElement(using: &$0) ?? 1) }),

@@ -35,6 +35,12 @@ struct Story: Sendable {
         return activity
     }
 
+    /// An activity gets a new token.
+    func tokenComes(to activity: FakeActivity) async {
+        await life.tokenComes(to: activity)
+        await phone.rest()
+    }
+
     // MARK: What a sender sees
 
     /// A sender sees what the phone shows, and nothing waits.

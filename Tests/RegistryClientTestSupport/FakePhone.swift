@@ -6,6 +6,8 @@ package final class FakePhone: Phone {
     private struct State: Sendable {
         var areActivitiesEnabled = true
         var isLocked = false
+        var isInBackground = false
+        var handOvers = 0
     }
 
     package let switchStreams = TestStreams<Bool>()
@@ -19,6 +21,14 @@ package final class FakePhone: Phone {
     package func enablements() -> AsyncStream<Bool> { switchStreams.subscribe() }
     package func isProtectedDataAvailable() async -> Bool { state.withLock { !$0.isLocked } }
     package func moments() -> AsyncStream<PhoneMoment> { momentStreams.subscribe() }
+    package func isInBackground() async -> Bool { state.withLock { $0.isInBackground } }
+    package func stayAwake(_ body: @Sendable () async -> Void) async {
+        await body()
+        state.withLock { $0.handOvers += 1 }
+    }
+
+    /// How often an app has handed over what waits.
+    package var handOvers: Int { state.withLock { $0.handOvers } }
 
     /// The user moves the switch in Settings.
     package func switches(on: Bool) {
@@ -41,5 +51,13 @@ package final class FakePhone: Phone {
         momentStreams.end()
     }
 
-    package func comesToForeground() { momentStreams.send(.foreground) }
+    package func comesToForeground() {
+        state.withLock { $0.isInBackground = false }
+        momentStreams.send(.foreground)
+    }
+
+    package func goesToBackground() {
+        state.withLock { $0.isInBackground = true }
+        momentStreams.send(.background)
+    }
 }

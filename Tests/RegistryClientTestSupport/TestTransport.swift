@@ -8,6 +8,7 @@ package final class TestTransport: Transport {
     private let continuation: AsyncStream<Call>.Continuation
 
     private let isOffline = Guarded(false)
+    private let given = Guarded<[[TransportRequest]]>([])
 
     package init() { (calls, continuation) = AsyncStream.makeStream() }
 
@@ -15,6 +16,11 @@ package final class TestTransport: Transport {
         guard !isOffline.withLock({ $0 }) else { return .noAnswer("offline") }
         return await withCheckedContinuation { continuation.yield(Call(request, $0)) }
     }
+
+    package func handOver(_ requests: [TransportRequest]) async { given.withLock { $0.append(requests) } }
+
+    /// All that the system was given, each time in the place of what it was given before.
+    package var handedOver: [[TransportRequest]] { given.withLock { $0 } }
 
     /// Nobody answers from now on, or somebody does again.
     package func goesOffline(_ isOffline: Bool = true) { self.isOffline.withLock { $0 = isOffline } }

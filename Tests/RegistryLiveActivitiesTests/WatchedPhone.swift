@@ -8,6 +8,8 @@ final class WatchedPhone: Sendable {
     let type: FakeType
     let clock: TestClock
     let watch: ActivityWatch
+    /// How often all was handed over.
+    let handOvers = Guarded(0)
     private let told = AsyncStream.makeStream(of: Told.self)
     private let iterator: ToldIterator
 
@@ -25,7 +27,8 @@ final class WatchedPhone: Sendable {
                 let seconds = Double((time.wall - .at(0)).milliseconds) / 1000
                 continuation.yield(Told(report: report, seconds: seconds))
             },
-            tryAgain: {}
+            tryAgain: {},
+            handOver: { [handOvers] in handOvers.withLock { $0 += 1 } }
         )
         watch = ActivityWatch(phone: phone, clock: clock, outlet: outlet)
         watch.follow(type.followed)

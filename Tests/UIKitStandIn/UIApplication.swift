@@ -13,7 +13,46 @@ import Foundation
     public nonisolated static let protectedDataDidBecomeAvailableNotification = Notification.Name(
         "UIApplicationProtectedDataDidBecomeAvailable"
     )
+    public nonisolated static let didEnterBackgroundNotification = Notification.Name(
+        "UIApplicationDidEnterBackgroundNotification"
+    )
+
+    public enum State: Int, Sendable { case active, inactive, background }
+
+    /// Set by tests.
+    public var applicationState = State.active
 
     /// Set by tests.
     public var isProtectedDataAvailable = true
+
+    /// Called with the number of background tasks whenever it changes; set by tests.
+    public var backgroundTasksChanged: (@MainActor (Int) -> Void)?
+    private var backgroundTasks: [Int: @MainActor @Sendable () -> Void] = [:]
+    private var lastBackgroundTask = 0
+
+    public func beginBackgroundTask(
+        expirationHandler handler: (@MainActor @Sendable () -> Void)? = nil
+    ) -> UIBackgroundTaskIdentifier {
+        lastBackgroundTask += 1
+        backgroundTasks[lastBackgroundTask] = handler ?? {}
+        backgroundTasksChanged?(backgroundTasks.count)
+        return UIBackgroundTaskIdentifier(rawValue: lastBackgroundTask)
+    }
+
+    /// One that has ended, or never begun, is left alone, as UIKit does.
+    public func endBackgroundTask(_ identifier: UIBackgroundTaskIdentifier) {
+        guard backgroundTasks.removeValue(forKey: identifier.rawValue) != nil else { return }
+        backgroundTasksChanged?(backgroundTasks.count)
+    }
+
+    /// The time of all background tasks is over.
+    public func expireBackgroundTasks() { for handler in backgroundTasks.values { handler() } }
+}
+
+public struct UIBackgroundTaskIdentifier: RawRepresentable, Hashable, Sendable {
+    public static let invalid = UIBackgroundTaskIdentifier(rawValue: 0)
+
+    public let rawValue: Int
+
+    public init(rawValue: Int) { self.rawValue = rawValue }
 }

@@ -6,10 +6,10 @@ struct Alarm: Sendable {
     let task: Task<Void, Never>
 }
 
-/// An entry that was sent.
+/// An entry with its request.
 struct Delivery: Sendable {
     let entry: OutboxEntry
-    let sent: DeviceTime
+    let request: TransportRequest
     let credential: String
     /// The source of the credential: the entry's owner, or the installation in the place of one who signed out.
     let authority: Owner
@@ -39,25 +39,33 @@ extension LiveActivityRegistry {
     }
 
     private func deliver(_ entry: OutboxEntry, _ installationID: InstallationID) {
+        // Noted in this turn: a sign-in that comes in the next one must find it noted.
+        guard let delivery = delivery(of: entry, installationID) else { return credentialIsMissing(entry) }
+        Task { [weak self, configuration] in
+            guard let delivery = await delivery() else {
+                self?.happens { $0.credentialIsMissing(entry) }
+                return
+            }
+            let sent = configuration.clock.now()
+            let result = await configuration.transport.send(delivery.request)
+            let now = configuration.clock.now()
+            self?.happens { $0.settle(delivery, result, sent: sent, now) }
+        }
+    }
+
+    /// Makes an entry's request by a credential that is valid now (C14), and gives nil while there is none; nil where nobody gives one.
+    func delivery(of entry: OutboxEntry, _ installationID: InstallationID) -> (@Sendable () async -> Delivery?)? {
         let (configuration, environment) = (configuration, environment)
         let (source, isAllowedToAnyone) = (source(of: entry.owner), isAllowedToAnyone(entry))
-        // Noted in this turn: a sign-in that comes in the next one must find it noted.
-        guard source != nil || isAllowedToAnyone else { return credentialIsMissing(entry) }
-        Task { [weak self] in
+        guard source != nil || isAllowedToAnyone else { return nil }
+        return {
             var (credential, authority) = (await source?(), entry.owner)
             // An end or a log-out of one who is gone may be said by the installation itself, and names nobody.
             if credential == nil, isAllowedToAnyone { (credential, authority) = (configuration.key, .installation) }
             guard let credential,
                 let request = TransportRequest(entry, installationID, credential, configuration, environment)
-            else {
-                self?.happens { $0.credentialIsMissing(entry) }
-                return
-            }
-            let sent = configuration.clock.now()
-            let result = await configuration.transport.send(request)
-            let delivery = Delivery(entry: entry, sent: sent, credential: credential, authority: authority)
-            let now = configuration.clock.now()
-            self?.happens { $0.settle(delivery, result, now) }
+            else { return nil }
+            return Delivery(entry: entry, request: request, credential: credential, authority: authority)
         }
     }
 
@@ -71,11 +79,11 @@ extension LiveActivityRegistry {
     private func isAllowedToAnyone(_ entry: OutboxEntry) -> Bool { entry.report.isFinal && entry.owner != owner }
 
     /// An answer came, or none did.
-    func settle(_ delivery: Delivery, _ result: TransportResult, _ now: DeviceTime) {
+    func settle(_ delivery: Delivery, _ result: TransportResult, sent: DeviceTime, _ now: DeviceTime) {
         var verdict = Verdict.unanswered
         if case .answer(let answer) = result {
             verdict = Verdict(answer)
-            let elapsed = now.uptime - delivery.sent.uptime
+            let elapsed = now.uptime - sent.uptime
             let shift = answer.serverTime(verdict).flatMap { clock.correct(by: $0, at: now, elapsed: elapsed) }
             if verdict.tookTheTime { clock.wasAnswered(delivery.entry.observedAt) }
             if let shift { move(by: shift, now) }

@@ -35,6 +35,8 @@ public actor LiveActivityRegistry {
     var stored = Stored()
     /// Commands that came before the file could be read.
     var held: [Command] = []
+    /// The entries that the system has been given.
+    var handedOver: [UInt64] = []
     var credentialRetry: Task<Void, Never>?
     var alarm: Alarm?
     var toldWaiting: RegistryEvent?
@@ -136,6 +138,7 @@ extension LiveActivityRegistry {
         happens {
             $0.outbox.comesToForeground()
             $0.stored.isBehind = true
+            $0.takeBack()
         }
     }
 

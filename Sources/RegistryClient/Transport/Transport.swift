@@ -10,6 +10,15 @@ import Foundation
 public protocol Transport: Sendable {
     /// Sends a request once, and waits for its answer within a time of the transport's own.
     func send(_ request: TransportRequest) async -> TransportResult
+    /// Gives requests to the system, which sends them while the app sleeps, in the place of all that it was given before (C19).
+    ///
+    /// They may arrive in any order, twice, or never. By default nothing is given.
+    func handOver(_ requests: [TransportRequest]) async
+}
+
+extension Transport {
+    /// Gives the system nothing.
+    public func handOver(_ requests: [TransportRequest]) async {}
 }
 
 /// A request as the transport sends it. It holds a token and a credential, and prints neither.

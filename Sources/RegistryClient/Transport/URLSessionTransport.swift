@@ -19,11 +19,7 @@ public struct URLSessionTransport: Transport {
 
     static func configuration(_ timeout: TimeInterval) -> URLSessionConfiguration {
         let configuration = URLSessionConfiguration.ephemeral
-        configuration.urlCache = nil
-        configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-        configuration.httpCookieStorage = nil
-        configuration.httpShouldSetCookies = false
-        configuration.urlCredentialStorage = nil
+        configuration.leaveNoTraces()
         configuration.timeoutIntervalForRequest = timeout
         configuration.timeoutIntervalForResource = timeout
         #if canImport(Darwin)
@@ -35,10 +31,8 @@ public struct URLSessionTransport: Transport {
 
     /// Sends a request once.
     public func send(_ request: TransportRequest) async -> TransportResult {
-        var urlRequest = URLRequest(url: request.url)
-        urlRequest.httpMethod = request.method
+        var urlRequest = request.urlRequest
         urlRequest.httpBody = request.body
-        for (name, value) in request.fields { urlRequest.setValue(value, forHTTPHeaderField: name) }
         do {
             let (body, response) = try await session.data(for: urlRequest)
             guard let response = response as? HTTPURLResponse else { return .noAnswer("The answer was not HTTP.") }
@@ -48,6 +42,32 @@ public struct URLSessionTransport: Transport {
             // An error's description may repeat the address, so its code has to do.
             return .noAnswer("\(URLError.self) \((error as? URLError)?.errorCode ?? 0)")
         }
+    }
+
+    #if os(iOS)
+        /// Gives requests to a background session.
+        public func handOver(_ requests: [TransportRequest]) async { await BackgroundSession.take(requests) }
+    #endif
+}
+
+extension URLSessionConfiguration {
+    /// No cache, no cookies.
+    func leaveNoTraces() {
+        urlCache = nil
+        requestCachePolicy = .reloadIgnoringLocalCacheData
+        httpCookieStorage = nil
+        httpShouldSetCookies = false
+        urlCredentialStorage = nil
+    }
+}
+
+extension TransportRequest {
+    /// The same without its body.
+    var urlRequest: URLRequest {
+        var request = URLRequest(url: url)
+        request.httpMethod = method
+        request.allHTTPHeaderFields = fields
+        return request
     }
 }
 

@@ -25,6 +25,7 @@
             let moments: [(Notification.Name, PhoneMoment)] = [
                 (UIApplication.willEnterForegroundNotification, .foreground),
                 (UIApplication.protectedDataDidBecomeAvailableNotification, .unlock),
+                (UIApplication.didEnterBackgroundNotification, .background),
             ]
             for (name, moment) in moments {
                 // The client is kept as long as the app runs, and so is this.
@@ -33,6 +34,28 @@
                 }
             }
             return stream
+        }
+
+        func isInBackground() async -> Bool {
+            await MainActor.run { UIApplication.shared.applicationState == .background }
+        }
+
+        func stayAwake(_ body: @Sendable () async -> Void) async {
+            let task = await BackgroundTask()
+            await body()
+            await task.end()
+        }
+    }
+
+    /// Some seconds more in the background. iOS kills an app that lets them pass, so it ends with them.
+    @MainActor private final class BackgroundTask {
+        private var identifier = UIBackgroundTaskIdentifier.invalid
+
+        init() { identifier = UIApplication.shared.beginBackgroundTask { [weak self] in self?.end() } }
+
+        func end() {
+            UIApplication.shared.endBackgroundTask(identifier)
+            identifier = .invalid
         }
     }
 #endif

@@ -12,12 +12,17 @@ package protocol Phone: Sendable {
     func isProtectedDataAvailable() async -> Bool
     /// Subscribes before it returns.
     func moments() -> AsyncStream<PhoneMoment>
+    func isInBackground() async -> Bool
+    /// Asks the system for some seconds more, and ends once the body has.
+    func stayAwake(_ body: @Sendable () async -> Void) async
 }
 
-/// A moment at which to look again.
+/// A moment at which to look again, or for the last time.
 package enum PhoneMoment: Sendable, Hashable {
     /// The app came to the foreground.
     case foreground
     /// The phone was unlocked.
     case unlock
+    /// The app went to the background, where it may be stopped within seconds.
+    case background
 }

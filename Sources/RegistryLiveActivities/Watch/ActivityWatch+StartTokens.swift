@@ -31,6 +31,7 @@ extension ActivityWatch {
 
     /// A moment at which to look again.
     func comes(_ moment: PhoneMoment) async {
+        guard moment != .background else { return handOver() }
         outlet.tryAgain()
         readStartTokens()
         await tellAll()

@@ -13,6 +13,7 @@ package actor ActivityWatch: PhoneWatch {
     var ledger = ActivityLedger()
     var startTokens = StartTokenLedger()
     var followed: [String: FollowedActivity] = [:]
+    var isAboutToHandOver = false
 
     package init(phone: any Phone, clock: any ClientClock, outlet: Outlet) {
         (self.phone, self.clock, self.outlet) = (phone, clock, outlet)
@@ -58,7 +59,10 @@ package actor ActivityWatch: PhoneWatch {
     }
 
     package nonisolated func reportsGoOut() {
-        Task { [weak self] in await self?.readStartTokens() }
+        Task { [weak self] in
+            await self?.readStartTokens()
+            await self?.reportsWentOut()
+        }
     }
 
     /// Whether the phone shows an activity, or has it scheduled.

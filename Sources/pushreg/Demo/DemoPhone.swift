@@ -57,6 +57,9 @@ final class DemoPhone: Phone, PhoneActivity {
         phaseChanges.continuation.yield(.dismissed)
     }
 
+    func isInBackground() async -> Bool { false }
+    func stayAwake(_ body: @Sendable () async -> Void) async { await body() }
+
     func comesToForeground() { looks.continuation.yield(.foreground) }
 
     // MARK: Phone

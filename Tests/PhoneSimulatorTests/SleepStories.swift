@@ -1,0 +1,85 @@
+import RegistryClientTestSupport
+import RegistryLiveActivities
+import Testing
+
+/// C19: the system sends in the place of an app that sleeps or is dead.
+@Suite(.timeLimit(.minutes(5))) struct SleepStories {
+    @Test("A token that changed before the app went to the background arrives, though the app never runs again")
+    func neverRunsAgain() async throws {
+        try await Story.tell { story in
+            let activity = await story.begins()
+            await story.play(.network(.offline))
+            await story.tokenComes(to: activity)
+            await story.play(.background, .kill, .network(.online), .time(seconds: 1800), .handedOverOnesGo(50))
+            try await story.handsOut(activity)
+        }
+    }
+
+    @Test("A token that iOS wakes the app for arrives, though nobody answered and the app never runs again")
+    func wokenInTheBackground() async throws {
+        try await Story.tell { story in
+            let activity = await story.begins()
+            await story.play(.background, .network(.offline))
+            await story.tokenComes(to: activity)
+            await story.play(.time(seconds: 6), .kill, .network(.online), .time(seconds: 1800), .handedOverOnesGo(50))
+            try await story.handsOut(activity)
+        }
+    }
+
+    @Test("What arrives by both ways changes nothing, after a rotation and after the end neither") func bothWays()
+        async throws
+    {
+        try await Story.tell { story in
+            let (rotating, ending) = (await story.begins(), await story.begins())
+            await story.play(.network(.offline))
+            await story.tokenComes(to: rotating)
+            await story.tokenComes(to: ending)
+            await story.play(.deviceToken, .background, .network(.online), .foreground, .handedOverOnesGo(2))
+            try await story.agrees()
+            await story.tokenComes(to: rotating)
+            ending.changes(to: .dismissed)
+            await story.phone.rest()
+            await story.play(.deviceToken, .time(seconds: 1800), .handedOverOnesGo(50), .handedOverOnesGo(50))
+            try await story.handsOut(rotating)
+            try await story.handsOut(ending, false)
+            try await story.agrees()
+        }
+    }
+
+    @Test("What was handed over before a log-out arrives after it under its own user's name, and brings nothing back")
+    func afterTheLogOut() async throws {
+        try await Story.tell { story in
+            let known = await story.begins()
+            await story.play(.network(.offline))
+            let unknown = await story.begins()
+            await story.tokenComes(to: known)
+            await story.play(.deviceToken, .startToken(type: 0, isSilent: false), .background, .foreground)
+            await story.play(.network(.online), .signIn(1), .time(seconds: 10), .handedOverOnesGo(50))
+            for activity in [known, unknown] {
+                try await story.handsOut(activity, false)
+                try await story.knows(activity, as: "ended")
+            }
+            let users = await story.life.users
+            #expect(story.life.network.authorities(of: unknown.id) == [users[0]])
+            try await story.finds(0, "device-tokens", of: 0)
+            try await story.finds(0, "start-tokens", of: 0)
+            try await story.finds(1, "device-tokens", of: 1)
+            try await story.agrees()
+        }
+    }
+
+    @Test("A log-out is handed over too, and nothing of the next user before it is answered") func logOut() async throws
+    {
+        try await Story.tell { story in
+            let activity = await story.begins()
+            await story.play(.deviceToken, .network(.offline), .signIn(1), .background, .kill)
+            await story.play(.network(.online), .time(seconds: 1800), .handedOverOnesGo(50))
+            try await story.knows(activity, as: "ended")
+            try await story.finds(0, "device-tokens", of: 0)
+            try await story.finds(0, "device-tokens", of: 1)
+            await story.play(.launch(listIsLate: false), .time(seconds: 10), .handedOverOnesGo(50))
+            try await story.finds(1, "device-tokens", of: 1)
+            try await story.agrees()
+        }
+    }
+}
