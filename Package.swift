@@ -130,6 +130,20 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        // An example of the guides, built so that it stays right; it is no product.
+        .executableTarget(
+            name: "SenderExample",
+            dependencies: [
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            path: "Sources/WebAssets/Documentation.docc/Examples",
+            exclude: ["sender.go", "sender.mjs", "sender.py"],
+            swiftSettings: strict
+        ),
         .target(
             name: "TestSupport",
             dependencies: [
@@ -181,6 +195,18 @@ let package = Package(
         .testTarget(
             name: "RegistryLiveActivitiesTests",
             dependencies: ["RegistryClient", "RegistryLiveActivities", "RegistryClientTestSupport"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "SenderExampleTests",
+            dependencies: [
+                "APNsStandIn", "RegistryServer", "SenderExample", "TestSupport",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
             swiftSettings: strict
         ),
         .testTarget(

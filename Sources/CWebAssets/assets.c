@@ -177,6 +177,18 @@ static const unsigned char guides_what_happens_when_html[] = {
 static const unsigned char guides_where_the_time_goes_html[] = {
 #embed "../WebAssets/Guides/where-the-time-goes.html"
 };
+static const unsigned char examples_sender_go[] = {
+#embed "../WebAssets/Documentation.docc/Examples/sender.go"
+};
+static const unsigned char examples_sender_mjs[] = {
+#embed "../WebAssets/Documentation.docc/Examples/sender.mjs"
+};
+static const unsigned char examples_sender_py[] = {
+#embed "../WebAssets/Documentation.docc/Examples/sender.py"
+};
+static const unsigned char examples_sender_swift[] = {
+#embed "../WebAssets/Documentation.docc/Examples/sender.swift"
+};
 static const unsigned char images_console_png[] = {
 #embed "../WebAssets/Documentation.docc/Resources/console.png"
 };
@@ -248,6 +260,10 @@ static const struct web_asset all[] = {
     ASSET("Guides/threats.html", guides_threats_html),
     ASSET("Guides/what-happens-when.html", guides_what_happens_when_html),
     ASSET("Guides/where-the-time-goes.html", guides_where_the_time_goes_html),
+    ASSET("Documentation.docc/Examples/sender.go", examples_sender_go),
+    ASSET("Documentation.docc/Examples/sender.mjs", examples_sender_mjs),
+    ASSET("Documentation.docc/Examples/sender.py", examples_sender_py),
+    ASSET("Documentation.docc/Examples/sender.swift", examples_sender_swift),
     ASSET("Documentation.docc/Resources/console.png", images_console_png),
     ASSET("Documentation.docc/Resources/register.svg", images_register_svg),
     ASSET("Documentation.docc/Resources/resolve.svg", images_resolve_svg),

@@ -15,6 +15,9 @@ public enum WebAssets {
     /// The pictures of guides, by file name.
     public static let images = files(in: "Documentation.docc/Resources")
 
+    /// The programs that guides lead to, by file name.
+    public static let examples = files(in: "Documentation.docc/Examples")
+
     /// Mustache templates of the console, by name.
     public static let consoleTemplates = files(in: "Console", ending: ".mustache")
 

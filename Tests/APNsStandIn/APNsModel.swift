@@ -20,6 +20,8 @@ package struct APNsModel: Sendable {
         package let event: String?
         package let timestamp: Int?
         package let answer: PushAnswer
+        /// Whether the answer went out before its connection broke.
+        package internal(set) var isDelivered = false
     }
 
     struct Entry: Sendable {

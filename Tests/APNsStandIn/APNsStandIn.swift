@@ -64,6 +64,11 @@ package final class APNsStandIn: Sendable {
     /// A copy of the model as it is now.
     package var model: APNsModel { state.withLock { $0.model } }
 
+    /// Reads the model without a copy of it.
+    package func read<Value: Sendable>(_ body: @Sendable (APNsModel) -> Value) -> Value {
+        state.withLock { body($0.model) }
+    }
+
     /// Connections that were made so far.
     package var connections: Int { state.withLock { $0.connections } }
 
@@ -82,7 +87,9 @@ package final class APNsStandIn: Sendable {
     }
 
     /// The answer to a request, and what happens to its connection.
-    func receive(_ request: PushRequest) -> (answer: PushAnswer, delay: Duration, isReset: Bool) {
+    ///
+    /// - Returns: with `number` for ``noteDelivery(_:)``.
+    func receive(_ request: PushRequest) -> (answer: PushAnswer, delay: Duration, isReset: Bool, number: Int) {
         let now = clock.now
         let (outcome, faults, number) = state.withLock { state in
             state.requests += 1
@@ -93,8 +100,12 @@ package final class APNsStandIn: Sendable {
             return (state.model.receive(request, at: now), state.faults, state.requests)
         }
         if let started = outcome.started { onStart(started) }
-        return (outcome.answer, faults.answerDelay, faults.resets(number))
+        let isReset = faults.resets(number) && outcome.answer.status == 200
+        return (outcome.answer, faults.answerDelay, isReset, number)
     }
+
+    /// Notes that an answer went out: each request has one record.
+    func noteDelivery(_ number: Int) { state.withLock { $0.model.records[number - 1].isDelivered = true } }
 
     var goAwayAfter: Int? { state.withLock { $0.faults.goAwayAfter } }
 }

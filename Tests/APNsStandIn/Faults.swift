@@ -6,7 +6,7 @@ package struct Faults: Sendable {
     package var goAwayAfter: Int?
     /// The time for which each answer waits.
     package var answerDelay: Duration = .zero
-    /// Each n-th request is taken, and its connection reset before the answer.
+    /// The connection of each n-th request is reset before the answer, if APNs has taken the push.
     package var resetEvery: Int?
     /// Each n-th request is answered 503 and not taken.
     package var unavailableEvery: Int?

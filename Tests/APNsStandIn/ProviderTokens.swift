@@ -2,10 +2,10 @@ import Foundation
 
 /// The JWTs of one key that APNs has seen, and its judgement of them.
 package struct ProviderTokens: Sendable {
-    /// A JWT that was valid, and when it came first.
+    /// A JWT that was valid, and when it was made.
     package struct Seen: Sendable, Equatable {
         package let token: String
-        package let at: Date
+        package let issuedAt: Date
         package let isAccepted: Bool
     }
 
@@ -16,6 +16,7 @@ package struct ProviderTokens: Sendable {
     let key: ProviderKey
     /// Each JWT once, in the order in which they came.
     package private(set) var seen: [Seen] = []
+    private var acceptedAt = Date.distantPast
 
     init(key: ProviderKey) { self.key = key }
 
@@ -29,14 +30,14 @@ package struct ProviderTokens: Sendable {
             return PushAnswer(403, "InvalidProviderToken")
         }
         guard now.timeIntervalSince(issuedAt) <= Self.lifetime else { return PushAnswer(403, "ExpiredProviderToken") }
-        return isUpdateTooEarly(token, now) ? PushAnswer(429, "TooManyProviderTokenUpdates") : nil
+        return isUpdateTooEarly(token, issuedAt, now) ? PushAnswer(429, "TooManyProviderTokenUpdates") : nil
     }
 
-    private mutating func isUpdateTooEarly(_ token: String, _ now: Date) -> Bool {
+    private mutating func isUpdateTooEarly(_ token: String, _ issuedAt: Date, _ now: Date) -> Bool {
         if let known = seen.first(where: { $0.token == token }) { return !known.isAccepted }
-        let last = seen.last { $0.isAccepted }?.at ?? .distantPast
-        let isAccepted = now.timeIntervalSince(last) >= Self.shortestInterval
-        seen.append(Seen(token: token, at: now, isAccepted: isAccepted))
+        let isAccepted = now.timeIntervalSince(acceptedAt) >= Self.shortestInterval
+        seen.append(Seen(token: token, issuedAt: issuedAt, isAccepted: isAccepted))
+        if isAccepted { acceptedAt = now }
         return !isAccepted
     }
 }

@@ -9,12 +9,14 @@ final class APNsConnection {
     private var requests = 0
     private var open = 0
     private var isLeaving = false
+    private var last = HTTP2StreamID.rootStream
 
     init(_ channel: any Channel) { self.channel = channel }
 
-    func begin() {
+    func begin(_ stream: HTTP2StreamID?) {
         requests += 1
         open += 1
+        last = max(last, stream ?? last)
     }
 
     /// Notes that a request is over, and closes the connection after the last one if it is being sent away.
@@ -26,11 +28,11 @@ final class APNsConnection {
         channel.eventLoop.scheduleTask(in: .milliseconds(20)) { bound.value.close(promise: nil) }
     }
 
-    /// Sends GOAWAY when the connection has served its requests: streams after this one are refused.
-    func leave(after limit: Int?, at stream: HTTP2StreamID) {
+    /// Sends GOAWAY when the connection has served its requests: streams after those that have begun are refused.
+    func leave(after limit: Int?) {
         guard let limit, requests >= limit, !isLeaving else { return }
         isLeaving = true
-        let payload = HTTP2Frame.FramePayload.goAway(lastStreamID: stream, errorCode: .noError, opaqueData: nil)
+        let payload = HTTP2Frame.FramePayload.goAway(lastStreamID: last, errorCode: .noError, opaqueData: nil)
         channel.writeAndFlush(HTTP2Frame(streamID: .rootStream, payload: payload), promise: nil)
     }
 
@@ -60,7 +62,7 @@ final class PushStream: ChannelInboundHandler {
         switch unwrapInboundIn(data) {
         case .head(let head):
             self.head = head
-            connection.begin()
+            connection.begin(try? stream.syncOptions?.getOption(HTTP2StreamChannelOptions.streamID))
         case .body(let part): body.append(contentsOf: part.readableBytesView)
         case .end:
             guard let head else { return }
@@ -73,23 +75,22 @@ final class PushStream: ChannelInboundHandler {
     func channelInactive(context: ChannelHandlerContext) { finish() }
 
     private func answer(_ request: PushRequest, _ context: ChannelHandlerContext) {
-        let bound = NIOLoopBound(connection, eventLoop: context.eventLoop)
-        let limit = standIn.goAwayAfter
         // Before the answer: one who sends the next request after it knows that this connection takes no more.
-        stream.getOption(HTTP2StreamChannelOptions.streamID).whenSuccess { bound.value.leave(after: limit, at: $0) }
-        let (answer, delay, isReset) = standIn.receive(request)
+        connection.leave(after: standIn.goAwayAfter)
+        let (answer, delay, isReset, number) = standIn.receive(request)
         if isReset { return connection.reset() }
         let id = request.fields["apns-id"] ?? UUID().uuidString
         let later = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-        guard delay > .zero else { return write(answer, id, context) }
+        guard delay > .zero else { return write(answer, number, id, context) }
         context.eventLoop.scheduleTask(in: TimeAmount(delay)) {
             let (stream, context) = later.value
-            stream.write(answer, id, context)
+            stream.write(answer, number, id, context)
         }
     }
 
-    private func write(_ answer: PushAnswer, _ id: String, _ context: ChannelHandlerContext) {
+    private func write(_ answer: PushAnswer, _ number: Int, _ id: String, _ context: ChannelHandlerContext) {
         guard !isOver else { return }
+        standIn.noteDelivery(number)
         let fields: HTTPHeaders = ["apns-id": id, "content-length": String(answer.body.utf8.count)]
         let head = HTTPResponseHead(version: .http2, status: .init(statusCode: answer.status), headers: fields)
         context.write(wrapOutboundOut(.head(head)), promise: nil)

@@ -15,6 +15,7 @@ extension Route {
                 try DocsSite.assets.answer($0.parameter("name"), version: $0.parameter("version"))
             },
             .plain(.get, "/docs/images/{name}", for: .everyone) { try .docsImage($0.parameter("name")) },
+            .plain(.get, "/docs/examples/{name}", for: .everyone) { try .docsExample($0.parameter("name")) },
         ]
     }
 }
@@ -35,6 +36,17 @@ extension Answer {
             answer.body = .bytes(DocsSite.missing)
         }
         return answer
+    }
+
+    /// A program that a guide leads to, to read and to download.
+    static func docsExample(_ name: String) throws(Problem) -> Answer {
+        guard let bytes = WebAssets.examples[name] else {
+            throw Problem(.noSuchRoute, "The documentation has no such example.")
+        }
+        return Answer(
+            fields: [.contentType: "text/plain; charset=utf-8", .cacheControl: "public, max-age=300"],
+            body: .bytes(bytes)
+        )
     }
 
     /// A drawing of a guide.

@@ -45,7 +45,6 @@ import Testing
             before += ["pushreg migrate", "pushreg apps create com.example.food"]
         }
         if document.hasSuffix("ComingFromElsewhere.md") { before += RecipeTables.commands }
-        try Self.savePrograms(of: document, in: session)
         let outcomes = try await session.run(before + commands.map(\.text))
         for (text, outcome) in zip(before, outcomes) { #expect(outcome.status == 0, "\(text): \(outcome.words)") }
         for (command, outcome) in zip(commands, outcomes.dropFirst(before.count)) {
@@ -55,15 +54,6 @@ import Testing
             #expect(printed == command.printed, "\(command.place)\n\(outcome.words)")
         }
         await session.remove()
-    }
-
-    /// Programs of other languages are saved under the names that the page gives them.
-    private static func savePrograms(of document: String, in session: CommandSession) throws {
-        for block in try DocumentedCommand.blocks(of: document) where block.language == "python" {
-            guard let name = block.introduction.firstMatch(of: #/This is `([\w.]+)`/#)?.1 else { continue }
-            let text = block.lines.joined(separator: "\n") + "\n"
-            try text.write(toFile: session.path("project/\(name)"), atomically: true, encoding: .utf8)
-        }
     }
 
     /// The examples of the API reference are calls that the service understands.

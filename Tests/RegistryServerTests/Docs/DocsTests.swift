@@ -61,6 +61,7 @@ import Testing
                 }
             }
             #expect(asked.contains("/openapi.json") && asked.contains("/docs/images/resolve.svg"))
+            #expect(asked.contains("/docs/examples/sender.py"))
         }
     }
 
@@ -144,7 +145,9 @@ import Testing
             let old = try await server.call(.get, "/docs/assets/0/docs.css", nil, [:])
             #expect(old.status == 200 && old.fields[.cacheControl] == "no-store")
             #expect(try await server.call(.get, "/docs/assets/0/none.css", nil, [:])["code"] == "no-such-route")
-            #expect(try await server.call(.get, "/docs/images/none.svg", nil, [:])["code"] == "no-such-route")
+            for path in ["/docs/images/none.svg", "/docs/examples/none.py"] {
+                #expect(try await server.call(.get, path, nil, [:])["code"] == "no-such-route")
+            }
             for path in ["/docs/none", "/docs/reference/none"] {
                 let missing = try await server.call(.get, path, nil, [:])
                 #expect(missing.status == 404 && missing.text.contains("No such page"))

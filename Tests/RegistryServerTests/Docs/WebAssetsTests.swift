@@ -7,7 +7,9 @@ import WebAssets
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../../../Sources/WebAssets").standardizedFileURL
 
-    private static let folders = ["Console", "Docs", "Documentation.docc/Resources", "Guides", "Shared"]
+    private static let folders = [
+        "Console", "Docs", "Documentation.docc/Examples", "Documentation.docc/Resources", "Guides", "Shared",
+    ]
 
     @Test("Every file is part of the program as it is") func everyFileIsPartOfTheProgramAsItIs() throws {
         let paths = try Self.folders.flatMap { name in

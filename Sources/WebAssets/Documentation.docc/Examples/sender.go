@@ -1,0 +1,271 @@
+// Shows the latest content of each alias on every phone. The guide For senders says what it reads, needs and does.
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"log"
+	"math"
+	jitter "math/rand"
+	"net/http"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+type alias struct {
+	Kind  string `json:"kind"`
+	Value string `json:"value"`
+}
+type content struct {
+	Alias                    alias
+	To                       []alias
+	Event, AttributesType    string
+	ContentState, Attributes json.RawMessage
+}
+type entry struct {
+	Action, Token, LeaseID, CollapseID string
+	LeasedUntil, ExpiresAt, RetryAt    time.Time
+}
+type answer struct { // the members of plans, of changes, of problems and of APNs's refusals
+	Topic, PushType, NextCursor, After, Detail, Reason string
+	Timestamp                                          int64
+	Installations                                      []entry
+	Changes                                            []struct{ Aliases map[string][]string }
+}
+type report struct {
+	Token     string `json:"token"`
+	Status    int    `json:"status"`
+	Reason    string `json:"reason,omitempty"`
+	Timestamp int64  `json:"timestamp,omitempty"`
+	LeaseID   string `json:"leaseId,omitempty"`
+}
+type object map[string]any
+type work struct {
+	wanted atomic.Pointer[content]
+	due    chan bool
+}
+
+var works sync.Map // each *work by its alias
+var signing sync.Mutex
+var bearer, issued = "", math.Inf(-1)
+var registry, apns = http.Client{Timeout: 60 * time.Second}, http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{
+	ForceAttemptHTTP2: true, MaxConnsPerHost: 1}} // one connection of HTTP/2, made anew after GOAWAY
+
+// For tests alone, which play an hour in a minute. The registry's clock stays the real one.
+var speed, start = setting("CLOCK_SPEED", 1), setting("CLOCK_START", 0)
+
+func setting(name string, usual float64) float64 {
+	if value, err := strconv.ParseFloat(os.Getenv(name), 64); err == nil {
+		return value
+	}
+	return usual
+}
+func clock(real time.Time) float64 { return start + (float64(real.UnixNano())/1e9-start)*speed }
+func now() float64                 { return clock(time.Now()) }
+func pass(count float64) <-chan time.Time {
+	return time.After(time.Duration(count / speed * float64(time.Second)))
+}
+func newID() string {
+	id := make([]byte, 16)
+	must(rand.Read(id))
+	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
+}
+func must[Value any](value Value, err error) Value {
+	if err != nil {
+		log.Fatal(err)
+	}
+	return value
+}
+
+// One JWT for all pushes, for 45 minutes: APNs refuses another one within 20, and one that is older than an hour.
+func authorization() string {
+	signing.Lock()
+	defer signing.Unlock()
+	if now()-issued > 45*60 {
+		issued = now()
+		block, _ := pem.Decode(must(os.ReadFile(os.Getenv("APNS_KEY"))))
+		key := must(x509.ParsePKCS8PrivateKey(block.Bytes)).(*ecdsa.PrivateKey)
+		encode := base64.RawURLEncoding.EncodeToString
+		text := encode([]byte(fmt.Sprintf(`{"alg":"ES256","kid":%q}`, os.Getenv("APNS_KEY_ID")))) + "." +
+			encode([]byte(fmt.Sprintf(`{"iss":%q,"iat":%d}`, os.Getenv("APNS_TEAM_ID"), int64(issued))))
+		digest := sha256.Sum256([]byte(text))
+		r, s, err := ecdsa.Sign(rand.Reader, key, digest[:])
+		must(r, err)
+		bearer = "bearer " + text + "." + encode(append(r.FillBytes(make([]byte, 32)), s.FillBytes(make([]byte, 32))...))
+	}
+	return bearer
+}
+
+// The answer. After none, 408, 429 and 5xx the same goes out again, later and later, while it is wanted.
+func send(client *http.Client, method, url string, body any, fields func() map[string]string, isWanted func() bool) (status int, said answer) {
+	for turn := 1.0; isWanted(); turn++ {
+		request := must(http.NewRequest(method, url, nil))
+		if body != nil {
+			request = must(http.NewRequest(method, url, bytes.NewReader(must(json.Marshal(body)))))
+		}
+		for name, value := range fields() {
+			if value != "" {
+				request.Header.Set(name, value)
+			}
+		}
+		told := 0.0
+		if got, err := client.Do(request); err == nil {
+			text, err := io.ReadAll(got.Body)
+			got.Body.Close()
+			if err == nil && got.StatusCode < 500 && got.StatusCode != 408 && got.StatusCode != 429 {
+				json.Unmarshal(text, &said)
+				return got.StatusCode, said
+			}
+			told, _ = strconv.ParseFloat(got.Header.Get("Retry-After"), 64)
+		}
+		<-pass(math.Max(told, (0.5+jitter.Float64()/2)*math.Min(math.Pow(2, turn), 60)))
+	}
+	return 0, said
+}
+
+func call(method, path string, body any) answer {
+	fields := map[string]string{"Authorization": "Bearer " + os.Getenv("SENDER_KEY"), "Content-Type": "application/json"}
+	status, said := send(&registry, method, os.Getenv("REGISTRY")+"/"+path, body,
+		func() map[string]string { return fields }, func() bool { return true })
+	if status != 200 && status != 410 {
+		log.Fatal(said.Detail)
+	}
+	return said
+}
+
+// Pushes one content to one phone, and says what APNs answered; nothing when something newer is to be pushed.
+func push(to entry, plan answer, aps object, isLatest func() bool) *report {
+	id, until, priority := newID(), clock(to.ExpiresAt), "10"
+	if aps["event"] == "update" {
+		priority = "5"
+	}
+	if to.Action == "start" { // A phone that is offline gets it later: after the lease it could be a second activity.
+		until = clock(to.LeasedUntil)
+	}
+	fields := func() map[string]string {
+		return map[string]string{"authorization": authorization(), "apns-topic": plan.Topic, "apns-push-type": plan.PushType,
+			"apns-expiration": fmt.Sprint(int64(until)), "apns-priority": priority,
+			"apns-collapse-id": to.CollapseID, "apns-id": id}
+	}
+	status, said := send(&apns, "POST", os.Getenv("APNS")+"/3/device/"+to.Token, object{"aps": aps}, fields,
+		func() bool { return now() < until && (to.Action == "start" || isLatest()) })
+	if status == 0 {
+		return nil
+	}
+	return &report{to.Token, status, said.Reason, said.Timestamp, to.LeaseID}
+}
+
+// Pushes what is wanted of an alias to the phones that have not got it, whenever something is new.
+func (work *work) keep() {
+	shown, stamp := map[string]*content{}, int64(0) // the content that each token has got
+	for again := 0.0; ; {
+		select {
+		case <-work.due:
+		case <-pass(math.Max(0, again-now())):
+		}
+		again = now() + 3600
+		stamp = int64(math.Max(now(), float64(stamp+1))) // whole seconds, each greater than the last
+		wanted, planID, cursor := work.wanted.Load(), newID(), any(nil)
+		update := object{"timestamp": stamp, "event": wanted.Event, "content-state": wanted.ContentState}
+		start := object{"timestamp": stamp, "event": "start", "content-state": wanted.ContentState,
+			"attributes-type": wanted.AttributesType, "attributes": wanted.Attributes, "alert": object{"title": wanted.Alias.Value}}
+		for more := true; more; {
+			body := object{"alias": wanted.Alias, "to": wanted.To, "attributesType": wanted.AttributesType,
+				"planId": planID, "cursor": cursor}
+			if wanted.Event == "end" { // starts nothing
+				delete(body, "to")
+			}
+			plan, reports, count := call("POST", "plan", body), []report{}, 0
+			results := make(chan *report)
+			for _, entry := range plan.Installations {
+				entry, aps := entry, update
+				if entry.Action == "wait" {
+					again = math.Min(again, clock(entry.RetryAt))
+				} else if entry.Action == "start" {
+					aps = start
+				}
+				if (entry.Action == "update" || entry.Action == "start") && shown[entry.Token] != wanted {
+					count++
+					go func() { results <- push(entry, plan, aps, func() bool { return work.wanted.Load() == wanted }) }()
+				}
+			}
+			for ; count > 0; count-- {
+				if report := <-results; report != nil {
+					reports = append(reports, *report)
+					if report.Status == 200 && report.LeaseID == "" {
+						shown[report.Token] = wanted
+					}
+				}
+			}
+			call("POST", "feedback", object{"reports": reports})
+			cursor, more = plan.NextCursor, plan.NextCursor != ""
+		}
+	}
+}
+
+// Has those aliases looked at again that a change names: a token has come, or another one.
+func follow(after string) {
+	for {
+		page := call("GET", "changes?after="+after+"&wait=30", nil)
+		isLost := page.After == "" // feed-expired or feed-reset: begin anew
+		if isLost {
+			page = call("GET", "changes", nil)
+		}
+		after = page.After
+		named := map[alias]bool{}
+		for _, change := range page.Changes {
+			for kind, values := range change.Aliases {
+				for _, value := range values {
+					named[alias{kind, value}] = true
+				}
+			}
+		}
+		works.Range(func(name, each any) bool {
+			for _, to := range append(each.(*work).wanted.Load().To, name.(alias)) {
+				if isLost || named[to] {
+					each.(*work).wake()
+					break
+				}
+			}
+			return true
+		})
+	}
+}
+
+func (work *work) wake() {
+	select {
+	case work.due <- true:
+	default: // It will look anyhow.
+	}
+}
+
+func main() {
+	go follow(call("GET", "changes", nil).After) // from a position before the first plan
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		wanted := &content{}
+		if err := json.Unmarshal(lines.Bytes(), wanted); err != nil {
+			log.Fatal(err)
+		}
+		fresh := &work{due: make(chan bool, 1)}
+		fresh.wanted.Store(wanted)
+		if known, isKnown := works.LoadOrStore(wanted.Alias, fresh); isKnown {
+			known.(*work).wanted.Store(wanted)
+			known.(*work).wake()
+		} else {
+			go fresh.keep()
+		}
+	}
+	select {}
+}

@@ -1,0 +1,114 @@
+// Shows the latest content of each alias on every phone. The guide For senders says what it reads, needs and does.
+import { createPrivateKey, randomUUID, sign } from "node:crypto"
+import { readFileSync } from "node:fs"
+import { connect } from "node:http2"
+import { createInterface } from "node:readline"
+
+const env = process.env, works = new Map(), key = createPrivateKey(readFileSync(env.APNS_KEY))
+// For tests alone, which play an hour in a minute. The registry's clock stays the real one.
+const speed = Number(env.CLOCK_SPEED ?? 1), start = Number(env.CLOCK_START ?? 0)
+const clock = (moment) => start + ((moment ? Date.parse(moment) : Date.now()) / 1000 - start) * speed
+const pass = (seconds) => new Promise((resolve) => setTimeout(resolve, (Math.max(0, seconds) * 1000) / speed))
+
+let bearer, issued = -Infinity
+/** One JWT for all pushes, for 45 minutes: APNs refuses another one within 20, and one that is older than an hour. */
+function authorization() {
+    if (clock() - issued <= 45 * 60) return bearer
+    issued = clock()
+    const parts = [{ alg: "ES256", kid: env.APNS_KEY_ID }, { iss: env.APNS_TEAM_ID, iat: Math.floor(issued) }]
+    const text = parts.map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".")
+    const signature = sign("sha256", Buffer.from(text), { key, dsaEncoding: "ieee-p1363" })
+    return (bearer = `bearer ${text}.${signature.toString("base64url")}`)
+}
+
+let connection
+/** APNs's answer, on the one connection; a new one is made when that was sent away (GOAWAY) or broke. */
+function post(path, fields, body) {
+    if (!connection || connection.closed || connection.destroyed) connection = connect(env.APNS).on("error", () => {})
+    return new Promise((resolve, reject) => {
+        let status, retryAfter, text = ""
+        const stream = connection.request({ ":method": "POST", ":path": path, authorization: authorization(), ...fields })
+        stream.on("response", (head) => { status = head[":status"]; retryAfter = head["retry-after"] })
+        stream.on("data", (part) => { text += part }).on("error", reject).setTimeout(20_000, () => stream.close(8))
+        const answer = () => ({ status, retryAfter, body: JSON.parse(text || "{}") })
+        stream.on("close", () => status ? resolve(answer()) : reject(new Error("no answer")))
+        stream.end(body)
+    })
+}
+
+/** The answer. After none, 408, 429 and 5xx the same goes out again, later and later, while it is wanted. */
+async function again(request, isWanted = () => true) {
+    for (let turn = 1; isWanted(); turn++) {
+        const answer = await request().catch(() => undefined)
+        if (answer && answer.status < 500 && ![408, 429].includes(answer.status)) return answer
+        await pass(Math.max(Number(answer?.retryAfter ?? 0), (0.5 + Math.random() / 2) * Math.min(2 ** turn, 60)))
+    }
+}
+
+async function call(method, path, json) {
+    const headers = { Authorization: `Bearer ${env.SENDER_KEY}`, "Content-Type": "application/json" }
+    const answer = await again(async () => {
+        const signal = AbortSignal.timeout(60_000)
+        const answer = await fetch(`${env.REGISTRY}/${path}`, { method, headers, body: json && JSON.stringify(json), signal })
+        return { status: answer.status, retryAfter: answer.headers.get("retry-after"), body: await answer.json() }
+    })
+    if (![200, 410].includes(answer.status)) throw new Error(answer.body.detail)
+    return answer.body
+}
+
+/** APNs's answer as a report; none when something newer is to be pushed. */
+async function push(entry, page, aps, isLatest) {
+    const { token, leaseId, collapseId } = entry
+    // A phone that is offline gets it later: a start that came after its lease could be a second activity.
+    const until = clock(leaseId ? entry.leasedUntil : entry.expiresAt)
+    const fields = { "apns-topic": page.topic, "apns-push-type": page.pushType, "apns-expiration": Math.floor(until),
+        "apns-id": randomUUID(), "apns-priority": aps.event === "update" ? 5 : 10 }
+    if (leaseId) fields["apns-collapse-id"] = collapseId
+    const answer = await again(() => post(`/3/device/${token}`, fields, JSON.stringify({ aps })),
+        () => clock() < until && (leaseId || isLatest()))
+    return answer && { token, leaseId, status: answer.status, ...answer.body } // the reason, and the timestamp of a 410
+}
+
+/** Pushes what is wanted of an alias to the phones that have not got it, whenever something is new. */
+async function keep(work) {
+    for (;;) {
+        const { wanted, shown } = work, { alias, attributesType, attributes } = wanted, planId = randomUUID()
+        const due = new Promise((resolve) => { work.wake = resolve })
+        work.stamp = Math.max(Math.floor(clock()), work.stamp + 1) // whole seconds, each greater than the last
+        const update = { timestamp: work.stamp, event: wanted.event, "content-state": wanted.contentState }
+        const begin = { ...update, event: "start", "attributes-type": attributesType, attributes, alert: { title: alias.value } }
+        let next = clock() + 3600, cursor = null
+        while (cursor !== undefined) {
+            const to = wanted.event === "update" ? wanted.to : [] // an end starts nothing
+            const page = await call("POST", "plan", { alias, to, attributesType, planId, cursor })
+            const entries = page.installations.filter(({ action, token }) => /^(update|start)$/.test(action) && !shown.has(token))
+            const pushes = entries.map((entry) => push(entry, page, entry.leaseId ? begin : update, () => work.wanted === wanted))
+            const reports = (await Promise.all(pushes)).filter((report) => report)
+            await call("POST", "feedback", { reports })
+            for (const { token, status, leaseId } of reports) if (status === 200 && !leaseId) shown.add(token)
+            for (const { action, retryAt } of page.installations) if (action === "wait") next = Math.min(next, clock(retryAt))
+            cursor = page.nextCursor
+        }
+        await Promise.race([due, pass(next - clock())])
+    }
+}
+
+/** Has those aliases looked at again that a change names: a token has come, or another one. */
+async function follow(after) {
+    for (;;) {
+        const page = await call("GET", `changes?after=${after}&wait=30`)
+        after = page.after ?? (await call("GET", "changes")).after // after feed-expired and feed-reset anew
+        const aliases = (page.changes ?? []).flatMap((change) => Object.entries(change.aliases ?? {}))
+        const names = new Set(aliases.flatMap(([kind, values]) => values.map((value) => `${kind}:${value}`)))
+        for (const work of works.values()) if (!page.after || work.names.some((name) => names.has(name))) work.wake()
+    }
+}
+
+follow((await call("GET", "changes")).after) // from a position before the first plan
+for await (const line of createInterface({ input: process.stdin })) {
+    const wanted = JSON.parse(line), names = [wanted.alias, ...wanted.to].map(({ kind, value }) => `${kind}:${value}`)
+    const isNew = !works.has(names[0]), work = works.get(names[0]) ?? { stamp: 0 }
+    Object.assign(work, { wanted, names, shown: new Set() })
+    works.set(names[0], work)
+    isNew ? keep(work) : work.wake()
+}

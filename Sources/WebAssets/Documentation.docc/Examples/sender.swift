@@ -1,0 +1,224 @@
+// Shows the latest content of each alias on every phone. The guide For senders says what it reads, needs and does.
+import AsyncHTTPClient
+import Crypto
+import Foundation
+import NIOCore
+import NIOHTTP1
+import NIOSSL
+
+struct Alias: Codable, Hashable {
+    let kind, value: String
+}
+/// A plan, changes, or what APNs says when it refuses.
+struct Answer: Decodable {
+    struct Entry: Decodable {
+        let action: String
+        let token, leaseId, leasedUntil, collapseId, expiresAt, retryAt: String?
+    }
+    struct Change: Decodable { let aliases: [String: [String]]? }
+    let topic, pushType, nextCursor, after, reason, detail: String?
+    let timestamp: Int?
+    let installations: [Entry]?
+    let changes: [Change]?
+}
+struct Report: Encodable {
+    let token: String, status: Int, reason: String?, timestamp: Int?, leaseId: String?
+}
+/// What is wanted of one alias.
+final class Work {
+    var wanted: [String: Any] = [:], names: Set<Alias> = [], shown: Set<String> = []
+    var version = 0, stamp = 0, isDue = true, pause: Task<Void, any Error>?
+    func wake() {
+        isDue = true
+        pause?.cancel()
+    }
+}
+
+@main actor Sender {
+    let settings = ProcessInfo.processInfo.environment
+    let http: HTTPClient
+    var works: [Alias: Work] = [:]
+    var bearer = "", issued = -Double.infinity
+    // For tests alone, which play an hour in a minute. The registry's clock stays the real one.
+    var speed: Double { settings["CLOCK_SPEED"].flatMap(Double.init) ?? 1 }
+    var start: Double { settings["CLOCK_START"].flatMap(Double.init) ?? 0 }
+
+    init() {
+        var configuration = HTTPClient.Configuration()  // one connection of HTTP/2 to APNs, made anew after GOAWAY
+        var tls = TLSConfiguration.makeClientConfiguration()
+        if let file = settings["SSL_CERT_FILE"] { tls.trustRoots = .file(file) }
+        configuration.tlsConfiguration = tls
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 100  // to the registry
+        http = HTTPClient(configuration: configuration)
+    }
+
+    func clock(_ moment: String? = nil) throws -> Double {
+        let real = try moment.map(Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse) ?? Date()
+        return start + (real.timeIntervalSince1970 - start) * speed
+    }
+
+    /// One JWT for all pushes, for 45 minutes: APNs refuses another one within 20, and one that is older than an hour.
+    func authorization() throws -> String {
+        guard try clock() - issued > 45 * 60 else { return bearer }
+        issued = try clock()
+        let key = try P256.Signing.PrivateKey(
+            pemRepresentation: String(contentsOfFile: setting("APNS_KEY"), encoding: .utf8)
+        )
+        let parts = [
+            "{\"alg\":\"ES256\",\"kid\":\"\(setting("APNS_KEY_ID"))\"}",
+            "{\"iss\":\"\(setting("APNS_TEAM_ID"))\",\"iat\":\(Int(issued))}",
+        ]
+        let text = parts.map { encode(Data($0.utf8)) }.joined(separator: ".")
+        bearer = "bearer " + text + "." + encode(try key.signature(for: Data(text.utf8)).rawRepresentation)
+        return bearer
+    }
+    func encode(_ bytes: Data) -> String {
+        bytes.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+    }
+    func setting(_ name: String) -> String { settings[name] ?? "" }
+
+    /// The answer. After none, 408, 429 and 5xx the same goes out again, later and later, while it is wanted.
+    func send(_ request: HTTPClientRequest, toAPNs: Bool, while isWanted: () throws -> Bool) async throws -> (
+        Int, Answer
+    )? {
+        var (request, turn) = (request, 1.0)
+        while try isWanted() {
+            if toAPNs { request.headers.replaceOrAdd(name: "authorization", value: try authorization()) }
+            let answer = try? await http.execute(request, timeout: toAPNs ? .seconds(20) : .seconds(60))
+            let body = try? await answer?.body.collect(upTo: 10 << 20)
+            if let answer, let body, answer.status.code < 500, ![408, 429].contains(answer.status.code) {
+                let text = body.readableBytes == 0 ? Data("{}".utf8) : Data(body.readableBytesView)
+                return (Int(answer.status.code), try JSONDecoder().decode(Answer.self, from: text))
+            }
+            let told = answer?.headers.first(name: "Retry-After").flatMap(Double.init) ?? 0
+            try await Task.sleep(for: .seconds(max(told, .random(in: 0.5...1) * min(pow(2, turn), 60)) / speed))
+            turn += 1
+        }
+        return nil
+    }
+
+    func call(_ method: HTTPMethod, _ path: String, _ body: Data? = nil) async throws -> Answer {
+        var request = HTTPClientRequest(url: "\(setting("REGISTRY"))/\(path)")
+        request.method = method
+        request.headers = ["Authorization": "Bearer \(setting("SENDER_KEY"))", "Content-Type": "application/json"]
+        request.body = body.map { .bytes($0) }
+        guard let (status, answer) = try await send(request, toAPNs: false, while: { true }) else { fatalError() }
+        guard [200, 410].contains(status) else { fatalError(answer.detail ?? path) }
+        return answer
+    }
+
+    /// APNs's answer as a report; none when something newer is to be pushed.
+    func push(_ entry: Answer.Entry, _ plan: Answer, _ body: Data, _ event: String, _ work: Alias) async throws
+        -> Report?
+    {
+        let token = entry.token ?? "", isStart = entry.leaseId != nil, version = works[work]?.version
+        // A phone that is offline gets it later: a start that came after its lease could be a second activity.
+        let until = try clock(isStart ? entry.leasedUntil : entry.expiresAt)
+        var request = HTTPClientRequest(url: "\(setting("APNS"))/3/device/\(token)")
+        request.method = .POST
+        request.headers = [
+            "apns-topic": plan.topic ?? "", "apns-push-type": plan.pushType ?? "", "apns-expiration": "\(Int(until))",
+            "apns-id": UUID().uuidString, "apns-priority": event == "update" ? "5" : "10",
+        ]
+        if let id = entry.collapseId { request.headers.add(name: "apns-collapse-id", value: id) }
+        request.body = .bytes(body)
+        let isWanted = { try self.clock() < until && (isStart || self.works[work]?.version == version) }
+        guard let (status, said) = try await send(request, toAPNs: true, while: isWanted) else { return nil }
+        return Report(
+            token: token,
+            status: status,
+            reason: said.reason,
+            timestamp: said.timestamp,
+            leaseId: entry.leaseId
+        )
+    }
+
+    /// Pushes what is wanted of an alias to the phones that have not got it, whenever something is new.
+    func keep(_ alias: Alias) async throws {
+        guard let work = works[alias] else { return }
+        while true {
+            work.isDue = false
+            let (wanted, version, planID) = (work.wanted, work.version, UUID().uuidString)
+            var (again, cursor) = (try clock() + 3600, String?.none)
+            work.stamp = max(Int(try clock()), work.stamp + 1)  // whole seconds, each greater than the last
+            let event = wanted["event"] as? String ?? "update"
+            let update: [String: Any] = [
+                "timestamp": work.stamp, "event": event, "content-state": wanted["contentState"] ?? [:],
+            ]
+            let start = update.merging([
+                "event": "start", "attributes-type": wanted["attributesType"] ?? "",
+                "attributes": wanted["attributes"] ?? [:],
+                "alert": ["title": alias.value],
+            ]) { $1 }
+            let bodies = try [update, start].map { try JSONSerialization.data(withJSONObject: ["aps": $0]) }
+            repeat {
+                let body: [String: Any?] = [
+                    "alias": wanted["alias"], "to": event == "end" ? nil : wanted["to"],  // an end starts nothing
+                    "attributesType": wanted["attributesType"], "planId": planID, "cursor": cursor,
+                ]
+                let plan = try await call(
+                    .POST,
+                    "plan",
+                    JSONSerialization.data(withJSONObject: body.compactMapValues { $0 })
+                )
+                let entries = plan.installations ?? []
+                let reports = try await withThrowingTaskGroup(of: Report?.self) { group in
+                    for entry in entries
+                    where ["update", "start"].contains(entry.action) && !work.shown.contains(entry.token ?? "") {
+                        let (body, event) = entry.leaseId == nil ? (bodies[0], event) : (bodies[1], "start")
+                        group.addTask { try await self.push(entry, plan, body, event, alias) }
+                    }
+                    var reports: [Report] = []
+                    for try await report in group { if let report { reports.append(report) } }
+                    return reports
+                }
+                _ = try await call(.POST, "feedback", JSONEncoder().encode(["reports": reports]))
+                let reached = reports.filter { $0.status == 200 && $0.leaseId == nil }.map(\.token)
+                if work.version == version { work.shown.formUnion(reached) }
+                for entry in entries where entry.action == "wait" { again = min(again, try clock(entry.retryAt)) }
+                cursor = plan.nextCursor
+            } while cursor != nil
+            let seconds = max(0, (again - (try clock())) / speed)
+            work.pause = Task { try await Task.sleep(for: .seconds(seconds)) }
+            if !work.isDue { try? await work.pause?.value }
+        }
+    }
+
+    /// Has those aliases looked at again that a change names: a token has come, or another one.
+    func follow(_ position: String) async throws {
+        var after = position
+        while true {
+            let page = try await call(.GET, "changes?after=\(after)&wait=30")
+            // After feed-expired and feed-reset it begins anew.
+            after = if let next = page.after { next } else { try await call(.GET, "changes").after ?? "" }
+            let named = (page.changes ?? []).flatMap { change in
+                (change.aliases ?? [:]).flatMap { kind, values in values.map { Alias(kind: kind, value: $0) } }
+            }
+            for work in works.values where page.after == nil || !work.names.isDisjoint(with: named) { work.wake() }
+        }
+    }
+
+    func run(_ body: @escaping @Sendable (Sender) async throws -> Void) {
+        Task { do { try await body(self) } catch { fatalError("\(error)") } }
+    }
+
+    func take(_ line: String) throws {
+        guard let wanted = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any] else { return }
+        struct Names: Decodable { let alias: Alias, to: [Alias] }
+        let names = try JSONDecoder().decode(Names.self, from: Data(line.utf8))
+        let known = works[names.alias], work = known ?? Work()
+        (work.wanted, work.names, work.shown) = (wanted, Set(names.to + [names.alias]), [])
+        work.version += 1
+        works[names.alias] = work
+        known == nil ? run { try await $0.keep(names.alias) } : work.wake()
+    }
+
+    static func main() async throws {
+        let sender = Sender()
+        let after = try await sender.call(.GET, "changes").after ?? ""  // the position before the first plan
+        await sender.run { try await $0.follow(after) }
+        let (lines, continuation) = AsyncStream.makeStream(of: String.self)
+        Thread.detachNewThread { while let line = readLine() { continuation.yield(line) } }
+        for await line in lines { try await sender.take(line) }
+    }
+}

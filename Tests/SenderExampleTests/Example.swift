@@ -1,0 +1,72 @@
+import Foundation
+import Testing
+
+/// The examples of senders that the guide links, in the languages in which they are written.
+enum Example: String, CaseIterable, Sendable, CustomTestStringConvertible {
+    case python = "sender.py"
+    case node = "sender.mjs"
+    case go = "sender.go"
+    case swift = "sender.swift"
+
+    var testDescription: String { rawValue }
+
+    /// The project, as it was checked out.
+    private static let project = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .appendingPathComponent("../..").standardizedFileURL
+
+    var source: String {
+        get throws {
+            let folder = "Sources/WebAssets/Documentation.docc/Examples"
+            return try String(
+                contentsOf: Self.project.appendingPathComponent(folder).appendingPathComponent(rawValue),
+                encoding: .utf8
+            )
+        }
+    }
+
+    /// The command that runs it, made ready in a directory; nil when its language is not to be had here.
+    ///
+    /// - Parameter change: breaks a rule in its text, as a control.
+    func command(in directory: String, _ change: (String) -> String = { $0 }) async throws -> [String]? {
+        let file = "\(directory)/\(rawValue)"
+        let text = change(try source)
+        try text.write(toFile: file, atomically: true, encoding: .utf8)
+        switch self {
+        case .python: return try await Self.python().map { [$0, file] }
+        case .node: return Self.find("node").map { [$0, file] }
+        case .go:
+            guard let go = Self.find("go") else { return nil }
+            let built = "\(directory)/sender"
+            try await Shell.run([go, "build", "-o", built, file], environment: ["GO111MODULE": "off"])
+            return [built]
+        case .swift: return [Self.built("SenderExample")]
+        }
+    }
+
+    /// A product of the package, which lies where the tests do.
+    private static func built(_ name: String) -> String {
+        URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+            .appendingPathComponent(name).path
+    }
+
+    private static func find(_ program: String) -> String? {
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
+        return path.split(separator: ":").map { "\($0)/\(program)" }.first(where: FileManager.default.isExecutableFile)
+    }
+
+    /// The interpreter of an environment with what the example needs of PyPI, which is installed once.
+    private static func python() async throws -> String? {
+        guard let python = find("python3") else { return nil }
+        let environment = ProcessInfo.processInfo.environment
+        let home = (environment["HOME"] ?? "/tmp") + "/.cache"
+        let cache = environment["XDG_CACHE_HOME"].flatMap { $0.isEmpty ? nil : $0 } ?? home
+        let place = "\(cache)/pushreg/sender-example-1"
+        if FileManager.default.fileExists(atPath: place + "/complete") { return place + "/bin/python" }
+        do {
+            try await Shell.run([python, "-m", "venv", place])
+            try await Shell.run([place + "/bin/pip", "install", "-q", "httpx[http2]==0.28.1", "pyjwt[crypto]==2.15.1"])
+        } catch { return nil }
+        try "".write(toFile: place + "/complete", atomically: true, encoding: .utf8)
+        return place + "/bin/python"
+    }
+}

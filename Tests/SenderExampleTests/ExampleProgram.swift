@@ -1,0 +1,53 @@
+import Foundation
+import Synchronization
+
+/// A program that runs: it is given lines, and writes to a file.
+final class ExampleProgram: Sendable {
+    private let process: Mutex<Process>
+    private let input: FileHandle
+    private let ends: AsyncStream<Int32>
+    private let path: String
+
+    private init(_ process: Process, _ input: FileHandle, _ ends: AsyncStream<Int32>, _ path: String) {
+        self.process = Mutex(process)
+        self.input = input
+        self.ends = ends
+        self.path = path
+    }
+
+    static func start(_ command: [String], _ environment: [String: String], log: String) throws -> ExampleProgram {
+        try "".write(toFile: log, atomically: false, encoding: .utf8)
+        let process = Process()
+        let (input, output) = (Pipe(), FileHandle(forWritingAtPath: log))
+        let (ends, continuation) = AsyncStream.makeStream(of: Int32.self)
+        process.executableURL = URL(fileURLWithPath: command[0])
+        process.arguments = Array(command.dropFirst())
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        process.standardInput = input
+        process.standardOutput = output
+        process.standardError = output
+        process.terminationHandler = { process in
+            continuation.yield(process.terminationStatus)
+            continuation.finish()
+        }
+        try process.run()
+        return ExampleProgram(process, input.fileHandleForWriting, ends, log)
+    }
+
+    /// All that it wrote, to both streams.
+    var log: String { (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }
+
+    var isRunning: Bool { process.withLock { $0.isRunning } }
+
+    /// Gives it a line to read.
+    func write(_ line: String) throws { try input.write(contentsOf: Data((line + "\n").utf8)) }
+
+    /// Ends it at once: it has nothing to save, and a program inherits blocked signals from the threads of this one.
+    func stop() async {
+        process.withLock { _ = kill($0.processIdentifier, SIGKILL) }
+        _ = await end()
+    }
+
+    /// Waits for its end and gives its status.
+    func end() async -> Int32 { await ends.first { _ in true } ?? -1 }
+}

@@ -1,0 +1,105 @@
+import APNsStandIn
+import Foundation
+import TestSupport
+
+/// An hour of phones and contents, decided beforehand by a seed.
+struct HourScript: Sendable {
+    enum Event: Sendable {
+        case install(String)
+        case content(WantedContent)
+        case rotate(String)
+        case disconnect(String)
+        case connect(String)
+        case dismiss(String)
+        case uninstall(String)
+    }
+
+    /// The events by the minute of the hour, in order.
+    private(set) var events: [(minute: Double, event: Event)] = []
+    /// The last content of each alias.
+    private(set) var last: [String: WantedContent] = [:]
+
+    /// Its length.
+    let minutes: Double
+
+    init(_ scale: HourScale, seed: UInt64 = 1) {
+        minutes = scale.minutes
+        var random = SeededGenerator(seed: seed)
+        for number in 0..<scale.phones { live(number, &random) }
+        for number in 0..<scale.phones { tell("order-\(number)", [number], ends: number % 3 == 0, &random) }
+        // APNs keeps one push a token for a phone that is offline: of two starts it would lose one.
+        let others = (0..<scale.phones).filter { $0 % 8 != Self.firstOffline }
+        for match in 0..<(others.count / 10) {
+            let phones = Array(others[match * 10..<match * 10 + 10])
+            tell("match-\(match)", phones, ends: match % 4 == 0, &random)
+        }
+        events.sort { $0.minute < $1.minute }
+    }
+
+    /// The kind of phone that is offline when something is to start there.
+    private static let firstOffline = 2
+
+    /// A phone's hour, by its kind.
+    private mutating func live(_ number: Int, _ random: inout SeededGenerator) {
+        let phone = "phone-\(number)"
+        switch number % 8 {
+        case 5: return add(.random(in: 5...40, using: &random), .install(phone))
+        // When all contents have been told: only the change feed says that there is another phone.
+        case 7: return add(minutes - .random(in: 1...2, using: &random), .install(phone))
+        default: add(0, .install(phone))
+        }
+        switch number % 8 {
+        case 1: for _ in 0..<3 { add(.random(in: minutes / 6...minutes - 5, using: &random), .rotate(phone)) }
+        case Self.firstOffline:
+            // Offline at the first content, and once more.
+            add(0.5, .disconnect(phone))
+            add(.random(in: 15...25, using: &random), .connect(phone))
+            add(.random(in: 30...40, using: &random), .disconnect(phone))
+            add(.random(in: 45...55, using: &random), .connect(phone))
+        case 3: add(.random(in: 20...50, using: &random), .dismiss(phone))
+        case 4: add(.random(in: 20...50, using: &random), .uninstall(phone))
+        case 6:
+            let away = Double.random(in: 15...30, using: &random)
+            add(away, .disconnect(phone))
+            add(away + 10, .connect(phone))
+            add(away + 10.1, .rotate(phone))
+        default: break
+        }
+    }
+
+    private mutating func tell(_ alias: String, _ phones: [Int], ends: Bool, _ random: inout SeededGenerator) {
+        var time = Double.random(in: 1...10, using: &random)
+        var number = 1
+        while time < minutes - 3 {
+            let isEnd = ends && time > minutes - 10
+            let users = phones.map { "user-\($0)" }
+            let content = WantedContent(alias: alias, users: users, number: number, isEnd: isEnd)
+            add(time, .content(content))
+            last[alias] = content
+            if isEnd { return }
+            number += 1
+            time += .random(in: 3...8, using: &random)
+        }
+    }
+
+    private mutating func add(_ minute: Double, _ event: Event) {
+        if minute < minutes { events.append((minute, event)) }
+    }
+}
+
+extension HourScript {
+    /// Sentences about the phones that can show an alias and do not show the last content of it.
+    func differences(_ model: APNsModel, _ phones: PlayedPhones) -> [String] {
+        last.values.flatMap { content in
+            content.users.compactMap { user in
+                let phone = user.replacingOccurrences(of: "user", with: "phone")
+                guard phones.isReachable(phone, content.alias) else { return nil }
+                let shown = model.phones[phone]?.activities.values.filter { $0.alias == content.alias } ?? []
+                let isRight = shown.allSatisfy { $0.content == content.state && $0.isEnded == content.isEnd }
+                // One that ended before the phone was there is not started any more.
+                if isRight, shown.count == 1 || content.isEnd && shown.isEmpty { return nil }
+                return "\(phone) should show \(content.state) of \(content.alias), and has \(shown.map(\.content))"
+            }
+        }
+    }
+}

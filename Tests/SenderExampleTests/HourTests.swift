@@ -1,0 +1,99 @@
+import APNsStandIn
+import Foundation
+import Testing
+
+/// The examples of senders keep what the guide promises of them, in an hour that is played in a minute.
+@Suite(.serialized, .timeLimit(.minutes(15))) struct HourTests {
+    @Test(
+        "An example shows the last content everywhere, once, by Apple's and the registry's rules",
+        arguments: Example.allCases
+    )
+    func playsAnHour(_ example: Example) async throws {
+        let directory = "/tmp/pushreg-hour-\(UUID().uuidString.prefix(8))"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        guard let command = try await example.command(in: directory) else {
+            print("left out \(example.rawValue): what it runs on is not to be had here")
+            return
+        }
+        let hour = try await PlayedHour.play(command, in: directory)
+        print(hour.figure(of: example))
+        for fault in hour.faults { Issue.record("\(example.rawValue): \(fault)") }
+        if !hour.faults.isEmpty { print(hour.log.suffix(3000)) }
+    }
+
+    /// Python says most of it in one library; Go has neither JWTs nor values without types.
+    @Test("An example stays short, with its comments", arguments: [79, 105, 260, 215].enumerated().map { ($0, $1) })
+    func isShort(_ index: Int, _ most: Int) throws {
+        let example = Example.allCases[index]
+        let lines = try example.source.split(separator: "\n").filter { $0.contains { !$0.isWhitespace } }
+        #expect(lines.count <= most && lines.allSatisfy { $0.count <= 132 }, "\(example.rawValue): \(lines.count)")
+    }
+}
+
+extension PlayedHour {
+    private static let shortestLifeOfAJWT: TimeInterval = 40 * 60
+
+    /// Sentences about each rule that was broken.
+    var faults: [String] {
+        var faults = isShown ? [] : script.differences(model, phones)
+        faults += duplicates.map { "\($0) was started twice" }
+        let seen = model.providerTokens.seen
+        if seen.count < 2, script.minutes > 50 { faults.append("no second JWT was seen in an hour") }
+        for (one, other) in zip(seen, seen.dropFirst())
+        where other.issuedAt.timeIntervalSince(one.issuedAt) < Self.shortestLifeOfAJWT {
+            faults.append("a second JWT came after \(Int(other.issuedAt.timeIntervalSince(one.issuedAt) / 60)) minutes")
+        }
+        if deadAnswers.count != reported { faults.append("of \(deadAnswers.count) 410s \(reported) were reported") }
+        let pushedAgain = Dictionary(grouping: deadAnswers, by: \.token).filter { $1.count > 2 }
+        faults += pushedAgain.map { "a dead token got \($1.count) 410s" }
+        if !handedOut.isDisjoint(with: deadAnswers.map(\.token)) { faults.append("a dead token is handed out") }
+        return faults + lateStarts + wrongAnswers + timestampsThatStand
+    }
+
+    /// The 410s that reached the sender.
+    var deadAnswers: [APNsModel.Record] { model.records.filter { $0.answer.status == 410 && $0.isDelivered } }
+
+    /// The activities that were started twice on one phone.
+    private var duplicates: [String] {
+        Dictionary(grouping: phones.started) { "\($0.alias) on \($0.phone)" }.filter { $1.count > 1 }.keys.sorted()
+    }
+
+    /// Starts that APNs may keep beyond their leases, which last an hour of the registry's clock from some seconds before.
+    private var lateStarts: [String] {
+        model.records.filter { $0.event == "start" }.compactMap { record in
+            let expiration = record.fields["apns-expiration"].flatMap { Double($0) } ?? .infinity
+            let latest = record.at.timeIntervalSince1970 + 3600 * clock.speed
+            return expiration > latest ? "a start push expires \(Int(expiration - latest)) s after its lease" : nil
+        }
+    }
+
+    /// Answers that say that the sender is at fault.
+    private var wrongAnswers: [String] {
+        let usual: Set<Int> = [200, 410, 429, 503]
+        return model.records.filter {
+            !usual.contains($0.answer.status) || $0.answer.reason?.contains("Provider") == true
+        }
+        .map { "APNs answered \($0.answer.status) \($0.answer.reason ?? "")" }
+    }
+
+    /// Pushes to one token whose timestamp is no greater than the one before, except the same push again.
+    private var timestampsThatStand: [String] {
+        let updates = model.records.filter { $0.event == "update" }
+        return Dictionary(grouping: updates, by: \.token).values.flatMap { pushes in
+            zip(pushes, pushes.dropFirst()).compactMap { one, other in
+                guard one.fields["apns-id"] != other.fields["apns-id"] else { return nil }
+                return (other.timestamp ?? 0) > (one.timestamp ?? 0) ? nil : "a timestamp did not grow"
+            }
+        }
+    }
+
+    /// A line for the table of figures.
+    func figure(of example: Example) -> String {
+        let taken = model.records.filter { $0.answer.status == 200 }.count
+        return
+            "figure: \(example.rawValue): \(model.phones.count) phones, \(model.records.count) pushes, \(taken) taken, "
+            + "\(phones.started.count) starts, \(model.providerTokens.seen.count) JWTs, \(deadAnswers.count) 410s, "
+            + "\(reported) reported, \(duplicates.count) duplicates, \(connections) connections"
+    }
+}

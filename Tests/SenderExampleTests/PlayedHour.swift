@@ -1,0 +1,119 @@
+import APNsStandIn
+import Foundation
+import Synchronization
+import TestSupport
+
+/// An hour of one sender between the true service and the stand-in of APNs, and what came of it.
+struct PlayedHour: Sendable {
+    let script: HourScript
+    let model: APNsModel
+    let phones: PlayedPhones
+    let clock: APNsClock
+    /// Reports of dead tokens that the service got.
+    let reported: Int
+    /// The tokens that the service hands out at the end.
+    let handedOut: Set<String>
+    let connections: Int
+    /// Whether all phones came to show what they should.
+    let isShown: Bool
+    /// What the sender wrote.
+    let log: String
+
+    /// Plays an hour.
+    ///
+    /// - Parameter command: the sender's program.
+    static func play(_ command: [String], in directory: String, _ scale: HourScale = HourScale()) async throws
+        -> PlayedHour
+    {
+        try await PlayedService.run { service in
+            let (starts, beginning) = AsyncStream.makeStream(of: ShownActivity.self)
+            let clock = APNsClock(speed: scale.speed)
+            return try await APNsStandIn.run(clock: clock, onStart: { beginning.yield($0) }) { standIn in
+                standIn.setFaults { faults in
+                    faults.goAwayAfter = 150
+                    faults.resetEvery = scale.resetEvery
+                    faults.unavailableEvery = 37
+                    faults.tooManyEvery = 41
+                    faults.answerDelay = .milliseconds(5)
+                }
+                let phones = PlayedPhones(service, standIn)
+                let began = Task { for await activity in starts { phones.run { try await $0.began(activity) } } }
+                let program = try ExampleProgram.start(
+                    command,
+                    environment(service, standIn),
+                    log: directory + "/log"
+                )
+                let script = HourScript(scale)
+                let outcome: Result<PlayedHour, any Error>
+                do {
+                    try await play(script, program, phones)
+                    outcome = .success(try await finish(script, program, phones, scale.patience))
+                } catch { outcome = .failure(error) }
+                await program.stop()
+                beginning.finish()
+                await began.value
+                return try outcome.get()
+            }
+        }
+    }
+
+    private static func environment(_ service: PlayedService, _ standIn: APNsStandIn) -> [String: String] {
+        [
+            "REGISTRY": service.address, "SENDER_KEY": service.senderKey, "APNS": standIn.address,
+            "APNS_KEY": standIn.keyFile, "APNS_KEY_ID": standIn.key.keyID, "APNS_TEAM_ID": standIn.key.teamID,
+            "CLOCK_SPEED": "\(standIn.clock.speed)", "CLOCK_START": "\(standIn.clock.start.timeIntervalSince1970)",
+            "SSL_CERT_FILE": standIn.certificate.certificate, "NODE_EXTRA_CA_CERTS": standIn.certificate.certificate,
+        ]
+    }
+
+    private static func play(_ script: HourScript, _ program: ExampleProgram, _ phones: PlayedPhones) async throws {
+        let clock = phones.standIn.clock
+        for (minute, event) in script.events {
+            let left = clock.start.addingTimeInterval(minute * 60).timeIntervalSince(clock.now)
+            if left > 0 { try await Task.sleep(for: clock.pause(seconds: left)) }
+            guard program.isRunning else { throw UnexpectedAnswer(description: "the sender ended: \(program.log)") }
+            switch event {
+            case .content(let content): try program.write(content.line)
+            case .install(let phone): phones.run { try await $0.install(phone) }
+            case .rotate(let phone): phones.run { try await $0.rotate(phone) }
+            case .disconnect(let phone): phones.standIn.change { $0.disconnect(phone) }
+            case .connect(let phone): phones.standIn.connect(phone)
+            case .dismiss(let phone): phones.run { try await $0.dismiss(phone) }
+            case .uninstall(let phone): phones.uninstall(phone)
+            }
+        }
+    }
+
+    /// Waits until everything is quiet, and looks.
+    private static func finish(
+        _ script: HourScript,
+        _ program: ExampleProgram,
+        _ phones: PlayedPhones,
+        _ patience: Duration
+    ) async throws -> PlayedHour {
+        for phone in phones.standIn.read({ Array($0.phones.keys) }) { phones.standIn.connect(phone) }
+        try await phones.settle()
+        let standIn = phones.standIn
+        var isShown = true
+        do {
+            try await until(patience) { standIn.read { script.differences($0, phones).isEmpty } }
+        } catch { isShown = false }
+        var model = standIn.model
+        var reported = 0
+        try? await until(patience) {
+            (model, reported) = (standIn.model, try await phones.service.reportsOfDeadTokens())
+            return reported == model.records.filter { $0.answer.status == 410 && $0.isDelivered }.count
+        }
+        return PlayedHour(
+            script: script,
+            model: model,
+            phones: phones,
+            clock: standIn.clock,
+            reported: reported,
+            handedOut: try await phones.service.tokens(under: Array(script.last.keys)),
+            connections: standIn.connections,
+            isShown: isShown,
+            log: program.log
+        )
+    }
+}

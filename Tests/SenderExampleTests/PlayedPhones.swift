@@ -1,0 +1,124 @@
+import APNsStandIn
+import Foundation
+import NIOHTTP1
+import Synchronization
+import TestSupport
+
+/// The phones of an hour, and the app on each, which registers what it gets.
+final class PlayedPhones: Sendable {
+    static let topic = "\(PlayedService.bundleID).push-type.liveactivity"
+
+    private struct State: Sendable {
+        /// The token of each activity, by its id.
+        var tokens: [String: String] = [:]
+        var startTokens: [String: String] = [:]
+        var started: [ShownActivity] = []
+        var uninstalled: Set<String> = []
+        var dismissed: Set<String> = []
+        var tasks: [Task<Void, any Error>] = []
+    }
+
+    let service: PlayedService
+    let standIn: APNsStandIn
+    private let state = Mutex(State())
+
+    init(_ service: PlayedService, _ standIn: APNsStandIn) {
+        self.service = service
+        self.standIn = standIn
+    }
+
+    /// Every activity that a start push began.
+    var started: [ShownActivity] { state.withLock { $0.started } }
+
+    /// Whether a phone can show an alias at the end of the hour.
+    func isReachable(_ phone: String, _ alias: String) -> Bool {
+        state.withLock { !$0.uninstalled.contains(phone) && !$0.dismissed.contains("\(phone) \(alias)") }
+    }
+
+    /// Begins something that an app does in its own time.
+    func run(_ body: @escaping @Sendable (PlayedPhones) async throws -> Void) {
+        let task = Task { try await body(self) }
+        state.withLock { $0.tasks.append(task) }
+    }
+
+    /// Waits until the apps have done all.
+    ///
+    /// - Throws: what went wrong in one of them.
+    func settle() async throws {
+        while let task = state.withLock({ $0.tasks.popLast() }) { try await task.value }
+    }
+
+    /// Installs the app: its user is known, and its start token.
+    func install(_ phone: String) async throws {
+        let token = Self.newToken()
+        standIn.change { $0.add(token, .start(phone: phone), topic: Self.topic) }
+        state.withLock { $0.startTokens[phone] = token }
+        let user = phone.replacingOccurrences(of: "phone", with: "user")
+        try await service.call(.PUT, "installations/\(phone)", ["aliases": ["userId": user]])
+        try await service.call(.PUT, "installations/\(phone)/start-tokens/DeliveryAttributes", ["token": token])
+    }
+
+    /// An activity that a push began gets its token a little later, and the app registers it.
+    func began(_ activity: ShownActivity) async throws {
+        state.withLock { $0.started.append(activity) }
+        try await pass(.random(in: 1...10))
+        try await giveToken(activity)
+    }
+
+    /// Gives each activity of a phone another token; the old ones are dead at once, before the app has registered them.
+    func rotate(_ phone: String) async throws {
+        for activity in shown(on: phone) {
+            guard let old = state.withLock({ $0.tokens[activity.id] }) else { continue }
+            standIn.change { $0.kill(old, at: Date()) }
+            try await pass(.random(in: 20...120))
+            try await giveToken(activity)
+        }
+    }
+
+    /// The user swipes everything away, and the app says so.
+    func dismiss(_ phone: String) async throws {
+        for activity in shown(on: phone) {
+            state.withLock { _ = $0.dismissed.insert("\(phone) \(activity.alias)") }
+            standIn.change { $0.dismiss(activity.id, on: phone) }
+            if let token = state.withLock({ $0.tokens[activity.id] }) { standIn.change { $0.kill(token, at: Date()) } }
+            try await pass(.random(in: 20...120))
+            try await service.call(.DELETE, "activities/\(activity.id)?reason=dismissed")
+        }
+    }
+
+    /// The app goes, and nobody says anything.
+    func uninstall(_ phone: String) {
+        let dead = state.withLock { state in
+            state.uninstalled.insert(phone)
+            return [state.startTokens[phone]] + state.tokens.filter { $0.key.hasPrefix(phone + "-") }.map { $0.value }
+        }
+        for token in dead.compactMap({ $0 }) { standIn.change { $0.kill(token, at: Date()) } }
+    }
+
+    private func giveToken(_ activity: ShownActivity) async throws {
+        try await until { standIn.read { $0.phones[activity.phone]?.isOnline == true } }
+        guard isReachable(activity.phone, activity.alias) else { return }
+        let (token, observed) = (Self.newToken(), Date())
+        standIn.change { $0.add(token, .activity(phone: activity.phone, id: activity.id), topic: Self.topic) }
+        state.withLock { $0.tokens[activity.id] = token }
+        let body: [String: any Sendable] = [
+            "token": token, "aliases": ["liveactivityId": activity.alias], "installationId": activity.phone,
+            "attributesType": "DeliveryAttributes",
+            "observedAt": Date.ISO8601FormatStyle(includingFractionalSeconds: true).format(observed),
+        ]
+        try await service.call(.PUT, "activities/\(activity.id)", body, mayComeLate: true)
+    }
+
+    private func shown(on phone: String) -> [ShownActivity] {
+        standIn.read { $0.phones[phone]?.activities.values.filter { !$0.isEnded } ?? [] }
+    }
+
+    /// Lets some seconds of the hour pass.
+    private func pass(_ seconds: Double) async throws {
+        try await Task.sleep(for: standIn.clock.pause(seconds: seconds))
+    }
+
+    private static func newToken() -> String {
+        (0..<40).map { _ in String(format: "%02x", UInt8.random(in: 0...255)) }.joined()
+    }
+}

@@ -1,0 +1,123 @@
+import AsyncHTTPClient
+import Foundation
+import Hummingbird
+import Logging
+import NIOCore
+import NIOHTTP1
+import Synchronization
+import TestSupport
+
+@testable import RegistryServer
+
+/// The true service on a real Postgres, of which some answers get lost.
+struct PlayedService: Sendable {
+    static let bundleID = "com.example.food"
+
+    /// The address below which everything of the app is.
+    let address: String
+    /// The key of the sender, and of the app's backend, which registers for its phones.
+    let senderKey: String
+
+    /// Runs it until the closure is done.
+    static func run<Value: Sendable>(_ body: @Sendable (PlayedService) async throws -> Value) async throws -> Value {
+        let database = try await TestDatabase.make(maximumConnections: 16)
+        var configuration = ServerConfiguration(port: 0, insecureNoAuth: true)
+        configuration.keyRate = nil
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let responder = RegistryResponder(registry: database.registry, configuration: configuration, logger: logger)
+        let application = makeApplication(
+            responder: LosingResponder(base: responder),
+            direct: responder,
+            configuration: configuration,
+            logger: logger
+        )
+        return try await application.serve { port in
+            let root = "http://127.0.0.1:\(port)"
+            _ = try await call(.PUT, "\(root)/v1/apps/\(bundleID)", ["name": "Food"], key: nil)
+            let made = try await call(.POST, "\(root)/v1/apps/\(bundleID)/keys", ["role": "sender"], key: nil)
+            let address = "\(root)/v1/apps/\(bundleID)/sandbox"
+            return try await body(PlayedService(address: address, senderKey: made["key"] as? String ?? ""))
+        }
+    }
+
+    /// Makes a call for the app's backend.
+    ///
+    /// - Parameters:
+    ///   - body: a JSON object; nil for none.
+    ///   - mayComeLate: whether it may be refused because something newer came before.
+    @discardableResult
+    func call(
+        _ method: HTTPMethod,
+        _ path: String,
+        _ body: [String: any Sendable]? = nil,
+        mayComeLate: Bool = false
+    ) async throws -> [String: Any] {
+        let refusals: [UInt] = mayComeLate ? [409, 410] : []
+        return try await Self.call(method, "\(address)/\(path)", body, key: senderKey, refusals)
+    }
+
+    /// How many reports of dead tokens it has got.
+    func reportsOfDeadTokens() async throws -> Int {
+        let root = address.components(separatedBy: "/v1/")[0]
+        let answer = try await HTTPClient.shared.execute(
+            HTTPClientRequest(url: "\(root)/metrics"),
+            timeout: .seconds(30)
+        )
+        let text = String(buffer: try await answer.body.collect(upTo: 10 << 20))
+        return text.split(separator: "\n").filter {
+            $0.hasPrefix("pushreg_feedback_total{") && $0.contains("\"Unregistered\"")
+        }.reduce(0) { $0 + (Int($1.split(separator: " ").last ?? "") ?? 0) }
+    }
+
+    /// The tokens that are handed out under liveactivityIds.
+    func tokens(under aliases: [String]) async throws -> Set<String> {
+        let names = aliases.map { ["kind": "liveactivityId", "value": $0] }
+        let answer = try await call(.POST, "resolve", ["aliases": names])
+        let results = answer["results"] as? [[String: Any]] ?? []
+        return Set(results.flatMap { $0["activities"] as? [[String: Any]] ?? [] }.compactMap { $0["token"] as? String })
+    }
+
+    private static func call(
+        _ method: HTTPMethod,
+        _ url: String,
+        _ body: [String: any Sendable]?,
+        key: String?,
+        _ refusals: [UInt] = []
+    ) async throws -> [String: Any] {
+        var request = HTTPClientRequest(url: url)
+        request.method = method
+        if let key { request.headers.add(name: "Authorization", value: "Bearer \(key)") }
+        if let body {
+            request.headers.add(name: "Content-Type", value: "application/json")
+            request.body = .bytes(try JSONSerialization.data(withJSONObject: body))
+        }
+        let answer = try await HTTPClient.shared.execute(request, timeout: .seconds(30))
+        let bytes = Data((try await answer.body.collect(upTo: 10 << 20)).readableBytesView)
+        guard (200..<300).contains(answer.status.code) || refusals.contains(answer.status.code) else {
+            throw UnexpectedAnswer(
+                description: "\(method) \(url): \(answer.status) \(String(decoding: bytes, as: UTF8.self))"
+            )
+        }
+        return bytes.isEmpty ? [:] : try JSONSerialization.jsonObject(with: bytes) as? [String: Any] ?? [:]
+    }
+}
+
+/// An answer that no test expects.
+struct UnexpectedAnswer: Error, CustomStringConvertible {
+    let description: String
+}
+
+/// Makes every 20th plan, which was made and committed, look as if Postgres had gone: the sender must ask with the same bytes.
+final class LosingResponder: HTTPResponder {
+    private let base: RegistryResponder
+    private let plans = Atomic(0)
+
+    init(base: RegistryResponder) { self.base = base }
+
+    func respond(to request: Request, context: ConnectionContext) async throws -> Response {
+        let answer = try await base.respond(to: request, context: context)
+        let isPlan = request.uri.path.hasSuffix("/plan")
+        guard isPlan, plans.add(1, ordering: .relaxed).newValue % 20 == 0 else { return answer }
+        return Response(status: .serviceUnavailable, body: .init(byteBuffer: ByteBuffer(string: "{}")))
+    }
+}

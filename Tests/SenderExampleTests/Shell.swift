@@ -1,0 +1,19 @@
+import Foundation
+
+/// Programs that make an example ready.
+enum Shell {
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// Runs a command to its end.
+    ///
+    /// - Throws: what it wrote to standard error, when it fails.
+    static func run(_ command: [String], environment: [String: String] = [:]) async throws {
+        let log = "/tmp/pushreg-sender-\(UUID().uuidString).log"
+        defer { unlink(log) }
+        let program = try ExampleProgram.start(command, environment, log: log)
+        let status = await program.end()
+        guard status == 0 else { throw Failure(description: program.log) }
+    }
+}
