@@ -1,5 +1,5 @@
 extension ActivityWatch {
-    /// What nobody answers within this time after iOS woke the app is handed over: it gives the app some seconds.
+    /// Reports that nobody answers within this time after iOS woke the app are handed over: it gives the app some seconds.
     private static let patience = Duration.seconds(5)
 
     /// Reports went out. In the background iOS says nothing before it stops the app again (C19).
