@@ -71,7 +71,112 @@ WHERE r.app_number = $5 AND r.environment = $6::apns_environment AND true AND (g
     WHERE q.app_number = $8 AND q.environment = $9::apns_environment AND q.quarantined_kind = $10 AND q.quarantined_at IS NOT NULL)) AND (greatest(r.confirmed_at, r.starts_at) <= now() - $11 OR r.expires_at <= now() OR r.verdict = 'quarantined')
 AND (r.verdict = 'quarantined') IS NOT FALSE ORDER BY 1;
 
--- purge of update tokens, 4: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint[], $6 bigint, $7 text, $8 bigint
+-- purge of update tokens, 4: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bigint, $8 text, $9 bigint[], $10 bigint, $11 text, $12 bigint, $13 bigint, $14 bigint, $15 bigint, $16 bigint, $17 bigint, $18 bigint, $19 bigint, $20 text, $21 bigint
+INSERT INTO events (
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
+token_kind, attributes_type
+)
+WITH given (
+    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
+token_kind, attributes_type
+) AS MATERIALIZED (
+SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
+    e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4),
+    e.token_kind, e.attributes_type
+FROM (SELECT given.*, $4::text AS who FROM (SELECT 'purged' AS type, h.activity_id, h.installation_hash, h.subject, h.aliases, h.token_digest,
+nullif(h.kind, 'update') AS token_kind, nullif(h.attributes_type, '') AS attributes_type
+FROM (
+    SELECT v.*, a.token_claimed_at AS purged_claim FROM activities a CROSS JOIN LATERAL (
+        SELECT * FROM token_values held
+        WHERE held.app_number = $5 AND held.environment = $6::apns_environment AND held.token_digest = a.token_digest LIMIT 1
+    ) AS v
+    WHERE a.app_number = $7 AND a.environment = $8::apns_environment AND a.activity_id = ANY(ARRAY(
+    SELECT found.it FROM unnest($9) AS named (number) CROSS JOIN LATERAL (
+    SELECT its.activity_id AS it FROM activities its
+    WHERE its.app_number = $10 AND its.activity_number > 0
+ AND its.activity_number = named.number
+        AND its.environment = $11::apns_environment LIMIT 1
+) AS found
+)) AND v.activity_id = a.activity_id OFFSET 0
+) AS t CROSS JOIN LATERAL (
+    SELECT * FROM (SELECT t.app_number, t.environment, t.token_digest, h.kind, h.attributes_type, h.claimed_at, h.activity_id,
+    h.installation_hash, h.subject, h.aliases
+FROM token_values t CROSS JOIN LATERAL (
+    SELECT
+        'update'::text COLLATE "C" AS kind, ''::text COLLATE "C" AS attributes_type, a.token_claimed_at AS claimed_at, a.activity_id, a.installation_hash,
+        a.subject, a.aliases
+    FROM activities a
+    WHERE a.app_number = $12 AND a.environment = t.environment AND a.activity_id = t.activity_id
+        AND a.token_digest = t.token_digest AND a.ended_at IS NULL AND a.expires_at > now()
+        AND t.installation_hash IS NULL
+    UNION ALL
+    SELECT r.kind, r.attributes_type, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, r.subject, r.aliases
+    FROM (SELECT
+    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
+    t.quarantine_reason,
+    CASE
+        WHEN r.observed_at <= r.deleted_at AND r.purged_at = r.deleted_at THEN 'purged'
+        WHEN r.observed_at <= i.removed_at THEN 'logged-out'
+        WHEN r.token IS NULL THEN 'deleted'
+        WHEN t.installation_kind <> r.kind THEN 'kind-conflict'
+        WHEN r.has_one_owner AND t.installation_hash IS DISTINCT FROM r.installation_hash THEN 'taken-over'
+        WHEN r.claimed_at <= t.dead_at THEN 'unregistered'
+        WHEN r.claimed_at <= t.quarantined_at THEN 'quarantined'
+    END AS verdict
+FROM installation_tokens r
+LEFT JOIN LATERAL (
+    SELECT its.subject, its.aliases, its.removed_at, its.flapped_at FROM installations its
+    WHERE its.app_number = $13 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
+    LIMIT 1
+) AS i ON true
+LEFT JOIN LATERAL (
+    SELECT * FROM token_values its
+    WHERE its.app_number = $14 AND its.environment = r.environment AND its.token_digest = r.token_digest
+    LIMIT 1
+) AS t ON true) r
+    WHERE r.app_number = $15 AND r.environment = t.environment AND r.installation_hash = t.installation_hash
+        AND r.kind = t.installation_kind AND r.token_digest = t.token_digest
+        AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
+    UNION ALL
+    SELECT r.kind, r.attributes_type, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, r.subject, r.aliases
+    FROM (SELECT
+    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
+    t.quarantine_reason,
+    CASE
+        WHEN r.observed_at <= r.deleted_at AND r.purged_at = r.deleted_at THEN 'purged'
+        WHEN r.observed_at <= i.removed_at THEN 'logged-out'
+        WHEN r.token IS NULL THEN 'deleted'
+        WHEN t.installation_kind <> r.kind THEN 'kind-conflict'
+        WHEN r.has_one_owner AND t.installation_hash IS DISTINCT FROM r.installation_hash THEN 'taken-over'
+        WHEN r.claimed_at <= t.dead_at THEN 'unregistered'
+        WHEN r.claimed_at <= t.quarantined_at THEN 'quarantined'
+    END AS verdict
+FROM installation_tokens r
+LEFT JOIN LATERAL (
+    SELECT its.subject, its.aliases, its.removed_at, its.flapped_at FROM installations its
+    WHERE its.app_number = $16 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
+    LIMIT 1
+) AS i ON true
+LEFT JOIN LATERAL (
+    SELECT * FROM token_values its
+    WHERE its.app_number = $17 AND its.environment = r.environment AND its.token_digest = r.token_digest
+    LIMIT 1
+) AS t ON true) r
+    WHERE r.app_number = $18 AND r.environment = t.environment AND NOT r.has_one_owner
+        AND r.token_digest = t.token_digest AND t.installation_hash IS NULL
+        AND (r.verdict IN ('unregistered', 'quarantined')) IS NOT FALSE
+) AS h) current
+    WHERE current.app_number = $19 AND current.environment = $20::apns_environment AND current.token_digest = t.token_digest
+    LIMIT $21
+) AS h
+WHERE h.activity_id IS NULL AND h.claimed_at <= t.purged_claim
+    AND h.claimed_at > greatest(t.dead_at, t.quarantined_at, '-infinity')) AS given) AS e
+)
+SELECT * FROM given;
+
+-- purge of update tokens, 5: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint[], $6 bigint, $7 text, $8 bigint
 UPDATE token_values t SET dead_at = greatest(t.dead_at, its.token_claimed_at),
     purged_at = greatest(t.dead_at, its.token_claimed_at)
 FROM (
@@ -90,7 +195,7 @@ FROM (
 ) AS its
 WHERE t.ctid = its.place AND t.app_number = $8::numeric;
 
--- purge of update tokens, 5: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bigint[], $8 bigint, $9 text
+-- purge of update tokens, 6: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bigint[], $8 bigint, $9 text
 INSERT INTO events (
     app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
 token_kind, attributes_type
@@ -115,7 +220,7 @@ WHERE a.app_number = $5 AND a.environment = $6::apns_environment AND a.activity_
 )
 SELECT * FROM given;
 
--- purge of update tokens, 6: $1 bigint, $2 text, $3 bigint[], $4 bigint, $5 text
+-- purge of update tokens, 7: $1 bigint, $2 text, $3 bigint[], $4 bigint, $5 text
 UPDATE activities a SET token_is_doubted = true, revision = a.revision + 1, touched_at = statement_timestamp()
 WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY(ARRAY(
     SELECT found.it FROM unnest($3) AS named (number) CROSS JOIN LATERAL (

@@ -57,6 +57,7 @@ struct PurgeStatements {
     private func purgeActivities(_ numbers: [Int64]) -> [SQL] {
         let isIt = isAmong(numbers, "a")
         return [
+            otherHoldersEvents(isIt),
             """
             UPDATE token_values t SET dead_at = greatest(t.dead_at, its.token_claimed_at),
                 purged_at = greatest(t.dead_at, its.token_claimed_at)
@@ -82,6 +83,27 @@ struct PurgeStatements {
             WHERE \(sql: isIt)
             """,
         ]
+    }
+
+    /// The events of installations' tokens that have the same value, claimed no later: they are withheld from now on, too. Before
+    /// the value is dead, for afterwards nobody could tell which ones they were.
+    private func otherHoldersEvents(_ isIt: SQL) -> SQL {
+        EventStatements.insertion(
+            """
+            SELECT 'purged' AS type, \(unescaped: EventStatements.columns(ofHolder: "h"))
+            FROM (
+                SELECT v.*, a.token_claimed_at AS purged_claim FROM activities a CROSS JOIN LATERAL (
+                    SELECT * FROM token_values held
+                    WHERE \(sql: scope.contains("held")) AND held.token_digest = a.token_digest LIMIT 1
+                ) AS v
+                WHERE \(sql: isIt) AND v.activity_id = a.activity_id OFFSET 0
+            ) AS t \(sql: QuarantineStatements(scope: scope, who: who).holders)
+            WHERE h.activity_id IS NULL AND h.claimed_at <= t.purged_claim
+                AND h.claimed_at > greatest(t.dead_at, t.quarantined_at, '-infinity')
+            """,
+            by: who,
+            in: scope
+        )
     }
 
     private func purgeTokens(_ numbers: [Int64]) -> [SQL] {

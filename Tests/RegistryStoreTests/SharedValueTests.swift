@@ -1,12 +1,13 @@
 import Foundation
+import PostgresDriver
 import RegistryCore
 import TestSupport
 import Testing
 
 @testable import RegistryStore
 
-/// The release of an installation's token ends the quarantine of its value: all who have that are told, and nobody else's ends.
-@Suite(.timeLimit(.minutes(5))) struct TokenReleaseTests {
+/// Several may have one value: all are told whose token is released with it, or purged, and nobody else's is.
+@Suite(.timeLimit(.minutes(5))) struct SharedValueTests {
     private static func quarantine(_ token: Int, of phone: TestInstallation) async throws {
         let report = FeedbackReport(
             token: .sample(token),
@@ -47,5 +48,26 @@ import Testing
         // Again there is nothing to release.
         try await one.release(TestInstallation.delivery)
         #expect(try await one.events().filter { $0 == "released" }.count == 1)
+    }
+
+    @Test("A purge of an activity's token is an event of each start token that has the same value, claimed no later")
+    func purgedWithAnActivity() async throws {
+        let phone = try await TestInstallation.make(1)
+        let later = phone.another(2)
+        let activity = TestActivity(database: phone.database, scope: phone.scope, id: .sample("a"))
+        try await phone.register(1, at: .minutesAgo(10))
+        try await activity.register(1, at: .minutesAgo(5))
+        try await later.register(1, at: .minutesAgo(1))
+        // Their start tokens are not stale themselves, for they were confirmed.
+        _ = try await phone.database.pool.withSession { session in
+            try session.execute("UPDATE activities SET confirmed_at = now() - interval '9 days'").affectedRows
+        }
+        var filter = StaleFilter()
+        filter.unconfirmedFor = .seconds(8 * 86_400)
+        #expect(try await phone.database.registry.purgeStaleTokens(filter, in: phone.scope, by: "admin") == 1)
+        #expect(try await phone.token() == nil)
+        #expect(try await phone.events() == ["registered", "purged"])
+        #expect(try await later.token() == .sample(1))
+        #expect(try await later.events() == ["registered"])
     }
 }
