@@ -20,8 +20,11 @@ import Testing
         try await Story.tell { story in
             let activity = await story.begins()
             await story.play(.background, .network(.offline))
+            let (system, before) = (await story.phone.system, await story.phone.system.handOvers)
             await story.tokenComes(to: activity)
-            await story.play(.time(seconds: 6), .kill, .network(.online), .time(seconds: 1800), .handedOverOnesGo(50))
+            // On a busy machine the app's five seconds begin late.
+            for _ in 0..<20 where system.handOvers == before { await story.play(.time(seconds: 6)) }
+            await story.play(.kill, .network(.online), .time(seconds: 1800), .handedOverOnesGo(50))
             try await story.handsOut(activity)
         }
     }
