@@ -26,7 +26,7 @@ extension APNsModel {
     private mutating func deliver(_ push: Push, at now: Date) -> ShownActivity? {
         let phone = push.target.phone
         guard phones[phone]?.isOnline == true else {
-            if push.expiration > now { phones[phone]?.kept[push.token] = push }
+            if push.expiration > now { phones[phone]?.keep(push) }
             return nil
         }
         return phones[phone]?.receive(push)

@@ -47,6 +47,8 @@ package struct Phone: Sendable {
     package private(set) var notifications = 0
     /// Contents that came after newer ones, and were dropped.
     package private(set) var late = 0
+    /// The aliases whose start APNs threw away for a later push to the same token while the phone was offline.
+    package private(set) var lostStarts: Set<String> = []
     /// APNs's store for it while it is offline: one push a token.
     var kept: [String: Push] = [:]
     private var startsSeen: Set<String> = []
@@ -56,6 +58,12 @@ package struct Phone: Sendable {
     /// Those of an alias that have not ended.
     package func running(_ alias: String) -> [ShownActivity] {
         activities.values.filter { $0.alias == alias && !$0.isEnded }
+    }
+
+    /// Keeps a push until the phone is back, in the place of the one before.
+    mutating func keep(_ push: Push) {
+        if let lost = kept[push.token]?.alias, lost != push.alias { lostStarts.insert(lost) }
+        kept[push.token] = push
     }
 
     mutating func show(_ activity: ShownActivity) { activities[activity.id] = activity }

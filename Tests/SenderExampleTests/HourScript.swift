@@ -94,6 +94,8 @@ extension HourScript {
             content.users.compactMap { user in
                 let phone = user.replacingOccurrences(of: "user", with: "phone")
                 guard phones.isReachable(phone, content.alias) else { return nil }
+                // It is planned again when its lease is over, which is after the hour.
+                if model.phones[phone]?.lostStarts.contains(content.alias) == true { return nil }
                 let shown = model.phones[phone]?.activities.values.filter { $0.alias == content.alias } ?? []
                 let isRight = shown.allSatisfy { $0.content == content.state && $0.isEnded == content.isEnd }
                 // One that ended before the phone was there is not started any more.

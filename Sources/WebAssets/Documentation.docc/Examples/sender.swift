@@ -24,7 +24,7 @@ struct Answer: Decodable {
 struct Report: Encodable {
     let token: String, status: Int, reason: String?, timestamp: Int?, leaseId: String?
 }
-/// What is wanted of one alias.
+/// One alias: the content that is wanted, and the tokens that have got it.
 final class Work {
     var wanted: [String: Any] = [:], names: Set<Alias> = [], shown: Set<String> = []
     var version = 0, stamp = 0, isDue = true, pause: Task<Void, any Error>?
