@@ -109,7 +109,8 @@ func authorization() string {
 }
 
 // The answer. After none, 408, 429 and 5xx the same goes out again, later and later, while it is wanted.
-func send(client *http.Client, method, url string, body any, fields func() map[string]string, isWanted func() bool) (status int, said answer) {
+func send(client *http.Client, method, url string, body any, fields func() map[string]string,
+	isWanted func() bool) (status int, said answer) {
 	for turn := 1.0; isWanted(); turn++ {
 		request := must(http.NewRequest(method, url, nil))
 		if body != nil {
