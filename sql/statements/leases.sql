@@ -1,4 +1,4 @@
--- leases, 1: $1 bytea[], $2 text[], $3 bigint, $4 text, $5 bytea[]
+-- leases, 1: $1 bytea[], $2 text[], $3 bigint, $4 bytea[], $5 bigint, $6 text
 UPDATE start_leases l SET failed_at = CASE WHEN (l.failed_at IS NOT NULL OR l.released_at IS NOT NULL) THEN l.failed_at ELSE f.at END, failure = CASE WHEN (l.failed_at IS NOT NULL OR l.released_at IS NOT NULL) THEN l.failure ELSE f.failures[array_position(f.lease_ids, l.lease_id)] END, retry_at = CASE WHEN (l.failed_at IS NOT NULL OR l.released_at IS NOT NULL) THEN l.retry_at ELSE f.retries[greatest(1, coalesce((l.attempted_at[1] > f.day_ago)::int, 0) + coalesce((l.attempted_at[2] > f.day_ago)::int, 0) + coalesce((l.attempted_at[3] > f.day_ago)::int, 0))] END,
     leased_until = least(l.leased_until, f.at), touched_at = f.at
 FROM (
@@ -6,7 +6,13 @@ FROM (
     SELECT now() AS at, now() - interval '24 hours' AS day_ago, ARRAY[now() + interval '1 minute', now() + interval '5 minutes', now() + interval '15 minutes'] AS retries,
         $1::bytea[] AS lease_ids, $2::text[] AS failures
 ) AS f
-WHERE l.app_number = $3 AND l.environment = $4::apns_environment AND l.lease_id = ANY($5);
+WHERE l.app_number = $3::numeric AND l.ctid = ANY(ARRAY(
+    SELECT found.place FROM (SELECT * FROM unnest($4) AS given (lease_id) ORDER BY given.lease_id) AS q
+    CROSS JOIN LATERAL (
+        SELECT its.ctid AS place FROM start_leases its
+        WHERE its.app_number = $5 AND its.environment = $6::apns_environment AND its.lease_id = q.lease_id LIMIT 1 FOR UPDATE
+    ) AS found
+));
 
 -- leases, 2: $1 bigint, $2 interval, $3 text, $4 text, $5 text, $6 bigint, $7 text, $8 bytea[], $9 bigint, $10 text
 INSERT INTO events (

@@ -31,7 +31,13 @@ struct LeaseStatements {
                 SELECT now() AS at, now() - interval '24 hours' AS day_ago, ARRAY[\(unescaped: retries)] AS retries,
                     \(ids)::bytea[] AS lease_ids, \(failures.map(\.reason))::text[] AS failures
             ) AS f
-            WHERE \(sql: scope.contains("l")) AND l.lease_id = ANY(\(ids))
+            WHERE \(sql: RowPlaces.isOf(scope.app.number, "l")) AND l.ctid = ANY(ARRAY(
+                SELECT found.place FROM (SELECT * FROM unnest(\(ids)) AS given (lease_id) ORDER BY given.lease_id) AS q
+                CROSS JOIN LATERAL (
+                    SELECT its.ctid AS place FROM start_leases its
+                    WHERE \(sql: scope.contains("its")) AND its.lease_id = q.lease_id LIMIT 1 FOR UPDATE
+                ) AS found
+            ))
             """,
             Self.event("start-failed", of: named(ids, "l.failed_at = now()"), by: who, in: scope),
         ]
