@@ -31,7 +31,7 @@ struct PushMaker: Sendable {
     let app: BundleID
 
     /// How long APNs keeps an update for a phone that is offline. Later it is no trial any more.
-    private static let patience: TimeInterval = 3600
+    private static let updateLifetime: TimeInterval = 3600
 
     /// A push to an activity that runs.
     func update(_ activity: ResolvedActivity) -> Push {
@@ -40,7 +40,7 @@ struct PushMaker: Sendable {
             activityID: activity.activityID,
             installation: activity.installation,
             lease: nil,
-            headers: headers(.update, until: now.addingTimeInterval(Self.patience)),
+            headers: headers(.update, until: now.addingTimeInterval(Self.updateLifetime)),
             payload: payloads.running
         )
     }
