@@ -15,7 +15,7 @@ extension Probe {
     )
 
     /// A position of a database with the number 1.
-    private static let otherDatabase = "AQEBAQEAAAEBAQA"
+    private static let otherDatabase = "AQEBAQEBAAABAQEA"
 
     static let audit: [Probe] = [
         Probe("getStatistics", "of a day", .get("…/stats"))
