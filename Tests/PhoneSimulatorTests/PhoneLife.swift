@@ -245,9 +245,10 @@ actor PhoneLife {
         signedOut.formUnion(activities.map(\.id))
     }
 
-    /// An app that died while it signed out does so once more, and ends what began meanwhile.
+    /// An app that died while it signed out, or changed its user, does so once more, and ends what began meanwhile.
     private func rememberSigningOut() async {
-        if await phone.isSigningOut { signedOut.formUnion(activities.map(\.id)) }
+        let (isSigningOut, isChangingUser) = await (phone.isSigningOut, phone.isChangingUser)
+        if isSigningOut || isChangingUser { signedOut.formUnion(activities.map(\.id)) }
     }
 
     // MARK: The end

@@ -28,6 +28,13 @@ actor SimulatedPhone {
     /// The app has begun to sign its user out, and does not know yet that the client has taken it.
     private(set) var isSigningOut = false
 
+    /// The client's file has another user than the app: the app died before the sign-in was written. At its next launch the one
+    /// before is signed out, and what runs by then is ended.
+    var isChangingUser: Bool {
+        guard let user, let known = storage.bytes.flatMap(StoredState.init)?.user else { return false }
+        return known.string != user
+    }
+
     enum Session: Sendable { case valid, expired, none }
 
     /// A phone that got a backup of another one is a new one too: reports are in no backup, and the keychain's entry is of one
