@@ -38,6 +38,28 @@ import Testing
         #expect(played.pause == 40)
     }
 
+    @Test("Retry-After is obeyed though the installation has become the user's, or their credential another")
+    func nothingShortensIt()
+        throws
+    {
+        let user = Owner.user("u-7")
+        let played = PlayedOutbox()
+        played.add(.start("aa"), at: 1, by: user)
+        for verdict in [
+            .problem(403, "not-yours"), .problem(401, "unauthenticated"), .repeatLater(after: .seconds(4000)),
+        ]
+            as [Verdict]
+        {
+            played.answerAll(verdict)
+            played.now += verdict == .repeatLater(after: .seconds(4000)) ? 0 : played.pause ?? 0
+        }
+        played.outbox.credentialWasRenewed(for: user)
+        #expect(played.sent() == [])
+        played.add(.installation(aliases: [:]), at: 2, by: user)
+        played.answerAll(.accepted([]))
+        #expect(played.sent() == [] && played.pause == 4000)
+    }
+
     @Test(
         "At the foreground all other pauses end",
         arguments: [Verdict.repeatLater(after: nil), .unanswered, .problem(403, "forbidden")]

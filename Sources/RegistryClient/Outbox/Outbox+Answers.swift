@@ -68,9 +68,7 @@ extension Outbox {
 
     /// The installation is the owner's from now on, so what was refused as another's may be allowed.
     private mutating func retryRefused(of owner: Owner) {
-        for index in entries.indices where entries[index].owner == owner && entries[index].refusedSince != nil {
-            entries[index].tries.notBefore = .zero
-        }
+        endPauses { $0.owner == owner && $0.refusedSince != nil }
     }
 
     private func anew(_ entry: OutboxEntry, _ item: Verdict.RefusedItem, _ now: Circumstances) -> Effect? {

@@ -44,7 +44,14 @@ extension Outbox {
     package mutating func comesToForeground() {
         silence?.notBefore = .zero
         withoutCredential = []
-        for index in entries.indices where !entries[index].tries.isAsked { entries[index].tries.notBefore = .zero }
+        endPauses { _ in true }
+    }
+
+    /// Lets entries go now, but those for which the registry asked for a pause (C13).
+    mutating func endPauses(where isMeant: (OutboxEntry) -> Bool) {
+        for index in entries.indices where !entries[index].tries.isAsked && isMeant(entries[index]) {
+            entries[index].tries.notBefore = .zero
+        }
     }
 
     /// There is no credential for an entry that was handed out: it and all others of its owner wait for one.
@@ -56,16 +63,12 @@ extension Outbox {
     /// There is another credential than the one that was refused. What was refused once is tried now, and only once: a program may
     /// give another wrong one each time.
     package mutating func credentialWasRenewed(for owner: Owner) {
-        for index in entries.indices where entries[index].owner == owner && entries[index].tries.refusals[401] == 1 {
-            entries[index].tries.notBefore = .zero
-        }
+        endPauses { $0.owner == owner && $0.tries.refusals[401] == 1 }
     }
 
     /// There is a new credential: all that waited for it is tried now.
     package mutating func credentialCame(for owner: Owner) {
         withoutCredential.remove(owner)
-        for index in entries.indices where entries[index].owner == owner && !entries[index].tries.isAsked {
-            entries[index].tries.notBefore = .zero
-        }
+        endPauses { $0.owner == owner }
     }
 }
