@@ -71,10 +71,17 @@ struct PlayedService: Sendable {
 
     /// The tokens that are handed out under liveactivityIds.
     func tokens(under aliases: [String]) async throws -> Set<String> {
-        let names = aliases.map { ["kind": "liveactivityId", "value": $0] }
-        let answer = try await call(.POST, "resolve", ["aliases": names])
-        let results = answer["results"] as? [[String: Any]] ?? []
-        return Set(results.flatMap { $0["activities"] as? [[String: Any]] ?? [] }.compactMap { $0["token"] as? String })
+        var tokens: Set<String> = []
+        // As many as a request may name.
+        for start in stride(from: 0, to: aliases.count, by: 1000) {
+            let names = aliases[start...].prefix(1000).map { ["kind": "liveactivityId", "value": $0] }
+            let answer = try await call(.POST, "resolve", ["aliases": names])
+            let activities = (answer["results"] as? [[String: Any]] ?? []).flatMap {
+                $0["activities"] as? [[String: Any]] ?? []
+            }
+            tokens.formUnion(activities.compactMap { $0["token"] as? String })
+        }
+        return tokens
     }
 
     private static func call(
