@@ -107,6 +107,27 @@ import Testing
         }
     }
 
+    @Test("A statement that is too slow costs its own connection alone where the server answers others")
+    func aSlowStatement() async throws {
+        try await withPool(2) { pool in
+            let backends = try await meet(pool, "SELECT pg_backend_pid()", width: 2)
+            let isOver = Counter()
+            async let slow = postgresError {
+                defer { isOver.increment() }
+                try await pool.withSession(timeout: .seconds(2)) { _ = try $0.execute("SELECT pg_sleep(20)") }
+            }
+            // One caller keeps the other connection all the while, as those who do batch after batch.
+            let other = try await pool.withSession { session in
+                var backend = 0
+                while isOver.value == 0 { backend = try session.execute("SELECT pg_backend_pid()")[0].decode(Int.self) }
+                return backend
+            }
+            #expect(try await slow.code == .deadlineExceeded)
+            let last = try await pool.value(Int.self, "SELECT pg_backend_pid()")
+            #expect(last == other && backends.contains(other) && pool.statistics.connects == 2)
+        }
+    }
+
     @Test("A frozen server that thaws is not believed: a read is asked elsewhere, and a write's outcome is unknown")
     func aServerThatThaws() async throws {
         let (frozen, other) = (try await ThrowawayCluster.start(), try await ThrowawayCluster.shared)

@@ -128,7 +128,10 @@ import Testing
         for id in 0..<3 { _ = state.enqueue("\(id)", id: UInt64(id), now: start) }
         for connection in 0..<3 { _ = state.connected(lease(connection), now: start) }
         _ = state.release(lease(0), isReusable: true, now: start)
+        let old = state.generation
+        #expect(!old.isOver)
         #expect(state.startGeneration(after: PoolGeneration(0)).summary == ["close 0"])
+        #expect(old.isOver && !state.generation.isOver)
         #expect(state.startGeneration(after: PoolGeneration(0)).summary == [])
         #expect(state.release(lease(1), isReusable: true, now: start).summary == ["close 1"])
         #expect(state.enqueue("d", id: 4, now: start).summary == ["connect 1"])
@@ -141,23 +144,6 @@ import Testing
         _ = state.enqueue("a", id: 1, now: start)
         _ = state.startGeneration(after: PoolGeneration(0))
         #expect(state.connected(lease(7), now: start).summary == ["close 7", "connect 1"])
-    }
-
-    @Test("A missed deadline condemns all connections where the server answers nobody, and one where it answers others")
-    func missedDeadline() {
-        var state = state(connections: 3)
-        for id in 0..<3 { _ = state.enqueue("\(id)", id: UInt64(id), now: start) }
-        for connection in 0..<3 { _ = state.connected(lease(connection), now: start) }
-        let old = state.generation
-        _ = state.release(lease(0), isReusable: true, now: start + .seconds(4))
-        #expect(state.missedDeadline(lease(1), now: start + .milliseconds(4900))?.summary == nil)
-        #expect(state.release(lease(1), isReusable: false, now: start + .milliseconds(4900)).summary == ["close 1"])
-        #expect(!old.isOver)
-        #expect(state.missedDeadline(lease(2), now: start + .seconds(5))?.summary == ["close 0"])
-        #expect(old.isOver)
-        // Its neighbours, which were lent too, change nothing more.
-        #expect(state.missedDeadline(lease(2), now: start + .seconds(9))?.summary == nil)
-        #expect(state.enqueue("d", id: 4, now: start + .seconds(9)).summary == ["connect 1"])
     }
 
     @Test("A pool that is shut down refuses callers and closes connections") func shutDownRefusesAndCloses() {

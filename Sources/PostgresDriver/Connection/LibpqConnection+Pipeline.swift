@@ -25,8 +25,10 @@ extension LibpqConnection {
     /// - Throws: the error of the first statement that failed, after the server has confirmed the end of the round trip.
     func run(_ statements: [SQL], _ roundTrip: RoundTrip) throws(PostgresError) -> [PostgresResult] {
         let pointer = try open()
+        noteQuestion()
         let steps = try send(statements, on: pointer, roundTrip)
         let (results, failure) = try receive(steps, on: pointer, roundTrip)
+        generation?.noteAnswer()
         self.statements.trim()
         if let failure { throw closingIfNeeded(after: failure) }
         try checkGeneration(roundTrip)

@@ -7,10 +7,12 @@ extension LibpqConnection {
         guard !roundTrip.deadline.isPassed else {
             throw PostgresError(.deadlineExceeded, outcome: .nothingTookEffect, at: roundTrip.site)
         }
+        noteQuestion()
         guard PQexitPipelineMode(pointer) == 1, PQsendQuery(pointer, script) == 1 else {
             throw lost(pointer, nil, roundTrip)
         }
         let failure = try firstFailure(on: pointer, roundTrip)
+        generation?.noteAnswer()
         guard PQenterPipelineMode(pointer) == 1 else { throw protocolViolation(roundTrip) }
         if let failure { throw closingIfNeeded(after: failure) }
         try checkGeneration(roundTrip)

@@ -15,6 +15,8 @@ final class LibpqConnection {
     private(set) var isUnusable = false
     /// The pool's connections of the same age; nil for one that is no pool's.
     var generation: PoolGeneration?
+    /// How many questions were answered on those when this one asked its last.
+    private var answersBefore = 0
     /// The host that it is to, where several were given.
     var server: ConnectionOptions.Host?
     /// The host before it that did not answer.
@@ -39,6 +41,12 @@ final class LibpqConnection {
         PQfinish(pointer)
         self.pointer = nil
     }
+
+    /// A round trip begins.
+    func noteQuestion() { answersBefore = generation?.answers ?? 0 }
+
+    /// Whether the server has answered nobody since the last question.
+    var isServerSilent: Bool { generation?.answers == answersBefore }
 
     /// Marks the connection as not to be used by another caller.
     func markUnusable() {

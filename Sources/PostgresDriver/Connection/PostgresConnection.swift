@@ -8,13 +8,19 @@ actor PostgresConnection {
         let isReusable: Bool
         /// The connection had died before anything was sent; the closure did not run.
         let wasDead: Bool
-        /// The server that it was lent of.
-        var server: ConnectionOptions.Host?
+        /// The server, where its answer did not come and nobody else got one meanwhile.
+        var silentServer: SilentServer?
 
         static var dead: Self {
             let error = PostgresError(.connectionLost, outcome: .nothingTookEffect)
             return Self(result: .failure(error), isReusable: false, wasDead: true)
         }
+    }
+
+    /// A server that answered on none of its connections while one waited for it.
+    struct SilentServer: Sendable {
+        /// Nil unless several were given.
+        let host: ConnectionOptions.Host?
     }
 
     /// The server of a connection, and one before it that did not answer in its share of the time.
@@ -81,7 +87,9 @@ actor PostgresConnection {
         renewPlans(link, until: deadline)
         let session = PostgresSession(link: link, deadline: deadline)
         let result = Result { try body(session) }
-        return Loan(result: result, isReusable: link.isReusable, wasDead: false, server: link.server)
+        guard !link.isReusable else { return Loan(result: result, isReusable: true, wasDead: false) }
+        let silent = link.isServerSilent ? SilentServer(host: link.server) : nil
+        return Loan(result: result, isReusable: false, wasDead: false, silentServer: silent)
     }
 
     /// Gives up plans that are too old; each is made anew when its statement is run the next time, for the tables as they are.

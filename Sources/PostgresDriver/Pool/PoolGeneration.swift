@@ -8,11 +8,18 @@ final class PoolGeneration: Sendable {
     /// How many were given up before.
     let number: Int
     private let isGivenUp = Atomic(false)
+    private let answerCount = Atomic(0)
 
     init(_ number: Int) { self.number = number }
 
     /// Whether the pool has given it up.
     var isOver: Bool { isGivenUp.load(ordering: .acquiring) }
+
+    /// How many questions the server has answered, on all its connections.
+    var answers: Int { answerCount.load(ordering: .relaxed) }
+
+    /// The server has answered.
+    func noteAnswer() { answerCount.add(1, ordering: .relaxed) }
 
     /// Gives it up.
     func end() { isGivenUp.store(true, ordering: .releasing) }

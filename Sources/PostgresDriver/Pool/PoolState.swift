@@ -53,8 +53,6 @@ struct PoolState<Connection, Waiter> {
     private var connecting = 0
     private var closing = 0
     private(set) var generation = PoolGeneration(0)
-    /// When the server last did what it was asked, on whatever connection of this generation.
-    private var answeredAt: Instant?
     private var backoff = Backoff()
     private(set) var busy = 0
     private(set) var isClosed = false
@@ -177,7 +175,6 @@ extension PoolState {
         guard isReusable, !isClosed, lease.generation.number == generation.number else {
             return close([lease]) + serve(now: now)
         }
-        answeredAt = now
         idle.append(lease)
         return serve(now: now)
     }
@@ -190,7 +187,6 @@ extension PoolState {
         guard !isClosed, lease.generation.number == generation.number else {
             return close([lease]) + serve(now: now)
         }
-        answeredAt = now
         idle.append(lease)
         return serve(now: now)
     }
@@ -205,28 +201,13 @@ extension PoolState {
         return live == 0 ? failAll(error) : []
     }
 
-    /// The server was demoted: closes what is idle, and what is lent when it comes back.
+    /// The server was demoted, or answers nobody: closes what is idle, and what is lent when it comes back.
     mutating func startGeneration(after old: PoolGeneration) -> [Effect] {
         guard old.number == generation.number else { return [] }
         generation.end()
         generation = PoolGeneration(old.number + 1)
-        answeredAt = nil
         return closeIdle()
     }
-
-    /// A connection got no answer within its caller's time. If no other one got any lately either, the server is taken for
-    /// frozen: each connection to it would cost a caller as long.
-    ///
-    /// - Returns: nil while the server answers others.
-    mutating func missedDeadline(_ lease: PoolLease<Connection>, now: Instant) -> [Effect]? {
-        guard lease.generation.number == generation.number, now - (answeredAt ?? now) >= longestSilence else {
-            return nil
-        }
-        return startGeneration(after: lease.generation)
-    }
-
-    /// How long a server that lives answers nobody, at most.
-    private var longestSilence: Duration { .seconds(1) }
 
     /// A connection has been closed.
     mutating func closed() {

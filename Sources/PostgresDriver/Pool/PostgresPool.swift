@@ -134,22 +134,21 @@ extension PostgresPool {
         if case .failure(let error as PostgresError) = loan.result {
             if error.sqlState == SQLState.readOnlyTransaction {
                 perform(state.withLock { $0.startGeneration(after: lease.generation) })
-            } else if error.code == .deadlineExceeded, !loan.isReusable {
-                missedDeadline(lease, of: loan.server)
+            } else if error.code == .deadlineExceeded, let silent = loan.silentServer, !lease.generation.isOver {
+                giveUp(lease.generation, because: silent)
             }
         }
         perform(state.withLock { $0.release(lease, isReusable: loan.isReusable, now: .now) })
     }
 
-    /// Gives up all connections where the server answers nobody.
-    private func missedDeadline(_ lease: Lease, of server: ConnectionOptions.Host?) {
-        guard let effects = state.withLock({ $0.missedDeadline(lease, now: .now) }) else { return }
-        unresponsive.withLock { $0 = server }
+    /// Gives up all connections to a server that answers nobody: each of them would cost a caller all of their time.
+    private func giveUp(_ generation: PoolGeneration, because silent: PostgresConnection.SilentServer) {
+        unresponsive.withLock { $0 = silent.host }
         logger.warning(
             "Postgres does not answer; all connections are given up",
-            metadata: ["host": "\(server?.host ?? "")", "port": "\(server?.port ?? "")"]
+            metadata: ["host": "\(silent.host?.host ?? "")", "port": "\(silent.host?.port ?? "")"]
         )
-        perform(effects)
+        perform(state.withLock { $0.startGeneration(after: generation) })
     }
 
     private func lease(_ priority: PoolPriority, until deadline: Deadline) async throws -> Lease {
