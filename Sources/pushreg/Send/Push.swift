@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 import RegistryCore
 
@@ -16,11 +15,6 @@ struct Push: Sendable {
 
     /// The word that a plan has for it.
     var action: String { lease == nil ? "update" : "start" }
-}
-
-extension PushToken {
-    /// The first 4 bytes of the SHA-256, in hex: what is shown in place of a token.
-    var fingerprint: String { Hexadecimal.encode(Array(SHA256.hash(data: Data(bytes)).prefix(4))) }
 }
 
 /// Makes the pushes of a run.

@@ -1,5 +1,6 @@
 import Foundation
 import RegistryCore
+import RegistryStore
 
 /// Prints pushes and what became of them: words for people, or a line of JSON for each.
 struct PushPrinter: Sendable {
@@ -11,7 +12,7 @@ struct PushPrinter: Sendable {
     func announce(_ push: Push) throws(CommandFailure) {
         guard !usesJSON else { return }
         try Output.results.line("\(push.action) \(push.subject)")
-        try Output.results.line("  POST \(address)/3/device/… (token \(push.token.fingerprint))")
+        try Output.results.line("  POST \(address)/3/device/… (token \(TokenFingerprint.text(of: push.token.bytes)))")
         for (name, value) in push.headers { try Output.results.line("  \(name): \(value)") }
         try Output.results.line("  \(push.payload.jsonLine)")
     }
@@ -52,7 +53,7 @@ struct PushPrinter: Sendable {
             ("activityId", (push.activityID?.description).map { .string($0) }),
             ("installation", (push.installation?.description).map { .string($0) }),
             ("leaseId", (push.lease?.id.description).map { .string($0) }),
-            ("fingerprint", .string(push.token.fingerprint)),
+            ("fingerprint", .string(TokenFingerprint.text(of: push.token.bytes))),
             ("to", .string(address)),
             ("headers", .object(JSONObject(push.headers.map { ($0.name, .string($0.value)) }))),
             ("payload", push.payload),

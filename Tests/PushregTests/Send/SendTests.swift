@@ -175,7 +175,7 @@ import Testing
             )
             let line = try JSONParser.parse(outcome.results)
             #expect(line["action"] == "update" && line["activityId"] == "a-1" && line["answer"]?["status"] == 200)
-            #expect(line["fingerprint"] == .string(PushToken.sample(1).fingerprint))
+            #expect(line["fingerprint"] == .string(TokenFingerprint.text(of: PushToken.sample(1).bytes)))
             #expect(line["headers"]?["apns-topic"] == .string(SendTrial.topic))
             #expect(line["headers"]?["apns-id"] == line["answer"]?["apnsId"])
             #expect(line["payload"]?["aps"]?["alert"] == ["title": "Soon", "body": "Now"])
@@ -193,7 +193,7 @@ import Testing
             let away = try await trial.send(SendTrial.content + flags, url: "https://127.0.0.1:1")
             let dry = try await trial.send(SendTrial.start + flags + ["--dry-run"])
             let printed = [sent, away, dry].map { $0.results + $0.words }.joined()
-            #expect(printed.contains(PushToken.sample(3).fingerprint))
+            #expect(printed.contains(TokenFingerprint.text(of: PushToken.sample(3).bytes)))
             let secrets = [1, 2, 3].map { SendTrial.hex($0) } + ["eyJ", "bearer", "PRIVATE"]
             for secret in secrets + trial.apns.key.pem.split(separator: "\n").map(String.init) {
                 #expect(!printed.contains(secret), "\(secret)")

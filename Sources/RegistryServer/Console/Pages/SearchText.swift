@@ -1,6 +1,6 @@
-import Crypto
 import Foundation
 import RegistryCore
+import RegistryStore
 
 /// The text of a search, as typed: words, and qualifiers such as `alias:order-42`.
 struct SearchText: Sendable, Hashable {
@@ -89,6 +89,6 @@ struct SearchText: Sendable, Hashable {
         guard term.name == nil || term.name == "fingerprint", text.utf8.count >= 32,
             let bytes = Hexadecimal.decode(text)
         else { return nil }
-        return "fingerprint:\(Hexadecimal.encode(Array(SHA256.hash(data: bytes).prefix(4))))"
+        return "fingerprint:\(TokenFingerprint.text(of: Array(bytes)))"
     }
 }
