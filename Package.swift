@@ -49,7 +49,13 @@ let package = Package(
         .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     ],
     targets: [
-        .target(name: "RegistryClient", swiftSettings: strict),
+        // pushreg plays the client in its demo. Linked statically, URLSession would want the headers of libcurl.
+        .target(
+            name: "RegistryClient",
+            swiftSettings: strict + [
+                .define("WITHOUT_URL_SESSION", .when(platforms: [.linux], configuration: .release))
+            ]
+        ),
         .target(name: "RegistryLiveActivities", dependencies: ["RegistryClient"], swiftSettings: strict),
         .target(name: "RegistryCore", swiftSettings: strict),
         .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
