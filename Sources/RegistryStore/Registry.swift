@@ -21,14 +21,14 @@ public final class Registry: Sendable {
     /// The counts of connections to Postgres.
     public var connections: ConnectionCounts { ConnectionCounts(units.pool) }
 
-    /// - Parameter queueTimeout: how long a request may wait for others before its own statement begins.
-    public init(pool: PostgresPool, queueTimeout: Duration = .seconds(5), logger: Logger = Logger(label: "store")) {
+    /// Makes a registry; a request waits for Postgres as long as the pool's `requestTimeout`.
+    public init(pool: PostgresPool, logger: Logger = Logger(label: "store")) {
         let units = UnitsOfWork(pool: pool, logger: logger)
         self.units = units
-        registrations = .registrations(units, queueTimeout: queueTimeout)
-        resolutions = ResolveRequest.batcher(units, queueTimeout: queueTimeout)
-        keyLookups = .lookups(units, queueTimeout: queueTimeout) { try StoredKey.find($0, $1) }
-        appLookups = .lookups(units, queueTimeout: queueTimeout) { try App.find($0, $1) }
+        registrations = .registrations(units)
+        resolutions = ResolveRequest.batcher(units)
+        keyLookups = .lookups(units) { try StoredKey.find($0, $1) }
+        appLookups = .lookups(units) { try App.find($0, $1) }
     }
 
     /// Runs a unit of work that writes. After a lost connection it is not repeated: the caller decides that.

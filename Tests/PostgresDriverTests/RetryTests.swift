@@ -60,8 +60,10 @@ import Testing
                     guard tries.increment() == 1 else { return }
                     _ = try session.execute("INSERT INTO t VALUES (1)")
                     let fail: SQL = "DO $$ BEGIN RAISE 'no luck' USING ERRCODE = '40001'; END $$"
-                    if isRenewed, let renewed = session.renewed(timeout: .seconds(5)) {
-                        _ = try renewed.execute(fail)
+                    if isRenewed {
+                        let isRenewable = session.isRenewable
+                        #expect(isRenewable)
+                        _ = try session.renewed(timeout: .seconds(5)).execute(fail)
                     } else {
                         _ = try session.execute(fail)
                     }

@@ -29,14 +29,14 @@ import Testing
         /// - Parameter goesOn: does the batches that follow at once, as on a connection that it keeps.
         func batcher(
             capacity: Int = 100,
-            queueTimeout: Duration = .seconds(60),
+            timeout: Duration = .seconds(60),
             goesOn: Bool = false
         ) -> Batcher<Int, Int> {
             Batcher(
                 lanes: 1,
                 largestBatch: 8,
                 capacity: capacity,
-                queueTimeout: queueTimeout,
+                timeout: timeout,
                 // Equal numbers follow one another.
                 select: { candidates in
                     var seen: Set<Int> = []
@@ -145,7 +145,7 @@ import Testing
 
     @Test("A request that waited too long is refused") func whoWaitedTooLongIsRefused() async throws {
         let doubler = Doubler()
-        let results = await Self.submit([1, 2, 3], to: doubler.batcher(queueTimeout: .zero), doubler)
+        let results = await Self.submit([1, 2, 3], to: doubler.batcher(timeout: .zero), doubler)
         #expect(try results[0].get() == 2)
         #expect(results[1] == .failure(.overloaded) && results[2] == .failure(.overloaded))
         #expect(doubler.batches.withLock { $0 } == [[1]])

@@ -45,7 +45,7 @@ public struct TestDatabase: Sendable {
         return Self(
             connectionString: connectionString,
             pool: pool,
-            registry: Registry(pool: pool, queueTimeout: requestTimeout)
+            registry: Registry(pool: pool)
         )
     }
 
@@ -55,7 +55,7 @@ public struct TestDatabase: Sendable {
     public func anotherRegistry(maximumConnections: Int = 8, isSilent: Bool = false) -> Registry {
         let pool = Self.pool(connectionString, connections: maximumConnections, timeout: .seconds(240))
         let logger = isSilent ? Logger(label: "store") { _ in SwiftLogNoOpLogHandler() } : Logger(label: "store")
-        return Registry(pool: pool, queueTimeout: .seconds(240), logger: logger)
+        return Registry(pool: pool, logger: logger)
     }
 
     /// Makes an app and gives its scope.

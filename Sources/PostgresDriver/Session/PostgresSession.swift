@@ -9,12 +9,13 @@ public struct PostgresSession: ~Copyable {
     let link: LibpqConnection
     let deadline: Deadline
 
+    /// Whether the connection may be used for another piece of work.
+    public var isRenewable: Bool { !link.isInBody && link.isReusable }
+
     /// The same connection for another piece of work with a time of its own, as if it were lent anew: what was committed
-    /// before has no part in whether that is safe to be done again.
-    ///
-    /// - Returns: nil when the connection must not be used any more.
-    public func renewed(timeout: Duration) -> PostgresSession? {
-        guard !link.isInBody, link.isReusable else { return nil }
+    /// before has no part in whether that is safe to be done again. Only while it is renewable.
+    public func renewed(timeout: Duration) -> PostgresSession {
+        precondition(!link.isInBody, "a transaction is open")
         link.mayHaveCommitted = false
         return PostgresSession(link: link, deadline: .after(timeout))
     }

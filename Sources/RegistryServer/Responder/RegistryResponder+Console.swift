@@ -13,17 +13,18 @@ extension RegistryResponder {
         _ request: Request,
         _ context: ConnectionContext
     ) async throws -> Answer {
-        let fields = request.headers
+        let (fields, start) = (request.headers, ContinuousClock.now)
         let network = network(of: fields, from: IPAddress(context.channel.remoteAddress))
         let visit = try await findVisit(fields, from: context.channel.remoteAddress, network)
         if located.match.route.access != .everyone, visit.principal.role == nil { return .signIn(toward: request.head) }
         let admission = try await admission(of: visit.principal, to: located, fields, from: network)
-        let count = try count(admission)
+        let (count, lookups) = (try count(admission), ContinuousClock.now - start)
         let result = await Result.async {
             let form = try await readForm(request, of: admission.route, visit, context, network)
             let call = Call(to: self, admission)
             let scope = admission.place.scope
-            return try await page(ConsoleCall(call: call, console: console, visit: visit, scope: scope, form: form))
+            let consoleCall = ConsoleCall(call: call, console: console, visit: visit, scope: scope, form: form)
+            return try await registry.spending(lookups) { try await page(consoleCall) }
         }
         return try count.finish(result).get().renewing(visit, at: access.clock.date())
     }

@@ -130,12 +130,16 @@ struct RegistryResponder: HTTPResponder {
         if case .page(let page) = located.match.route.action {
             return try await servePage(page, located, request, context)
         }
-        let fields = request.headers
+        let (fields, start) = (request.headers, ContinuousClock.now)
         let network = network(of: fields, from: IPAddress(context.channel.remoteAddress))
         let principal = try await findPrincipal(for: located.match, fields, from: network)
         let admission = try await admission(of: principal, to: located, fields, from: network)
-        let count = try count(admission)
-        let result = await Result.async { try await execute(try await receive(admission, request, context), admission) }
+        let (count, lookups) = (try count(admission), ContinuousClock.now - start)
+        let result = await Result.async {
+            try await registry.spending(lookups) {
+                try await execute(try await receive(admission, request, context), admission)
+            }
+        }
         return try count.finish(result).get()
     }
 

@@ -3,12 +3,12 @@ import RegistryCore
 
 extension Batcher<RegistrationRequest, RegistrationAnswer> {
     /// Registrations of many callers share statements and a commit. Those of one activity or token follow one another.
-    static func registrations(_ units: UnitsOfWork, queueTimeout: Duration) -> Batcher {
+    static func registrations(_ units: UnitsOfWork) -> Batcher {
         Batcher(
             lanes: 2,
             largestBatch: 128,
             capacity: 10_000,
-            queueTimeout: queueTimeout,
+            timeout: units.pool.requestTimeout,
             measures: units.measures.batches[.registrations],
             select: { candidates in
                 guard let first = candidates.first else { return [] }

@@ -16,12 +16,12 @@ struct ResolveRequest: Sendable {
     let scope: Scope
 
     /// A lookup of one alias shares its statement with others of the same app and page size.
-    static func batcher(_ units: UnitsOfWork, queueTimeout: Duration) -> Batcher<ResolveRequest, AliasPage> {
+    static func batcher(_ units: UnitsOfWork) -> Batcher<ResolveRequest, AliasPage> {
         Batcher(
             lanes: 2,
             largestBatch: 64,
             capacity: 10_000,
-            queueTimeout: queueTimeout,
+            timeout: units.pool.requestTimeout,
             measures: units.measures.batches[.resolutions],
             select: { candidates in
                 guard let first = candidates.first else { return [] }

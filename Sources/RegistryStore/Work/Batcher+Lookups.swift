@@ -8,14 +8,13 @@ extension Batcher {
     /// - Parameter find: finds an answer for each name, in their order.
     static func lookups(
         _ units: UnitsOfWork,
-        queueTimeout: Duration,
         _ find: @escaping @Sendable (borrowing PostgresSession, [Request]) throws -> [Answer]
     ) -> Batcher {
         Batcher(
             lanes: 1,
             largestBatch: 256,
             capacity: 10_000,
-            queueTimeout: queueTimeout,
+            timeout: units.pool.requestTimeout,
             select: { $0.map { _ in true } },
             perform: { lane in
                 try await units.serve(lane, .reads, .idempotentRead) { session, names in

@@ -32,7 +32,7 @@ final class Batcher<Request: Sendable, Answer: Sendable>: Sendable {
     private let lanes: Int
     private let largestBatch: Int
     private let capacity: Int
-    private let queueTimeout: Duration
+    private let timeout: Duration
     private let measures: StoreMeasures.Batches?
     private let select: Select
     private let perform: Perform
@@ -42,13 +42,13 @@ final class Batcher<Request: Sendable, Answer: Sendable>: Sendable {
     ///   - lanes: how many batches are under way at most.
     ///   - largestBatch: how many requests a batch has at most.
     ///   - capacity: how many requests may wait; more are refused at once with 503, before all become slow.
-    ///   - queueTimeout: how long a request may wait for its batch to begin.
+    ///   - timeout: how long a request may wait for its batch and its answer together.
     ///   - measures: told the size of each batch, and how long its first request waited.
     init(
         lanes: Int,
         largestBatch: Int,
         capacity: Int,
-        queueTimeout: Duration,
+        timeout: Duration,
         measures: StoreMeasures.Batches? = nil,
         select: @escaping Select,
         perform: @escaping Perform
@@ -56,7 +56,7 @@ final class Batcher<Request: Sendable, Answer: Sendable>: Sendable {
         self.lanes = lanes
         self.largestBatch = largestBatch
         self.capacity = capacity
-        self.queueTimeout = queueTimeout
+        self.timeout = timeout
         self.measures = measures
         self.select = select
         self.perform = perform
@@ -69,7 +69,7 @@ final class Batcher<Request: Sendable, Answer: Sendable>: Sendable {
     ///   - complete: told the answer, or what the request's own part of the batch failed with; `unavailable` when too
     ///     many wait, or this one waited too long.
     func submit(_ request: Request, on executor: (any TaskExecutor)? = nil, complete: @escaping Completion) {
-        switch enqueue(Waiting(request: request, deadline: .now + queueTimeout, complete: complete)) {
+        switch enqueue(Waiting(request: request, deadline: .now + (TimeLeft.forWork ?? timeout), complete: complete)) {
         case .queued: break
         // On an event loop it starts when all that came at once has been read, so that those go together.
         case .free: Task(executorPreference: executor) { await self.work() }
@@ -119,7 +119,7 @@ final class Batcher<Request: Sendable, Answer: Sendable>: Sendable {
     /// The next batch; nil, and the lane is free for others, when nobody waits.
     fileprivate func nextBatch() -> [Waiting]? {
         guard let batch = takeBatch() else { return nil }
-        measures?.record(size: batch.count, wait: queueTimeout - (batch[0].deadline - .now))
+        measures?.record(size: batch.count, wait: timeout - (batch[0].deadline - .now))
         return batch
     }
 
@@ -163,6 +163,12 @@ extension Batcher {
 
         /// The requests of the batch, in order.
         var requests: [Request] { state.withLock { $0.batch.map(\.request) } }
+
+        /// The time that the batch has: that of the request in it which has waited longest.
+        var timeLeft: Duration {
+            let first = state.withLock { $0.batch.lazy.map(\.deadline).min() }
+            return max(TimeLeft.least, first.map { $0 - .now } ?? .zero)
+        }
 
         /// Tells the answers, one for each request, in their order.
         func answer(_ results: [Result<Answer, Problem>]) {

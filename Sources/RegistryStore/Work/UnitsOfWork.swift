@@ -41,13 +41,12 @@ struct UnitsOfWork: Sendable {
         _ retry: RetryPolicy,
         _ body: @escaping @Sendable (borrowing PostgresSession, [Request]) throws -> [Result<Answer, Problem>]
     ) async throws {
-        let timeout = pool.requestTimeout
-        try await run(work, retry, .hot) { session, watch in
+        try await run(work, retry, .hot, within: lane.timeLeft) { session, watch in
             // Where the closure is run again, the lane's batch is the one that failed.
             lane.answer(try watch.timing { try body(session, lane.requests) })
-            let end = ContinuousClock.now + min(Self.leaseTime, timeout / 2)
-            while ContinuousClock.now < end, let next = session.renewed(timeout: timeout), lane.takeNext() {
-                lane.answer(try watch.timing { try body(next, lane.requests) })
+            let end = ContinuousClock.now + min(Self.leaseTime, pool.requestTimeout / 2)
+            while ContinuousClock.now < end, session.isRenewable, lane.takeNext() {
+                lane.answer(try watch.timing { try body(session.renewed(timeout: lane.timeLeft), lane.requests) })
             }
         }
     }
@@ -56,11 +55,12 @@ struct UnitsOfWork: Sendable {
         _ work: StoreMeasures.Work,
         _ retry: RetryPolicy,
         _ priority: PoolPriority = .usual,
+        within timeout: Duration? = TimeLeft.forWork,
         _ body: @escaping @Sendable (borrowing PostgresSession, Stopwatch) throws -> Value
     ) async throws -> Value {
         let watch = Stopwatch(measures, work)
         do {
-            return try await pool.withSession(retry, priority: priority) { try body($0, watch) }
+            return try await pool.withSession(retry, priority: priority, timeout: timeout) { try body($0, watch) }
         } catch {
             watch.giveUp()
             throw translated(error)

@@ -77,7 +77,7 @@ extension DatabaseSettings {
             allowsUnsafeDurability: allowsUnsafeDurability,
             logger: logger
         )
-        let registry = Registry(pool: pool, queueTimeout: limits.requestTimeout, logger: logger)
+        let registry = Registry(pool: pool, logger: logger)
         let database = Database(pool: pool, logger: logger, isEmbedded: isEmbedded, registry: registry)
         return try await closing(
             after: {
