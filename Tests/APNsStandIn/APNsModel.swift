@@ -20,7 +20,7 @@ package struct APNsModel: Sendable {
         package let event: String?
         package let timestamp: Int?
         package let answer: PushAnswer
-        /// Whether the answer went out before its connection broke.
+        /// Whether the sender has surely got the answer: its connection neither broke nor was being sent away.
         package internal(set) var isDelivered = false
     }
 

@@ -107,6 +107,11 @@ package final class APNsStandIn: Sendable {
     /// Notes that an answer went out: each request has one record.
     func noteDelivery(_ number: Int) { state.withLock { $0.model.records[number - 1].isDelivered = true } }
 
+    /// Notes that answers which went out may not have come.
+    func doubtDelivery(of numbers: [Int]) {
+        state.withLock { state in for number in numbers { state.model.records[number - 1].isDelivered = false } }
+    }
+
     var goAwayAfter: Int? { state.withLock { $0.faults.goAwayAfter } }
 }
 

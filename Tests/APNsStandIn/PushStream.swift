@@ -10,6 +10,11 @@ final class APNsConnection {
     private var open = 0
     private var isLeaving = false
     private var last = HTTP2StreamID.rootStream
+    /// The answers that went out, and when.
+    private var written: [(number: Int, at: NIODeadline)] = []
+
+    /// How long an answer may lie in a socket before a sender reads it, which is lost if the connection breaks.
+    private static let unreadTime = TimeAmount.milliseconds(500)
 
     init(_ channel: any Channel) { self.channel = channel }
 
@@ -36,8 +41,22 @@ final class APNsConnection {
         channel.writeAndFlush(HTTP2Frame(streamID: .rootStream, payload: payload), promise: nil)
     }
 
+    /// Notes that an answer goes out.
+    ///
+    /// - Returns: whether senders get it. From GOAWAY on not all of them do: Python's httpx gives up what is under way then.
+    func write(_ number: Int) -> Bool {
+        written.append((number, .now()))
+        return !isLeaving
+    }
+
     /// Ends it at once, with whatever is under way.
-    func reset() { channel.close(promise: nil) }
+    ///
+    /// - Returns: the answers that may not have been read.
+    func reset() -> [Int] {
+        channel.close(promise: nil)
+        let now = NIODeadline.now()
+        return written.filter { now - $0.at < Self.unreadTime }.map(\.number)
+    }
 }
 
 /// One request: collected, answered, done.
@@ -78,7 +97,7 @@ final class PushStream: ChannelInboundHandler {
         // Before the answer: one who sends the next request after it knows that this connection takes no more.
         connection.leave(after: standIn.goAwayAfter)
         let (answer, delay, isReset, number) = standIn.receive(request)
-        if isReset { return connection.reset() }
+        if isReset { return standIn.doubtDelivery(of: connection.reset()) }
         let id = request.fields["apns-id"] ?? UUID().uuidString
         let later = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         guard delay > .zero else { return write(answer, number, id, context) }
@@ -90,7 +109,7 @@ final class PushStream: ChannelInboundHandler {
 
     private func write(_ answer: PushAnswer, _ number: Int, _ id: String, _ context: ChannelHandlerContext) {
         guard !isOver else { return }
-        standIn.noteDelivery(number)
+        if connection.write(number) { standIn.noteDelivery(number) }
         let fields: HTTPHeaders = ["apns-id": id, "content-length": String(answer.body.utf8.count)]
         let head = HTTPResponseHead(version: .http2, status: .init(statusCode: answer.status), headers: fields)
         context.write(wrapOutboundOut(.head(head)), promise: nil)

@@ -33,12 +33,12 @@ struct BrokenRule: Sendable, CustomTestStringConvertible {
             testDescription: "a timestamp that stands still",
             text: #"max(int(clock()), work["stamp"] + 1)"#,
             replacement: "int(START)",
-            fault: "a timestamp did not grow"
+            fault: "a timestamp stood still"
         ),
         BrokenRule(
             testDescription: "a 410 that is not reported",
-            text: "if report]",
-            replacement: #"if report and report["status"] != 410]"#,
+            text: "answers.put_nowait(",
+            replacement: "answer.status_code != 410 and answers.put_nowait(",
             fault: "were reported"
         ),
         BrokenRule(

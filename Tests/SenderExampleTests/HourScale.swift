@@ -9,8 +9,8 @@ struct HourScale: Sendable {
     /// Every so many pushes that APNs took a connection breaks before the answer.
     var resetEvery = 97
     /// The time on the machine's clock that all phones have to show what they should at the end.
-    var patience = Duration.seconds(120)
+    var deadline = Duration.seconds(120)
 
     /// A quarter of an hour, for senders that break a rule.
-    static let short = HourScale(phones: 30, speed: 30, minutes: 15, resetEvery: 13, patience: .seconds(10))
+    static let short = HourScale(phones: 30, speed: 30, minutes: 15, resetEvery: 13, deadline: .seconds(10))
 }

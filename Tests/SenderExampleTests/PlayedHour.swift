@@ -47,7 +47,7 @@ struct PlayedHour: Sendable {
                 let outcome: Result<PlayedHour, any Error>
                 do {
                     try await play(script, program, phones)
-                    outcome = .success(try await finish(script, program, phones, scale.patience))
+                    outcome = .success(try await finish(script, program, phones, scale.deadline))
                 } catch { outcome = .failure(error) }
                 await program.stop()
                 beginning.finish()
@@ -89,21 +89,20 @@ struct PlayedHour: Sendable {
         _ script: HourScript,
         _ program: ExampleProgram,
         _ phones: PlayedPhones,
-        _ patience: Duration
+        _ deadline: Duration
     ) async throws -> PlayedHour {
         for phone in phones.standIn.read({ Array($0.phones.keys) }) { phones.standIn.connect(phone) }
         try await phones.settle()
         let standIn = phones.standIn
         var isShown = true
         do {
-            try await until(patience) { standIn.read { script.differences($0, phones).isEmpty } }
+            try await until(deadline) { standIn.read { script.differences($0, phones).isEmpty } }
         } catch { isShown = false }
         var model = standIn.model
         var reported = 0
-        try? await until(patience) {
+        try? await until(deadline) {
             (model, reported) = (standIn.model, try await phones.service.reportsOfDeadTokens())
-            let dead = model.records.filter { $0.answer.status == 410 && $0.isDelivered }
-            return reported >= Set(dead.map { $0.fields["apns-id"] }).count
+            return reported >= deadPushes(model)
         }
         return PlayedHour(
             script: script,

@@ -58,6 +58,7 @@ type work struct {
 }
 
 var works sync.Map // each *work by its alias
+var answers = make(chan report, 1000)
 var signing sync.Mutex
 var bearer, issued = "", math.Inf(-1)
 var registry, apns = http.Client{Timeout: 60 * time.Second}, http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{
@@ -146,8 +147,19 @@ func call(method, path string, body any) answer {
 	return said
 }
 
-// Pushes one content to one phone, and says what APNs answered; nothing when something newer is to be pushed.
-func push(to entry, plan answer, aps object, isLatest func() bool) *report {
+// Tells the registry each answer at once, with those that came while it was told the ones before.
+func tell() {
+	for first := range answers {
+		reports := []report{first}
+		for len(answers) > 0 && len(reports) < 1000 {
+			reports = append(reports, <-answers)
+		}
+		call("POST", "feedback", object{"reports": reports})
+	}
+}
+
+// Pushes to one phone, until APNs answers or something newer is to be pushed.
+func (work *work) push(to entry, plan answer, aps object, wanted *content) {
 	id, until, priority := newID(), clock(to.ExpiresAt), "10"
 	if aps["event"] == "update" {
 		priority = "5"
@@ -161,16 +173,15 @@ func push(to entry, plan answer, aps object, isLatest func() bool) *report {
 			"apns-collapse-id": to.CollapseID, "apns-id": id}
 	}
 	status, said := send(&apns, "POST", os.Getenv("APNS")+"/3/device/"+to.Token, object{"aps": aps}, fields,
-		func() bool { return now() < until && (to.Action == "start" || isLatest()) })
-	if status == 0 {
-		return nil
+		func() bool { return now() < until && (to.Action == "start" || work.wanted.Load() == wanted) })
+	if status != 0 {
+		answers <- report{to.Token, status, said.Reason, said.Timestamp, to.LeaseID}
 	}
-	return &report{to.Token, status, said.Reason, said.Timestamp, to.LeaseID}
 }
 
-// Pushes what is wanted of an alias to the phones that have not got it, whenever something is new.
+// Pushes what is wanted of an alias to the phones that were not given it, whenever something is new.
 func (work *work) keep() {
-	shown, stamp := map[string]*content{}, int64(0) // the content that each token has got
+	given, stamp := map[string]*content{}, int64(0) // the content that was last pushed to each token
 	for again := 0.0; ; {
 		select {
 		case <-work.due:
@@ -188,29 +199,18 @@ func (work *work) keep() {
 			if wanted.Event == "end" { // starts nothing
 				delete(body, "to")
 			}
-			plan, reports, count := call("POST", "plan", body), []report{}, 0
-			results := make(chan *report)
+			plan := call("POST", "plan", body)
 			for _, entry := range plan.Installations {
-				entry, aps := entry, update
-				if entry.Action == "wait" {
+				switch {
+				case entry.Action == "wait":
 					again = math.Min(again, clock(entry.RetryAt))
-				} else if entry.Action == "start" {
-					aps = start
-				}
-				if (entry.Action == "update" || entry.Action == "start") && shown[entry.Token] != wanted {
-					count++
-					go func() { results <- push(entry, plan, aps, func() bool { return work.wanted.Load() == wanted }) }()
-				}
-			}
-			for ; count > 0; count-- {
-				if report := <-results; report != nil {
-					reports = append(reports, *report)
-					if report.Status == 200 && report.LeaseID == "" {
-						shown[report.Token] = wanted
-					}
+				case entry.Action == "start":
+					go work.push(entry, plan, start, wanted)
+				case entry.Action == "update" && given[entry.Token] != wanted:
+					given[entry.Token] = wanted
+					go work.push(entry, plan, update, wanted)
 				}
 			}
-			call("POST", "feedback", object{"reports": reports})
 			cursor, more = plan.NextCursor, plan.NextCursor != ""
 		}
 	}
@@ -253,6 +253,7 @@ func (work *work) wake() {
 }
 
 func main() {
+	go tell()
 	go follow(call("GET", "changes", nil).After) // from a position before the first plan
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
 		wanted := &content{}

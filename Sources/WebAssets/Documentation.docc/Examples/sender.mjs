@@ -56,8 +56,19 @@ async function call(method, path, json) {
     return answer.body
 }
 
-/** APNs's answer as a report; none when something newer is to be pushed. */
-async function push(entry, page, aps, isLatest) {
+const answers = []
+let isTelling = false
+/** Tells the registry each answer at once, with those that came while it was told the ones before. */
+async function report(answer) {
+    answers.push(answer)
+    if (isTelling) return
+    isTelling = true
+    while (answers.length > 0) await call("POST", "feedback", { reports: answers.splice(0, 1000) })
+    isTelling = false
+}
+
+/** Pushes to one phone, until APNs answers or something newer is to be pushed. */
+async function push(entry, page, aps, work, wanted) {
     const { token, leaseId, collapseId } = entry
     // A phone that is offline gets it later: a start that came after its lease could be a second activity.
     const until = clock(leaseId ? entry.leasedUntil : entry.expiresAt)
@@ -65,14 +76,14 @@ async function push(entry, page, aps, isLatest) {
         "apns-id": randomUUID(), "apns-priority": aps.event === "update" ? 5 : 10 }
     if (leaseId) fields["apns-collapse-id"] = collapseId
     const answer = await again(() => post(`/3/device/${token}`, fields, JSON.stringify({ aps })),
-        () => clock() < until && (leaseId || isLatest()))
-    return answer && { token, leaseId, status: answer.status, ...answer.body } // the reason, and the timestamp of a 410
+        () => clock() < until && (leaseId || work.wanted === wanted))
+    if (answer) await report({ token, leaseId, status: answer.status, ...answer.body }) // the reason, and the timestamp of a 410
 }
 
-/** Pushes what is wanted of an alias to the phones that have not got it, whenever something is new. */
+/** Pushes what is wanted of an alias to the phones that were not given it, whenever something is new. */
 async function keep(work) {
     for (;;) {
-        const { wanted, shown } = work, { alias, attributesType, attributes } = wanted, planId = randomUUID()
+        const { wanted, given } = work, { alias, attributesType, attributes } = wanted, planId = randomUUID()
         const due = new Promise((resolve) => { work.wake = resolve })
         work.stamp = Math.max(Math.floor(clock()), work.stamp + 1) // whole seconds, each greater than the last
         const update = { timestamp: work.stamp, event: wanted.event, "content-state": wanted.contentState }
@@ -81,12 +92,13 @@ async function keep(work) {
         while (cursor !== undefined) {
             const to = wanted.event === "update" ? wanted.to : [] // an end starts nothing
             const page = await call("POST", "plan", { alias, to, attributesType, planId, cursor })
-            const entries = page.installations.filter(({ action, token }) => /^(update|start)$/.test(action) && !shown.has(token))
-            const pushes = entries.map((entry) => push(entry, page, entry.leaseId ? begin : update, () => work.wanted === wanted))
-            const reports = (await Promise.all(pushes)).filter((report) => report)
-            await call("POST", "feedback", { reports })
-            for (const { token, status, leaseId } of reports) if (status === 200 && !leaseId) shown.add(token)
-            for (const { action, retryAt } of page.installations) if (action === "wait") next = Math.min(next, clock(retryAt))
+            for (const entry of page.installations) {
+                const { action, token, retryAt } = entry
+                if (action === "wait") next = Math.min(next, clock(retryAt))
+                if (action === "start") push(entry, page, begin, work, wanted)
+                if (action === "update" && !given.has(token)) push(entry, page, update, work, wanted)
+                if (action === "update") given.add(token)
+            }
             cursor = page.nextCursor
         }
         await Promise.race([due, pass(next - clock())])
@@ -108,7 +120,7 @@ follow((await call("GET", "changes")).after) // from a position before the first
 for await (const line of createInterface({ input: process.stdin })) {
     const wanted = JSON.parse(line), names = [wanted.alias, ...wanted.to].map(({ kind, value }) => `${kind}:${value}`)
     const isNew = !works.has(names[0]), work = works.get(names[0]) ?? { stamp: 0 }
-    Object.assign(work, { wanted, names, shown: new Set() })
+    Object.assign(work, { wanted, names, given: new Set() })
     works.set(names[0], work)
     isNew ? keep(work) : work.wake()
 }

@@ -1,19 +1,17 @@
 """Shows the latest content of each alias on every phone. The guide For senders says what it reads, needs and does."""
-import asyncio, contextlib, datetime, json, random, sys, time, uuid
+import asyncio, contextlib, datetime, json, jwt, random, sys, time, uuid
+from httpx import AsyncClient, Limits, Timeout, TransportError
 from os import environ as env
-import httpx, jwt
 
-registry = httpx.AsyncClient(base_url=env["REGISTRY"], headers={"Authorization": "Bearer " + env["SENDER_KEY"]}, timeout=60)
-apns = httpx.AsyncClient(base_url=env["APNS"], http2=True, limits=httpx.Limits(max_connections=1), timeout=20)
-# For tests alone, which play an hour in a minute. The registry's clock stays the real one.
-SPEED, START = float(env.get("CLOCK_SPEED", 1)), float(env.get("CLOCK_START", 0))
-works, token = {}, {"issued": float("-inf")}
+registry = AsyncClient(base_url=env["REGISTRY"], headers={"Authorization": "Bearer " + env["SENDER_KEY"]}, timeout=60)
+apns = AsyncClient(base_url=env["APNS"], http2=True, limits=Limits(max_connections=1), timeout=Timeout(20, pool=None))
+SPEED, START = float(env.get("CLOCK_SPEED", 1)), float(env.get("CLOCK_START", 0))  # for tests, which play an hour in a minute
+works, answers, token = {}, asyncio.Queue(), {"issued": float("-inf")}
 
 def clock(moment=None):
     return START + ((datetime.datetime.fromisoformat(moment).timestamp() if moment else time.time()) - START) * SPEED
 
-def authorization():
-    """One JWT for all pushes, for 45 minutes: APNs refuses another one within 20, and one that is older than an hour."""
+def authorization():  # one JWT for all pushes, for 45 minutes: APNs refuses another one within 20, and one older than an hour
     if clock() - token["issued"] > 45 * 60:
         claims, key = {"iss": env["APNS_TEAM_ID"], "iat": int(clock())}, open(env["APNS_KEY"]).read()
         token.update(issued=clock(), text="bearer " + jwt.encode(claims, key, "ES256", {"kid": env["APNS_KEY_ID"]}))
@@ -23,7 +21,7 @@ async def send(client, method, path, body=None, fields=dict, is_wanted=lambda: T
     """The answer. After none, 408, 429 and 5xx the same goes out again, later and later, while it is wanted."""
     while is_wanted():
         told, turn = 0, turn + 1
-        with contextlib.suppress(httpx.TransportError):  # such as GOAWAY: the next request makes a new connection
+        with contextlib.suppress(TransportError):  # such as GOAWAY: the next request makes a new connection
             answer = await client.request(method, path, json=body, headers=fields())
             if answer.status_code < 500 and answer.status_code not in (408, 429):
                 return answer
@@ -34,21 +32,25 @@ async def call(method, path, body=None):
     answer = await send(registry, method, path, body)
     return answer.json() if answer.status_code in (200, 410) else sys.exit(answer.json()["detail"])
 
-async def push(entry, page, aps, is_latest):  # gives APNs's answer as a report; none when there is something newer to push
+async def push(entry, page, aps, work, wanted):  # to one phone, until APNs answers or something newer is to be pushed
     is_start = "leaseId" in entry  # A phone that is offline gets it later: after the lease, it could be a second activity.
     until = clock(entry["leasedUntil"] if is_start else entry["expiresAt"])
     fields = {"apns-topic": page["topic"], "apns-push-type": page["pushType"], "apns-expiration": str(int(until)),
               "apns-id": str(uuid.uuid4()), "apns-priority": "5" if aps["event"] == "update" else "10",
               **({"apns-collapse-id": entry["collapseId"]} if is_start else {})}
-    answer = await send(apns, "POST", "/3/device/" + entry["token"], {"aps": aps}, lambda: fields | authorization(),
-                        lambda: clock() < until and (is_start or is_latest()))
-    return answer and {"token": entry["token"], "status": answer.status_code, "leaseId": entry.get("leaseId"),
-                       **json.loads(answer.content or "{}")}  # the reason, and the timestamp of a 410
+    is_wanted = lambda: clock() < until and (is_start or work["wanted"] is wanted)
+    if answer := await send(apns, "POST", "/3/device/" + entry["token"], {"aps": aps}, lambda: fields | authorization(), is_wanted):
+        answers.put_nowait({"token": entry["token"], "status": answer.status_code, "leaseId": entry.get("leaseId"),
+                            **json.loads(answer.content or "{}")})  # the reason, and the timestamp of a 410
 
-async def keep(work):  # pushes what is wanted of an alias to the phones that have not got it, whenever something is new
+async def report():  # tells the registry each answer at once, with those that came while it was told the ones before
+    while first := await answers.get():
+        await call("POST", "feedback", {"reports": [first] + [answers.get_nowait() for _ in range(min(answers.qsize(), 999))]})
+
+async def keep(work, tasks):  # pushes what is wanted of an alias to the phones that were not given it, whenever something is new
     while True:
         work["due"].clear()
-        wanted, shown, again, page, plan = work["wanted"], work["shown"], clock() + 3600, {"nextCursor": None}, str(uuid.uuid4())
+        wanted, given, again, page, plan = work["wanted"], work["given"], clock() + 3600, {"nextCursor": None}, str(uuid.uuid4())
         work["stamp"] = max(int(clock()), work["stamp"] + 1)  # whole seconds, each greater than the last
         update = {"timestamp": work["stamp"], "event": wanted["event"], "content-state": wanted["contentState"]}
         start = {**update, "event": "start", "attributes-type": wanted["attributesType"],
@@ -57,12 +59,11 @@ async def keep(work):  # pushes what is wanted of an alias to the phones that ha
             page = await call("POST", "plan", {
                 "planId": plan, "cursor": page["nextCursor"], "attributesType": wanted["attributesType"],
                 "alias": wanted["alias"], "to": wanted["to"] if wanted["event"] == "update" else []})  # an end starts nothing
-            due = [each for each in page["installations"] if each["action"] in ("update", "start") and each["token"] not in shown]
-            pushes = [push(each, page, start if "leaseId" in each else update, lambda: work["wanted"] is wanted) for each in due]
-            reports = [report for report in await asyncio.gather(*pushes) if report]
-            await call("POST", "feedback", {"reports": reports})
-            shown |= {report["token"] for report in reports if report["status"] == 200 and not report["leaseId"]}
             again = min([again] + [clock(entry["retryAt"]) for entry in page["installations"] if entry["action"] == "wait"])
+            for entry in page["installations"]:
+                if entry["action"] == "start" or entry["action"] == "update" and entry["token"] not in given:
+                    given |= {entry["token"]}  # A start comes again when its lease is over, whatever was given.
+                    tasks.create_task(push(entry, page, start if "leaseId" in entry else update, work, wanted))
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(work["due"].wait(), max(0, again - clock()) / SPEED)
 
@@ -70,20 +71,20 @@ async def follow(after):  # has those aliases looked at again that a change name
     while True:
         page = await call("GET", f"changes?after={after}&wait=30")
         after = page.get("after") or (await call("GET", "changes"))["after"]  # after feed-expired, feed-reset: anew
-        aliases = [item for change in page.get("changes", []) for item in change.get("aliases", {}).items()]
-        names = {(kind, value) for kind, values in aliases for value in values}
+        names = {(kind, name) for each in page.get("changes", []) for kind, all in each.get("aliases", {}).items() for name in all}
         for work in [work for work in works.values() if names & work["names"] or "after" not in page]:
             work["due"].set()
 
 async def main():
     async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(report())
         tasks.create_task(follow((await call("GET", "changes"))["after"]))  # from a position before the first plan
         while line := await asyncio.to_thread(sys.stdin.readline):
             wanted = json.loads(line)
             names = [(alias["kind"], alias["value"]) for alias in [wanted["alias"], *wanted["to"]]]
             work = works.setdefault(names[0], {"stamp": 0, "due": asyncio.Event()})
-            work.update(wanted=wanted, names=set(names), shown=set())
+            work.update(wanted=wanted, names=set(names), given=set())
             work["due"].set()
-            work["task"] = work.get("task") or tasks.create_task(keep(work))
+            work["task"] = work.get("task") or tasks.create_task(keep(work, tasks))
 
 asyncio.run(main())

@@ -24,9 +24,9 @@ struct Answer: Decodable {
 struct Report: Encodable {
     let token: String, status: Int, reason: String?, timestamp: Int?, leaseId: String?
 }
-/// One alias: the content that is wanted, and the tokens that have got it.
+/// One alias: the content that is wanted, and the tokens that were given it.
 final class Work {
-    var wanted: [String: Any] = [:], names: Set<Alias> = [], shown: Set<String> = []
+    var wanted: [String: Any] = [:], names: Set<Alias> = [], given: Set<String> = []
     var version = 0, stamp = 0, isDue = true, pause: Task<Void, any Error>?
     func wake() {
         isDue = true
@@ -37,7 +37,7 @@ final class Work {
 @main actor Sender {
     let settings = ProcessInfo.processInfo.environment
     let http: HTTPClient
-    var works: [Alias: Work] = [:]
+    var works: [Alias: Work] = [:], answers: [Report] = [], isTelling = false
     var bearer = "", issued = -Double.infinity
     // For tests alone, which play an hour in a minute. The registry's clock stays the real one.
     var speed: Double { settings["CLOCK_SPEED"].flatMap(Double.init) ?? 1 }
@@ -107,11 +107,24 @@ final class Work {
         return answer
     }
 
-    /// APNs's answer as a report; none when something newer is to be pushed.
-    func push(_ entry: Answer.Entry, _ plan: Answer, _ body: Data, _ event: String, _ work: Alias) async throws
-        -> Report?
+    /// Tells the registry each answer at once, with those that came while it was told the ones before.
+    func report(_ answer: Report) async throws {
+        answers.append(answer)
+        guard !isTelling else { return }
+        isTelling = true
+        while !answers.isEmpty {
+            let reports = Array(answers.prefix(1000))
+            answers.removeFirst(reports.count)
+            _ = try await call(.POST, "feedback", JSONEncoder().encode(["reports": reports]))
+        }
+        isTelling = false
+    }
+
+    /// Pushes to one phone, until APNs answers or something newer is to be pushed.
+    func push(_ entry: Answer.Entry, _ plan: Answer, _ body: Data, _ event: String, _ work: Alias, _ version: Int)
+        async throws
     {
-        let token = entry.token ?? "", isStart = entry.leaseId != nil, version = works[work]?.version
+        let token = entry.token ?? "", isStart = entry.leaseId != nil
         // A phone that is offline gets it later: a start that came after its lease could be a second activity.
         let until = try clock(isStart ? entry.leasedUntil : entry.expiresAt)
         var request = HTTPClientRequest(url: "\(setting("APNS"))/3/device/\(token)")
@@ -123,17 +136,13 @@ final class Work {
         if let id = entry.collapseId { request.headers.add(name: "apns-collapse-id", value: id) }
         request.body = .bytes(body)
         let isWanted = { try self.clock() < until && (isStart || self.works[work]?.version == version) }
-        guard let (status, said) = try await send(request, toAPNs: true, while: isWanted) else { return nil }
-        return Report(
-            token: token,
-            status: status,
-            reason: said.reason,
-            timestamp: said.timestamp,
-            leaseId: entry.leaseId
-        )
+        guard let (status, said) = try await send(request, toAPNs: true, while: isWanted) else { return }
+        let (reason, timestamp) = (said.reason, said.timestamp)
+        let answer = Report(token: token, status: status, reason: reason, timestamp: timestamp, leaseId: entry.leaseId)
+        try await report(answer)
     }
 
-    /// Pushes what is wanted of an alias to the phones that have not got it, whenever something is new.
+    /// Pushes what is wanted of an alias to the phones that were not given it, whenever something is new.
     func keep(_ alias: Alias) async throws {
         guard let work = works[alias] else { return }
         while true {
@@ -161,21 +170,15 @@ final class Work {
                     "plan",
                     JSONSerialization.data(withJSONObject: body.compactMapValues { $0 })
                 )
-                let entries = plan.installations ?? []
-                let reports = try await withThrowingTaskGroup(of: Report?.self) { group in
-                    for entry in entries
-                    where ["update", "start"].contains(entry.action) && !work.shown.contains(entry.token ?? "") {
-                        let (body, event) = entry.leaseId == nil ? (bodies[0], event) : (bodies[1], "start")
-                        group.addTask { try await self.push(entry, plan, body, event, alias) }
+                for entry in plan.installations ?? [] {
+                    switch entry.action {
+                    case "wait": again = min(again, try clock(entry.retryAt))
+                    case "start": run { try await $0.push(entry, plan, bodies[1], "start", alias, version) }
+                    case "update" where work.version == version && work.given.insert(entry.token ?? "").inserted:
+                        run { try await $0.push(entry, plan, bodies[0], event, alias, version) }
+                    default: break
                     }
-                    var reports: [Report] = []
-                    for try await report in group { if let report { reports.append(report) } }
-                    return reports
                 }
-                _ = try await call(.POST, "feedback", JSONEncoder().encode(["reports": reports]))
-                let reached = reports.filter { $0.status == 200 && $0.leaseId == nil }.map(\.token)
-                if work.version == version { work.shown.formUnion(reached) }
-                for entry in entries where entry.action == "wait" { again = min(again, try clock(entry.retryAt)) }
                 cursor = plan.nextCursor
             } while cursor != nil
             let seconds = max(0, (again - (try clock())) / speed)
@@ -207,7 +210,7 @@ final class Work {
         struct Names: Decodable { let alias: Alias, to: [Alias] }
         let names = try JSONDecoder().decode(Names.self, from: Data(line.utf8))
         let known = works[names.alias], work = known ?? Work()
-        (work.wanted, work.names, work.shown) = (wanted, Set(names.to + [names.alias]), [])
+        (work.wanted, work.names, work.given) = (wanted, Set(names.to + [names.alias]), [])
         work.version += 1
         works[names.alias] = work
         known == nil ? run { try await $0.keep(names.alias) } : work.wake()
