@@ -107,6 +107,25 @@ import Testing
         }
     }
 
+    @Test("An attempt waits for a server that is known to be frozen for half a second, not for all of its time")
+    func aServerThatComes() async throws {
+        let frozen = try await ThrowawayCluster.start()
+        let port = try ThrowawayCluster.freePort()
+        try await withPool(1, on: string([frozen.port, port])) { pool in
+            let stopped = [try frozen.postmaster(), pid_t(try await pool.value(Int.self, "SELECT pg_backend_pid()"))]
+            for process in stopped { kill(process, SIGSTOP) }
+            defer { for process in stopped { kill(process, SIGCONT) } }
+            let error = try await postgresError {
+                try await pool.withSession(timeout: .seconds(2)) { _ = try $0.execute("SELECT 1") }
+            }
+            #expect(error.code == .deadlineExceeded)
+            // Each attempt would wait ten seconds for it.
+            let start = ContinuousClock.now
+            for _ in 0..<3 { _ = try await postgresError { _ = try await answeringPort(pool) } }
+            #expect(start.duration(to: .now) < .seconds(6))
+        }
+    }
+
     @Test("A statement that is too slow costs its own connection alone where the server answers others")
     func aSlowStatement() async throws {
         try await withPool(2) { pool in

@@ -20,6 +20,8 @@ struct ConnectionOptions {
     let applicationName: String
     /// The servers to try, in order; empty when the string names none.
     private(set) var hosts: [Host]
+    /// The time that the last of them has; nil is all that is left.
+    private(set) var timeOfLast: Duration?
     private var isChanged = false
 
     /// - Throws: ``PostgresError/Code/misuse`` when libpq cannot parse the connection string.
@@ -34,15 +36,17 @@ struct ConnectionOptions {
         guard hosts.count > 1, hosts.indices.contains(index) else { return nil }
         var copy = self
         copy.hosts = Array(hosts[(index + 1)...] + hosts[..<index])
+        copy.timeOfLast = nil
         copy.isChanged = true
         return copy
     }
 
-    /// The same options with one host behind all others; they are tried in order.
-    func trying(last host: Host?) -> ConnectionOptions {
+    /// The same options with one host behind all others, and a time for it; they are tried in order.
+    func trying(last host: Host?, for time: Duration) -> ConnectionOptions {
         guard let host, hosts.count > 1, hosts.contains(host) else { return self }
         var copy = self
         copy.hosts = hosts.filter { $0 != host } + hosts.filter { $0 == host }
+        copy.timeOfLast = time
         copy.isChanged = true
         return copy
     }

@@ -14,7 +14,7 @@ extension LibpqConnection {
         var (options, skipped): (ConnectionOptions, ConnectionOptions.Host?) = (options, nil)
         while true {
             let link = try start(options, logger: logger)
-            switch try link.establish(hosts: options.hosts, until: deadline) {
+            switch try link.establish(options, until: deadline) {
             case .established(let index):
                 link.skipped = skipped
                 link.server = options.hosts.indices.contains(index) ? options.hosts[index] : nil
@@ -48,10 +48,10 @@ extension LibpqConnection {
     }
 
     /// Follows libpq's state machine: docs, "PQconnectStartParams". Its connect_timeout does not apply here.
-    private func establish(hosts: [ConnectionOptions.Host], until deadline: Deadline) throws(PostgresError) -> Attempt {
+    private func establish(_ options: ConnectionOptions, until deadline: Deadline) throws(PostgresError) -> Attempt {
         let pointer = try open()
         guard PQstatus(pointer) != CONNECTION_BAD else { throw connectFailure(pointer) }
-        var share = Share(hosts: hosts, deadline: deadline)
+        var share = Share(options, deadline: deadline)
         var next = PGRES_POLLING_WRITING
         while next != PGRES_POLLING_OK {
             guard next != PGRES_POLLING_FAILED else { throw connectFailure(pointer) }
@@ -84,13 +84,14 @@ extension LibpqConnection {
 /// Divides the time among the hosts that are still to be tried.
 private struct Share {
     private let hosts: [ConnectionOptions.Host]
+    private let timeOfLast: Duration?
     private let end: Deadline
     private(set) var current = 0
     private(set) var deadline: Deadline
     private var name: [String?] = []
 
-    init(hosts: [ConnectionOptions.Host], deadline: Deadline) {
-        self.hosts = hosts
+    init(_ options: ConnectionOptions, deadline: Deadline) {
+        (hosts, timeOfLast) = (options.hosts, options.timeOfLast)
         (end, self.deadline) = (deadline, deadline)
     }
 
@@ -101,7 +102,8 @@ private struct Share {
         guard name != self.name else { return }
         self.name = name
         current = hosts.firstIndex { $0.isCalled(name) } ?? current
-        deadline = min(end, .after(end.remaining / (hosts.count - current)))
+        let isLast = current == hosts.count - 1
+        deadline = min(end, .after((isLast ? timeOfLast : nil) ?? end.remaining / (hosts.count - current)))
     }
 }
 

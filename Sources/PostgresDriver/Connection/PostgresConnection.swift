@@ -43,15 +43,18 @@ actor PostgresConnection {
 
     /// Connects, applies the settings and runs the configuration's own check.
     ///
-    /// - Parameter host: of several servers, the one to be tried after all others.
+    /// - Parameters:
+    ///   - host: of several servers, the one to be tried after all others.
+    ///   - time: for that one.
     /// - Throws: ``PostgresError/Code/connectionFailed``, ``PostgresError/Code/misuse``, or what the check throws.
     func open(
         _ configuration: PostgresConfiguration,
         tryingLast host: ConnectionOptions.Host? = nil,
+        for time: Duration = .zero,
         logger: Logger
     ) throws -> Opened {
         do {
-            return try makeReady(configuration, tryingLast: host, logger: logger)
+            return try makeReady(configuration, tryingLast: host, for: time, logger: logger)
         } catch let error as PostgresError {
             throw error.asConnectFailure
         }
@@ -60,13 +63,14 @@ actor PostgresConnection {
     private func makeReady(
         _ configuration: PostgresConfiguration,
         tryingLast host: ConnectionOptions.Host?,
+        for time: Duration,
         logger: Logger
     ) throws -> Opened {
         let deadline = Deadline.after(configuration.connectTimeout)
         let options = try ConnectionOptions(
             connectionString: configuration.connectionString,
             applicationName: configuration.applicationName
-        ).trying(last: host)
+        ).trying(last: host, for: time)
         let link = try LibpqConnection.connect(options, until: deadline, logger: logger)
         link.generation = generation
         let session = PostgresSession(link: link, deadline: deadline)

@@ -28,12 +28,22 @@ public final class PostgresPool: Sendable {
         public let retries: Int
     }
 
+    /// The server that last did not answer, and what it is given when it is tried again.
+    private struct Unresponsive {
+        /// Tried after all others until it has answered again.
+        var host: ConnectionOptions.Host?
+        /// How long the last connection took to open.
+        var connectTime = Duration.zero
+
+        /// A frozen server takes connections and says nothing. While one waits for it, another may have become the primary.
+        var time: Duration { max(.milliseconds(500), connectTime * 4) }
+    }
+
     private let configuration: PostgresConfiguration
     private let logger: Logger
     private let state: Mutex<State>
     private let closing = Mutex<[CheckedContinuation<Void, Never>]>([])
-    /// The server that last did not answer; it is tried after all others until it has answered again.
-    private let unresponsive = Mutex<ConnectionOptions.Host?>(nil)
+    private let unresponsive = Mutex(Unresponsive())
     private let nextTicket = Atomic<UInt64>(0)
 
     /// Makes a pool; nothing is connected before the first use.
@@ -143,7 +153,7 @@ extension PostgresPool {
 
     /// Gives up all connections to a server that answers nobody: each of them would cost a caller all of their time.
     private func giveUp(_ generation: PoolGeneration, because silent: PostgresConnection.SilentServer) {
-        unresponsive.withLock { $0 = silent.host }
+        unresponsive.withLock { $0.host = silent.host }
         logger.warning(
             "Postgres does not answer; all connections are given up",
             metadata: ["host": "\(silent.host?.host ?? "")", "port": "\(silent.host?.port ?? "")"]
@@ -199,9 +209,14 @@ extension PostgresPool {
     private func connect(_ generation: PoolGeneration) async {
         let connection = PostgresConnection(generation)
         do {
-            let last = unresponsive.withLock(\.self)
-            let opened = try await connection.open(configuration, tryingLast: last, logger: logger)
-            unresponsive.withLock { $0 = opened.skipped ?? ($0 == opened.server ? nil : $0) }
+            let (last, time) = unresponsive.withLock { ($0.host, $0.time) }
+            let start = ContinuousClock.now
+            let opened = try await connection.open(configuration, tryingLast: last, for: time, logger: logger)
+            unresponsive.withLock { unresponsive in
+                if opened.skipped == nil { unresponsive.connectTime = .now - start }
+                let isBack = unresponsive.host == opened.server
+                unresponsive.host = opened.skipped ?? (isBack ? nil : unresponsive.host)
+            }
             let lease = Lease(connection: connection, generation: generation)
             perform(state.withLock { $0.connected(lease, now: .now) })
         } catch {
