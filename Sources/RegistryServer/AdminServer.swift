@@ -68,7 +68,7 @@ extension Route {
     /// The routes of the admin port. They ask for no credentials: an operator who opens the port keeps it private.
     static var admin: [Route] {
         [
-            .plain(.get, "/livez", for: .everyone) { _ in .livez },
+            .plain(.get, "/livez", for: .everyone) { $0.liveness },
             .plain(.get, "/readyz", for: .everyone) { try await $0.readiness(isOpen: true) },
             .plain(.get, "/metrics", for: .everyone) { await $0.metrics.answer() },
         ]

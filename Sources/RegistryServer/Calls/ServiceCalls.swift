@@ -4,9 +4,6 @@ import RegistryStore
 import WebAssets
 
 extension Answer {
-    /// `GET /livez`: the service runs. It asks nobody else, for to restart it would not mend Postgres.
-    static var livez: Answer { .json { $0.member("status", "ok") } }
-
     /// `GET /openapi.json`.
     static var openAPI: Answer {
         Answer(
@@ -17,12 +14,21 @@ extension Answer {
 }
 
 extension Call {
+    /// `GET /livez`: the service runs; with `?verbose` its version. It asks nobody else, for to restart it would not mend Postgres.
+    var liveness: Answer {
+        .json { json in
+            json.member("status", "ok")
+            if isVerbose { json.member("version", metrics.version) }
+        }
+    }
+
+    private var isVerbose: Bool { !query["verbose"].isEmpty }
+
     /// `GET /readyz`: whether the service can do its work now; with `?verbose` how that was found.
     ///
     /// - Parameter isOpen: whether everyone may ask how.
     /// - Throws: `unavailable` when Postgres takes no writes, and once the service was told to stop.
     func readiness(isOpen: Bool = false) async throws -> Answer {
-        let isVerbose = !query["verbose"].isEmpty
         if isVerbose, !isOpen {
             try Access.operatorReads.check(await access.authenticator.principal(for: fields, from: network))
         }

@@ -13,12 +13,16 @@ final class ServiceMetrics: Sendable {
     /// Counts those who follow changes by a stream.
     let followers = FollowerCount()
 
+    /// The version of the program.
+    let version: String
+
     private let registry: Registry
     private let census: TimedCache<Census>
     private let build: MetricsText.Labels
 
     init(registry: Registry, configuration: ServerConfiguration, clock: ServiceClock = .system) {
         self.registry = registry
+        version = configuration.version
         registrations = RegistrationMeters(factory)
         refusals = RefusalMeters(factory)
         unmatched = RouteMeters(method: "any", template: "none", factory)

@@ -108,7 +108,7 @@ extension Route {
             .app(.post, "/v1/apps/{bundleId}/keys", for: .keyCalls, body: .single) { try await $0.createKey() },
             .app(.get, "/v1/apps/{bundleId}/keys", for: .keyCalls) { try await $0.listKeys() },
             .app(.delete, "/v1/apps/{bundleId}/keys/{keyId}", for: .keyCalls) { try await $0.revokeKey() },
-            .plain(.get, "/livez", for: .everyone) { _ in .livez },
+            .plain(.get, "/livez", for: .everyone) { $0.liveness },
             .plain(.get, "/readyz", for: .everyone) { try await $0.readiness() },
             .plain(.get, "/metrics", for: .operatorReads) { await $0.metrics.answer() },
             .plain(.get, "/openapi.json", for: .everyone) { _ in .openAPI },

@@ -68,6 +68,8 @@ extension Probe {
     static let service: [Probe] = [
         Probe("getLiveness", "alive", .get("/livez"))
             .gives(200, ["status": "ok"]),
+        Probe("getLiveness", "with its version", .get("/livez?verbose"))
+            .gives(200, ["status": "ok", "version": "unknown"]),
         Probe("getReadiness", "ready", .get("/readyz"))
             .gives(200, ["status": "ok"]),
         Probe("getReadiness", "in words", .get("/readyz?verbose"))
