@@ -1,0 +1,75 @@
+"""A round's figures: how long nobody could write, and how long the service needed after that."""
+
+import time
+
+from instances import GRACE, REQUEST_TIMEOUT
+
+# From the cluster's first write to the first acknowledgement of an instance.
+MOST_PAUSE = 2
+ZERO = time.time() - time.monotonic()
+
+
+def clock(at):
+    """A time as logs have it."""
+    return time.strftime("%H:%M:%S", time.gmtime(ZERO + at)) + f".{int((ZERO + at) % 1 * 10)}"
+
+
+def longest_pause(times, begin, end):
+    """The longest time in which nothing happened, as its begin and its end."""
+    marks = [begin, *(at for at in times if begin <= at <= end), end]
+    return max(zip(marks, marks[1:]), key=lambda pair: pair[1] - pair[0])
+
+
+class Round:
+    """What was seen of one fault, from when it struck to when its machine came back; answers to when the cluster was whole."""
+
+    def __init__(self, fault, begin, end, probes, ledger, instances):
+        self.fault, self.begin, self.end = fault.name, begin, end
+        self.struck, self.mended = fault.struck, fault.mended
+        pause = longest_pause(probes.direct(begin, fault.mended), begin, fault.mended)
+        self.cluster_pause, self.taken_over = pause[1] - pause[0], pause[1]
+        self.haproxy_took_over = longest_pause(probes.haproxy.times, begin, fault.mended)[1]
+        # Of a primary that has been replaced, by its own port.
+        self.old_writes = 0
+        if probes.last([name for name in probes.members if name != fault.old.name]) > fault.struck:
+            self.old_writes = len(probes.by(fault.old.name, fault.mended, fault.mended + 25))
+        self.instances = {name: self._instance(name, [a for a in ledger.answers if a.instance == name and a.begin >= begin])
+                          for name in instances}
+        self.lag = max((late for at, late in ledger.lag if begin <= at), default=0)
+        self.writes = sum(1 for entry in ledger.acknowledged if entry.at >= begin)
+
+    def _instance(self, name, answers):
+        done = sorted(a.end for a in answers if a.kind != "GET" and a.status in (200, 201, 204))
+        last = longest_pause(done, self.begin, self.mended)[1]
+        _, later = longest_pause(done, last, self.end)[0], [b - a for a, b in zip(done, done[1:]) if a >= last]
+        return {
+            "ours": max(0, last - self.taken_over),
+            "after_haproxy": max(0, last - max(self.haproxy_took_over, self.taken_over)),
+            "later": max(later, default=0),
+            "slowest": max((a.seconds for a in answers), default=0),
+            "late": [a for a in answers if a.seconds > REQUEST_TIMEOUT + GRACE],
+            "over_one": sum(1 for a in answers if a.seconds > 1),
+            "refused": sum(1 for a in answers if a.status == 503),
+            "unexpected": [a for a in answers if not a.is_expected],
+        }
+
+    def faults(self):
+        """What did not hold."""
+        found = []
+        for name, seen in self.instances.items():
+            if seen["ours"] > MOST_PAUSE:
+                found.append(f"{name}: first acknowledgement {seen['ours']:.2f} s after the cluster's first write")
+            if late := seen["late"]:
+                slowest = max(late, key=lambda a: a.seconds)
+                found.append(f"{name}: {len(late)} answers after {REQUEST_TIMEOUT + GRACE} s, the slowest after {slowest.seconds:.1f} s "
+                             f"({slowest.kind} {slowest.status}, asked at {clock(slowest.begin)})")
+            if seen["unexpected"]:
+                first = seen["unexpected"][0]
+                found.append(f"{name}: {len(seen['unexpected'])} other answers, such as {first.kind} {first.status} at {clock(first.begin)}: {first.words}")
+        return found
+
+    def figures(self):
+        instances = {name: {key: len(value) if isinstance(value, list) else value for key, value in seen.items()}
+                     for name, seen in self.instances.items()}
+        return {"fault": self.fault, "at": clock(self.struck), "cluster_pause": self.cluster_pause, "writes": self.writes,
+                "old_writes": self.old_writes, "lag": self.lag, **instances}
