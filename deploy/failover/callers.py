@@ -79,8 +79,8 @@ class Caller:
             self.ledger.reads += 1
             shown = json.loads(text).get("token") if status == 200 else None
             if shown != token:
-                self.ledger.stale.append(Stale(begin, time.monotonic(), instance, f"{activity} by {instance}: {status}, "
-                                               f"{'a token after its end' if token is None else 'another token' if shown else 'no token'}"))
+                words = "a token after its end" if token is None else "another token" if shown else "no token"
+                self.ledger.stale.append(Stale(begin, time.monotonic(), f"{activity} by {instance}: {status}, {words}"))
                 if token is None:
                     self.ledger.revived.append(f"{activity}: read with a token after its end")
 
@@ -94,7 +94,8 @@ class Caller:
             answer = await connection.ask(method, f"{SCOPE}/activities/{activity}", key, body, fields, PATIENCE)
         except (OSError, Gone, TimeoutError, asyncio.TimeoutError, ValueError) as error:
             self._close(instance)
-            self.ledger.answers.append(Answer(begin, time.monotonic(), instance, method, 0, False, f"{type(error).__name__} {error}"))
+            words = f"{type(error).__name__} {error}"
+            self.ledger.answers.append(Answer(begin, time.monotonic(), instance, method, 0, False, words))
             return 0, b""
         if answer.says_close():
             self._close(instance)

@@ -1,5 +1,7 @@
 """Two instances of the service, and the app that callers use."""
 
+import datetime
+import json
 import os
 import re
 import subprocess
@@ -34,6 +36,13 @@ class Instance:
         """Lines of the log that tell of an error, and those that are no JSON."""
         return [line for line in self.text().splitlines()
                 if not line.startswith("{") or re.search(r'"level":"(error|critical)"', line)]
+
+    def said(self, begin, end):
+        """The lines that the log got between two times of the system's clock, without their repetitions."""
+        span = [datetime.datetime.fromtimestamp(at, datetime.UTC).isoformat()[:23] for at in (begin, end)]
+        lines = [json.loads(line) for line in self.text().splitlines() if line.startswith("{")]
+        words = (f"{line['message']} {line.get('error', '')}".strip() for line in lines if span[0] <= line["time"][:23] <= span[1])
+        return list(dict.fromkeys(words))
 
     def is_alive(self):
         return self.running.poll() is None

@@ -39,7 +39,6 @@ class Stale(NamedTuple):
 
     begin: float
     end: float
-    instance: str
     words: str
 
 
@@ -69,8 +68,9 @@ class Ledger:
         next one came."""
         known, traced = [entry for entry in list(self.acknowledged) if entry.at >= since], set()
         for page in pages(known):
-            traced |= {(bytes(digest), activity) for digest, activity in session.execute(
-                "SELECT token_digest, activity_id FROM token_values WHERE token_digest = ANY(%s)", [[entry.digest for entry in page]])}
+            rows = session.execute("SELECT token_digest, activity_id FROM token_values WHERE token_digest = ANY(%s)",
+                                   [[entry.digest for entry in page]])
+            traced |= {(bytes(digest), activity) for digest, activity in rows}
         return [entry.at for entry in known if (entry.digest, entry.activity) not in traced]
 
     def wrong_states(self, session):

@@ -1,25 +1,28 @@
 """Runs the faults of deploy/failover/run and prints one table; see its --help."""
 
 import argparse
-import collections
 import json
 import os
 import random
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
 
+import psycopg
+
 import faults
 import instances
 import processes
-import table
 from callers import Crowd
 from cluster import Cluster, Unhealed
 from ledger import Ledger
 from measures import Round, clock
+from member import PROGRAMS
 from probes import Probes
+from verdict import Verdict
 
 DIRECTORY = os.environ.get("FAILOVER_DIR", "/var/tmp/pushreg-failover")
 CALM = 3
@@ -38,7 +41,7 @@ class Arguments(argparse.ArgumentParser):
 def arguments():
     parser = Arguments(add_help=False)
     parser.add_argument("--program", required=True)
-    parser.add_argument("--rounds", type=int)
+    parser.add_argument("--rounds", type=int, default=0)
     parser.add_argument("--faults", default="")
     parser.add_argument("--patroni", choices=["pypi", "debian"], default="pypi")
     parser.add_argument("--asynchronous", action="store_true")
@@ -51,6 +54,8 @@ def arguments():
     names = [name.strip() for name in options.faults.split(",") if name.strip()] or list(known)
     if unknown := [name for name in names if name not in known]:
         parser.error(f"there is no fault called {', '.join(unknown)}; there are: {', '.join(known)}")
+    if options.rounds < 0:
+        parser.error("--rounds is a number of rounds")
     if not os.access(options.program, os.X_OK):
         parser.error(f"{options.program} is no program")
     options.program = os.path.abspath(options.program)
@@ -62,10 +67,11 @@ def arguments():
 class Run:
     def __init__(self, options, work):
         self.options, self.work, self.random = options, work, random.Random(options.seed)
-        self.rounds, self.faults, self.left_out = [], [], []
+        self.rounds, self.unhealed = [], []
         self.ledger, self.crowd, self.begin = Ledger(), None, time.monotonic()
 
     def all(self):
+        """Gives what did not hold."""
         self.cluster = Cluster(self.work, self.options)
         note("== a cluster of three, etcd, HAProxy and two instances")
         self.cluster.start()
@@ -82,12 +88,11 @@ class Run:
                 note(f"== {number} of {self.options.rounds}: {kind.name}")
                 self.round(kind)
             time.sleep(CALM)
-            self.crowd.stop()
-            self.judge()
         except Unhealed as error:
-            self.crowd.stop()
-            self.faults.append(f"Patroni: {error}; the rounds after that were left out")
-            self.judge()
+            note(f"   {error}")
+            self.unhealed.append(f"Patroni: {error}; the rounds after that were left out")
+        self.crowd.stop()
+        return self.judge()
 
     def order(self):
         """Each kind as often as the others, in an order that the seed decides."""
@@ -101,70 +106,54 @@ class Run:
         time.sleep(CALM)
         begin = time.monotonic()
         fault = kind(self.cluster, self.probes, self.random)
+        fault.run()
         try:
-            fault.run()
             self.cluster.wait_until_whole(180)
         finally:
-            if hasattr(fault, "mended"):
-                self.note_round(Round(fault, begin, time.monotonic(), self.probes, self.ledger, self.instances))
+            self.note_round(Round(fault, begin, time.monotonic(), self.probes, self.ledger, self.instances))
 
     def note_round(self, seen):
         self.rounds.append(seen)
-        ours = ", ".join(f"{name} {one['ours']:.2f} s, slowest answer {one['slowest']:.1f} s" for name, one in seen.instances.items())
+        ours = ", ".join(f"{name} {one['ours']:.2f} s, slowest answer {one['slowest']:.1f} s"
+                         for name, one in seen.instances.items())
         note(f"   at {clock(seen.struck)}: Patroni's part {seen.cluster_pause:.1f} s; ours: {ours}; {seen.writes} acknowledged")
-        try:
-            with self.cluster.session(self.cluster.primary(), "pushreg") as session:
-                if lost := self.ledger.lost_tokens(session, seen.begin):
-                    note(f"   {len(lost)} acknowledged tokens are lost, from {clock(min(lost))} to {clock(max(lost))}")
-        except (AttributeError, OSError):
-            pass
-        broken = [f"{seen.fault} at {clock(seen.struck)}: {fault}" for fault in seen.faults()]
-        for fault in broken:
+        for fault in [*seen.faults(), *self.losses(seen)]:
             note(f"   BROKEN: {fault}")
-        self.faults += broken
+
+    def losses(self, seen):
+        """Said at once, though all is looked up at the end again."""
+        try:
+            self.cluster.wait_for(self.cluster.primary, 60, "no primary")
+            with self.cluster.session(self.cluster.primary(), "pushreg") as session:
+                lost = self.ledger.lost_tokens(session, seen.begin)
+        except (Unhealed, psycopg.Error) as error:
+            return [f"what was acknowledged could not be looked up yet: {error}"]
+        return [f"{len(lost)} acknowledged tokens are lost, from {clock(min(lost))} to {clock(max(lost))}"] if lost else []
 
     def judge(self):
-        """Looks up everything that was ever acknowledged."""
+        """Gives what did not hold, and prints everything."""
         self.probes.stop()
-        ledger = self.ledger
-        with self.cluster.session(self.cluster.primary(), "pushreg") as session:
-            self.lost = ledger.lost_tokens(session)
-            self.wrong, self.revived = ledger.wrong_states(session)
-        if self.lost:
-            self.faults.append(f"{len(self.lost)} acknowledged tokens are lost, acknowledged from {clock(min(self.lost))} to {clock(max(self.lost))}")
-        if self.wrong:
-            self.faults.append(f"{len(self.wrong)} activities do not show their last acknowledged token")
-        if self.revived or ledger.revived:
-            self.faults.append(f"{len(self.revived)} ended activities run again, and {len(ledger.revived)} calls saw it: {ledger.revived[:3]}")
-        if ledger.stale:
-            first = ledger.stale[0]
-            self.faults.append(f"{len(ledger.stale)} stale reads, such as one of {clock(first.begin)} to {clock(first.end)}: {first.words}")
-        for instance in self.instances.values():
-            if not instance.is_alive():
-                self.faults.append(f"{instance.name}: the instance ended with {instance.running.returncode}")
-            if lines := instance.error_lines():
-                self.faults.append(f"{instance.name}: {len(lines)} errors in its log, such as {lines[0][:300]}")
+        verdict = Verdict(self.ledger, self.rounds, self.instances)
+        verdict.faults += self.unhealed
+        try:
+            self.cluster.wait_for(self.cluster.primary, 60, "no primary that could be asked what it has")
+            with self.cluster.session(self.cluster.primary(), "pushreg") as session:
+                verdict.look_up(session)
+        except (Unhealed, psycopg.Error) as error:
+            verdict.faults.append(f"nothing could be looked up: {error}")
+        heading = self.heading()
+        print(f"\n{heading}\n{verdict.text()}")
+        if self.options.json:
+            with open(self.options.json, "w", encoding="utf-8") as file:
+                rounds = [one.figures() for one in self.rounds]
+                json.dump({"heading": heading, "rounds": rounds, "faults": verdict.faults}, file, indent=1)
+        return verdict.faults
 
-    def report(self):
-        ledger = self.ledger
-        patroni = "Debian's Patroni" if self.options.patroni == "debian" else "PyPI's Patroni"
+    def heading(self):
+        version = subprocess.run([PROGRAMS[self.options.patroni], "--version"], capture_output=True, text=True, check=False).stdout
         mode = "synchronous_mode off" if self.options.asynchronous else "synchronous_mode"
-        print(f"\n{patroni}, {mode}, seed {self.options.seed}, {len(self.rounds)} rounds, {time.monotonic() - self.begin:.0f} s; seconds")
-        if self.rounds:
-            print(table.text(self.rounds, (self.lost + self.wrong + self.revived, [read.begin for read in ledger.stale])))
-        statuses = collections.Counter(str(answer.status) for answer in ledger.answers)
-        ended = sum(1 for token, _ in ledger.last.values() if token is None)
-        print(f"\nanswers: {', '.join(f'{count} × {status}' for status, count in sorted(statuses.items()))}"
-              f"\nthe callers' own clock was late by {max((late for _, late in ledger.lag), default=0):.2f} s at most")
-        for fault in self.faults:
-            print(f"  - {fault}")
-        print(f"figure: failover: {len(self.rounds)} rounds, {len(ledger.acknowledged)} acknowledged tokens, {len(self.lost)} lost; "
-              f"{len(ledger.last)} activities, {len(self.wrong)} wrong; {ended} ended, {len(self.revived) + len(ledger.revived)} revived; "
-              f"{ledger.reads} reads, {len(ledger.stale)} stale; {statuses['503']} answers 503; {len(self.faults)} bounds broken")
-
-    def write(self, path):
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump({"seed": self.options.seed, "rounds": [one.figures() for one in self.rounds], "faults": self.faults}, file, indent=1)
+        return (f"{version.strip().title()}, {mode}, seed {self.options.seed}, {len(self.rounds)} rounds, "
+                f"{time.monotonic() - self.begin:.0f} s; seconds")
 
 
 def main():
@@ -176,11 +165,9 @@ def main():
     note(f"seed {options.seed}; logs in {work}")
     run, holds = Run(options, work), False
     try:
-        run.all()
-        run.report()
-        if options.json:
-            run.write(options.json)
-        holds = not run.faults
+        holds = not run.all()
+    except KeyboardInterrupt:
+        sys.exit(130)
     finally:
         processes.kill_all(work)
         discard(work, options.keep or not holds)

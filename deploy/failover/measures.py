@@ -33,6 +33,7 @@ class Round:
         self.old_writes = 0
         if probes.last([name for name in probes.members if name != fault.old.name]) > fault.struck:
             self.old_writes = len(probes.by(fault.old.name, fault.mended, fault.mended + 25))
+        self.logs = instances
         self.instances = {name: self._instance(name, [a for a in ledger.answers if a.instance == name and a.begin >= begin])
                           for name in instances}
         self.lag = max((late for at, late in ledger.lag if begin <= at), default=0)
@@ -41,11 +42,10 @@ class Round:
     def _instance(self, name, answers):
         done = sorted(a.end for a in answers if a.kind != "GET" and a.status in (200, 201, 204))
         last = longest_pause(done, self.begin, self.mended)[1]
-        _, later = longest_pause(done, last, self.end)[0], [b - a for a, b in zip(done, done[1:]) if a >= last]
         return {
             "ours": max(0, last - self.taken_over),
             "after_haproxy": max(0, last - max(self.haproxy_took_over, self.taken_over)),
-            "later": max(later, default=0),
+            "later": max((after - at for at, after in zip(done, done[1:]) if at >= last), default=0),
             "slowest": max((a.seconds for a in answers), default=0),
             "late": [a for a in answers if a.seconds > REQUEST_TIMEOUT + GRACE],
             "over_one": sum(1 for a in answers if a.seconds > 1),
@@ -60,13 +60,20 @@ class Round:
             if seen["ours"] > MOST_PAUSE:
                 found.append(f"{name}: first acknowledgement {seen['ours']:.2f} s after the cluster's first write")
             if late := seen["late"]:
-                slowest = max(late, key=lambda a: a.seconds)
-                found.append(f"{name}: {len(late)} answers after {REQUEST_TIMEOUT + GRACE} s, the slowest after {slowest.seconds:.1f} s "
-                             f"({slowest.kind} {slowest.status}, asked at {clock(slowest.begin)})")
+                found.append(self._told(name, late))
             if seen["unexpected"]:
                 first = seen["unexpected"][0]
-                found.append(f"{name}: {len(seen['unexpected'])} other answers, such as {first.kind} {first.status} at {clock(first.begin)}: {first.words}")
+                found.append(f"{name}: {len(seen['unexpected'])} other answers, such as {first.kind} {first.status} "
+                             f"at {clock(first.begin)}: {first.words}")
         return found
+
+    def _told(self, name, late):
+        """The answers that came too late, with what the log says of the times when they came."""
+        slowest = max(late, key=lambda a: a.seconds)
+        said = dict.fromkeys(words for a in late for words in self.logs[name].said(ZERO + a.end - 0.2, ZERO + a.end + 0.1))
+        return (f"{name}: {len(late)} answers after {REQUEST_TIMEOUT + GRACE} s, the slowest after {slowest.seconds:.1f} s "
+                f"({slowest.kind} {slowest.status}, asked at {clock(slowest.begin)}); its log when they came: "
+                + ("; ".join(words[:160] for words in said) or "nothing"))
 
     def figures(self):
         instances = {name: {key: len(value) if isinstance(value, list) else value for key, value in seen.items()}

@@ -21,8 +21,8 @@ class Probe(threading.Thread):
         while not self.is_over:
             begin = time.monotonic()
             try:
-                session = session or psycopg.connect(host="127.0.0.1", port=self.port, dbname="probe", user="probe", autocommit=True,
-                                                     connect_timeout=2, prepare_threshold=None)
+                session = session or psycopg.connect(host="127.0.0.1", port=self.port, dbname="probe", user="probe",
+                                                     autocommit=True, connect_timeout=2, prepare_threshold=None)
                 session.execute("INSERT INTO probes (name) VALUES (%s)", [self.name])
                 self.times.append(time.monotonic())
             except psycopg.errors.ReadOnlySqlTransaction:
@@ -48,7 +48,8 @@ class Probes:
 
     def last(self, names=None):
         """When a member last took a write."""
-        return max((probe.times[-1] for name, probe in self.members.items() if probe.times and (names is None or name in names)), default=0)
+        probes = [probe for name, probe in self.members.items() if names is None or name in names]
+        return max((probe.times[-1] for probe in probes if probe.times), default=0)
 
     def direct(self, begin, end):
         """When any member took a write."""

@@ -19,7 +19,8 @@ def line(name, rounds, losses):
     mine = [(one.begin, one.end) for one in rounds]
     lost, stale = (sum(1 for at in times if any(begin <= at <= end for begin, end in mine)) for times in losses)
     return [
-        name, str(len(rounds)), f"{min(pauses):.1f}–{max(pauses):.1f}", spread(of("multihost", "ours")), spread(of("haproxy", "ours")),
+        name, str(len(rounds)), f"{min(pauses):.1f}–{max(pauses):.1f}",
+        spread(of("multihost", "ours")), spread(of("haproxy", "ours")),
         f"{statistics.median(behind):.2f} / {max(behind):.2f}",
         " / ".join(f"{max(of(instance, 'slowest')):.1f}" for instance in ("multihost", "haproxy")),
         " / ".join(f"{max(of(instance, 'later')):.1f}" for instance in ("multihost", "haproxy")),
