@@ -166,8 +166,6 @@ def main():
     run, holds = Run(options, work), False
     try:
         holds = not run.all()
-    except KeyboardInterrupt:
-        sys.exit(130)
     finally:
         processes.kill_all(work)
         discard(work, options.keep or not holds)
@@ -186,5 +184,8 @@ def discard(work, keeps_logs):
 
 if __name__ == "__main__":
     # A run that is ended early leaves nothing behind.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        # nohup has it ignored.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, lambda number, _: sys.exit(128 + number))
     main()

@@ -10,6 +10,7 @@ struct UntriedCommand {
     static let all = [
         UntriedCommand(beginning: "deploy/test", reason: "it runs this test", runsElsewhere: true),
         UntriedCommand(beginning: "deploy/fuzz", reason: "deploy/test --long runs it", runsElsewhere: true),
+        UntriedCommand(beginning: "deploy/failover/run", reason: "deploy/test --long runs it", runsElsewhere: true),
         UntriedCommand(beginning: "deploy/clients/run", reason: "deploy/test runs it", runsElsewhere: true),
         UntriedCommand(beginning: "deploy/race", reason: "half an hour, by hand", runsElsewhere: true),
         UntriedCommand(beginning: "deploy/newcomer", reason: "two hours, by hand", runsElsewhere: true),
