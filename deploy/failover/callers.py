@@ -14,6 +14,8 @@ from ledger import Answer, Stale
 CALLERS, PAUSE, AGAIN = 16, 0.03, 0.05
 ROTATIONS, ENDED_EVERY, READ_SHARE = 40, 5, 0.15
 PATIENCE = 30
+# The service closes after 30 s.
+IDLE = 15
 SCOPE = f"/v1/apps/{APP}/sandbox"
 
 
@@ -27,7 +29,7 @@ class Caller:
         self.keys, self.ledger, self.crowd = keys, ledger, crowd
         self.random = random.Random(f"{seed}-{number}")
         self.fields = installation_field(f"installation-{number}-{secrets.token_hex(4)}")
-        self.connections = {}
+        self.connections, self.used = {}, {}
 
     async def live(self):
         life = 0
@@ -88,21 +90,29 @@ class Caller:
         """The status, 0 for no answer, and the text."""
         begin = time.monotonic()
         try:
-            connection = self.connections.get(instance)
-            if connection is None:
-                connection = self.connections[instance] = await Connection.open(self.targets[instance])
+            connection = await self._connection(instance, begin)
             answer = await connection.ask(method, f"{SCOPE}/activities/{activity}", key, body, fields, PATIENCE)
         except (OSError, Gone, TimeoutError, asyncio.TimeoutError, ValueError) as error:
             self._close(instance)
             words = f"{type(error).__name__} {error}"
             self.ledger.answers.append(Answer(begin, time.monotonic(), instance, method, 0, False, words))
             return 0, b""
+        self.used[instance] = time.monotonic()
         if answer.says_close():
             self._close(instance)
         is_expected = answer.status in expected and (answer.status != 503 or "retry-after" in answer.fields)
         words = "" if is_expected else answer.body.decode(errors="replace")[:200]
         self.ledger.answers.append(Answer(begin, time.monotonic(), instance, method, answer.status, is_expected, words))
         return answer.status, answer.body
+
+    async def _connection(self, instance, now):
+        """A kept connection, unless it was idle for so long that the service may be closing it, as HTTP permits."""
+        if now - self.used.get(instance, now) > IDLE:
+            self._close(instance)
+        self.used[instance] = now
+        if instance not in self.connections:
+            self.connections[instance] = await Connection.open(self.targets[instance])
+        return self.connections[instance]
 
     def _close(self, instance):
         if (connection := self.connections.pop(instance, None)) is not None:

@@ -89,8 +89,7 @@ class Run:
                 self.round(kind)
             time.sleep(CALM)
         except Unhealed as error:
-            note(f"   {error}")
-            self.unhealed.append(f"Patroni: {error}; the rounds after that were left out")
+            self.tell_unhealed(f"{error}; the rounds after that were left out")
         self.crowd.stop()
         return self.judge()
 
@@ -106,11 +105,19 @@ class Run:
         time.sleep(CALM)
         begin = time.monotonic()
         fault = kind(self.cluster, self.probes, self.random)
-        fault.run()
+        try:
+            fault.run()
+        except Unhealed as error:
+            self.tell_unhealed(f"{kind.name} at {clock(begin)} was not measured: {error}")
+            return
         try:
             self.cluster.wait_until_whole(180)
         finally:
             self.note_round(Round(fault, begin, time.monotonic(), self.probes, self.ledger, self.instances))
+
+    def tell_unhealed(self, words):
+        note(f"   {words}")
+        self.unhealed.append(words)
 
     def note_round(self, seen):
         self.rounds.append(seen)
