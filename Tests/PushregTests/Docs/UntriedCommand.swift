@@ -26,9 +26,22 @@ struct UntriedCommand {
             beginning: "pushreg send \"${order[@]}\" \"${credentials[@]}\"",
             reason: "it needs a key of Apple's; SendTests run the like against a stand-in for APNs"
         ),
-        UntriedCommand(beginning: "docker ", reason: "there is no container engine where the tests run"),
+        UntriedCommand(beginning: "deploy/containers/run", reason: "deploy/test --long runs it", runsElsewhere: true),
+        UntriedCommand(beginning: "deploy/package", reason: "deploy/containers/run runs it", runsElsewhere: true),
+        UntriedCommand(
+            beginning: "sudo apt install ",
+            reason: "deploy/containers/run does the same",
+            runsElsewhere: true
+        ),
+        UntriedCommand(beginning: "runuser -u pushreg ", reason: "deploy/containers/run runs it", runsElsewhere: true),
+        UntriedCommand(
+            beginning: "sudo systemctl ",
+            reason: "deploy/containers/run does the same",
+            runsElsewhere: true
+        ),
+        UntriedCommand(beginning: "docker build ", reason: "deploy/containers/run builds its second stage alone"),
+        UntriedCommand(beginning: "docker ", reason: "deploy/containers/run does the same", runsElsewhere: true),
         UntriedCommand(beginning: "kubectl ", reason: "there is no cluster where the tests run"),
-        UntriedCommand(beginning: "sudo systemctl ", reason: "systemd is not what runs the tests"),
     ]
 
     static func matching(_ command: DocumentedCommand) -> UntriedCommand? {
