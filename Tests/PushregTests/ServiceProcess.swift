@@ -132,9 +132,11 @@ extension ServiceProcess {
         return try await call("PUT", "\(Self.app)/activities/\(id)", body)
     }
 
-    func call(_ method: String, _ path: String, _ body: String? = nil) async throws -> Answer {
+    /// - Parameter key: the credentials, where the caller has some.
+    func call(_ method: String, _ path: String, _ body: String? = nil, key: String? = nil) async throws -> Answer {
         var request = HTTPClientRequest(url: "http://127.0.0.1:\(port)\(path)")
         request.method = .RAW(value: method)
+        if let key { request.headers.add(name: "Authorization", value: "Bearer \(key)") }
         if let body {
             request.headers.add(name: "Content-Type", value: "application/json")
             request.body = .bytes(ByteBuffer(string: body))

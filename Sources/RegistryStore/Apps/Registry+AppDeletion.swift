@@ -69,8 +69,9 @@ enum AppDeletionStatements {
         """
     }
 
-    /// The deleted apps of which rows are left.
-    static let unfinished: SQL = "SELECT app_number FROM deleted_apps ORDER BY app_number"
+    /// The deleted apps of which rows are left. One whose time is to come is no app yet: an import adds its rows, and puts the
+    /// time off with each step until the app is there.
+    static let unfinished: SQL = "SELECT app_number FROM deleted_apps WHERE deleted_at <= now() ORDER BY app_number"
 
     /// Forgets a deleted app of which nothing is left.
     static func finish(_ app: Int64) -> SQL { "DELETE FROM deleted_apps WHERE app_number = \(app)" }

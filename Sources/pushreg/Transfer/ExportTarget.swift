@@ -21,8 +21,11 @@ struct ExportTarget {
     /// - Parameter resumes: goes on with what an earlier export left there, if it did.
     /// - Throws: a ``CommandFailure`` when it cannot be opened, is there already, or is no export of the scope.
     init(_ path: String, resumes: Bool, for scope: Scope) throws(CommandFailure) {
-        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | (resumes ? 0 : O_EXCL), 0o600)
-        guard descriptor >= 0 else { throw Self.failure(path, errno) }
+        let descriptor = try ExportFile.open(
+            path,
+            mayBeThere: resumes,
+            otherwise: "Add --resume to go on with it, or remove it."
+        )
         output = Output(descriptor: descriptor)
         do throws(CommandFailure) {
             try begin(descriptor, path, scope)
@@ -36,9 +39,9 @@ struct ExportTarget {
     private mutating func begin(_ descriptor: Int32, _ path: String, _ scope: Scope) throws(CommandFailure) {
         let end = try find(in: LineReader(descriptor), path, scope)
         // Also where it was there with other rights; what is no export keeps its own.
-        guard fchmod(descriptor, 0o600) == 0 else { throw Self.failure(path, errno) }
+        guard fchmod(descriptor, 0o600) == 0 else { throw ExportFile.failure(path, errno) }
         guard ftruncate(descriptor, off_t(end)) == 0, lseek(descriptor, off_t(end), SEEK_SET) == end else {
-            throw Self.failure(path, errno)
+            throw ExportFile.failure(path, errno)
         }
         if end == 0 { try output.line(TransferFrame.header(of: scope).jsonLine) }
     }
@@ -61,14 +64,7 @@ struct ExportTarget {
     ///
     /// - Throws: a ``CommandFailure`` when the disk does not take it.
     func close() throws(CommandFailure) {
-        guard output.descriptor != STDOUT_FILENO else { return }
-        let isOnDisk = fsync(output.descriptor) == 0
-        let code = errno
-        Foundation.close(output.descriptor)
-        // A device, such as /dev/null or a pipe, has nothing to be kept.
-        guard isOnDisk || code == EINVAL || code == EROFS else {
-            throw CommandFailure(.failed, "The file could not be kept: \(String(cString: strerror(code))).")
-        }
+        try ExportFile.close(output)
     }
 
     /// Reads what is there.
@@ -101,13 +97,5 @@ struct ExportTarget {
             .usage,
             "\(path) is no export of \(scope.app.bundleID) in \(scope.environment.rawValue), so it is left as it is."
         )
-    }
-
-    private static func failure(_ path: String, _ code: Int32) -> CommandFailure {
-        switch code {
-        case EEXIST: CommandFailure(.usage, "\(path) is there already. Add --resume to go on with it, or remove it.")
-        case EACCES, EPERM: CommandFailure(.notPermitted, "\(path) may not be written by this user.")
-        default: CommandFailure(.failed, "\(path) could not be written: \(String(cString: strerror(code))).")
-        }
     }
 }

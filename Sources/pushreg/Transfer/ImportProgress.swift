@@ -11,22 +11,16 @@ struct ImportProgress: Sendable, Hashable {
         let format: ImportFormat
         /// The app's number and the time of its making: another database has another one.
         let registry: String
-        let size: Int
-        /// Microseconds since the reference date.
-        let modified: Int
+        let file: FileState
 
         /// - Parameter path: of the file; nil is the result where it is no file that can be read again.
         init?(_ scope: Scope, _ path: String, _ format: ImportFormat) {
-            guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
-                attributes[.type] as? FileAttributeType == .typeRegular, let size = attributes[.size] as? Int,
-                let modified = attributes[.modificationDate] as? Date
-            else { return nil }
+            guard let file = FileState(path) else { return nil }
             app = scope.app.bundleID.rawValue
             environment = scope.environment.rawValue
             registry = "\(scope.app.number)/\(RFC3339.format(scope.app.createdAt, precision: .microseconds))"
             self.format = format
-            self.size = size
-            self.modified = Int(modified.timeIntervalSinceReferenceDate * 1_000_000)
+            self.file = file
         }
     }
 
@@ -69,8 +63,8 @@ extension ImportProgress: JSONEncodable {
             json.member("environment", subject.environment)
             json.member("format", subject.format.rawValue)
             json.member("registry", subject.registry)
-            json.member("size", subject.size)
-            json.member("modified", subject.modified)
+            json.member("size", subject.file.size)
+            json.member("modified", subject.file.modified)
             json.member("line", line)
             json.member("offset", offset)
             json.member("faulty", faulty)

@@ -88,7 +88,7 @@ struct ImportSource {
     /// Goes on where an earlier import of the file was interrupted, if one was.
     private mutating func goOn(in descriptor: Int32, restarts: Bool) throws(CommandFailure) {
         // A pipe cannot be read again.
-        guard let subject = ImportProgress.Subject(scope, Self.target(of: path), format) else { return }
+        guard let subject = ImportProgress.Subject(scope, path, format) else { return }
         let kept = restarts ? nil : ImportProgress(at: place, about: subject)
         progress = kept ?? ImportProgress(subject: subject)
         isFile = true
@@ -106,7 +106,7 @@ struct ImportSource {
     }
 
     /// How much of the file was read, 0 to 1; nil where nobody knows.
-    var fraction: Double? { progress.map { Double(reader.offset) / Double(max($0.subject.size, 1)) } }
+    var fraction: Double? { progress.map { Double(reader.offset) / Double(max($0.subject.file.size, 1)) } }
 
     /// The number of the last line that was read.
     var lineNumber: Int { reader.number }
@@ -171,10 +171,14 @@ struct ImportSource {
     ///
     /// - Throws: a ``CommandFailure`` when it says that this is an export of something else.
     private mutating func isFrame(_ text: [UInt8]) throws(CommandFailure) -> Bool {
-        guard TransferFrame.mayBegin(text), let json = try? JSONParser.parse(text), let frame = TransferFrame(json)
-        else {
-            return false
+        guard TransferFrame.mayBegin(text), let json = try? JSONParser.parse(text) else { return false }
+        if case .header(let app, _)? = EverythingFrame(json) {
+            throw CommandFailure(
+                .usage,
+                "This is an export of everything of \(app): pushreg import --everything \(path)"
+            )
         }
+        guard let frame = TransferFrame(json) else { return false }
         switch frame {
         case .checkpoint: break
         case .end: lacksEnd = false
@@ -191,9 +195,8 @@ struct ImportSource {
         return true
     }
 
-    private static func target(of path: String) -> String { URL(fileURLWithPath: path).resolvingSymlinksInPath().path }
-
-    private static func failure(_ path: String, _ code: Int32) -> CommandFailure {
+    /// Says why a file could not be read.
+    static func failure(_ path: String, _ code: Int32) -> CommandFailure {
         CommandFailure(
             code == EACCES ? .notPermitted : .usage,
             "\(path) could not be read: \(String(cString: strerror(code)))."

@@ -9,11 +9,12 @@ struct LineReader {
         let isWhole: Bool
     }
 
-    /// The longest line, in bytes: as much as the body of one request may have.
+    /// The longest line of records, in bytes: as much as the body of one request may have.
     static let maximumLine = 64 * 1024
     private static let chunkSize = 256 * 1024
 
     private let descriptor: Int32
+    private let maximumLine: Int
     private var buffer: [UInt8] = []
     private var start = 0
     /// Where the next line begins, in bytes from the file's begin.
@@ -24,8 +25,10 @@ struct LineReader {
     /// - Parameters:
     ///   - offset: where the descriptor stands in the file.
     ///   - number: how many lines are before that.
-    init(_ descriptor: Int32, offset: Int = 0, number: Int = 0) {
+    ///   - maximumLine: the longest line, in bytes.
+    init(_ descriptor: Int32, offset: Int = 0, number: Int = 0, maximumLine: Int = LineReader.maximumLine) {
         self.descriptor = descriptor
+        self.maximumLine = maximumLine
         self.offset = offset
         self.number = number
     }
@@ -39,7 +42,7 @@ struct LineReader {
             if let end = buffer[start...].firstIndex(of: UInt8(ascii: "\n")) {
                 return take(upTo: end, dropped: dropped, isWhole: true)
             }
-            if buffer.count - start > Self.maximumLine {
+            if buffer.count - start > maximumLine {
                 dropped += buffer.count - start
                 start = buffer.count
             }
@@ -55,7 +58,7 @@ struct LineReader {
         offset += dropped + text.count + (isWhole ? 1 : 0)
         number += 1
         start = end + (isWhole ? 1 : 0)
-        let isTooLong = dropped > 0 || text.count > Self.maximumLine
+        let isTooLong = dropped > 0 || text.count > maximumLine
         return Line(text: isTooLong ? nil : Array(text), isWhole: isWhole)
     }
 

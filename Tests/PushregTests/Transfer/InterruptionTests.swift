@@ -192,7 +192,7 @@ import Testing
     }
 
     /// Running activities, as many as an export and an import of all registrations would meet.
-    private static func fill(_ database: TestDatabase, _ scope: Scope, count: Int = count) async throws {
+    static func fill(_ database: TestDatabase, _ scope: Scope, count: Int = count) async throws {
         let app = scope.app.number
         try await database.pool.withSession(.never, timeout: .seconds(600)) { session in
             try session.simple("SET statement_timeout = 0")
