@@ -7,6 +7,7 @@ registry = AsyncClient(base_url=env["REGISTRY"], headers={"Authorization": "Bear
 apns = AsyncClient(base_url=env["APNS"], http2=True, limits=Limits(max_connections=1), timeout=Timeout(20, pool=None))
 SPEED, START = float(env.get("CLOCK_SPEED", 1)), float(env.get("CLOCK_START", 0))  # for tests, which play an hour in a minute
 works, answers, token = {}, asyncio.Queue(), {"issued": float("-inf")}
+free = {client: asyncio.Semaphore(100) for client in (registry, apns)}  # as many at once; httpx is slow at keeping more waiting
 
 def clock(moment=None):
     return START + ((datetime.datetime.fromisoformat(moment).timestamp() if moment else time.time()) - START) * SPEED
@@ -21,11 +22,12 @@ async def send(client, method, path, body=None, fields=dict, is_wanted=lambda: T
     """The answer. After none, 408, 429 and 5xx the same goes out again, later and later, while it is wanted."""
     while is_wanted():
         told, turn = 0, turn + 1
-        with contextlib.suppress(TransportError):  # such as GOAWAY: the next request makes a new connection
-            answer = await client.request(method, path, json=body, headers=fields())
-            if answer.status_code < 500 and answer.status_code not in (408, 429):
-                return answer
-            told = float(answer.headers.get("Retry-After", 0))
+        async with free[client]:
+            with contextlib.suppress(TransportError):  # such as GOAWAY: the next request makes a new connection
+                answer = await client.request(method, path, json=body, headers=fields()) if is_wanted() else None
+                if not answer or answer.status_code < 500 and answer.status_code not in (408, 429):
+                    return answer
+                told = float(answer.headers.get("Retry-After", 0))
         await asyncio.sleep(max(told, random.uniform(0.5, 1) * min(2**turn, 60)) / SPEED)
 
 async def call(method, path, body=None):
@@ -64,16 +66,14 @@ async def keep(work, tasks):  # pushes what is wanted of an alias to the phones 
                 if entry["action"] == "start" or entry["action"] == "update" and entry["token"] not in given:
                     given |= {entry["token"]}  # A start comes again when its lease is over, whatever was given.
                     tasks.create_task(push(entry, page, start if "leaseId" in entry else update, work, wanted))
-        with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(work["due"].wait(), max(0, again - clock()) / SPEED)
+        with contextlib.suppress(asyncio.TimeoutError): await asyncio.wait_for(work["due"].wait(), max(0, again - clock()) / SPEED)
 
 async def follow(after):  # has those aliases looked at again that a change names: a token has come, or another one
     while True:
         page = await call("GET", f"changes?after={after}&wait=30")
         after = page.get("after") or (await call("GET", "changes"))["after"]  # after feed-expired, feed-reset: anew
         names = {(kind, name) for each in page.get("changes", []) for kind, all in each.get("aliases", {}).items() for name in all}
-        for work in [work for work in works.values() if names & work["names"] or "after" not in page]:
-            work["due"].set()
+        for work in [work for work in works.values() if names & work["names"] or "after" not in page]: work["due"].set()
 
 async def main():
     async with asyncio.TaskGroup() as tasks:
