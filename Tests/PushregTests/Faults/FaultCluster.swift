@@ -8,8 +8,9 @@ actor FaultCluster {
     private let settings: [String: String]
     private var postgres: EmbeddedPostgres?
 
-    init(settings: [String: String] = [:]) {
-        directory = "/tmp/pushreg-fault-\(getpid())-\(UInt32.random(in: 0 ..< .max))"
+    /// - Parameter directory: the place of one that is there already; a new place unless given.
+    init(settings: [String: String] = [:], in directory: String? = nil) {
+        self.directory = directory ?? "/tmp/pushreg-fault-\(getpid())-\(UInt32.random(in: 0 ..< .max))"
         self.settings = settings
     }
 

@@ -42,7 +42,9 @@ import Testing
         // What is new gets a number that no row has.
         let scope = try await target.scope()
         _ = try await target.registry.register(.sample(token: .sample(77)), as: .sample("new"), in: scope, by: "test")
-        let doubled = try await target.count("SELECT count(*) - count(DISTINCT (app_number, activity_number)) FROM activities")
+        let doubled = try await target.count(
+            "SELECT count(*) - count(DISTINCT (app_number, activity_number)) FROM activities"
+        )
         #expect(doubled == 0)
         // Once more: only what is there now is compared.
         let again = try await file.loadWhole(into: source)

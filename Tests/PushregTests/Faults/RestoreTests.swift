@@ -1,0 +1,201 @@
+import Foundation
+import RegistryCore
+import TestSupport
+import Testing
+
+/// The guide's restore to a moment: a base backup, the archive of the write-ahead log, and what has to be done afterwards.
+@Suite(.serialized) struct RestoreTests {
+    private static let guide = "Sources/WebAssets/Documentation.docc/RunningInProduction.md"
+
+    @Test("Restored to a moment, the registry answers, and the guide's recipe does the rest", .timeLimit(.minutes(15)))
+    func restoredToAMoment() async throws {
+        let place = try RestorePlace()
+        let cluster = FaultCluster(settings: place.archiving)
+        let url = try await cluster.start()
+        let service = try await ServiceProcess.start(databaseURL: url)
+        try await service.makeApp()
+        _ = try await service.register("in-the-backup", number: 1)
+        try await place.backUp(url)
+
+        // After the backup, and before the moment: the archive alone has it.
+        _ = try await service.register("in-the-archive", number: 2)
+        _ = try await service.register("ended-later", number: 3)
+        try await place.importUser(into: url)
+        let key = try await Self.makeKey(service)
+        let before = try await Self.position(service)
+        let moment = try await place.ask(url, "SELECT clock_timestamp()")
+
+        // After the moment.
+        try await Self.expect(204, service, "DELETE", "\(ServiceProcess.app)/activities/ended-later")
+        try await Self.expect(201, service, "PUT", "\(ServiceProcess.app)/activities/lost", #"{"token":"ab"}"#)
+        try await Self.expect(204, service, "DELETE", "/v1/apps/com.example.food/keys/\(key.id)")
+        let erasure = try #require(
+            try await DocumentedCommand.all(of: Self.guide).map(\.text).first { $0.hasPrefix("pushreg erase") }
+        )
+        try await place.run(erasure, on: url)
+        #expect(try await Self.tokensOfUser(service) == 0)
+        let after = try await Self.position(service)
+        try await place.archiveAll(url)
+        await service.stop()
+        await cluster.crash()
+
+        let restored = FaultCluster(settings: place.recovery(to: moment), in: place.restored)
+        let newURL = try await restored.start()
+        try await until(.seconds(60)) { try await place.ask(newURL, "SELECT pg_is_in_recovery()") == "f" }
+        try await place.run("pushreg migrate status", on: newURL)
+        // Callers are kept out still; who was erased is there again, until that is repeated.
+        let erased = "SELECT count(*) FROM activities WHERE subject = 'u-7'"
+        #expect(try await place.ask(newURL, erased) == "1")
+        try await place.run(erasure, on: newURL)
+        #expect(try await place.ask(newURL, erased) == "0")
+        try await place.run("pushreg keys revoke \(key.id)", on: newURL)
+        try await check(ServiceProcess.start(databaseURL: newURL), key.secret, [before, after])
+        await restored.remove()
+        await cluster.remove()
+        place.remove()
+    }
+
+    /// What callers find, once they are let in.
+    private func check(_ service: ServiceProcess, _ revokedKey: String, _ positions: [String]) async throws {
+        let activities = "\(ServiceProcess.app)/activities"
+        for id in ["in-the-backup", "in-the-archive", "ended-later"] {
+            #expect(try await service.call("GET", "\(activities)/\(id)").body.contains(#""state":"active""#), "\(id)")
+        }
+        try await Self.expect(404, service, "GET", "\(activities)/lost")
+        try await Self.expect(201, service, "PUT", "\(activities)/lost", #"{"token":"ab"}"#)
+        // What the phone of the erased user sends late is refused.
+        #expect(try await Self.tokensOfUser(service) == 0)
+        let late = #"{"token":"aa01","observedAt":"\#(RestorePlace.observedAt)"}"#
+        try await Self.expect(410, service, "PUT", "\(WholeApp.production)/activities/of-a-user", late)
+        #expect(try await service.call("GET", "\(activities)/lost", key: revokedKey).status == 401)
+        // Followers are told that they do not know what happened.
+        for position in positions {
+            let answer = try await service.call("GET", "\(ServiceProcess.app)/changes?after=\(position)")
+            #expect(answer.status == 410 && answer.body.contains("feed-reset"), "\(answer.body)")
+        }
+        let next = try await Self.position(service)
+        try await Self.expect(200, service, "GET", "\(ServiceProcess.app)/changes?after=\(next)")
+        #expect(await service.stop() == 0)
+    }
+
+    private static func expect(
+        _ status: Int,
+        _ service: ServiceProcess,
+        _ method: String,
+        _ path: String,
+        _ body: String? = nil
+    ) async throws {
+        let answer = try await service.call(method, path, body)
+        #expect(answer.status == status, "\(method) \(path): \(answer.body)")
+    }
+
+    private static func position(_ service: ServiceProcess) async throws -> String {
+        let answer = try await service.call("GET", "\(ServiceProcess.app)/changes")
+        guard case .string(let after)? = try JSONParser.parse(answer.body)["after"] else {
+            throw ServiceFault(detail: "no position: \(answer.body)")
+        }
+        return after
+    }
+
+    private static func makeKey(_ service: ServiceProcess) async throws -> (id: String, secret: String) {
+        let answer = try await service.call("POST", "/v1/apps/com.example.food/keys", #"{"role":"sender"}"#)
+        let made = try JSONParser.parse(answer.body)
+        guard case .string(let id)? = made["id"], case .string(let secret)? = made["key"] else {
+            throw ServiceFault(detail: "no key: \(answer.body)")
+        }
+        return (id, secret)
+    }
+
+    private static func tokensOfUser(_ service: ServiceProcess) async throws -> Int {
+        let answer = try await service.call("GET", "\(WholeApp.production)/aliases/userId/u-7/activities")
+        guard case .array(let found)? = try JSONParser.parse(answer.body)["activities"] else { return -1 }
+        return found.count
+    }
+}
+
+/// The directories of a backup and of an archive, which Postgres's own user reaches.
+private struct RestorePlace {
+    static let observedAt = RFC3339.format(.minutesAgo(5))
+
+    private let directory: String
+    private var archive: String { directory + "/archive" }
+    /// The directory of the cluster that is restored.
+    var restored: String { directory + "/restored" }
+
+    init() throws {
+        directory = "/tmp/pushreg-restore-\(UUID())"
+        for place in [directory, directory + "/archive", directory + "/restored"] {
+            try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: false)
+            try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: place)
+        }
+    }
+
+    func remove() { try? FileManager.default.removeItem(atPath: directory) }
+
+    /// The settings of a server whose log is archived.
+    var archiving: [String: String] {
+        ["archive_mode": "on", "archive_command": "test ! -f \(archive)/%f && cp %p \(archive)/%f"]
+    }
+
+    /// The settings of a server that is restored to a moment.
+    func recovery(to moment: String) -> [String: String] {
+        [
+            "restore_command": "cp \(archive)/%f %p", "recovery_target_time": moment,
+            "recovery_target_action": "promote",
+        ]
+    }
+
+    func backUp(_ url: String) async throws {
+        // Postgres's own user owns what it made itself; a backup is its maker's.
+        try await shell(
+            """
+            "$bin/pg_basebackup" -d "$DATABASE_URL" -D \(restored)/data -X none --checkpoint=fast --no-sync
+            touch \(restored)/data/recovery.signal
+            chown -R "$owner" \(restored)
+            """,
+            url
+        )
+    }
+
+    /// Returns once all that was written so far is in the archive.
+    func archiveAll(_ url: String) async throws {
+        let last = try await ask(url, "SELECT pg_walfile_name(pg_switch_wal())")
+        try await until(.seconds(60)) { FileManager.default.fileExists(atPath: "\(archive)/\(last)") }
+    }
+
+    /// An activity of a signed-in user, as an import has it.
+    func importUser(into url: String) async throws {
+        let line = """
+            {"activityId":"of-a-user","token":"aa01","observedAt":"\(Self.observedAt)","subject":"u-7",\
+            "aliases":{"userId":"u-7"}}
+            """
+        try Data((line + "\n").utf8).write(to: URL(fileURLWithPath: directory + "/user.ndjson"))
+        try await run("pushreg import com.example.food production \(directory)/user.ndjson", on: url)
+    }
+
+    /// Runs a command as an operator does.
+    func run(_ command: String, on url: String) async throws { _ = try await shell(command, url) }
+
+    /// The value that a query gives, as psql prints it.
+    func ask(_ url: String, _ query: String) async throws -> String {
+        try await shell(#"psql -XAt "$DATABASE_URL" -c "\#(query)""#, url)
+    }
+
+    @discardableResult
+    private func shell(_ script: String, _ url: String) async throws -> String {
+        let preparation = """
+            bin=$(psql -XAt "$DATABASE_URL" -c "SELECT setting FROM pg_config WHERE name = 'BINDIR'")
+            owner=$(stat -c %u:%g "$(psql -XAt "$DATABASE_URL" -c 'SHOW data_directory')")
+            """
+        let outcome = try await Program.run(
+            URL(fileURLWithPath: "/bin/bash"),
+            ["-euo", "pipefail", "-c", preparation + "\n" + script],
+            [
+                "PATH": "\(Program.executable.deletingLastPathComponent().path):/usr/bin:/bin", "DATABASE_URL": url,
+                "TZ": "UTC",
+            ]
+        )
+        guard outcome.status == 0 else { throw ServiceFault(detail: "\(script): \(outcome.words)") }
+        return outcome.results.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+}

@@ -1,0 +1,180 @@
+import Foundation
+import RegistryCore
+import Synchronization
+import TestSupport
+import Testing
+
+/// A rollout of two instances at one Postgres under load, as behind a load balancer.
+@Suite(.serialized) struct RolloutTests {
+    @Test("Both instances are replaced, and no answer is lost", .timeLimit(.minutes(15)))
+    func bothAreReplaced() async throws {
+        try await Self.roll(figure: "a rollout") { _, _ in }
+    }
+
+    /// There is no later migration than this program's, so that of a later release is played: it adds what no statement of
+    /// today names. What the release before needs stays, as the guide asks of every migration.
+    @Test("A later migration while instances run: they go on, and are ready", .timeLimit(.minutes(15)))
+    func laterMigrationWhileInstancesRun() async throws {
+        try await Self.roll(replaces: false, figure: "a migration under load") { url, balancer in
+            let script = """
+                psql -X -q -v ON_ERROR_STOP=1 "$database" <<'SQL'
+                BEGIN;
+                ALTER TABLE activities ADD COLUMN later text;
+                ALTER TABLE token_values ADD COLUMN later bigint NOT NULL DEFAULT 7;
+                CREATE TABLE later (app_number bigint PRIMARY KEY);
+                CREATE INDEX activities_later ON activities (app_number, later);
+                INSERT INTO schema_migrations (version, name, checksum)
+                SELECT max(version) + 1, 'later', '' FROM schema_migrations;
+                COMMIT;
+                SQL
+                """
+            try await Shell.run(script, ["database": url])
+            for instance in balancer.instances { #expect(try await instance.call("GET", "/readyz").status == 200) }
+            // One that starts now is of the release before.
+            let late = try await Program.run(["serve", "--port", "0", "--database-url", url])
+            #expect(late.status == 69 && late.words.contains("newer than this program"), "\(late.words)")
+        }
+    }
+
+    private static func roll(
+        replaces: Bool = true,
+        figure: String,
+        _ incident: (String, Balancer) async throws -> Void
+    ) async throws {
+        let cluster = FaultCluster()
+        let url = try await cluster.start()
+        let balancer = Balancer()
+        for _ in 0..<2 { balancer.add(try await ServiceProcess.start(databaseURL: url)) }
+        try await balancer.instances[0].makeApp()
+        let load = BalancedLoad(balancer: balancer)
+        let writers = (0..<8).map { writer in Task { try await load.write(writer) } }
+        func answered(more: Int) async throws {
+            let goal = load.counts.answered + more
+            try await until(.seconds(120)) { load.counts.answered >= goal }
+        }
+        try await answered(more: 200)
+        try await incident(url, balancer)
+        try await answered(more: 200)
+        for place in 0..<(replaces ? 2 : 0) {
+            #expect(await balancer.instances[place].stop(SIGTERM) == 0)
+            // The other one alone has all of the load for a while.
+            try await answered(more: 200)
+            balancer.replace(place, by: try await ServiceProcess.start(databaseURL: url))
+            try await answered(more: 200)
+        }
+        load.end()
+        for writer in writers { try await writer.value }
+        let counts = load.counts
+        #expect(counts.strange == [], "neither 2xx nor 503 with Retry-After")
+        #expect(counts.cutOff == 0, "sent, and never answered")
+        #expect(!replaces || counts.refused > 0, "a stopped instance refuses connections")
+        var lost = 0
+        for (id, token) in load.last {
+            let answer = try await balancer.instances[0].call("GET", "\(ServiceProcess.app)/activities/\(id)")
+            if try JSONParser.parse(answer.body)["token"] != .string(token) { lost += 1 }
+        }
+        #expect(lost == 0 && !load.last.isEmpty)
+        print(
+            """
+            figure: \(figure): \(counts.answered) answers, \(counts.waited) of 503 besides, \(counts.refused) connections \
+            refused, \(counts.cutOff) cut off, \(lost) writes lost
+            """
+        )
+        for instance in balancer.instances { await instance.stop() }
+        await cluster.remove()
+    }
+}
+
+/// A load balancer that tries the other instance where one refuses the connection.
+private final class Balancer: Sendable {
+    private let state = Mutex<(instances: [ServiceProcess], next: Int)>(([], 0))
+
+    var instances: [ServiceProcess] { state.withLock { $0.instances } }
+
+    func add(_ instance: ServiceProcess) { state.withLock { $0.instances.append(instance) } }
+
+    func replace(_ place: Int, by instance: ServiceProcess) { state.withLock { $0.instances[place] = instance } }
+
+    /// The instances in the order in which to try them; each time another one is the first.
+    var order: [ServiceProcess] {
+        state.withLock { state in
+            state.next += 1
+            let first = state.next % state.instances.count
+            return Array(state.instances[first...] + state.instances[..<first])
+        }
+    }
+}
+
+/// Writers that send the same again where they are told to wait, and nothing else.
+private final class BalancedLoad: Sendable {
+    struct Counts {
+        var answered = 0
+        /// 503 with `Retry-After`.
+        var waited = 0
+        /// Connections that an instance did not take.
+        var refused = 0
+        /// Requests that were sent, and not answered.
+        var cutOff = 0
+        var strange: [String] = []
+    }
+
+    private let balancer: Balancer
+    private let state = Mutex<(counts: Counts, last: [String: String], isOver: Bool)>((Counts(), [:], false))
+
+    init(balancer: Balancer) { self.balancer = balancer }
+
+    var counts: Counts { state.withLock { $0.counts } }
+    /// The token of each activity whose registration was acknowledged last.
+    var last: [String: String] { state.withLock { $0.last } }
+
+    func end() { state.withLock { $0.isOver = true } }
+
+    func write(_ writer: Int) async throws {
+        var step = 0
+        while !state.withLock({ $0.isOver }) {
+            // Each activity's token is replaced twice.
+            let (id, token) = ("w\(writer)-\(step / 3)", WholeApp.token(1_000_000 * (writer + 1) + step))
+            let body = #"{"token":"\#(token)","aliases":{"testId":"all"}}"#
+            let isTaken = try await insist("PUT", "\(ServiceProcess.app)/activities/\(id)", body)
+            state.withLock { if isTaken { $0.last[id] = token } }
+            _ = try await insist("GET", "\(ServiceProcess.app)/aliases/testId/none/activities", nil)
+            step += 1
+        }
+    }
+
+    /// - Returns: whether it was answered by a 2xx.
+    private func insist(_ method: String, _ path: String, _ body: String?) async throws -> Bool {
+        while true {
+            guard let answer = try await send(method, path, body) else { return false }
+            let waits = answer.status == 503 && answer.header("retry-after") != nil
+            let isTaken = (200..<300).contains(answer.status)
+            state.withLock { state in
+                if waits { state.counts.waited += 1 } else { state.counts.answered += 1 }
+                if !waits, !isTaken {
+                    state.counts.strange.append("\(method) \(path): \(answer.status) \(answer.body)")
+                }
+            }
+            guard waits else { return isTaken }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
+    /// Asks the instances one after the other, as long as they refuse the connection.
+    private func send(_ method: String, _ path: String, _ body: String?) async throws -> ServiceProcess.Answer? {
+        for instance in balancer.order {
+            do {
+                return try await instance.call(method, path, body)
+            } catch  where "\(error)".lowercased().contains("refused") {
+                state.withLock { $0.counts.refused += 1 }
+            } catch {
+                state.withLock { state in
+                    state.counts.cutOff += 1
+                    state.counts.strange.append("\(method) \(path): \(error)")
+                }
+                return nil
+            }
+        }
+        state.withLock { $0.counts.strange.append("no instance took the connection") }
+        return nil
+    }
+}
