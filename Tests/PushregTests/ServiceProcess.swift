@@ -118,7 +118,7 @@ extension ServiceProcess {
     private static let client: HTTPClient = {
         var configuration = HTTPClient.Configuration.singletonConfiguration
         configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 256
-        // Who is refused is told so, and does not wait until somebody listens.
+        // A caller who is refused is told so, and does not wait until somebody listens.
         configuration.connectionPool.retryConnectionEstablishment = false
         return HTTPClient(configuration: configuration)
     }()

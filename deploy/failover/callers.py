@@ -50,7 +50,7 @@ class Caller:
         if has_end and await self._write("DELETE", activity, None, {204}):
             self.ledger.acknowledge_end(activity)
             await self._look(activity, None)
-            # Whatever comes after an end is refused.
+            # A call that comes after an end is refused.
             if not await self._write("PUT", activity, self._body(secrets.token_hex(32)), {410}):
                 self.ledger.revived.append(f"{activity}: a registration after its end was not answered 410")
 

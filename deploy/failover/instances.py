@@ -10,7 +10,7 @@ import time
 import processes
 from client import APP
 
-# What a call may take: the service's own timeout, and half a second for the way and a busy machine.
+# The time that a call may take: the service's own timeout, and half a second for the way and a busy machine.
 REQUEST_TIMEOUT, GRACE = 5, 0.5
 
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What tells a file from what it was, or will be.
+/// The signs by which a file is told from what it was, or will be.
 struct FileState: Sendable, Hashable {
     let size: Int
     /// Microseconds since the reference date.

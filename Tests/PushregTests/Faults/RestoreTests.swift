@@ -55,7 +55,7 @@ import Testing
         place.remove()
     }
 
-    /// What callers find, once they are let in.
+    /// The answers that callers get, once they are let in.
     private func check(_ service: ServiceProcess, _ revokedKey: String, _ positions: [String]) async throws {
         let activities = "\(ServiceProcess.app)/activities"
         for id in ["in-the-backup", "in-the-archive", "ended-later"] {
@@ -63,7 +63,7 @@ import Testing
         }
         try await Self.expect(404, service, "GET", "\(activities)/lost")
         try await Self.expect(201, service, "PUT", "\(activities)/lost", #"{"token":"ab"}"#)
-        // What the phone of the erased user sends late is refused.
+        // A late report of the erased user's phone is refused.
         #expect(try await Self.tokensOfUser(service) == 0)
         let late = #"{"token":"aa01","observedAt":"\#(RestorePlace.observedAt)"}"#
         try await Self.expect(410, service, "PUT", "\(WholeApp.production)/activities/of-a-user", late)

@@ -52,7 +52,7 @@ import Testing
         )
     }
 
-    /// What had been done is there for a day; afterwards the same command begins anew.
+    /// The rows that came are there for a day; afterwards the same command begins anew.
     @Test("What lay idle for too long is begun anew") func idleIsBegunAnew() async throws {
         let (source, target) = (try await TestDatabase.make(), try await TestDatabase.make())
         try await InterruptionTests.fill(source, try await source.scope(), count: 3000)
@@ -83,7 +83,7 @@ import Testing
         let anew = try await file.loadWhole(into: target, ["--restart"])
         #expect(anew.status == 0 && !anew.words.contains("Going on"), "\(anew.words)")
         try await Self.isSame(source, target)
-        // What the first attempt had added is no longer kept.
+        // The rows of the first attempt are no longer kept.
         #expect(try await target.registry.finishDeletions() == 1)
         try await Self.isSame(source, target)
         #expect(try await target.count("SELECT count(DISTINCT app_number) FROM activity_aliases") == 1)

@@ -39,7 +39,7 @@ import Testing
         for (table, rows) in before { #expect(after[table] == rows, "\(table)") }
         #expect(try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int == 0o600)
         #expect(!FileManager.default.fileExists(atPath: file.progress))
-        // What is new gets a number that no row has.
+        // A new row gets a number that no row has.
         let scope = try await target.scope()
         _ = try await target.registry.register(.sample(token: .sample(77)), as: .sample("new"), in: scope, by: "test")
         let doubled = try await target.count(
@@ -157,7 +157,7 @@ import Testing
         let other = file.directory + "/other.ndjson"
         let blind = try await run(["export", "--everything", Self.name, "--output", other])
         #expect(blind.status == 77 && blind.words.contains("permission denied"), "\(blind.words)")
-        // Who may read the settings of apps may not read their keys.
+        // A role that may read the settings of apps may not read their keys.
         try await source.execute("GRANT SELECT ON schema_migrations, apps TO \(unescaped: role)")
         let curious = try await run(["export", "--everything", Self.name, "--output", other])
         #expect(curious.status == 77 && curious.words.contains("permission denied"), "\(curious.words)")
@@ -172,7 +172,7 @@ import Testing
         try await source.execute("DROP ROLE \(unescaped: role)")
     }
 
-    /// What is done to the lines of a file, and what is said of it.
+    /// A change of the lines of a file, and the sentence that is said of it.
     struct Broken: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let status: Int32
@@ -296,7 +296,7 @@ import Testing
                 broken.says.hasPrefix("There are ") || broken.says.contains(#/rule|must have a value|app is not/#)
             #expect(dry.status == (isOfWriting ? 0 : broken.status), "\(broken.testDescription): \(dry.words)")
         }
-        // What they left goes with a sweep, once they lay idle for a day; the last of them no sooner.
+        // Their rows go with a sweep, once they lay idle for a day; the last of them no sooner.
         let left = try await target.count("SELECT count(*) FROM deleted_apps")
         #expect(left > 0)
         try await target.execute("UPDATE deleted_apps SET deleted_at = now() - interval '1 second'")

@@ -126,7 +126,7 @@ private final class MoveLoad: Sendable {
     init(proxy: MovingProxy) { self.proxy = proxy }
 
     var acknowledged: Int { state.withLock { $0.acknowledged } }
-    /// What was acknowledged last of each activity: its token, or nil for its end.
+    /// The last acknowledgement of each activity: its token, or nil for its end.
     var last: [String: String?] { state.withLock { $0.last } }
     var strange: [String] { state.withLock { $0.strange } }
 
