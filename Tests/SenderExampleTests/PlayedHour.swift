@@ -102,7 +102,10 @@ struct PlayedHour: Sendable {
         var reported = 0
         try? await until(deadline) {
             (model, reported) = (standIn.model, try await phones.service.reportsOfDeadTokens())
-            return reported >= deadPushes(model)
+            let dead = Set(deadAnswers(model).map(\.token))
+            // Reports of pushes whose answer may not have come count as well, so those that surely did may still be on their way.
+            return try await reported >= deadPushes(model)
+                && phones.service.tokens(under: Array(script.last.keys)).isDisjoint(with: dead)
         }
         return PlayedHour(
             script: script,

@@ -84,6 +84,15 @@ struct PlayedService: Sendable {
         return tokens
     }
 
+    /// Makes a call, and once more where its connection was closed while it lay idle: each may be made twice.
+    private static func execute(_ request: HTTPClientRequest) async throws -> HTTPClientResponse {
+        do {
+            return try await HTTPClient.shared.execute(request, timeout: .seconds(30))
+        } catch is IOError {
+            return try await HTTPClient.shared.execute(request, timeout: .seconds(30))
+        }
+    }
+
     private static func call(
         _ method: HTTPMethod,
         _ url: String,
@@ -98,7 +107,7 @@ struct PlayedService: Sendable {
             request.headers.add(name: "Content-Type", value: "application/json")
             request.body = .bytes(try JSONSerialization.data(withJSONObject: body))
         }
-        let answer = try await HTTPClient.shared.execute(request, timeout: .seconds(30))
+        let answer = try await execute(request)
         let bytes = Data((try await answer.body.collect(upTo: 10 << 20)).readableBytesView)
         guard (200..<300).contains(answer.status.code) || refusals.contains(answer.status.code) else {
             throw UnexpectedAnswer(
