@@ -15,7 +15,10 @@ struct WholeApp {
 
     static let production = "/v1/apps/com.example.food/production"
     /// A token of 32 bytes.
-    static func token(_ number: Int) -> String { String(repeating: "0", count: 60) + String(1000 + number, radix: 10) }
+    static func token(_ number: Int) -> String {
+        let digits = String(1000 + number)
+        return String(repeating: "0", count: 64 - digits.count) + digits
+    }
 
     private let service: ServiceProcess
 
