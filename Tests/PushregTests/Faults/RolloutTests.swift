@@ -190,7 +190,6 @@ private final class BalancedLoad: Sendable {
             } catch  where "\(error)".lowercased().contains("refused") {
                 state.withLock { $0.counts.refused += 1 }
             } catch {
-                print("cut off: \(method) \(path): \(error)")
                 state.withLock { $0.counts.cutOff += 1 }
             }
         }
