@@ -104,8 +104,8 @@ struct PlayedHour: Sendable {
             (model, reported) = (standIn.model, try await phones.service.reportsOfDeadTokens())
             let dead = Set(deadAnswers(model).map(\.token))
             // Reports of pushes whose answer may not have come count as well, so those that surely did may still be on their way.
-            return try await reported >= deadPushes(model)
-                && phones.service.tokens(under: Array(script.last.keys)).isDisjoint(with: dead)
+            let handedOut = try await phones.service.tokens(under: Array(script.last.keys))
+            return reported >= deadPushes(model) && handedOut.isDisjoint(with: dead)
         }
         return PlayedHour(
             script: script,

@@ -12,7 +12,7 @@ import Testing
         let counts = try await Self.roll(figure: "a rollout, taken out first") { url, balancer, load in
             for instance in balancer.instances {
                 balancer.remove(instance)
-                // What was given to it before is answered.
+                // The calls that it was given before are answered.
                 try await load.answered(more: 100)
                 #expect(await instance.stop(SIGTERM) == 0)
                 balancer.add(try await ServiceProcess.start(databaseURL: url))
