@@ -10,6 +10,10 @@ extension Problem {
             errors = [
                 JSONFault(pointer: "/tombstoneRetention", detail: "must be at least activityLifetime and an hour")
             ]
+        case _ where error.code == .connectionFailed:
+            // Also for a role that may not log in just now, as while its password is changed.
+            self.init(.unavailable, "Postgres took no connection. Send the same request again.")
+            retryAfter = .seconds(1)
         case (_, "22"):
             self.init(.invalidRequest, "The request holds a value that Postgres cannot store.")
             errors = [JSONFault(pointer: "", detail: "holds a value that Postgres cannot store")]
