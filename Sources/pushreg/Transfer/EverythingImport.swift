@@ -158,7 +158,10 @@ struct EverythingImport {
             guard count != rows[table] ?? 0 else { continue }
             throw CommandFailure(
                 .failed,
-                "There are \(count) rows of \(table), and by the file's last line there should be \(rows[table] ?? 0). \(consequence)"
+                """
+                There are \(count) rows of \(table), and by the file's last line there should be \(rows[table] ?? 0). \
+                \(consequence)
+                """
             )
         }
     }
