@@ -14,7 +14,7 @@ final class APNsConnection {
     private var written: [(number: Int, at: NIODeadline)] = []
 
     /// How long an answer may lie in a socket before a sender reads it, which is lost if the connection breaks.
-    private static let unreadTime = TimeAmount.milliseconds(500)
+    private static let unreadTime = TimeAmount.seconds(2)
 
     init(_ channel: any Channel) { self.channel = channel }
 

@@ -50,12 +50,20 @@ extension PlayedHour {
         if !(deadPushes...all).contains(reported) {
             faults.append("of \(deadPushes) to \(all) 410s \(reported) were reported")
         }
-        let pushedAgain = Dictionary(grouping: deadAnswers, by: \.token).mapValues {
-            Set($0.map { $0.fields["apns-id"] })
-        }
-        faults += pushedAgain.values.filter { $0.count > 2 }.map { "a dead token got \($0.count) pushes" }
+        faults += latePushes
         if !handedOut.isDisjoint(with: deadAnswers.map(\.token)) { faults.append("a dead token is handed out") }
         return faults + lateStarts + wrongAnswers + timestampsThatStand
+    }
+
+    /// Pushes to tokens whose 410 had come long before: by then it was to be reported, and the next plan without the token.
+    private var latePushes: [String] {
+        var first: [String: Date] = [:]
+        for answer in deadAnswers where first[answer.token] == nil { first[answer.token] = answer.at }
+        return model.records.compactMap { record in
+            guard let dead = first[record.token] else { return nil }
+            let seconds = record.at.timeIntervalSince(dead) / clock.speed
+            return seconds > 10 ? "a push came \(Int(seconds)) s after its token's 410, by the machine's clock" : nil
+        }
     }
 
     /// The 410s that surely reached the sender.

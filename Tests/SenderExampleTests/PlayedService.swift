@@ -84,11 +84,12 @@ struct PlayedService: Sendable {
         return tokens
     }
 
-    /// Makes a call, and once more where its connection was closed while it lay idle: each may be made twice.
+    /// Makes a call, and once more where no answer came, say of a connection that was closed while it lay idle: each may be
+    /// made twice.
     private static func execute(_ request: HTTPClientRequest) async throws -> HTTPClientResponse {
         do {
             return try await HTTPClient.shared.execute(request, timeout: .seconds(30))
-        } catch is IOError {
+        } catch {
             return try await HTTPClient.shared.execute(request, timeout: .seconds(30))
         }
     }
