@@ -146,7 +146,7 @@ extension PlannedStatements {
             + [MoveStatements.insertion(rows, into: table, ofApp: app)]
             + [MoveStatements.insertion(rows[0], into: table, named: bundleID, number: app)]
             + [MoveStatements.release(app), MoveStatements.difference(rows, from: table, ofApp: app)]
-            + [MoveStatements.patience, MoveStatements.count(numbered, ofApp: app)]
+            + [MoveStatements.withoutTimeLimit, MoveStatements.count(numbered, ofApp: app)]
             + (sequence.map {
                 [MoveStatements.isBehind($0, 7), MoveStatements.lock($0), MoveStatements.raise($0, to: 7)]
             } ?? [])

@@ -100,7 +100,7 @@ extension Registry {
 
     /// The present moment, once a crash would leave it. Else Postgres would give its numbers away again after one: those of
     /// transactions that were undone, say, to others, whose changes would be taken for told.
-    private static func moment(
+    static func moment(
         _ session: borrowing PostgresSession
     ) throws -> (database: ChangePosition.Database, moment: ChangePosition.Moment) {
         let results = try session.pipeline([ChangeStatements.lastNumber, ChangeStatements.moment])

@@ -135,7 +135,7 @@ enum MoveStatements {
     }
 
     /// Counting may read all of a table.
-    static let patience: SQL = "SELECT set_config('statement_timeout', '0', true)"
+    static let withoutTimeLimit: SQL = "SELECT set_config('statement_timeout', '0', true)"
 
     /// How many rows of an app there are, and the greatest of the numbers that Postgres drew for them.
     static func count(_ table: MovedTable, ofApp number: Int64) -> SQL {

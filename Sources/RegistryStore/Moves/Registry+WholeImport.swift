@@ -17,17 +17,8 @@ extension Registry {
     /// A text that tells this database from all others, and from what it becomes by a dump.
     public func databaseName() async throws -> String {
         try await long { session in
-            let row = try session.execute(ChangeStatements.moment)[0]
-            let (_, _, _, system, oid, table, _) = try row.decode(
-                String.self,
-                Int64.self,
-                Bool.self,
-                Int64.self,
-                Int64.self,
-                Int64.self,
-                String.self
-            )
-            return "\(UInt64(bitPattern: system))/\(oid)/\(table)"
+            let (database, _) = try Self.moment(session)
+            return "\(database.system)/\(database.oid)/\(database.table)"
         }
     }
 
@@ -143,7 +134,9 @@ extension Registry {
 
     private func count(_ table: MovedTable, ofApp app: Int64) async throws -> (rows: Int, last: Int64?) {
         try await long { session in
-            let results = try session.pipeline([MoveStatements.patience, MoveStatements.count(table, ofApp: app)])
+            let results = try session.pipeline([
+                MoveStatements.withoutTimeLimit, MoveStatements.count(table, ofApp: app),
+            ])
             let (rows, last) = try results[1][0].decode(Int.self, Int64?.self)
             return (rows: rows, last: last)
         }

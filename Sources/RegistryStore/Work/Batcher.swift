@@ -18,6 +18,7 @@ final class Batcher<Request: Sendable, Answer: Sendable>: Sendable {
 
     fileprivate struct Waiting {
         let request: Request
+        let submitted: ContinuousClock.Instant
         let deadline: ContinuousClock.Instant
         let complete: Completion
     }
@@ -69,7 +70,9 @@ final class Batcher<Request: Sendable, Answer: Sendable>: Sendable {
     ///   - complete: told the answer, or what the request's own part of the batch failed with; `unavailable` when too
     ///     many wait, or this one waited too long.
     func submit(_ request: Request, on executor: (any TaskExecutor)? = nil, complete: @escaping Completion) {
-        switch enqueue(Waiting(request: request, deadline: .now + (TimeLeft.forWork ?? timeout), complete: complete)) {
+        let now = ContinuousClock.now
+        let deadline = now + (TimeLeft.forWork ?? timeout)
+        switch enqueue(Waiting(request: request, submitted: now, deadline: deadline, complete: complete)) {
         case .queued: break
         // On an event loop it starts when all that came at once has been read, so that those go together.
         case .free: Task(executorPreference: executor) { await self.work() }
@@ -119,7 +122,7 @@ final class Batcher<Request: Sendable, Answer: Sendable>: Sendable {
     /// The next batch; nil, and the lane is free for others, when nobody waits.
     fileprivate func nextBatch() -> [Waiting]? {
         guard let batch = takeBatch() else { return nil }
-        measures?.record(size: batch.count, wait: timeout - (batch[0].deadline - .now))
+        measures?.record(size: batch.count, wait: .now - batch[0].submitted)
         return batch
     }
 

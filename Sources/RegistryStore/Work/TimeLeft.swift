@@ -4,9 +4,9 @@ import PostgresDriver
 ///
 /// A request's key and app are looked up before its work, and a batch waits for those before it: one time holds for all of that
 /// together.
-public enum TimeLeft {
+enum TimeLeft {
     /// The time that its look-ups have left to a request; nil is all of it.
-    @TaskLocal public static var forWork: Duration?
+    @TaskLocal static var forWork: Duration?
 
     /// Some is left to everyone who has waited long for their turn: work that takes milliseconds then has a chance.
     static let least = Duration.milliseconds(250)

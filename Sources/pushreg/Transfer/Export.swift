@@ -53,6 +53,7 @@ struct Export: AsyncParsableCommand {
             Output.errors.note("Exported \(target.count) \(target.count == 1 ? "record" : "records").")
         }
     }
+
     private func exportWhole(_ app: BundleID) async throws {
         guard !resume else {
             throw CommandFailure(
