@@ -9,6 +9,7 @@ struct BrokenRule: Sendable, CustomTestStringConvertible {
     let replacement: String
     /// Words of the fault that is found.
     let fault: String
+    var scale = HourScale.short
 
     static let all = [
         BrokenRule(
@@ -39,7 +40,8 @@ struct BrokenRule: Sendable, CustomTestStringConvertible {
             testDescription: "a 410 that is not reported",
             text: "answers.put_nowait(",
             replacement: "answer.status_code != 410 and answers.put_nowait(",
-            fault: "were reported"
+            fault: "were reported",
+            scale: .shortAndSure
         ),
         BrokenRule(
             testDescription: "another apns-id when a start is sent again",
@@ -63,7 +65,7 @@ struct BrokenRule: Sendable, CustomTestStringConvertible {
             print("left out: python3 with venv, or PyPI, is not to be had here")
             return
         }
-        let hour = try await PlayedHour.play(command, in: directory, .short)
+        let hour = try await PlayedHour.play(command, in: directory, rule.scale)
         #expect(hour.faults.contains { $0.contains(rule.fault) }, "\(hour.faults) \(hour.log.suffix(2000))")
     }
 }

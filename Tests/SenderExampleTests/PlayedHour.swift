@@ -30,7 +30,7 @@ struct PlayedHour: Sendable {
             let clock = APNsClock(speed: scale.speed)
             return try await APNsStandIn.run(clock: clock, onStart: { beginning.yield($0) }) { standIn in
                 standIn.setFaults { faults in
-                    faults.goAwayAfter = 150
+                    faults.goAwayAfter = scale.goAwayAfter
                     faults.resetEvery = scale.resetEvery
                     faults.unavailableEvery = 37
                     faults.tooManyEvery = 41
