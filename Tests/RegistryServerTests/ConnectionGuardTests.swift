@@ -8,16 +8,24 @@ import Testing
 
 /// The deadlines of answers that do not fit the socket's buffers, without sockets and without waiting.
 @Suite(.timeLimit(.minutes(15))) struct ConnectionGuardTests {
-    private static let limits = ServerConfiguration.Limits()
+    private static let limits = {
+        var limits = ServerConfiguration.Limits()
+        limits.lastRequestDeadline = .milliseconds(500)
+        return limits
+    }()
 
     /// A connection that has sent one whole request.
     private static func connection() throws -> EmbeddedChannel {
         let channel = EmbeddedChannel(handler: ConnectionGuard(limits))
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        try ask(channel)
+        return channel
+    }
+
+    private static func ask(_ channel: EmbeddedChannel) throws {
         let request = HTTPRequest(method: .get, scheme: "http", authority: "localhost", path: "/")
         try channel.writeInbound(HTTPRequestPart.head(request))
         try channel.writeInbound(HTTPRequestPart.end(nil))
-        return channel
     }
 
     private static func setWritable(_ isWritable: Bool, _ channel: EmbeddedChannel) {
@@ -80,5 +88,44 @@ import Testing
         Self.advance(channel, beyond: .zero)
         #expect(!channel.isActive)
         _ = try? channel.finish()
+    }
+
+    @Test("When the server stops, one answer more is given, and says that it is the last", arguments: [false, true])
+    func oneAnswerMore(isUnderWay: Bool) throws {
+        let channel = try Self.connection()
+        if !isUnderWay { Self.write(.end(nil), to: channel) }
+        channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        if !isUnderWay { try Self.ask(channel) }
+        while try channel.readOutbound(as: HTTPResponsePart.self) != nil {}
+        Self.write(.head(HTTPResponse(status: .ok)), to: channel)
+        let part = try channel.readOutbound(as: HTTPResponsePart.self)
+        guard case .head(let head)? = part else { throw MissingPart() }
+        #expect(head.headerFields[.connection] == "close")
+        Self.write(.end(nil), to: channel)
+        #expect(!channel.isActive)
+        _ = try? channel.finish()
+    }
+
+    @Test("When the server stops, a connection over which nothing comes is closed soon") func nothingMoreComes() throws
+    {
+        let channel = try Self.connection()
+        try channel.pipeline.syncOperations.addHandler(ClosingHandler())
+        Self.write(.end(nil), to: channel)
+        channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        #expect(channel.isActive)
+        Self.advance(channel, beyond: Self.limits.lastRequestDeadline)
+        #expect(!channel.isActive)
+        _ = try? channel.finish()
+    }
+
+    private struct MissingPart: Error {}
+
+    /// Closes as the layers behind the guard do when the server stops.
+    private final class ClosingHandler: ChannelInboundHandler {
+        typealias InboundIn = HTTPRequestPart
+
+        func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+            if event is ChannelShouldQuiesceEvent { context.close(promise: nil) }
+        }
     }
 }

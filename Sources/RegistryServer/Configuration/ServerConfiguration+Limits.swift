@@ -54,6 +54,8 @@ extension ServerConfiguration {
         public var stalledReader: Duration = .seconds(60)
         /// How long a reader may take over one answer that does not fit the socket's buffers.
         public var answerDeadline: Duration = .seconds(3600)
+        /// How long a connection waits for one request more when the server stops; its answer says that it was the last.
+        public var lastRequestDeadline: Duration = .zero
         /// How many connections may wait to be accepted.
         public var backlog = 1024
         /// How long what is known of an app is believed before it is read again.

@@ -22,6 +22,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private let answerDeadline: TimeAmount
     private let unreadBody: Int
     private let headerFields: Int
+    private let lastRequestDeadline: TimeAmount
     private var slot: ConnectionSlot?
     /// Whether the connection has been told of a request that is not answered yet.
     private var isBusy = false
@@ -38,11 +39,14 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private var isStream = false
     /// The number of the request after which the connection ends.
     private var lastRequest: Int?
+    /// Whether the server stops, so that the next answer is the connection's last.
+    private var isStopping = false
     /// The request's head was not passed on, and neither is the rest.
     private var isRefused = false
     private var readTimer: Scheduled<Void>?
     private var writeTimer: Scheduled<Void>?
     private var answerTimer: Scheduled<Void>?
+    private var stopTimer: Scheduled<Void>?
     /// How much came of a body whose request was answered already.
     private var unread = 0
     /// The problem of a connection that does not speak HTTP.
@@ -54,6 +58,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         answerDeadline = TimeAmount(limits.answerDeadline)
         unreadBody = limits.unreadBody
         headerFields = limits.headerFields
+        lastRequestDeadline = TimeAmount(limits.lastRequestDeadline)
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -103,6 +108,14 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
             readTimer?.cancel()
             readTimer = nil
         }
+        if event is ChannelShouldQuiesceEvent, !isStream, !isStopping, lastRequestDeadline > .zero {
+            // A request may be on its way. Those behind this handler would close the connection under it, as it waits for none.
+            isStopping = true
+            stopTimer = schedule(lastRequestDeadline, context) { _ in
+                context.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+            }
+            return
+        }
         context.fireUserInboundEventTriggered(event)
     }
 
@@ -131,6 +144,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         case .head(var head) where head.status.kind != .informational:
             responses += 1
             isResponding = true
+            if isStopping { head.headerFields[.connection] = "close" }
             closes = head.headerFields[.connection] == "close" && !isStream
             // HTTP/2 has no such field, and a stream is no connection.
             if isStream { head.headerFields[.connection] = nil }
@@ -237,5 +251,6 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         readTimer?.cancel()
         writeTimer?.cancel()
         answerTimer?.cancel()
+        stopTimer?.cancel()
     }
 }

@@ -27,6 +27,8 @@ extension RegistryResponder {
         -> DirectCall?
     {
         let fields = head.headerFields
+        // The usual way says that this is the connection's last answer.
+        guard !shutdownNotice.isGiven else { return nil }
         guard routes.hotMethods.contains(head.method), Self.isOrdinary(fields), let located = try? locate(head),
             case .hot(let action, asLines: _) = located.match.route.action, isBrief(located, fields),
             located.match.route.body != .none || fields[.contentLength] == nil,

@@ -14,6 +14,8 @@ struct RegistryService: Service {
 
     /// How long requests in flight may go on after a signal.
     private static let gracePeriod = Duration.seconds(10)
+    /// How long a connection that is kept waits for one request more after a signal.
+    private static let lastRequestDeadline = Duration.milliseconds(500)
 
     /// Runs until SIGTERM or SIGINT. Signals count from the first moment: a Postgres that is being started is stopped too.
     ///
@@ -72,6 +74,7 @@ struct RegistryService: Service {
         configuration.trustedProxies = settings.trustedProxies
         configuration.sweepInterval = settings.sweepInterval
         configuration.settingsInForce = inForce
+        configuration.limits.lastRequestDeadline = Self.lastRequestDeadline
         configuration.limits.connections = OpenFiles.makeRoom(
             for: configuration.limits.connections,
             beside: settings.maximumConnections + configuration.connectionsBesideLimit
