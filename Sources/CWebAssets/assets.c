@@ -126,6 +126,9 @@ static const unsigned char docs_docs_js[] = {
 static const unsigned char guides_access_and_limits_html[] = {
 #embed "../WebAssets/Guides/access-and-limits.html"
 };
+static const unsigned char guides_changelog_html[] = {
+#embed "../WebAssets/Guides/changelog.html"
+};
 static const unsigned char guides_coming_from_elsewhere_html[] = {
 #embed "../WebAssets/Guides/coming-from-elsewhere.html"
 };
@@ -243,6 +246,7 @@ static const struct web_asset all[] = {
     ASSET("Docs/docs.css", docs_docs_css),
     ASSET("Docs/docs.js", docs_docs_js),
     ASSET("Guides/access-and-limits.html", guides_access_and_limits_html),
+    ASSET("Guides/changelog.html", guides_changelog_html),
     ASSET("Guides/coming-from-elsewhere.html", guides_coming_from_elsewhere_html),
     ASSET("Guides/console.html", guides_console_html),
     ASSET("Guides/contributing.html", guides_contributing_html),

@@ -5,7 +5,7 @@ import Foundation
 @main
 struct Pushreg: AsyncParsableCommand {
     /// The version of the program.
-    static let version = "0.1.0"
+    static let version = "1.0.0"
 
     static let configuration = CommandConfiguration(
         commandName: "pushreg",

@@ -37,14 +37,13 @@ import Testing
             ["curl", "-sS", "http://\(place.1)/metrics"],
             [:]
         )
-        #expect(curl.results.contains(#"pushreg_build_info{version="\#(Self.version)","#), "\(curl)")
+        let version = try await Program.run(["--version"]).results.trimmingCharacters(in: .newlines)
+        #expect(curl.results.contains(#"pushreg_build_info{version="\#(version)","#), "\(curl)")
         let second = try await Program.run(flags + ["--admin-port", String(place.2)])
         #expect(second.status == 69 && second.words.contains("another program does. Choose another --admin-port."))
         service.send(SIGTERM)
         #expect(await service.end() == 0)
     }
-
-    private static let version = "0.1.0"
 
     @Test("One line says where it listens", arguments: ["info", "critical"])
     func oneLineSaysWhereItListens(_ level: String) async throws {

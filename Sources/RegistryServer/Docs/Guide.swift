@@ -93,6 +93,7 @@ struct Guide: Sendable {
 
     /// For those who change the code, or want proof.
     static let aboutTheCode = [
+        Guide(name: "changelog", title: "Changelog", summary: "What each version changed."),
         Guide(
             name: "contributing",
             title: "Contributing",
