@@ -14,7 +14,8 @@ extension PostgresError {
                 : SQLState.outcome(sqlState ?? "", raisedIn: Self.field("R", of: report)),
             sqlState: sqlState,
             severity: severity,
-            constraint: Self.field("n", of: report),
+            constraint: Self.field("n", of: report)
+                ?? ServerMessage.constraint(Self.field("M", of: report), sqlState: sqlState),
             table: Self.field("t", of: report),
             at: site
         )
@@ -72,6 +73,13 @@ enum ServerMessage {
     private static let classesWithoutValues: Set<Substring> = [
         "08", "0A", "21", "25", "26", "28", "34", "3D", "3F", "40", "42", "53", "54", "55", "57", "58",
     ]
+
+    /// The name of the violated constraint (class 23) as the message quotes it: of what another node says Citus passes on no
+    /// more than the text.
+    static func constraint(_ message: String?, sqlState: String?) -> String? {
+        guard let message, sqlState?.hasPrefix("23") == true else { return nil }
+        return message.firstMatch(of: #/constraint "([a-z0-9_]+)"$/#).map { String($0.1) }
+    }
 
     /// The server's primary message where it cannot hold values, else nil.
     static func redacted(_ message: String?, sqlState: String?) -> String? {

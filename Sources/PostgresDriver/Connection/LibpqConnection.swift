@@ -11,6 +11,8 @@ final class LibpqConnection {
     var mayHaveCommitted = false
     /// Whether the current caller is inside the body of an explicit transaction.
     var isInBody = false
+    /// Whether the server passes statements on to others, so that several are one transaction only between BEGIN and COMMIT.
+    var isDistributed = false
     /// Whether the connection must not serve another caller.
     private(set) var isUnusable = false
     /// The pool's connections of the same age; nil for one that is no pool's.

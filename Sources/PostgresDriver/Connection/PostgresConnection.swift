@@ -82,14 +82,17 @@ actor PostgresConnection {
     }
 
     /// Lends the connection to a closure until it returns, on the connection's own thread.
+    ///
+    /// - Parameter isIdempotent: whether the closure only reads.
     func lend<Value: Sendable>(
+        isIdempotent: Bool,
         until deadline: Deadline,
         to body: @Sendable (borrowing PostgresSession) throws -> Value
     ) -> Loan<Value> {
         guard let link, link.isAlive() else { return .dead }
         link.mayHaveCommitted = false
         renewPlans(link, until: deadline)
-        let session = PostgresSession(link: link, deadline: deadline)
+        let session = PostgresSession(link: link, deadline: deadline, isIdempotent: isIdempotent)
         let result = Result { try body(session) }
         guard !link.isReusable else { return Loan(result: result, isReusable: true, wasDead: false) }
         let silent = link.isServerSilent ? SilentServer(host: link.server) : nil

@@ -102,7 +102,7 @@ public final class PostgresPool: Sendable {
         while true {
             let start = ContinuousClock.now
             do {
-                return try await attempt(priority, until: deadline, body)
+                return try await attempt(priority, isIdempotent: retry == .idempotentRead, until: deadline, body)
             } catch let error as PostgresError {
                 let duration = start.duration(to: .now)
                 guard let pause = schedule.pause(after: error, duration: duration, jitter: .random(in: 0.5...1)) else {
@@ -129,12 +129,13 @@ public final class PostgresPool: Sendable {
 extension PostgresPool {
     private func attempt<Value: Sendable>(
         _ priority: PoolPriority,
+        isIdempotent: Bool,
         until deadline: Deadline,
         _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
     ) async throws -> Value {
         while true {
             let lease = try await lease(priority, until: deadline)
-            let loan = await lease.connection.lend(until: deadline, to: body)
+            let loan = await lease.connection.lend(isIdempotent: isIdempotent, until: deadline, to: body)
             takeBack(lease, loan)
             if !loan.wasDead { return try loan.result.get() }
         }

@@ -8,6 +8,8 @@
 public struct PostgresSession: ~Copyable {
     let link: LibpqConnection
     let deadline: Deadline
+    /// Whether all that the caller does may be done twice, as reads may.
+    var isIdempotent = false
 
     /// Whether the connection may be used for another piece of work.
     public var isRenewable: Bool { !link.isInBody && link.isReusable }
@@ -17,8 +19,17 @@ public struct PostgresSession: ~Copyable {
     public func renewed(timeout: Duration) -> PostgresSession {
         precondition(!link.isInBody, "a transaction is open")
         link.mayHaveCommitted = false
-        return PostgresSession(link: link, deadline: .after(timeout))
+        return PostgresSession(link: link, deadline: .after(timeout), isIdempotent: isIdempotent)
     }
+
+    /// Whether the server passes statements on to others, as ``noteDistribution()`` said of the connection.
+    public var isDistributed: Bool { link.isDistributed }
+
+    /// Says that the server passes statements on to others: from now on ``pipeline(_:file:line:)`` sends BEGIN and COMMIT.
+    ///
+    /// One Postgres takes a round trip for one transaction. Citus looks for BEGIN: without it the node that has the rows would
+    /// commit each statement by itself.
+    public func noteDistribution() { link.isDistributed = true }
 
     /// Runs one statement in a transaction of its own.
     public func execute(
@@ -31,6 +42,8 @@ public struct PostgresSession: ~Copyable {
 
     /// Runs statements in one round trip and one transaction: all of them take effect, or none.
     ///
+    /// A caller who only reads (``RetryPolicy/idempotentRead``) has no need of one, and gets none from a distributed server.
+    ///
     /// - Returns: one result a statement, read after the server has confirmed the commit.
     /// - Throws: the error of the first statement that failed.
     public func pipeline(
@@ -38,13 +51,27 @@ public struct PostgresSession: ~Copyable {
         file: String = #fileID,
         line: Int = #line
     ) throws(PostgresError) -> [PostgresResult] {
-        try unit(at: CallSite(file: file, line: line)) { link, roundTrip throws(PostgresError) in
+        guard statements.count < 2 || isIdempotent || !link.isDistributed else {
+            return try block(statements, at: CallSite(file: file, line: line))
+        }
+        return try unit(at: CallSite(file: file, line: line)) { link, roundTrip throws(PostgresError) in
             let results = try link.run(statements, roundTrip)
             guard !link.isInTransaction else {
                 link.markUnusable()
                 throw PostgresError(.misuse, "BEGIN belongs into transaction(_:)", at: roundTrip.site)
             }
             return results
+        }
+    }
+
+    /// Runs statements between BEGIN and COMMIT, all in one round trip.
+    private func block(_ statements: [SQL], at site: CallSite) throws(PostgresError) -> [PostgresResult] {
+        do {
+            return try transaction(file: site.file, line: site.line) { transaction in
+                try transaction.pipeline(statements, finishing: true, file: site.file, line: site.line)
+            }
+        } catch {
+            throw error as? PostgresError ?? PostgresError(.misuse, at: site)
         }
     }
 
