@@ -92,7 +92,7 @@ struct PlannedStatements {
         return [
             Self(
                 name: "feedback",
-                statements: [quarantine.lockGuards] + quarantine.releaseBurst
+                statements: [quarantine.lockGuards] + quarantine.releaseBurst(of: ["update"])
                     + [feedback.lockActivities, feedback.lock([.sample("activity-6")]), feedback.lockValues]
                     + feedback.effects(at: FeedbackPlaces()) + unaccused.effects(at: FeedbackPlaces())
             ),

@@ -101,12 +101,14 @@ struct QuarantineStatements {
     // MARK: Release
 
     /// The statements by which the guard releases a burst, in the transaction in which it trips; the guards are locked.
-    var releaseBurst: [SQL] {
+    ///
+    /// - Parameter kinds: those whose guard trips.
+    func releaseBurst(of kinds: [String]) -> [SQL] {
         releaseLocked(
             """
             SELECT v.token_digest FROM token_values v
-            JOIN quarantine_guards g ON \(sql: scope.contains("g")) AND g.kind = v.quarantined_kind AND g.tripped_at = now()
-            WHERE \(sql: scope.contains("v")) AND v.quarantined_at > now() - \(unescaped: Self.window)
+            WHERE \(sql: scope.contains("v")) AND v.quarantined_kind = ANY(\(kinds))
+                AND v.quarantined_at > now() - \(unescaped: Self.window)
             """
         )
     }

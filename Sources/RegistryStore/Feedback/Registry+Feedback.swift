@@ -104,7 +104,7 @@ extension FeedbackStatements {
             }
             if !kinds.isEmpty {
                 // Rows that are released are written anew, and stand elsewhere afterwards.
-                places = try takeLocks(in: transaction, after: quarantine.releaseBurst)
+                places = try takeLocks(in: transaction, after: quarantine.releaseBurst(of: kinds))
             }
             let effects = effects(at: places)
             return (try transaction.pipeline(effects, finishing: true)[effects.count - 1], kinds)

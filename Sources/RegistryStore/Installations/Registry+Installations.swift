@@ -163,6 +163,7 @@ struct InstallationStatements {
             FROM (
                 SELECT coalesce(\(profile.observedAt), statement_timestamp()) AS given_at, \(aliases)::jsonb AS aliases,
                     \(metadata)::jsonb AS metadata, \(claimant.subject)::text AS subject
+                OFFSET 0
             ) AS r
             WHERE \(sql: isOf("i")) AND \(sql: isLocked)
             RETURNING \(MergedProfile.columns)

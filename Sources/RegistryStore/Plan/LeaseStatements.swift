@@ -20,17 +20,18 @@ struct LeaseStatements {
         let changes = [
             ("failed_at", "f.at"), ("failure", "f.failures[array_position(f.lease_ids, l.lease_id)]"),
             ("retry_at", "f.retries[\(Self.attempt)]"),
-        ].map { "\($0) = CASE WHEN \(isOver) THEN l.\($0) ELSE \($1) END" }
+        ].map { "CASE WHEN \(isOver) THEN l.\($0) ELSE \($1) END" }
         let retries = LeaseRules.backOffs.map { "now() + interval '\($0)'" }.joined(separator: ", ")
         return [
             """
-            UPDATE start_leases l SET \(unescaped: changes.joined(separator: ", ")),
-                leased_until = least(l.leased_until, f.at), touched_at = f.at
-            FROM (
-                -- Beside the assignments, which a distributed Postgres lets ask no clock.
-                SELECT now() AS at, now() - interval '24 hours' AS day_ago, ARRAY[\(unescaped: retries)] AS retries,
-                    \(ids)::bytea[] AS lease_ids, \(failures.map(\.reason))::text[] AS failures
-            ) AS f
+            UPDATE start_leases l SET (failed_at, failure, retry_at, leased_until, touched_at) = (
+                SELECT \(unescaped: changes.joined(separator: ", ")), least(l.leased_until, f.at), f.at
+                FROM (
+                    -- Beside the assignments, which a distributed Postgres lets ask no clock.
+                    SELECT now() AS at, now() - interval '24 hours' AS day_ago, ARRAY[\(unescaped: retries)] AS retries,
+                        \(ids)::bytea[] AS lease_ids, \(failures.map(\.reason))::text[] AS failures
+                ) AS f
+            )
             WHERE \(sql: RowPlaces.isOf(scope.app.number, "l")) AND l.ctid = ANY(ARRAY(
                 SELECT found.place FROM (SELECT * FROM unnest(\(ids)) AS given (lease_id) ORDER BY given.lease_id) AS q
                 CROSS JOIN LATERAL (
@@ -39,7 +40,7 @@ struct LeaseStatements {
                 ) AS found
             ))
             """,
-            Self.event("start-failed", of: named(ids, "l.failed_at = now()"), by: who, in: scope),
+            Self.event("start-failed", of: named(ids, "l.failed_at = l.touched_at"), by: who, in: scope),
         ]
     }
 
@@ -64,11 +65,12 @@ struct LeaseStatements {
             FROM (SELECT now() AS at) AS f
             WHERE \(sql: scope.contains("l")) AND l.lease_id = \(lease.bytes)
             """,
-            Self.event("lease-released", of: named([lease.bytes], "l.released_at = now()"), by: who, in: scope),
+            Self.event("lease-released", of: named([lease.bytes], "l.released_at = l.touched_at"), by: who, in: scope),
         ]
     }
 
-    /// Leases by their ids, of which something is true.
+    /// Leases by their ids, of which something is true. A time that was written last is the row's last of all; now() is another
+    /// one on each node of Citus.
     private func named(_ ids: [[UInt8]], _ condition: String) -> SQL {
         """
         unnest(\(ids)) AS q (lease_id) CROSS JOIN LATERAL (

@@ -91,7 +91,10 @@ struct PlanStatements {
     /// - Parameter number: activities up to this one were in pages before, and are left out with their installations.
     func take(_ hashes: [[UInt8]], after number: Int64) -> SQL {
         """
-        WITH found AS MATERIALIZED (\(sql: found(hashes, after: number))), taken AS (\(sql: insertion))
+        WITH found AS MATERIALIZED (\(sql: found(hashes, after: number))), taken AS (
+            INSERT INTO start_leases AS stored (\(unescaped: Self.leaseColumns)) \(sql: leases(from: "found")) \(sql: merge)
+            RETURNING stored.installation_hash, stored.lease_id, stored.leased_at, stored.leased_until, stored.attempted_at
+        )
         SELECT \(PlanRow.columns) FROM found
         LEFT JOIN taken ON taken.installation_hash = found.installation_hash
         CROSS JOIN LATERAL (
@@ -107,40 +110,75 @@ struct PlanStatements {
         """
     }
 
+    /// The same in two statements, as Citus takes no insertion beside a query: the leases are taken, and then the installations
+    /// judged, to whom what the first one wrote belongs. The last result is the answer.
+    func takeOnCitus(_ hashes: [[UInt8]], after number: Int64) -> [SQL] {
+        let insertion = SQL.insertion(
+            into: "start_leases",
+            as: "stored",
+            Self.leaseColumns,
+            leases(from: "(\(sql: found(hashes, after: number, isInParts: true))) AS found")
+        )
+        let taken = "found.is_ours OR coalesce(found.plan_id = asked.plan_id, false)"
+        let attempt = LeaseRules.attempt(of: "found", before: "found.leased_at")
+        let answer: SQL = """
+            SELECT \(PlanRow.columns) FROM (\(sql: found(hashes, after: number, isInParts: true))) AS found
+            CROSS JOIN LATERAL (
+                SELECT found.ruling, found.installation_hash, found.retry_at, found.start_token,
+                    CASE WHEN \(unescaped: taken) THEN found.lease_id END AS lease_id, found.leased_until,
+                    \(unescaped: attempt) AS attempt
+                FROM (SELECT \(request.planID)::text AS plan_id OFFSET 0) AS asked
+            ) AS p
+            LEFT JOIN LATERAL (
+                SELECT * FROM \(sql: scope.view(.activities)) its
+                WHERE its.app_number = \(app) AND its.activity_number = found.running AND its.activity_number > 0 LIMIT 1
+            ) AS cur ON true
+            \(sql: deviceToken)
+            ORDER BY found.installation_hash
+            """
+        return ["\(sql: insertion)\n\(sql: merge)", answer]
+    }
+
     /// The installations with what the rules say of each.
-    private func found(_ hashes: [[UInt8]], after number: Int64) -> SQL {
-        """
-        SELECT q.installation_hash, bearing.running, bearing.registered_at, st.token AS start_token,
-            CASE ruled.ruling WHEN 'token-pending' THEN cur.created_at + interval '1 minute'
-                WHEN 'leased' THEN l.leased_until WHEN 'back-off' THEN l.retry_at END AS retry_at, ruled.ruling
-        FROM unnest(\(hashes)) AS q (installation_hash)
-        \(sql: Self.bearing("q.installation_hash", "\(alias.kind)", "\(alias.value)", in: scope))
-        LEFT JOIN LATERAL (
-            SELECT its.verdict, its.created_at, its.activity_number FROM \(sql: scope.view(.activities)) its
-            WHERE its.app_number = \(app) AND its.activity_number = bearing.running AND its.activity_number > 0 LIMIT 1
-        ) AS cur ON true
-        LEFT JOIN LATERAL (
-            SELECT * FROM start_leases its
-            WHERE \(sql: scope.contains("its")) AND its.installation_hash = q.installation_hash
-                AND its.kind = \(alias.kind) AND its.value = \(alias.value) LIMIT 1
-        ) AS l ON true
-        LEFT JOIN LATERAL (
-            SELECT its.token, its.confirmed_at FROM \(sql: scope.view(.currentInstallationTokens)) its
-            WHERE \(sql: scope.contains("its")) AND its.installation_hash = q.installation_hash
-                AND its.kind = \(TokenKind.start.name) AND its.attributes_type = \(request.attributesType) LIMIT 1
-        ) AS st ON true
-        CROSS JOIN LATERAL (SELECT \(sql: ruling) AS ruling) AS ruled
-        WHERE coalesce(bearing.running > \(number), true)
-        """
+    ///
+    /// - Parameter isInParts: whether a statement before this one takes leases: the lease that there is comes along, and one of
+    ///   these statements' own is nobody else's.
+    private func found(_ hashes: [[UInt8]], after number: Int64, isInParts: Bool = false) -> SQL {
+        let lease: SQL =
+            isInParts
+            ? ", l.lease_id, l.plan_id, l.leased_at, l.leased_until, l.attempted_at, \(sql: isOurs) AS is_ours" : ""
+        return """
+            SELECT q.installation_hash, bearing.running, bearing.registered_at, st.token AS start_token,
+                CASE ruled.ruling WHEN 'token-pending' THEN cur.created_at + interval '1 minute'
+                    WHEN 'leased' THEN l.leased_until WHEN 'back-off' THEN l.retry_at END AS retry_at, ruled.ruling\(sql: lease)
+            FROM unnest(\(hashes)) AS q (installation_hash)
+            \(sql: Self.bearing("q.installation_hash", "\(alias.kind)", "\(alias.value)", in: scope))
+            LEFT JOIN LATERAL (
+                SELECT its.verdict, its.created_at, its.activity_number FROM \(sql: scope.view(.activities)) its
+                WHERE its.app_number = \(app) AND its.activity_number = bearing.running AND its.activity_number > 0 LIMIT 1
+            ) AS cur ON true
+            LEFT JOIN LATERAL (
+                SELECT * FROM start_leases its
+                WHERE \(sql: scope.contains("its")) AND its.installation_hash = q.installation_hash
+                    AND its.kind = \(alias.kind) AND its.value = \(alias.value) LIMIT 1
+            ) AS l ON true
+            LEFT JOIN LATERAL (
+                SELECT its.token, its.confirmed_at FROM \(sql: scope.view(.currentInstallationTokens)) its
+                WHERE \(sql: scope.contains("its")) AND its.installation_hash = q.installation_hash
+                    AND its.kind = \(TokenKind.start.name) AND its.attributes_type = \(request.attributesType) LIMIT 1
+            ) AS st ON true
+            CROSS JOIN LATERAL (SELECT \(sql: ruling(isInParts: isInParts)) AS ruling) AS ruled
+            WHERE coalesce(bearing.running > \(number), true)
+            """
     }
 
     /// The rules in their order.
-    private var ruling: SQL {
+    private func ruling(isInParts: Bool) -> SQL {
         let lease = LeaseRules(row: "l", now: "now()", registeredAt: "bearing.registered_at", plan: "asked.plan_id")
         return """
             (SELECT CASE WHEN cur.activity_number IS NOT NULL THEN \(unescaped: Self.rulingOfRunning)
             WHEN bearing.was_dismissed AND NOT \(request.restartsDismissed) THEN 'dismissed'
-            WHEN \(unescaped: lease.isTaken) THEN 'leased'
+            WHEN \(unescaped: lease.isTaken) \(sql: isInParts ? "AND NOT \(sql: isOurs)" : "") THEN 'leased'
             WHEN \(unescaped: lease.isExhausted) THEN 'start-failed'
             WHEN \(unescaped: lease.isBackingOff) THEN 'back-off'
             WHEN st.confirmed_at > now() - \(request.maxStartTokenAge) THEN 'start'
@@ -148,6 +186,9 @@ struct PlanStatements {
             FROM (SELECT \(request.planID)::text AS plan_id) AS asked)
             """
     }
+
+    /// The lease `l` of installation `q` was taken by these very statements, of which Citus gets several.
+    private var isOurs: SQL { "coalesce(l.lease_id = \(sql: leaseID("q.installation_hash")), false)" }
 
     /// All that is known of an alias on an installation, as `bearing`: the newest activity that bears it and runs, the last
     /// registration of one, and whether the user swiped the newest away, as the phone said (R4), and its tombstone is kept
@@ -184,8 +225,23 @@ struct PlanStatements {
 
     // MARK: Leases
 
-    /// Takes the leases of all that are to be started, unless another planner has one since.
-    private var insertion: SQL {
+    private static let leaseColumns = """
+        app_number, environment, installation_hash, kind, value, attributes_type, lease_id, plan_id, leased_at, leased_until,
+        attempted_at, registered_at, touched_at
+        """
+
+    /// The leases of all that are to be started.
+    private func leases(from found: SQL) -> SQL {
+        """
+        SELECT \(app), \(environment)::apns_environment, found.installation_hash, \(alias.kind), \(alias.value),
+            \(request.attributesType), \(sql: leaseID("found.installation_hash")), \(request.planID)::text, now(),
+            now() + \(request.lease), ARRAY[now()], found.registered_at, now()
+        FROM \(sql: found) WHERE found.ruling = 'start' ORDER BY found.installation_hash
+        """
+    }
+
+    /// Takes a lease that there is already, unless another planner has it since.
+    private var merge: SQL {
         let lease = LeaseRules(
             row: "stored",
             now: "excluded.leased_at",
@@ -193,12 +249,6 @@ struct PlanStatements {
             plan: "excluded.plan_id"
         )
         return """
-            INSERT INTO start_leases AS stored (app_number, environment, installation_hash, kind, value, attributes_type,
-                lease_id, plan_id, leased_at, leased_until, attempted_at, registered_at, touched_at)
-            SELECT \(app), \(environment)::apns_environment, found.installation_hash, \(alias.kind), \(alias.value),
-                \(request.attributesType), \(sql: leaseID("found.installation_hash")), \(request.planID), now(),
-                now() + \(request.lease), ARRAY[now()], found.registered_at, now()
-            FROM found WHERE found.ruling = 'start' ORDER BY found.installation_hash
             ON CONFLICT (installation_hash, app_number, environment, kind, value) DO UPDATE SET
                 \(unescaped: Self.kept(["attributes_type", "lease_id", "leased_at", "leased_until"], where: lease.isRepeated)),
                 attempted_at = CASE WHEN \(unescaped: lease.isRepeated) THEN stored.attempted_at
@@ -208,7 +258,6 @@ struct PlanStatements {
                 registered_at = excluded.registered_at, touched_at = excluded.touched_at
             WHERE NOT \(unescaped: lease.isTaken) AND NOT \(unescaped: lease.isExhausted)
                 AND NOT \(unescaped: lease.isBackingOff)
-            RETURNING stored.installation_hash, stored.lease_id, stored.leased_at, stored.leased_until, stored.attempted_at
             """
     }
 

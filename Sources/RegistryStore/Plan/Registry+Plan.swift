@@ -90,11 +90,18 @@ extension Registry {
             rounds += 1
             guard rounds <= Self.mostRounds else { throw Self.isContended }
             let statements = PlanStatements(request: request, scope: scope, who: who)
-            let unit = [statements.take(open, after: number), statements.event(open)]
+            let (installations, event) = (open, statements.event(open))
+            @Sendable func taking(_ session: borrowing PostgresSession) -> [SQL] {
+                guard session.isDistributed else { return [statements.take(installations, after: number)] }
+                return statements.takeOnCitus(installations, after: number)
+            }
             let judged =
                 isRehearsal
-                ? try await rehearse(unit[0])
-                : try await write { try $0.pipeline(unit)[0].decode(PlanRow.columns) }
+                ? try await rehearse(taking)
+                : try await write { session in
+                    let taking = taking(session)
+                    return try session.pipeline(taking + [event])[taking.count - 1].decode(PlanRow.columns)
+                }
             for row in judged { row.installation.map { rows[$0.bytes] = row } }
             // The other planner's lease is committed, so the next look sees it.
             open = judged.filter(\.isUndecided).compactMap(\.installation?.bytes)
@@ -107,13 +114,16 @@ extension Registry {
     /// The transaction of a rehearsal has said what it would do.
     private struct RehearsalIsOver: Error {}
 
-    /// The answer of a statement that takes leases; it is rolled back.
-    private func rehearse(_ statement: SQL) async throws -> [PlanRow] {
+    /// The answer of statements that take leases; they are rolled back.
+    private func rehearse(
+        _ taking: @escaping @Sendable (borrowing PostgresSession) -> [SQL]
+    ) async throws -> [PlanRow] {
         try await write { session in
+            let statements = taking(session)
             var rows: [PlanRow] = []
             do {
                 try session.transaction { transaction in
-                    rows = try transaction.execute(statement).decode(PlanRow.columns)
+                    rows = try transaction.pipeline(statements)[statements.count - 1].decode(PlanRow.columns)
                     throw RehearsalIsOver()
                 }
             } catch is RehearsalIsOver {}
