@@ -54,8 +54,9 @@ import Testing
         #expect(Self.states(census, in: .sandbox) == [.active: 8, .ended: 1, .dismissed: 1])
         #expect(Self.states(census, in: .production) == [.active: 1])
         #expect(Self.tokens(census, .update) == [.current: 5, .quarantined: 1, .withheld: 2])
+        let view = activity.scope.view(.currentActivities)
         let handedOut = try await activity.count(
-            "SELECT count(*) FROM current_activities WHERE environment = 'sandbox'"
+            "SELECT count(*) FROM \(sql: view) AS current WHERE \(sql: activity.scope.contains("current"))"
         )
         #expect(handedOut == 5)
         #expect(try await activity.count("SELECT count(*) FROM events") == census.eventsWritten)
@@ -112,8 +113,8 @@ import Testing
             let plan = try await ProductionPlan.plan(of: statement, in: database)
             #expect(plan.text.contains("Sample Scan") && plan.wholeReads == [], "\(plan.text)")
         }
-        let rest = try await ProductionPlan.plan(of: CensusStatements.rest, in: database)
-        #expect(!rest.wholeReads.contains("activities"), "\(rest.text)")
+        let lag = try await ProductionPlan.plan(of: CensusStatements.sweepLag(), in: database)
+        #expect(!lag.wholeReads.contains("activities"), "\(lag.text)")
     }
 
     /// Postgres may last have noted that a table was empty; a census must not read all of it for that.

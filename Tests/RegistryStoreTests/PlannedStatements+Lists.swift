@@ -9,32 +9,59 @@ import TestSupport
 /// here, but they stand in `sql/statements` like all others.
 extension PlannedStatements {
     static func lists(in scope: Scope) throws -> [PlannedStatements] {
-        try counts(scope) + exports(scope) + audits(scope) + apps(scope) + database(scope.app.number)
+        try counts(scope) + exports(scope) + audits(scope) + apps(scope) + database(scope.app.number) + onCitus(scope)
     }
 
     // MARK: Counts
 
     private static func counts(_ scope: Scope) -> [PlannedStatements] {
         let statistics = StatisticsStatements(scope: scope)
+        let sizes: [SQL] = [StatisticsStatements.sizes(of: StatisticsStatements.tables)]
+        let tokens: [SQL] = [100, 5].flatMap { [statistics.activities(percent: $0), statistics.tokens(percent: $0)] }
+        let events: [SQL] = [
+            statistics.commonEvents(since: .minutesAgo(60), step: .seconds(60), percent: 5),
+            statistics.rareEvents(since: .minutesAgo(60), step: .seconds(60)),
+        ]
         return [
             Self(
                 name: "statistics",
-                statements: [StatisticsStatements.sizes(of: StatisticsStatements.tables)]
-                    + [100, 5].flatMap { [statistics.activities(percent: $0), statistics.tokens(percent: $0)] }
-                    + [statistics.commonEvents(since: .minutesAgo(60), step: .seconds(60), percent: 5)]
-                    + [statistics.rareEvents(since: .minutesAgo(60), step: .seconds(60))]
-                    + [statistics.tokenCounts(since: .minutesAgo(60))]
+                statements: sizes + tokens + events + [statistics.tokenCounts(since: .minutesAgo(60))]
             ),
+            Self(name: "census", statements: census(of: nil) + [CensusStatements.eventsWritten]),
+            Self(name: "token counts", statements: tokenCounts(of: nil)),
+        ]
+    }
+
+    /// Statements that one Postgres gets in another form.
+    private static func onCitus(_ scope: Scope) throws -> [PlannedStatements] {
+        let app = scope.app.number
+        let request = PlanRequest(alias: .sample("orderId", "77"), attributesType: try AttributesType("Delivery"))
+        let plan = PlanStatements(request: request, scope: scope, who: "test")
+        return [
+            Self(name: "census on Citus", statements: census(of: app)),
+            Self(name: "token counts on Citus", statements: tokenCounts(of: app)),
+            Self(name: "plan on Citus", statements: plan.takeOnCitus([[1], [2]], after: 0)),
             Self(
-                name: "census",
-                statements: [CensusStatements.activities(percent: 5), CensusStatements.tokens(percent: 5)]
-                    + [CensusStatements.rest]
+                name: "sizes on Citus",
+                statements: [
+                    DistributedSizes.rows(of: StatisticsStatements.tables, holding: app),
+                    DistributedSizes.pages(of: "activities", holding: app),
+                ]
             ),
-            Self(
-                name: "token counts",
-                statements: [TokenCountStatements.isDue, TokenCountStatements.record(percents: [5, 5])]
-                    + [TokenCountStatements.thinOut]
-            ),
+        ]
+    }
+
+    private static func census(of app: Int64?) -> [SQL] {
+        [
+            CensusStatements.activities(percent: 5, of: app), CensusStatements.tokens(percent: 5, of: app),
+            CensusStatements.sweepLag(of: app), CensusStatements.activeGuards(of: app),
+        ]
+    }
+
+    private static func tokenCounts(of app: Int64?) -> [SQL] {
+        [
+            TokenCountStatements.isDue(of: app), TokenCountStatements.record(percents: [5, 5], of: app),
+            TokenCountStatements.thinOut(app),
         ]
     }
 

@@ -1,6 +1,6 @@
 -- feedback, 1: the same as device token, deleted and released, 4
 
--- feedback, 2: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 bigint, $12 bigint, $13 text, $14 bigint, $15 bigint, $16 text, $17 bigint, $18 text, $19 bigint, $20 text
+-- feedback, 2: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 bigint, $12 bigint, $13 text, $14 bigint, $15 bigint, $16 text, $17 bigint, $18 text, $19 text[]
 INSERT INTO events (
     app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
 token_kind, attributes_type
@@ -87,13 +87,13 @@ LEFT JOIN LATERAL (
     LIMIT $14
 ) AS h
 WHERE t.app_number = $15 AND t.environment = $16::apns_environment AND t.token_digest = ANY(ARRAY(SELECT v.token_digest FROM token_values v
-JOIN quarantine_guards g ON g.app_number = $17 AND g.environment = $18::apns_environment AND g.kind = v.quarantined_kind AND g.tripped_at = now()
-WHERE v.app_number = $19 AND v.environment = $20::apns_environment AND v.quarantined_at > now() - interval '10 minutes'))
+WHERE v.app_number = $17 AND v.environment = $18::apns_environment AND v.quarantined_kind = ANY($19)
+    AND v.quarantined_at > now() - interval '10 minutes'))
     AND h.claimed_at <= t.quarantined_at AND h.claimed_at > coalesce(t.dead_at, '-infinity')) AS given) AS e
 )
 SELECT * FROM given;
 
--- feedback, 3: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 text, $12 bigint, $13 bigint, $14 text, $15 bigint, $16 text, $17 bigint, $18 text
+-- feedback, 3: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 text, $12 bigint, $13 bigint, $14 text, $15 bigint, $16 text, $17 text[]
 UPDATE activities a SET revision = a.revision + 1
 WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY(ARRAY(SELECT h.activity_id FROM token_values t CROSS JOIN LATERAL (
     SELECT * FROM (SELECT t.app_number, t.environment, t.token_digest, h.kind, h.attributes_type, h.claimed_at, h.activity_id,
@@ -169,17 +169,17 @@ LEFT JOIN LATERAL (
     LIMIT $12
 ) AS h
 WHERE t.app_number = $13 AND t.environment = $14::apns_environment AND t.token_digest = ANY(ARRAY(SELECT v.token_digest FROM token_values v
-JOIN quarantine_guards g ON g.app_number = $15 AND g.environment = $16::apns_environment AND g.kind = v.quarantined_kind AND g.tripped_at = now()
-WHERE v.app_number = $17 AND v.environment = $18::apns_environment AND v.quarantined_at > now() - interval '10 minutes'))
+WHERE v.app_number = $15 AND v.environment = $16::apns_environment AND v.quarantined_kind = ANY($17)
+    AND v.quarantined_at > now() - interval '10 minutes'))
     AND h.claimed_at <= t.quarantined_at AND h.claimed_at > coalesce(t.dead_at, '-infinity')));
 
--- feedback, 4: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text, $7 bigint, $8 text
+-- feedback, 4: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text, $7 text[]
 UPDATE token_values v SET quarantined_at = NULL, quarantined_kind = NULL, quarantine_reason = NULL
 WHERE v.app_number = $1 AND v.environment = $2::apns_environment AND v.token_digest = ANY(ARRAY(
     SELECT t.token_digest FROM token_values t
     WHERE t.app_number = $3 AND t.environment = $4::apns_environment AND t.token_digest = ANY(ARRAY(SELECT v.token_digest FROM token_values v
-JOIN quarantine_guards g ON g.app_number = $5 AND g.environment = $6::apns_environment AND g.kind = v.quarantined_kind AND g.tripped_at = now()
-WHERE v.app_number = $7 AND v.environment = $8::apns_environment AND v.quarantined_at > now() - interval '10 minutes'))
+WHERE v.app_number = $5 AND v.environment = $6::apns_environment AND v.quarantined_kind = ANY($7)
+    AND v.quarantined_at > now() - interval '10 minutes'))
     ORDER BY t.token_digest FOR UPDATE
 ))
 RETURNING v.token_digest;

@@ -67,6 +67,7 @@ UPDATE installations i SET
 FROM (
     SELECT coalesce($1, statement_timestamp()) AS given_at, $2::jsonb AS aliases,
         $3::jsonb AS metadata, $4::text AS subject
+    OFFSET 0
 ) AS r
 WHERE i.app_number = $5 AND i.environment = $6::apns_environment
 AND i.installation_hash = $7 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $8 AND held.environment = $9::apns_environment

@@ -1,11 +1,12 @@
 -- leases, 1: $1 bytea[], $2 text[], $3 bigint, $4 bytea[], $5 bigint, $6 text
-UPDATE start_leases l SET failed_at = CASE WHEN (l.failed_at IS NOT NULL OR l.released_at IS NOT NULL) THEN l.failed_at ELSE f.at END, failure = CASE WHEN (l.failed_at IS NOT NULL OR l.released_at IS NOT NULL) THEN l.failure ELSE f.failures[array_position(f.lease_ids, l.lease_id)] END, retry_at = CASE WHEN (l.failed_at IS NOT NULL OR l.released_at IS NOT NULL) THEN l.retry_at ELSE f.retries[greatest(1, coalesce((l.attempted_at[1] > f.day_ago)::int, 0) + coalesce((l.attempted_at[2] > f.day_ago)::int, 0) + coalesce((l.attempted_at[3] > f.day_ago)::int, 0))] END,
-    leased_until = least(l.leased_until, f.at), touched_at = f.at
-FROM (
-    -- Beside the assignments, which a distributed Postgres lets ask no clock.
-    SELECT now() AS at, now() - interval '24 hours' AS day_ago, ARRAY[now() + interval '1 minute', now() + interval '5 minutes', now() + interval '15 minutes'] AS retries,
-        $1::bytea[] AS lease_ids, $2::text[] AS failures
-) AS f
+UPDATE start_leases l SET (failed_at, failure, retry_at, leased_until, touched_at) = (
+    SELECT CASE WHEN (l.failed_at IS NOT NULL OR l.released_at IS NOT NULL) THEN l.failed_at ELSE f.at END, CASE WHEN (l.failed_at IS NOT NULL OR l.released_at IS NOT NULL) THEN l.failure ELSE f.failures[array_position(f.lease_ids, l.lease_id)] END, CASE WHEN (l.failed_at IS NOT NULL OR l.released_at IS NOT NULL) THEN l.retry_at ELSE f.retries[greatest(1, coalesce((l.attempted_at[1] > f.day_ago)::int, 0) + coalesce((l.attempted_at[2] > f.day_ago)::int, 0) + coalesce((l.attempted_at[3] > f.day_ago)::int, 0))] END, least(l.leased_until, f.at), f.at
+    FROM (
+        -- Beside the assignments, which a distributed Postgres lets ask no clock.
+        SELECT now() AS at, now() - interval '24 hours' AS day_ago, ARRAY[now() + interval '1 minute', now() + interval '5 minutes', now() + interval '15 minutes'] AS retries,
+            $1::bytea[] AS lease_ids, $2::text[] AS failures
+    ) AS f
+)
 WHERE l.app_number = $3::numeric AND l.ctid = ANY(ARRAY(
     SELECT found.place FROM (SELECT * FROM unnest($4) AS given (lease_id) ORDER BY given.lease_id) AS q
     CROSS JOIN LATERAL (
@@ -29,7 +30,7 @@ SELECT $1, (now() + $2)::date + 1,
 FROM unnest($8) AS q (lease_id) CROSS JOIN LATERAL (
     SELECT * FROM start_leases its
     WHERE its.app_number = $9 AND its.environment = $10::apns_environment AND its.lease_id = q.lease_id LIMIT 1
-) AS l WHERE l.failed_at = now()
+) AS l WHERE l.failed_at = l.touched_at
 )
 SELECT * FROM given;
 
@@ -56,7 +57,7 @@ SELECT $1, (now() + $2)::date + 1,
 FROM unnest($8) AS q (lease_id) CROSS JOIN LATERAL (
     SELECT * FROM start_leases its
     WHERE its.app_number = $9 AND its.environment = $10::apns_environment AND its.lease_id = q.lease_id LIMIT 1
-) AS l WHERE l.released_at = now()
+) AS l WHERE l.released_at = l.touched_at
 )
 SELECT * FROM given;
 

@@ -195,20 +195,19 @@ LEFT JOIN LATERAL (
 CROSS JOIN LATERAL (SELECT (SELECT CASE WHEN cur.activity_number IS NOT NULL THEN CASE WHEN cur.verdict IS NULL THEN 'update' WHEN cur.created_at > now() - interval '1 minute' THEN 'token-pending'
 ELSE 'no-update-token' END
 WHEN bearing.was_dismissed AND NOT $23 THEN 'dismissed'
-WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND (l.leased_until > now()) AND NOT coalesce(l.plan_id = asked.plan_id, false)) THEN 'leased'
+WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND (l.leased_until > now()) AND NOT coalesce(l.plan_id = asked.plan_id, false))  THEN 'leased'
 WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND NOT (l.leased_until > now()) AND cardinality(l.attempted_at) >= 3
 AND l.attempted_at[1] AT TIME ZONE 'UTC' + interval '24 hours' > now() AT TIME ZONE 'UTC') THEN 'start-failed'
 WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND NOT (l.leased_until > now()) AND coalesce(l.retry_at > now(), false)) THEN 'back-off'
 WHEN st.confirmed_at > now() - $24 THEN 'start'
 WHEN st.token IS NOT NULL THEN 'start-unconfirmed' ELSE 'no-start-token' END
 FROM (SELECT $25::text AS plan_id) AS asked) AS ruling) AS ruled
-WHERE coalesce(bearing.running > $26, true)), taken AS (INSERT INTO start_leases AS stored (app_number, environment, installation_hash, kind, value, attributes_type,
-    lease_id, plan_id, leased_at, leased_until, attempted_at, registered_at, touched_at)
-SELECT $27, $28::apns_environment, found.installation_hash, $29, $30,
-    $31, substr(sha256($32 || found.installation_hash), 1, 16), $33, now(),
+WHERE coalesce(bearing.running > $26, true)), taken AS (
+    INSERT INTO start_leases AS stored (app_number, environment, installation_hash, kind, value, attributes_type, lease_id, plan_id, leased_at, leased_until,
+attempted_at, registered_at, touched_at) SELECT $27, $28::apns_environment, found.installation_hash, $29, $30,
+    $31, substr(sha256($32 || found.installation_hash), 1, 16), $33::text, now(),
     now() + $34, ARRAY[now()], found.registered_at, now()
-FROM found WHERE found.ruling = 'start' ORDER BY found.installation_hash
-ON CONFLICT (installation_hash, app_number, environment, kind, value) DO UPDATE SET
+FROM found WHERE found.ruling = 'start' ORDER BY found.installation_hash ON CONFLICT (installation_hash, app_number, environment, kind, value) DO UPDATE SET
     attributes_type = CASE WHEN (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at) AND coalesce(stored.plan_id = excluded.plan_id, false)) THEN stored.attributes_type ELSE excluded.attributes_type END,
     lease_id = CASE WHEN (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at) AND coalesce(stored.plan_id = excluded.plan_id, false)) THEN stored.lease_id ELSE excluded.lease_id END,
     leased_at = CASE WHEN (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at) AND coalesce(stored.plan_id = excluded.plan_id, false)) THEN stored.leased_at ELSE excluded.leased_at END,
@@ -221,7 +220,8 @@ ON CONFLICT (installation_hash, app_number, environment, kind, value) DO UPDATE 
 WHERE NOT (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at) AND NOT coalesce(stored.plan_id = excluded.plan_id, false)) AND NOT (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND NOT (stored.leased_until > excluded.leased_at) AND cardinality(stored.attempted_at) >= 3
 AND stored.attempted_at[1] AT TIME ZONE 'UTC' + interval '24 hours' > excluded.leased_at AT TIME ZONE 'UTC')
     AND NOT (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND NOT (stored.leased_until > excluded.leased_at) AND coalesce(stored.retry_at > excluded.leased_at, false))
-RETURNING stored.installation_hash, stored.lease_id, stored.leased_at, stored.leased_until, stored.attempted_at)
+    RETURNING stored.installation_hash, stored.lease_id, stored.leased_at, stored.leased_until, stored.attempted_at
+)
 SELECT p.ruling, p.installation_hash, p.retry_at, p.start_token, p.lease_id, p.leased_until, p.attempt, dt.token, cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled, cur.started_at,
 cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision FROM found
 LEFT JOIN taken ON taken.installation_hash = found.installation_hash

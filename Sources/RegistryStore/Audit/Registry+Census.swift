@@ -7,30 +7,35 @@ extension Registry {
     /// - Throws: `unavailable`.
     public func census() async throws -> Census {
         try await read { session in
-            let percents = try StatisticsStatements.percents(
-                of: StatisticsStatements.tables,
-                sampling: CensusStatements.sampleSize(of:),
-                session
-            )
-            let results = try session.pipeline([
-                CensusStatements.activities(percent: percents[0]),
-                CensusStatements.tokens(percent: percents[1]),
-                CensusStatements.rest,
-            ])
             var census = Census()
-            try census.addActivities(results[0], scale: 100 / percents[0])
-            try census.addTokens(results[1], scale: 100 / percents[1])
-            let (lag, guards, events) = try results[2][0].decode(Duration?.self, Int.self, Int.self)
-            census.sweepLag = lag ?? .zero
-            census.activeGuards = guards
-            census.eventsWritten = events
+            for app in try AppNumbers.counted(session) { try census.add(app, session) }
+            census.eventsWritten = try session.execute(CensusStatements.eventsWritten)[0].decode(Int.self)
             return census
         }
     }
 }
 
 extension Census {
-    fileprivate mutating func addActivities(_ result: PostgresResult, scale: Double) throws {
+    /// Adds what there is of an app; of all where it is nil.
+    fileprivate mutating func add(_ app: Int64?, _ session: borrowing PostgresSession) throws {
+        let percents = try StatisticsStatements.percents(
+            of: StatisticsStatements.tables,
+            sampling: CensusStatements.sampleSize(of:),
+            of: app,
+            session
+        )
+        let results = try session.pipeline([
+            CensusStatements.activities(percent: percents[0], of: app),
+            CensusStatements.tokens(percent: percents[1], of: app),
+            CensusStatements.sweepLag(of: app), CensusStatements.activeGuards(of: app),
+        ])
+        try addActivities(results[0], scale: 100 / percents[0])
+        try addTokens(results[1], scale: 100 / percents[1])
+        sweepLag = max(sweepLag, try results[2][0].decode(Duration?.self) ?? .zero)
+        activeGuards += try results[3][0].decode(Int.self)
+    }
+
+    private mutating func addActivities(_ result: PostgresResult, scale: Double) throws {
         for row in result.rows {
             let (place, word, token, count) = try row.decode(String.self, String.self, String?.self, Int.self)
             guard let environment = APNSEnvironment(rawValue: place), let state = ActivityState(rawValue: word) else {
@@ -42,7 +47,7 @@ extension Census {
         }
     }
 
-    fileprivate mutating func addTokens(_ result: PostgresResult, scale: Double) throws {
+    private mutating func addTokens(_ result: PostgresResult, scale: Double) throws {
         for row in result.rows {
             let (place, kind, state, count) = try row.decode(String.self, String.self, String.self, Int.self)
             guard let environment = APNSEnvironment(rawValue: place) else {
@@ -58,7 +63,7 @@ extension Census {
     }
 }
 
-/// The statements that count what there is, of all apps at once, for metrics.
+/// The statements that count what there is, of all apps at once or of one, for metrics.
 ///
 /// Each is asked every half a minute or so by every instance, so a large table is counted by a sample of its pages.
 enum CensusStatements {
@@ -72,38 +77,50 @@ enum CensusStatements {
         """
 
     /// Activities by environment, state and the state of their token, null where they have none.
-    static func activities(percent: Double) -> SQL {
+    static func activities(percent: Double, of app: Int64? = nil) -> SQL {
         """
         SELECT r.environment::text, v.state,
             CASE WHEN v.state = 'active' AND r.token IS NOT NULL THEN \(unescaped: tokenState) END, count(*)
-        FROM \(sql: StatisticsStatements.judged("activities", percent))
+        FROM \(sql: StatisticsStatements.judged("activities", percent, of: app))
+        WHERE \(sql: AppNumbers.isOf(app, "r"))
         GROUP BY 1, 2, 3
         """
     }
 
     /// Tokens of installations by environment, kind and state.
-    static func tokens(percent: Double) -> SQL {
+    static func tokens(percent: Double, of app: Int64? = nil) -> SQL {
         """
         SELECT r.environment::text, r.kind, \(unescaped: tokenState), count(*)
-        FROM \(sql: StatisticsStatements.judged("installation_tokens", percent)) WHERE r.token IS NOT NULL
+        FROM \(sql: StatisticsStatements.judged("installation_tokens", percent, of: app))
+        WHERE r.token IS NOT NULL AND \(sql: AppNumbers.isOf(app, "r"))
         GROUP BY 1, 2, 3
         """
     }
 
-    /// For how long the oldest expired activity has waited for the sweep, how many guards are on, and how many events
-    /// were numbered.
-    static let rest: SQL = """
-        SELECT
-            (SELECT now() - min(oldest.expires_at) FROM apps p
-                CROSS JOIN unnest(enum_range(NULL::apns_environment)) AS e (environment)
-                CROSS JOIN LATERAL (
-                    SELECT a.expires_at FROM activities a
-                    WHERE a.app_number = p.app_number AND a.environment = e.environment AND a.ended_at IS NULL
-                        AND a.expiry_recorded_at IS NULL
-                    ORDER BY a.expires_at LIMIT 1
-                ) AS oldest
-                WHERE oldest.expires_at <= now()),
-            (SELECT count(*) FROM quarantine_guards g WHERE \(unescaped: QuarantineStatements.isOn)),
-            coalesce(pg_sequence_last_value(pg_get_serial_sequence('events', 'event_number')::regclass), 0)
+    /// For how long the oldest expired activity has waited for the sweep.
+    static func sweepLag(of app: Int64? = nil) -> SQL {
         """
+        SELECT now() - min(oldest.expires_at) FROM apps p
+        CROSS JOIN unnest(enum_range(NULL::apns_environment)) AS e (environment)
+        CROSS JOIN LATERAL (
+            SELECT a.expires_at FROM activities a
+            WHERE a.app_number = \(sql: AppNumbers.number(app, "p")) AND a.environment = e.environment AND a.ended_at IS NULL
+                AND a.expiry_recorded_at IS NULL
+            ORDER BY a.expires_at LIMIT 1
+        ) AS oldest
+        WHERE \(sql: AppNumbers.isOf(app, "p")) AND oldest.expires_at <= now()
+        """
+    }
+
+    /// How many guards are on.
+    static func activeGuards(of app: Int64? = nil) -> SQL {
+        """
+        SELECT count(*) FROM quarantine_guards g
+        WHERE \(unescaped: QuarantineStatements.isOn) AND \(sql: AppNumbers.isOf(app, "g"))
+        """
+    }
+
+    /// How many events were numbered.
+    static let eventsWritten: SQL =
+        "SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence('events', 'event_number')::regclass), 0)"
 }

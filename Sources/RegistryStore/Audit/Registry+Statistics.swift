@@ -36,6 +36,7 @@ private struct Counting {
         let shares = try StatisticsStatements.percents(
             of: Self.tables,
             sampling: StatisticsStatements.sampleSize(of:),
+            of: scope.app.number,
             session
         )
         percents = Dictionary(uniqueKeysWithValues: zip(Self.tables, shares))

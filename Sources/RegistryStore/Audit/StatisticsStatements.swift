@@ -40,12 +40,16 @@ struct StatisticsStatements {
 
     /// How much of each table is counted, in their order: all of it up to the size of a sample, so that no table takes longer
     /// than a sample does.
+    ///
+    /// - Parameter app: whose rows are counted; of distributed tables only the shards that have them are read.
     static func percents(
         of tables: [String],
         sampling sampleSize: (String) -> Int,
+        of app: Int64? = nil,
         _ session: borrowing PostgresSession
     ) throws -> [Double] {
-        try session.execute(sizes(of: tables)).rows.map { row in
+        let sizes = session.isDistributed ? DistributedSizes.rows(of: tables, holding: app) : sizes(of: tables)
+        return try session.execute(sizes).rows.map { row in
             let (table, rows) = try row.decode(String.self, Double.self)
             let sample = Double(sampleSize(table))
             return rows <= sample ? 100 : 100 * sample / rows
@@ -56,7 +60,7 @@ struct StatisticsStatements {
     static func sampled(_ table: String, _ percent: Double) -> SQL {
         percent >= 100
             ? "\(unescaped: table)"
-            : "\(unescaped: table) TABLESAMPLE SYSTEM (\(percent)) REPEATABLE (7)"
+            : "\(unescaped: table) TABLESAMPLE SYSTEM (\(percent)::real) REPEATABLE (7)"
     }
 
     /// The number of the group of an age, from 0.
@@ -67,11 +71,15 @@ struct StatisticsStatements {
 
     /// Rows `r` of pages of a table, each with its verdict as `v`. A view has no pages, so it is asked for each row by the
     /// row's place.
-    static func judged(_ table: String, _ percent: Double) -> SQL {
-        let view = table == "activities" ? "activity_verdicts" : "installation_token_verdicts"
+    ///
+    /// - Parameter app: whose rows are asked for, as the caller says, too; nil for those of all.
+    static func judged(_ table: String, _ percent: Double, of app: Int64?) -> SQL {
+        let view: VerdictView = table == "activities" ? .activities : .installationTokens
+        let verdicts = app.map(view.query) ?? "\(unescaped: view.rawValue)"
+        let isOfApp: SQL = app.map { "AND \(sql: RowPlaces.isOf($0, "its"))" } ?? ""
         return """
             \(sql: sampled("\(table) AS r", percent)) CROSS JOIN LATERAL (
-                SELECT * FROM \(unescaped: view) its WHERE its.place = r.ctid LIMIT 1
+                SELECT * FROM \(sql: verdicts) its WHERE its.place = r.ctid \(sql: isOfApp) LIMIT 1
             ) AS v
             """
     }
@@ -81,7 +89,7 @@ struct StatisticsStatements {
         """
         SELECT v.state, \(unescaped: Self.group("now() - r.started_at")),
             CASE WHEN v.verdict IS NULL THEN \(unescaped: Self.group("now() - r.confirmed_at")) END, count(*)
-        FROM \(sql: Self.judged("activities", percent)) WHERE \(sql: scope.contains("r"))
+        FROM \(sql: Self.judged("activities", percent, of: scope.app.number)) WHERE \(sql: scope.contains("r"))
         GROUP BY 1, 2, 3
         """
     }
@@ -90,7 +98,8 @@ struct StatisticsStatements {
     func tokens(percent: Double) -> SQL {
         """
         SELECT r.kind, \(unescaped: Self.group("now() - r.confirmed_at")), count(*)
-        FROM \(sql: Self.judged("installation_tokens", percent)) WHERE \(sql: scope.contains("r")) AND v.verdict IS NULL
+        FROM \(sql: Self.judged("installation_tokens", percent, of: scope.app.number))
+        WHERE \(sql: scope.contains("r")) AND v.verdict IS NULL
         GROUP BY 1, 2
         """
     }

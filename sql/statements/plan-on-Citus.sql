@@ -1,0 +1,327 @@
+-- plan on Citus, 1: $1 bigint, $2 text, $3 text, $4 text, $5 text, $6 bytea, $7 text, $8 interval, $9 bytea, $10 bytea[], $11 bigint, $12 text, $13 interval, $14 bigint, $15 text, $16 bigint, $17 text, $18 text, $19 bigint, $20 bigint, $21 bigint, $22 bigint, $23 text, $24 text, $25 text, $26 bigint, $27 bigint, $28 bigint, $29 text, $30 text, $31 text, $32 boolean, $33 bytea, $34 interval, $35 text, $36 bigint
+INSERT INTO start_leases AS stored (
+    app_number, environment, installation_hash, kind, value, attributes_type, lease_id, plan_id, leased_at, leased_until,
+attempted_at, registered_at, touched_at
+)
+WITH given (
+    app_number, environment, installation_hash, kind, value, attributes_type, lease_id, plan_id, leased_at, leased_until,
+attempted_at, registered_at, touched_at
+) AS MATERIALIZED (
+SELECT $1, $2::apns_environment, found.installation_hash, $3, $4,
+    $5, substr(sha256($6 || found.installation_hash), 1, 16), $7::text, now(),
+    now() + $8, ARRAY[now()], found.registered_at, now()
+FROM (SELECT q.installation_hash, bearing.running, bearing.registered_at, st.token AS start_token,
+    CASE ruled.ruling WHEN 'token-pending' THEN cur.created_at + interval '1 minute'
+        WHEN 'leased' THEN l.leased_until WHEN 'back-off' THEN l.retry_at END AS retry_at, ruled.ruling, l.lease_id, l.plan_id, l.leased_at, l.leased_until, l.attempted_at, coalesce(l.lease_id = substr(sha256($9 || q.installation_hash), 1, 16), false) AS is_ours
+FROM unnest($10) AS q (installation_hash)
+LEFT JOIN LATERAL (
+    SELECT its.removed_at, its.full_state_at FROM installations its
+    WHERE its.app_number = $11 AND its.environment = $12::apns_environment AND its.installation_hash = q.installation_hash LIMIT 1
+) AS phone ON true
+CROSS JOIN LATERAL (
+    SELECT max(b.activity_number) FILTER (WHERE b.state = 'active') AS running,
+        max(greatest(b.created_at, b.confirmed_at)) AS registered_at,
+        coalesce((array_agg(b.end_reason = 'dismissed'
+                AND b.expires_at > now() - $13
+            ORDER BY b.started_at DESC, b.activity_number DESC))[1], false) AS was_dismissed
+    FROM (
+        SELECT own.*, activity_state(own.ended_at, own.started_at, own.expires_at, own.last_observed_at,
+            phone.removed_at, phone.full_state_at) AS state
+        FROM (VALUES (true), (false)) AS kept (runs) CROSS JOIN LATERAL (
+            SELECT * FROM activities a
+            WHERE a.app_number = $14 AND a.environment = $15::apns_environment AND a.installation_hash = q.installation_hash
+                AND (a.ended_at IS NULL) = kept.runs
+            ORDER BY a.activity_number DESC LIMIT $16
+        ) AS own
+        WHERE own.aliases -> $17 ? $18
+    ) AS b
+) AS bearing
+LEFT JOIN LATERAL (
+    SELECT its.verdict, its.created_at, its.activity_number FROM (SELECT
+    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
+    CASE
+        WHEN a.ended_at IS NOT NULL THEN 'ended'
+        WHEN i.removed_at >= a.started_at THEN 'logged-out'
+        WHEN s.state <> 'active' THEN s.state
+        WHEN a.token IS NULL THEN 'no-token'
+        ELSE v.value_verdict
+    END AS verdict
+FROM activities a
+LEFT JOIN LATERAL (
+    SELECT its.full_state_at, its.removed_at FROM installations its
+    WHERE its.app_number = $19 AND its.environment = a.environment
+        AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
+    LIMIT 1
+) AS i ON true
+CROSS JOIN LATERAL (
+    SELECT activity_state(
+        a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
+    ) AS state
+) AS s
+CROSS JOIN LATERAL (
+    SELECT CASE WHEN a.token_is_doubted THEN (
+        SELECT CASE
+            WHEN t.activity_id IS DISTINCT FROM a.activity_id THEN 'taken-over'
+            WHEN t.installation_hash IS NOT NULL THEN 'kind-conflict'
+            WHEN a.token_claimed_at <= t.dead_at AND t.purged_at = t.dead_at THEN 'purged'
+            WHEN a.token_claimed_at <= t.dead_at THEN 'unregistered'
+            WHEN a.token_claimed_at <= t.quarantined_at THEN 'quarantined'
+        END
+        FROM (SELECT) AS one LEFT JOIN LATERAL (
+            SELECT * FROM token_values its
+            WHERE its.app_number = $20 AND its.environment = a.environment AND its.token_digest = a.token_digest
+            LIMIT 1
+        ) AS t ON true
+    ) END AS value_verdict
+) AS v) its
+    WHERE its.app_number = $21 AND its.activity_number = bearing.running AND its.activity_number > 0 LIMIT 1
+) AS cur ON true
+LEFT JOIN LATERAL (
+    SELECT * FROM start_leases its
+    WHERE its.app_number = $22 AND its.environment = $23::apns_environment AND its.installation_hash = q.installation_hash
+        AND its.kind = $24 AND its.value = $25 LIMIT 1
+) AS l ON true
+LEFT JOIN LATERAL (
+    SELECT its.token, its.confirmed_at FROM (SELECT * FROM (SELECT
+    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
+    t.quarantine_reason,
+    CASE
+        WHEN r.observed_at <= r.deleted_at AND r.purged_at = r.deleted_at THEN 'purged'
+        WHEN r.observed_at <= i.removed_at THEN 'logged-out'
+        WHEN r.token IS NULL THEN 'deleted'
+        WHEN t.installation_kind <> r.kind THEN 'kind-conflict'
+        WHEN r.has_one_owner AND t.installation_hash IS DISTINCT FROM r.installation_hash THEN 'taken-over'
+        WHEN r.claimed_at <= t.dead_at THEN 'unregistered'
+        WHEN r.claimed_at <= t.quarantined_at THEN 'quarantined'
+    END AS verdict
+FROM installation_tokens r
+LEFT JOIN LATERAL (
+    SELECT its.subject, its.aliases, its.removed_at, its.flapped_at FROM installations its
+    WHERE its.app_number = $26 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
+    LIMIT 1
+) AS i ON true
+LEFT JOIN LATERAL (
+    SELECT * FROM token_values its
+    WHERE its.app_number = $27 AND its.environment = r.environment AND its.token_digest = r.token_digest
+    LIMIT 1
+) AS t ON true) r WHERE r.verdict IS NULL) its
+    WHERE its.app_number = $28 AND its.environment = $29::apns_environment AND its.installation_hash = q.installation_hash
+        AND its.kind = $30 AND its.attributes_type = $31 LIMIT 1
+) AS st ON true
+CROSS JOIN LATERAL (SELECT (SELECT CASE WHEN cur.activity_number IS NOT NULL THEN CASE WHEN cur.verdict IS NULL THEN 'update' WHEN cur.created_at > now() - interval '1 minute' THEN 'token-pending'
+ELSE 'no-update-token' END
+WHEN bearing.was_dismissed AND NOT $32 THEN 'dismissed'
+WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND (l.leased_until > now()) AND NOT coalesce(l.plan_id = asked.plan_id, false)) AND NOT coalesce(l.lease_id = substr(sha256($33 || q.installation_hash), 1, 16), false) THEN 'leased'
+WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND NOT (l.leased_until > now()) AND cardinality(l.attempted_at) >= 3
+AND l.attempted_at[1] AT TIME ZONE 'UTC' + interval '24 hours' > now() AT TIME ZONE 'UTC') THEN 'start-failed'
+WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND NOT (l.leased_until > now()) AND coalesce(l.retry_at > now(), false)) THEN 'back-off'
+WHEN st.confirmed_at > now() - $34 THEN 'start'
+WHEN st.token IS NOT NULL THEN 'start-unconfirmed' ELSE 'no-start-token' END
+FROM (SELECT $35::text AS plan_id) AS asked) AS ruling) AS ruled
+WHERE coalesce(bearing.running > $36, true)) AS found WHERE found.ruling = 'start' ORDER BY found.installation_hash
+)
+SELECT * FROM given
+ON CONFLICT (installation_hash, app_number, environment, kind, value) DO UPDATE SET
+    attributes_type = CASE WHEN (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at) AND coalesce(stored.plan_id = excluded.plan_id, false)) THEN stored.attributes_type ELSE excluded.attributes_type END,
+    lease_id = CASE WHEN (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at) AND coalesce(stored.plan_id = excluded.plan_id, false)) THEN stored.lease_id ELSE excluded.lease_id END,
+    leased_at = CASE WHEN (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at) AND coalesce(stored.plan_id = excluded.plan_id, false)) THEN stored.leased_at ELSE excluded.leased_at END,
+    leased_until = CASE WHEN (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at) AND coalesce(stored.plan_id = excluded.plan_id, false)) THEN stored.leased_until ELSE excluded.leased_until END,
+    attempted_at = CASE WHEN (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at) AND coalesce(stored.plan_id = excluded.plan_id, false)) THEN stored.attempted_at
+        WHEN coalesce(excluded.registered_at > stored.leased_at, false) THEN excluded.attempted_at
+        ELSE (stored.attempted_at || excluded.attempted_at)[greatest(cardinality(stored.attempted_at) - 1, 1):] END,
+    plan_id = excluded.plan_id, failed_at = NULL, failure = NULL, retry_at = NULL, released_at = NULL,
+    registered_at = excluded.registered_at, touched_at = excluded.touched_at
+WHERE NOT (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at) AND NOT coalesce(stored.plan_id = excluded.plan_id, false)) AND NOT (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND NOT (stored.leased_until > excluded.leased_at) AND cardinality(stored.attempted_at) >= 3
+AND stored.attempted_at[1] AT TIME ZONE 'UTC' + interval '24 hours' > excluded.leased_at AT TIME ZONE 'UTC')
+    AND NOT (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND NOT (stored.leased_until > excluded.leased_at) AND coalesce(stored.retry_at > excluded.leased_at, false));
+
+-- plan on Citus, 2: $1 bytea, $2 bytea[], $3 bigint, $4 text, $5 interval, $6 bigint, $7 text, $8 bigint, $9 text, $10 text, $11 bigint, $12 bigint, $13 bigint, $14 bigint, $15 text, $16 text, $17 text, $18 bigint, $19 bigint, $20 bigint, $21 text, $22 text, $23 text, $24 boolean, $25 bytea, $26 interval, $27 text, $28 bigint, $29 text, $30 bigint, $31 bigint, $32 bigint, $33 bigint, $34 bigint, $35 bigint, $36 text, $37 text
+SELECT p.ruling, p.installation_hash, p.retry_at, p.start_token, p.lease_id, p.leased_until, p.attempt, dt.token, cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled, cur.started_at,
+cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision FROM (SELECT q.installation_hash, bearing.running, bearing.registered_at, st.token AS start_token,
+    CASE ruled.ruling WHEN 'token-pending' THEN cur.created_at + interval '1 minute'
+        WHEN 'leased' THEN l.leased_until WHEN 'back-off' THEN l.retry_at END AS retry_at, ruled.ruling, l.lease_id, l.plan_id, l.leased_at, l.leased_until, l.attempted_at, coalesce(l.lease_id = substr(sha256($1 || q.installation_hash), 1, 16), false) AS is_ours
+FROM unnest($2) AS q (installation_hash)
+LEFT JOIN LATERAL (
+    SELECT its.removed_at, its.full_state_at FROM installations its
+    WHERE its.app_number = $3 AND its.environment = $4::apns_environment AND its.installation_hash = q.installation_hash LIMIT 1
+) AS phone ON true
+CROSS JOIN LATERAL (
+    SELECT max(b.activity_number) FILTER (WHERE b.state = 'active') AS running,
+        max(greatest(b.created_at, b.confirmed_at)) AS registered_at,
+        coalesce((array_agg(b.end_reason = 'dismissed'
+                AND b.expires_at > now() - $5
+            ORDER BY b.started_at DESC, b.activity_number DESC))[1], false) AS was_dismissed
+    FROM (
+        SELECT own.*, activity_state(own.ended_at, own.started_at, own.expires_at, own.last_observed_at,
+            phone.removed_at, phone.full_state_at) AS state
+        FROM (VALUES (true), (false)) AS kept (runs) CROSS JOIN LATERAL (
+            SELECT * FROM activities a
+            WHERE a.app_number = $6 AND a.environment = $7::apns_environment AND a.installation_hash = q.installation_hash
+                AND (a.ended_at IS NULL) = kept.runs
+            ORDER BY a.activity_number DESC LIMIT $8
+        ) AS own
+        WHERE own.aliases -> $9 ? $10
+    ) AS b
+) AS bearing
+LEFT JOIN LATERAL (
+    SELECT its.verdict, its.created_at, its.activity_number FROM (SELECT
+    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
+    CASE
+        WHEN a.ended_at IS NOT NULL THEN 'ended'
+        WHEN i.removed_at >= a.started_at THEN 'logged-out'
+        WHEN s.state <> 'active' THEN s.state
+        WHEN a.token IS NULL THEN 'no-token'
+        ELSE v.value_verdict
+    END AS verdict
+FROM activities a
+LEFT JOIN LATERAL (
+    SELECT its.full_state_at, its.removed_at FROM installations its
+    WHERE its.app_number = $11 AND its.environment = a.environment
+        AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
+    LIMIT 1
+) AS i ON true
+CROSS JOIN LATERAL (
+    SELECT activity_state(
+        a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
+    ) AS state
+) AS s
+CROSS JOIN LATERAL (
+    SELECT CASE WHEN a.token_is_doubted THEN (
+        SELECT CASE
+            WHEN t.activity_id IS DISTINCT FROM a.activity_id THEN 'taken-over'
+            WHEN t.installation_hash IS NOT NULL THEN 'kind-conflict'
+            WHEN a.token_claimed_at <= t.dead_at AND t.purged_at = t.dead_at THEN 'purged'
+            WHEN a.token_claimed_at <= t.dead_at THEN 'unregistered'
+            WHEN a.token_claimed_at <= t.quarantined_at THEN 'quarantined'
+        END
+        FROM (SELECT) AS one LEFT JOIN LATERAL (
+            SELECT * FROM token_values its
+            WHERE its.app_number = $12 AND its.environment = a.environment AND its.token_digest = a.token_digest
+            LIMIT 1
+        ) AS t ON true
+    ) END AS value_verdict
+) AS v) its
+    WHERE its.app_number = $13 AND its.activity_number = bearing.running AND its.activity_number > 0 LIMIT 1
+) AS cur ON true
+LEFT JOIN LATERAL (
+    SELECT * FROM start_leases its
+    WHERE its.app_number = $14 AND its.environment = $15::apns_environment AND its.installation_hash = q.installation_hash
+        AND its.kind = $16 AND its.value = $17 LIMIT 1
+) AS l ON true
+LEFT JOIN LATERAL (
+    SELECT its.token, its.confirmed_at FROM (SELECT * FROM (SELECT
+    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
+    t.quarantine_reason,
+    CASE
+        WHEN r.observed_at <= r.deleted_at AND r.purged_at = r.deleted_at THEN 'purged'
+        WHEN r.observed_at <= i.removed_at THEN 'logged-out'
+        WHEN r.token IS NULL THEN 'deleted'
+        WHEN t.installation_kind <> r.kind THEN 'kind-conflict'
+        WHEN r.has_one_owner AND t.installation_hash IS DISTINCT FROM r.installation_hash THEN 'taken-over'
+        WHEN r.claimed_at <= t.dead_at THEN 'unregistered'
+        WHEN r.claimed_at <= t.quarantined_at THEN 'quarantined'
+    END AS verdict
+FROM installation_tokens r
+LEFT JOIN LATERAL (
+    SELECT its.subject, its.aliases, its.removed_at, its.flapped_at FROM installations its
+    WHERE its.app_number = $18 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
+    LIMIT 1
+) AS i ON true
+LEFT JOIN LATERAL (
+    SELECT * FROM token_values its
+    WHERE its.app_number = $19 AND its.environment = r.environment AND its.token_digest = r.token_digest
+    LIMIT 1
+) AS t ON true) r WHERE r.verdict IS NULL) its
+    WHERE its.app_number = $20 AND its.environment = $21::apns_environment AND its.installation_hash = q.installation_hash
+        AND its.kind = $22 AND its.attributes_type = $23 LIMIT 1
+) AS st ON true
+CROSS JOIN LATERAL (SELECT (SELECT CASE WHEN cur.activity_number IS NOT NULL THEN CASE WHEN cur.verdict IS NULL THEN 'update' WHEN cur.created_at > now() - interval '1 minute' THEN 'token-pending'
+ELSE 'no-update-token' END
+WHEN bearing.was_dismissed AND NOT $24 THEN 'dismissed'
+WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND (l.leased_until > now()) AND NOT coalesce(l.plan_id = asked.plan_id, false)) AND NOT coalesce(l.lease_id = substr(sha256($25 || q.installation_hash), 1, 16), false) THEN 'leased'
+WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND NOT (l.leased_until > now()) AND cardinality(l.attempted_at) >= 3
+AND l.attempted_at[1] AT TIME ZONE 'UTC' + interval '24 hours' > now() AT TIME ZONE 'UTC') THEN 'start-failed'
+WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND NOT (l.leased_until > now()) AND coalesce(l.retry_at > now(), false)) THEN 'back-off'
+WHEN st.confirmed_at > now() - $26 THEN 'start'
+WHEN st.token IS NOT NULL THEN 'start-unconfirmed' ELSE 'no-start-token' END
+FROM (SELECT $27::text AS plan_id) AS asked) AS ruling) AS ruled
+WHERE coalesce(bearing.running > $28, true)) AS found
+CROSS JOIN LATERAL (
+    SELECT found.ruling, found.installation_hash, found.retry_at, found.start_token,
+        CASE WHEN found.is_ours OR coalesce(found.plan_id = asked.plan_id, false) THEN found.lease_id END AS lease_id, found.leased_until,
+        (SELECT count(*) FROM unnest(found.attempted_at) AS attempts (began_at)
+WHERE attempts.began_at > found.leased_at - interval '24 hours') AS attempt
+    FROM (SELECT $29::text AS plan_id OFFSET 0) AS asked
+) AS p
+LEFT JOIN LATERAL (
+    SELECT * FROM (SELECT
+    a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
+    CASE
+        WHEN a.ended_at IS NOT NULL THEN 'ended'
+        WHEN i.removed_at >= a.started_at THEN 'logged-out'
+        WHEN s.state <> 'active' THEN s.state
+        WHEN a.token IS NULL THEN 'no-token'
+        ELSE v.value_verdict
+    END AS verdict
+FROM activities a
+LEFT JOIN LATERAL (
+    SELECT its.full_state_at, its.removed_at FROM installations its
+    WHERE its.app_number = $30 AND its.environment = a.environment
+        AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
+    LIMIT 1
+) AS i ON true
+CROSS JOIN LATERAL (
+    SELECT activity_state(
+        a.ended_at, a.started_at, a.expires_at, a.last_observed_at, i.removed_at, i.full_state_at
+    ) AS state
+) AS s
+CROSS JOIN LATERAL (
+    SELECT CASE WHEN a.token_is_doubted THEN (
+        SELECT CASE
+            WHEN t.activity_id IS DISTINCT FROM a.activity_id THEN 'taken-over'
+            WHEN t.installation_hash IS NOT NULL THEN 'kind-conflict'
+            WHEN a.token_claimed_at <= t.dead_at AND t.purged_at = t.dead_at THEN 'purged'
+            WHEN a.token_claimed_at <= t.dead_at THEN 'unregistered'
+            WHEN a.token_claimed_at <= t.quarantined_at THEN 'quarantined'
+        END
+        FROM (SELECT) AS one LEFT JOIN LATERAL (
+            SELECT * FROM token_values its
+            WHERE its.app_number = $31 AND its.environment = a.environment AND its.token_digest = a.token_digest
+            LIMIT 1
+        ) AS t ON true
+    ) END AS value_verdict
+) AS v) its
+    WHERE its.app_number = $32 AND its.activity_number = found.running AND its.activity_number > 0 LIMIT 1
+) AS cur ON true
+LEFT JOIN LATERAL (
+    SELECT its.token FROM (SELECT * FROM (SELECT
+    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
+    t.quarantine_reason,
+    CASE
+        WHEN r.observed_at <= r.deleted_at AND r.purged_at = r.deleted_at THEN 'purged'
+        WHEN r.observed_at <= i.removed_at THEN 'logged-out'
+        WHEN r.token IS NULL THEN 'deleted'
+        WHEN t.installation_kind <> r.kind THEN 'kind-conflict'
+        WHEN r.has_one_owner AND t.installation_hash IS DISTINCT FROM r.installation_hash THEN 'taken-over'
+        WHEN r.claimed_at <= t.dead_at THEN 'unregistered'
+        WHEN r.claimed_at <= t.quarantined_at THEN 'quarantined'
+    END AS verdict
+FROM installation_tokens r
+LEFT JOIN LATERAL (
+    SELECT its.subject, its.aliases, its.removed_at, its.flapped_at FROM installations its
+    WHERE its.app_number = $33 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
+    LIMIT 1
+) AS i ON true
+LEFT JOIN LATERAL (
+    SELECT * FROM token_values its
+    WHERE its.app_number = $34 AND its.environment = r.environment AND its.token_digest = r.token_digest
+    LIMIT 1
+) AS t ON true) r WHERE r.verdict IS NULL) its
+    WHERE its.app_number = $35 AND its.environment = $36::apns_environment AND its.installation_hash = p.installation_hash
+        AND its.kind = $37 AND its.attributes_type = ''
+        AND p.ruling IN ('no-update-token', 'dismissed', 'start-failed', 'start-unconfirmed', 'no-start-token') LIMIT 1
+) AS dt ON true
+ORDER BY found.installation_hash;
