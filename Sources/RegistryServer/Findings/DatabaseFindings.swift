@@ -12,7 +12,7 @@ extension DatabaseCondition {
     /// The problems of Postgres itself.
     public var findings: [Finding] {
         [versionFinding, readOnlyFinding, clockFinding, connectionFinding].compactMap(\.self)
-            + unsafeSettings.map(Finding.init) + vacuumFindings
+            + unsafeSettings.map(Finding.init) + vacuumFindings + (distribution?.findings ?? [])
     }
 
     private var versionFinding: Finding? {

@@ -34,6 +34,8 @@ public struct DatabaseCondition: Sendable, Hashable {
     public var isAutovacuumOn = true
     /// Tables of the registry with many dead rows, the worst first.
     public var neglectedTables: [NeglectedTable] = []
+    /// How it is distributed; nil where the database does not have the extension citus.
+    public var distribution: DistributionCondition?
 
     init(_ session: borrowing PostgresSession) throws {
         let row = try session.execute(ConditionStatements.settings)[0]
@@ -50,6 +52,11 @@ public struct DatabaseCondition: Sendable, Hashable {
         neglectedTables = try session.execute(ConditionStatements.neglectedTables).rows.map { row in
             let (name, deadRows) = try row.decode(String.self, Int.self)
             return NeglectedTable(name: name, deadRows: deadRows)
+        }
+        if try session.execute(Distribution.isInstalled)[0].decode(Bool.self) {
+            let distribution = try DistributionCondition(session)
+            unsafeSettings += distribution.workers.flatMap(\.unsafeSettings)
+            self.distribution = distribution
         }
     }
 

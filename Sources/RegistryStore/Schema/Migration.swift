@@ -26,6 +26,11 @@ public struct Migration: Sendable, Hashable {
         return String(hash, radix: 16)
     }
 
+    /// Its commands, in their order. Each ends with a semicolon at the end of a line, where no other one is.
+    var commands: [String] {
+        sql.components(separatedBy: ";\n").filter { !$0.allSatisfy(\.isWhitespace) }
+    }
+
     /// The statement that notes it as applied. Its values are ours and hold no quotes.
     var record: String {
         "INSERT INTO schema_migrations (version, name, checksum) VALUES (\(version), '\(name)', '\(checksum)');"

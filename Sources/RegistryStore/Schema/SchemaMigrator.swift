@@ -26,13 +26,20 @@ public struct SchemaMigrator: Sendable {
     /// - Throws: as ``status()``.
     public func pending() async throws -> [Migration] { try await status().pending }
 
-    /// Applies what is missing.
+    /// Applies what is missing. Where tables are distributed, those that a migration makes are too.
     ///
-    /// - Parameter onApplied: is told of each migration once it is committed.
+    /// - Parameters:
+    ///   - distributes: whether the tables are to be distributed over the workers of Citus.
+    ///   - onApplied: is told of each migration once it is committed.
+    ///   - onDistributed: is told of each table once all are distributed.
     /// - Returns: the migrations that were applied.
-    /// - Throws: as ``status()``.
+    /// - Throws: as ``status()``, and ``DistributionError``.
     @discardableResult
-    public func migrate(onApplied: @escaping @Sendable (Migration) -> Void = { _ in }) async throws -> [Migration] {
+    public func migrate(
+        distributes: Bool = false,
+        onApplied: @escaping @Sendable (Migration) -> Void = { _ in },
+        onDistributed: @escaping @Sendable (String) -> Void = { _ in }
+    ) async throws -> [Migration] {
         try await pool.withSession(.never, timeout: .seconds(600)) { session in
             let settings = try Self.liftTimeouts(session)
             // Held by the session, so that it spans the transactions of all files.
@@ -45,10 +52,19 @@ public struct SchemaMigrator: Sendable {
             try session.simple(Self.table)
             let pending = try SchemaStatus(applied: Self.applied(session)).pending
             for migration in pending {
-                try session.simple("BEGIN; \(migration.sql); \(migration.record) COMMIT;")
+                try Self.apply(migration, session)
                 onApplied(migration)
             }
+            for table in try Self.distribute(session, isWanted: distributes) { onDistributed(table) }
             return pending
+        }
+    }
+
+    /// Applies a migration in a transaction of its own. Its commands are sent one by one: Citus passes on to its other nodes the
+    /// whole text that a command came in, and none takes several.
+    private static func apply(_ migration: Migration, _ session: borrowing PostgresSession) throws {
+        try session.transaction { transaction in
+            for command in migration.commands + [migration.record] { try transaction.simple(command) }
         }
     }
 

@@ -6,17 +6,22 @@ public struct UnsafeDurability: Error, Sendable, Hashable, CustomStringConvertib
     public let setting: String
     /// The value that it has for this session.
     public let value: String
+    /// The worker of Citus that it is about; nil for the server that the service is connected to.
+    public var worker: String?
 
     /// The problem, in a sentence.
     public var detail: String {
-        "Postgres runs with \(setting) = \(value), so it can lose writes that it acknowledged."
+        """
+        \(worker.map { "The worker \($0)" } ?? "Postgres") runs with \(setting) = \(value), so it can lose writes that it \
+        acknowledged.
+        """
     }
 
     /// The problem and its remedy, two sentences.
     public var description: String { "\(detail) Set \(setting) to on." }
 
     /// The settings, each with the values that keep what is acknowledged.
-    private static let safeValues = [
+    static let safeValues = [
         ("fsync", ["on"]), ("synchronous_commit", ["on", "remote_apply"]), ("full_page_writes", ["on"]),
     ]
 

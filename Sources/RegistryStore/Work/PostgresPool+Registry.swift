@@ -6,8 +6,8 @@ extension PostgresPool {
     /// A pool with the settings that the registry needs.
     ///
     /// - Parameters:
-    ///   - planCacheMode: generic plans, unless on Citus. The hot statements are prepared once; planning them anew each time
-    ///     costs more than running them.
+    ///   - planCacheMode: nil is generic plans, but on Citus Postgres's own choice. The hot statements are prepared once;
+    ///     planning them anew each time costs more than running them.
     ///   - planLifetime: how long a connection keeps its plans; nil is as long as Postgres does. A plan anew costs about a
     ///     millisecond.
     ///   - allowsUnsafeDurability: takes a server that can lose acknowledged writes; for tests alone.
@@ -15,7 +15,7 @@ extension PostgresPool {
         databaseURL: String,
         maximumConnections: Int = 16,
         requestTimeout: Duration = .seconds(5),
-        planCacheMode: PlanCacheMode = .forceGenericPlan,
+        planCacheMode: PlanCacheMode? = nil,
         planLifetime: Duration? = .seconds(10),
         allowsUnsafeDurability: Bool = false,
         logger: Logger
@@ -26,13 +26,20 @@ extension PostgresPool {
         // However much the rest is asked for, registrations and resolutions go on.
         configuration.reservedConnections = maximumConnections > 1 ? max(1, maximumConnections / 4) : 0
         configuration.requestTimeout = requestTimeout
-        configuration.planCacheMode = planCacheMode
+        configuration.planCacheMode = planCacheMode ?? .forceGenericPlan
         configuration.planLifetime = planLifetime
-        // A table that was never analyzed is taken for one of ten pages, and a plan that reads those stays until autovacuum
-        // comes by: a minute in which everybody reads the whole table. Every table has an index for what is asked of it, so
-        // reading pages in their order is made dear; not forbidden, for then all plans that must would look alike.
-        configuration.settings = ["jit": "off", "TimeZone": "UTC", "seq_page_cost": "20", "random_page_cost": "1"]
-        if !allowsUnsafeDurability { configuration.onConnect = { try UnsafeDurability.refuse($0) } }
+        configuration.settings = Self.settings
+        configuration.onConnect = { session in
+            if !allowsUnsafeDurability { try UnsafeDurability.refuse(session) }
+            try Distribution.prepare(session, choosesPlans: planCacheMode == nil)
+        }
         self.init(configuration: configuration, logger: logger)
     }
+
+    /// The settings of a session by their names.
+    ///
+    /// A table that was never analyzed is taken for one of ten pages, and a plan that reads those stays until autovacuum
+    /// comes by: a minute in which everybody reads the whole table. Every table has an index for what is asked of it, so
+    /// reading pages in their order is made dear; not forbidden, for then all plans that must would look alike.
+    static let settings = ["jit": "off", "TimeZone": "UTC", "seq_page_cost": "20", "random_page_cost": "1"]
 }

@@ -78,6 +78,9 @@ struct UnitsOfWork: Sendable {
         case let error as UnsafeDurability:
             log(.error, "\(error)", of: "unsafe")
             return Problem(.unavailable, "Postgres would not keep what it acknowledges, so no write is taken.")
+        case let error as DistributionError:
+            log(.error, "\(error)", of: "distribution")
+            return Problem(.unavailable, "The service is connected to a Postgres that it cannot work with.")
         case let error as UnreadableRow:
             log(.error, "\(error)", of: "unreadable")
             return Problem(.internalError, "The registry holds a row that this version cannot read.")

@@ -21,6 +21,14 @@ extension Migrate {
         @Flag(help: "Prints the SQL of the pending migrations and changes nothing.")
         var dryRun = false
 
+        @Flag(
+            help: """
+                Distributes the tables over the workers that the coordinator of Citus knows: an app's rows lie on one of them. \
+                Where that was done, it does the rest.
+                """
+        )
+        var distribute = false
+
         @Flag(help: "Prints a line of JSON for each migration.")
         var json = false
 
@@ -38,9 +46,11 @@ extension Migrate {
         }
 
         private func apply(_ migrator: SchemaMigrator) async throws {
-            let applied = try await migrator.migrate {
-                Output.errors.note("Applied migration \($0.version), \($0.name).")
-            }
+            let applied = try await migrator.migrate(
+                distributes: distribute,
+                onApplied: { Output.errors.note("Applied migration \($0.version), \($0.name).") },
+                onDistributed: { Output.errors.note("Distributed the table \($0).") }
+            )
             if applied.isEmpty { Output.errors.note("The schema is up to date.") }
             if json { for migration in applied { try show(migration, withSQL: false) } }
         }

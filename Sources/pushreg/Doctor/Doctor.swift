@@ -50,8 +50,12 @@ extension Doctor {
     private static func examine(_ database: Database, _ settings: ServiceSettings) async throws -> [Finding] {
         // First, as its errors name the reason where Postgres does not answer.
         let schema = try await schemaFinding(database.migrator)
-        var findings = try await database.registry.databaseCondition().findings
+        let condition = try await database.registry.databaseCondition()
+        var findings = condition.findings
         if let schema { return findings + [schema] }
+        // Of apps on a worker that is away nothing can be asked, nor of any by plans that Citus cannot make.
+        let codes = Set(findings.map(\.code))
+        guard codes.isDisjoint(with: [.workerUnreachable, .planCacheMode]) else { return findings }
         for app in try await database.registry.apps() {
             for environment in APNSEnvironment.allCases {
                 let scope = Scope(app: app, environment: environment)

@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import NIOCore
 import RegistryServer
+import RegistryStore
 import ServiceLifecycle
 import UnixSignals
 
@@ -50,6 +51,7 @@ struct RegistryService: Service {
         do {
             try await database.withDatabase(policy, limits: limits, logger: logger) { database in
                 guard !Task.isShuttingDownGracefully else { return }
+                try await checkDistribution(of: database, logger)
                 try await serve(database, tls, logger)
             }
         } catch let error where Task.isShuttingDownGracefully {
@@ -58,6 +60,21 @@ struct RegistryService: Service {
                 logger.warning("stopped early", metadata: ["reason": "\(CommandFailure(explaining: error).sentence)"])
             }
         }
+    }
+
+    /// Says what is wrong with the distribution over the nodes of Citus, if there is one.
+    ///
+    /// - Throws: ``UnsafeDurability`` of a worker.
+    private func checkDistribution(of database: Database, _ logger: Logger) async throws {
+        guard let distribution = try await database.registry.databaseCondition().distribution else { return }
+        if !self.database.allowsUnsafeDurability, let unsafe = distribution.workers.flatMap(\.unsafeSettings).first {
+            throw unsafe
+        }
+        for finding in distribution.findings {
+            logger.warning("\(finding.detail)", metadata: ["remedy": "\(finding.remedy)"])
+        }
+        guard distribution.isDistributed else { return }
+        logger.info("on Citus", metadata: ["workers": "\(distribution.workers.map(\.name).joined(separator: ", "))"])
     }
 
     private func serve(_ database: Database, _ tls: TLSIdentity?, _ logger: Logger) async throws {

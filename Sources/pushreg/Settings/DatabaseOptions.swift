@@ -46,8 +46,8 @@ struct DatabaseOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            Postgres's plan_cache_mode: force_generic_plan, which plans each statement once, or auto, which Citus needs; \
-            force_generic_plan unless given (PUSHREG_PLAN_CACHE_MODE).
+            Postgres's plan_cache_mode: force_generic_plan, which plans each statement once, or auto. Unless given it is the \
+            one that fits: auto on Citus, else force_generic_plan (PUSHREG_PLAN_CACHE_MODE).
             """,
             valueName: "mode"
         ),

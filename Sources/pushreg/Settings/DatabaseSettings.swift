@@ -15,7 +15,8 @@ struct DatabaseSettings: Sendable {
     let location: Location
     /// Whether a Postgres is taken that may lose what it acknowledged.
     var allowsUnsafeDurability: Bool
-    let planCacheMode: PlanCacheMode
+    /// Nil is the one that fits the database.
+    let planCacheMode: PlanCacheMode?
 
     /// - Throws: a ``CommandFailure`` when no database is named, or two are, or the plan cache has no such mode.
     init(_ sources: SettingSources) throws(CommandFailure) {
@@ -27,8 +28,8 @@ struct DatabaseSettings: Sendable {
     }
 
     /// - Throws: a ``CommandFailure`` when there is no such mode.
-    static func planCacheMode(_ sources: SettingSources) throws(CommandFailure) -> PlanCacheMode {
-        guard let found = try sources.find(.planCacheMode), let text = found.text else { return .forceGenericPlan }
+    static func planCacheMode(_ sources: SettingSources) throws(CommandFailure) -> PlanCacheMode? {
+        guard let found = try sources.find(.planCacheMode), let text = found.text else { return nil }
         guard let mode = PlanCacheMode(rawValue: text) else {
             let modes = PlanCacheMode.allCases.map(\.rawValue).joined(separator: ", ")
             throw CommandFailure(.usage, "\(found.givenName) must be one of \(modes).")

@@ -42,8 +42,8 @@ extension Setting {
     static let databaseUrl = Setting("databaseUrl", .string, isSecret: true)
     /// Whether `fsync` or `synchronous_commit` may be off.
     static let unsafeDurability = Setting("unsafeDurability", .bool, fallback: .bool(false))
-    /// Whether plans are made for the values of each call: `force_generic_plan` or `auto`.
-    static let planCacheMode = Setting("planCacheMode", .string, fallback: .string("force_generic_plan"))
+    /// Whether plans are made for the values of each call: `force_generic_plan` or `auto`; what fits the database unless given.
+    static let planCacheMode = Setting("planCacheMode", .string)
     /// Whether `serve` brings the schema up to date.
     static let migrate = Setting("migrate", .bool, fallback: .bool(false))
     static let host = Setting("host", .string, fallback: .string("127.0.0.1"))

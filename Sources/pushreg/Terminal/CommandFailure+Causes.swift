@@ -11,6 +11,7 @@ extension CommandFailure {
         case let problem as Problem: self.init(problem)
         case let error as PostgresError: self.init(postgres: error)
         case let error as UnsafeDurability: self.init(.unavailable, error.description)
+        case let error as DistributionError: self.init(.unavailable, error.description)
         case let error as SchemaError: self.init(.unavailable, error.description)
         case let error as EmbeddedPostgresError: self.init(.unavailable, error.description)
         default: return nil

@@ -1,0 +1,90 @@
+import PostgresDriver
+
+/// How the database is distributed over the nodes of Citus, and how these are.
+public struct DistributionCondition: Sendable, Hashable {
+    /// A node that has shards, as the coordinator reaches it.
+    public struct Worker: Sendable, Hashable {
+        /// Its host and port, as the coordinator knows them.
+        public let name: String
+        /// Whether it answered.
+        public var isReachable = true
+        /// What its sessions of the service's role have, by the name of the setting, where it is not what the service needs.
+        public var otherSettings: [String: String] = [:]
+        /// The settings by which it could lose acknowledged writes.
+        public var unsafeSettings: [UnsafeDurability] = []
+    }
+
+    /// The tables that every node must have whole, in words.
+    public static var referenceTables: String { Distribution.referenceTables.joined(separator: ", ") }
+
+    /// Whether the registry's tables are distributed at all.
+    public var isDistributed = false
+    /// The tables that are not distributed, though others are.
+    public var missingTables: [String] = []
+    /// The tables that are distributed in another way than the service needs.
+    public var misplacedTables: [String] = []
+    /// Postgres's `plan_cache_mode`, as it holds for the service's sessions.
+    public var planCacheMode = ""
+    /// All nodes that have shards, or may.
+    public var workers: [Worker] = []
+
+    init(_ session: borrowing PostgresSession) throws {
+        for row in try session.execute(DistributionStatements.placement).rows {
+            let (name, isFound, isRight) = try row.decode(String.self, Bool.self, Bool.self)
+            if !isFound { missingTables.append(name) } else if !isRight { misplacedTables.append(name) }
+        }
+        isDistributed = !missingTables.contains("activities")
+        planCacheMode = try session.execute("SELECT current_setting('plan_cache_mode')")[0].decode(String.self)
+        let answers = try session.transaction { transaction in
+            try transaction.simple(DistributionStatements.shortWait)
+            return try transaction.execute(DistributionStatements.workers)
+        }
+        for row in answers.rows {
+            let (name, isReachable, setting, value) = try row.decode(String.self, Bool.self, String?.self, String?.self)
+            if workers.last?.name != name { workers.append(Worker(name: name, isReachable: isReachable)) }
+            if let setting { workers[workers.count - 1].note(setting, value ?? "") }
+        }
+    }
+}
+
+extension DistributionCondition.Worker {
+    fileprivate mutating func note(_ setting: String, _ value: String) {
+        if let needed = Distribution.settings[setting], needed != value { otherSettings[setting] = value }
+        if let safe = UnsafeDurability.safeValues.first(where: { $0.0 == setting }), !safe.1.contains(value) {
+            unsafeSettings.append(UnsafeDurability(setting: setting, value: value, worker: name))
+        }
+    }
+}
+
+extension DistributionStatements {
+    /// Each table, whether it is distributed, and whether as it must be.
+    static let placement: SQL = """
+        SELECT t.name, p.logicalrelid IS NOT NULL,
+            CASE WHEN t.name = ANY(\(Distribution.referenceTables)) THEN p.partmethod = 'n' AND p.repmodel = 't'
+                ELSE p.partmethod = 'h' AND column_to_column_name(p.logicalrelid, p.partkey) = 'app_number'
+                    AND p.colocationid = first.colocationid END IS TRUE
+        FROM unnest(\(Distribution.tables)) WITH ORDINALITY AS t (name, position)
+        LEFT JOIN pg_dist_partition p ON p.logicalrelid = to_regclass(t.name)
+        LEFT JOIN pg_dist_partition first ON first.logicalrelid = to_regclass('activities')
+        WHERE to_regclass(t.name) IS NOT NULL
+        ORDER BY t.position
+        """
+
+    /// How long to wait for a connection to a worker, half a minute by default.
+    static let shortWait = "SET LOCAL citus.node_connection_timeout = '1s'"
+
+    /// A row for each setting of each worker, and one for a worker that does not answer.
+    static let workers: SQL = """
+        SELECT format('%s:%s', answer.nodename, answer.nodeport), answer.success, setting.key, setting.value
+        FROM run_command_on_workers(\(question)) AS answer
+        LEFT JOIN LATERAL jsonb_each_text(CASE WHEN answer.success THEN answer.result::jsonb END) AS setting ON true
+        ORDER BY answer.nodename, answer.nodeport, setting.key
+        """
+
+    private static let question = """
+        SELECT jsonb_object_agg(s.name, current_setting(s.name)) FROM unnest(ARRAY[\(names)]) AS s (name)
+        """
+
+    private static let names = (UnsafeDurability.safeValues.map(\.0) + Distribution.settings.keys)
+        .map { "'\($0)'" }.joined(separator: ", ")
+}

@@ -1,0 +1,91 @@
+import PostgresDriver
+
+extension SchemaMigrator {
+    /// Distributes the tables that are not distributed yet, all in one transaction.
+    ///
+    /// - Parameter isWanted: false where it is done only if some are: then the others came with a migration.
+    /// - Returns: the names of the tables.
+    /// - Throws: ``DistributionError``, and ``PostgresError``.
+    static func distribute(_ session: borrowing PostgresSession, isWanted: Bool) throws -> [String] {
+        guard try session.execute(Distribution.isInstalled)[0].decode(Bool.self) else {
+            if isWanted { throw DistributionError.notInstalled }
+            return []
+        }
+        let (isCoordinator, isDistributed) = try session.execute(Distribution.role)[0].decode(Bool.self, Bool.self)
+        guard isCoordinator else { throw DistributionError.notTheCoordinator }
+        guard isWanted || isDistributed else { return [] }
+        guard try session.execute(DistributionStatements.hasWorker)[0].decode(Bool.self) else {
+            throw DistributionError.noWorker
+        }
+        do {
+            return try distribute(session)
+        } catch let error as PostgresError where error.sqlState == "42501" {
+            throw DistributionError.notPermitted(error.message ?? "it lacks a privilege")
+        }
+    }
+
+    private static func distribute(_ session: borrowing PostgresSession) throws -> [String] {
+        try session.transaction { transaction in
+            let missing = try transaction.execute(DistributionStatements.missing).decode(String.self)
+            // Nodes that were added since get what the role has, too.
+            for command in try transaction.execute(DistributionStatements.roleSettings).decode(String.self) {
+                try transaction.simple(command)
+            }
+            guard !missing.isEmpty else { return [] }
+            // Citus makes a table local to itself when it distributes another that it refers to, and then refuses its numbers.
+            let keys = try transaction.execute(DistributionStatements.foreignKeys(of: missing)).rows.map { row in
+                try row.decode(String.self, String.self)
+            }
+            try transaction.simple(DistributionStatements.oneByOne)
+            for (dropping, _) in keys { try transaction.simple(dropping) }
+            for table in missing { _ = try transaction.execute(DistributionStatements.distribute(table)) }
+            for (_, adding) in keys { try transaction.simple(adding) }
+            return missing
+        }
+    }
+}
+
+/// The statements that distribute tables.
+enum DistributionStatements {
+    static let hasWorker: SQL = """
+        SELECT EXISTS (SELECT FROM pg_dist_node n WHERE n.noderole = 'primary' AND n.isactive AND n.shouldhaveshards)
+        """
+
+    /// The tables that are not distributed, those first to which others refer or by which others are placed.
+    static let missing: SQL = """
+        SELECT t.name FROM unnest(\(Distribution.tables)) WITH ORDINALITY AS t (name, position)
+        WHERE to_regclass(t.name) IS NOT NULL
+            AND NOT EXISTS (SELECT FROM pg_dist_partition p WHERE p.logicalrelid = to_regclass(t.name))
+        ORDER BY t.name <> ALL(\(Distribution.referenceTables)), t.name <> 'activities', t.position
+        """
+
+    /// The commands that drop and add each foreign key of the tables.
+    static func foreignKeys(of tables: [String]) -> SQL {
+        """
+        SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', k.conrelid::regclass, k.conname),
+            format('ALTER TABLE %s ADD CONSTRAINT %I %s', k.conrelid::regclass, k.conname, pg_get_constraintdef(k.oid))
+        FROM pg_constraint k
+        WHERE k.contype = 'f' AND k.conrelid IN (SELECT to_regclass(t.name) FROM unnest(\(tables)) AS t (name))
+        ORDER BY k.conname
+        """
+    }
+
+    /// Commands on all shards by one connection a node. Else none that concerns a reference table could follow them.
+    static let oneByOne = "SET LOCAL citus.multi_shard_modify_mode TO 'sequential'"
+
+    static func distribute(_ table: String) -> SQL {
+        if Distribution.referenceTables.contains(table) { return "SELECT create_reference_table(\(table)::regclass)" }
+        guard table != "activities" else {
+            return "SELECT create_distributed_table('activities'::regclass, 'app_number')"
+        }
+        return """
+            SELECT create_distributed_table(\(table)::regclass, 'app_number', colocate_with => 'activities'::regclass::text)
+            """
+    }
+
+    /// The commands that give the role in this database the settings of the service's sessions, on every node.
+    static let roleSettings: SQL = """
+        SELECT format('ALTER ROLE CURRENT_USER IN DATABASE %I SET %I = %L', current_database(), s.name, s.value)
+        FROM unnest(\(Distribution.settings.map(\.key)), \(Distribution.settings.map(\.value))) AS s (name, value)
+        """
+}
