@@ -106,6 +106,28 @@ import Testing
         await cluster.remove()
     }
 
+    @Test("On Citus, tables that are not distributed, plans and workers that are away are found")
+    func distribution() async throws {
+        guard try await CitusCluster.isAvailable else {
+            print("left out: this Postgres has no extension citus")
+            return
+        }
+        let database = try await TestDatabase.make(isAlone: true, on: CitusCluster.shared)
+        _ = try await database.scope()
+        let found = try await Self.findings(database.connectionString, ["--plan-cache-mode", "force_generic_plan"])
+        #expect(found.all["plan-cache-mode"]?.contains("force_generic_plan") == true, "\(found.all)")
+        #expect(try await Self.findings(database.connectionString).all["plan-cache-mode"] == nil)
+        try await Self.expect("tables-not-distributed", "channels", on: database.connectionString) {
+            try await Self.run("SELECT undistribute_table('channels')", in: database)
+        }
+        let again = ["migrate", "--distribute", "--database-url", database.connectionString, "--unsafe-durability"]
+        #expect(try await Program.run(again).words.contains("Distributed the table channels."))
+        #expect(try await Self.findings(database.connectionString).all["tables-not-distributed"] == nil)
+        try await Self.expect("worker-unreachable", "w2", on: database.connectionString) {
+            try await Self.run("UPDATE pg_dist_node SET nodeport = 1 WHERE nodename LIKE '%w2%'", in: database)
+        }
+    }
+
     @Test("A schema that is behind, ahead or changed is found") func schemaBehindAheadOrChanged() async throws {
         let database = try await TestDatabase.make()
         let current = SchemaMigrator.currentVersion
@@ -172,8 +194,8 @@ import Testing
             )
             try await Self.run(
                 """
-                UPDATE activities SET started_at = started_at - interval '8 hours 15 minutes',
-                    expires_at = expires_at - interval '8 hours 15 minutes'
+                UPDATE activities SET started_at = earlier(started_at, '8 hours 15 minutes'),
+                    expires_at = earlier(expires_at, '8 hours 15 minutes')
                 """,
                 in: database
             )

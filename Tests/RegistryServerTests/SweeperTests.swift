@@ -34,7 +34,7 @@ import Testing
         }
         try await run(
             """
-            UPDATE activities SET started_at = started_at - interval '9 hours', expires_at = expires_at - interval '9 hours'
+            UPDATE activities SET started_at = earlier(started_at, '9 hours'), expires_at = earlier(expires_at, '9 hours')
             """,
             database
         )

@@ -169,7 +169,7 @@ extension BatchCostTests {
         try await running(under: alias, 20 * 24 * 60)(meter, count)
         _ = try await meter.database.registry.sweep(.expiry, limit: count, in: meter.scope)
         try await meter.database.pool.withSession { session in
-            try session.simple("UPDATE activities SET touched_at = touched_at - interval '20 days'")
+            try session.simple("UPDATE activities SET touched_at = earlier(touched_at, '20 days')")
         }
     }
 

@@ -118,8 +118,8 @@ import Testing
         )
         try await activity.database.run(
             """
-            UPDATE activities SET started_at = started_at - interval '30 days', touched_at = touched_at - interval '30 days',
-                expires_at = expires_at - interval '30 days'
+            UPDATE activities SET started_at = earlier(started_at, '30 days'), touched_at = earlier(touched_at, '30 days'),
+                expires_at = earlier(expires_at, '30 days')
             """
         )
         var left: [String] = []

@@ -130,9 +130,9 @@ import Testing
         try await activity.database.pool.withSession { session in
             try session.simple(
                 """
-                UPDATE quarantine_guards SET tripped_at = tripped_at - interval '\(interval)',
-                    reported_at = reported_at - interval '\(interval)';
-                UPDATE token_values SET quarantined_at = quarantined_at - interval '\(interval)'
+                UPDATE quarantine_guards SET tripped_at = earlier(tripped_at, '\(interval)'),
+                    reported_at = earlier(reported_at, '\(interval)');
+                UPDATE token_values SET quarantined_at = earlier(quarantined_at, '\(interval)')
                 """
             )
         }

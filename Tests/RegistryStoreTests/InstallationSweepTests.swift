@@ -81,7 +81,10 @@ import Testing
         try await phone.register(2, in: TestInstallation.device, at: .minutesAgo(5))
         try await activity.end(at: .minutesAgo(4))
         try await phone.database.run(
-            "UPDATE activities SET touched_at = touched_at - interval '91 days', started_at = started_at - interval '91 days', expires_at = expires_at - interval '91 days'"
+            """
+            UPDATE activities SET touched_at = earlier(touched_at, '91 days'), started_at = earlier(started_at, '91 days'),
+                expires_at = earlier(expires_at, '91 days')
+            """
         )
         #expect(try await phone.sweep(.tombstones) == 1)
         #expect(try await phone.count("token_values") == 2)
@@ -138,11 +141,11 @@ extension TestInstallation {
         try await database.pool.withSession { session in
             try session.simple(
                 """
-                UPDATE installation_tokens SET touched_at = touched_at - interval '\(interval)';
-                UPDATE token_values SET touched_at = touched_at - interval '\(interval)';
-                UPDATE installations SET touched_at = touched_at - interval '\(interval)';
-                UPDATE installation_token_claims SET last_observed_at = last_observed_at - interval '\(interval)',
-                    first_observed_at = first_observed_at - interval '\(interval)'
+                UPDATE installation_tokens SET touched_at = earlier(touched_at, '\(interval)');
+                UPDATE token_values SET touched_at = earlier(touched_at, '\(interval)');
+                UPDATE installations SET touched_at = earlier(touched_at, '\(interval)');
+                UPDATE installation_token_claims SET last_observed_at = earlier(last_observed_at, '\(interval)'),
+                    first_observed_at = earlier(first_observed_at, '\(interval)')
                 """
             )
         }

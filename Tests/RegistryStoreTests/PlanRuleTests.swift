@@ -36,7 +36,7 @@ import Testing
         try await plan.phone.register(21, in: TestInstallation.device, at: nil)
         try await plan.register(token: nil)
         #expect(try await plan.step().waitReason == .tokenPending)
-        try await plan.database.run("UPDATE activities SET created_at = created_at - interval '61 seconds'")
+        try await plan.database.run("UPDATE activities SET created_at = earlier(created_at, '61 seconds')")
         #expect(try await plan.step() == .alert(.noUpdateToken, .sample(21)))
     }
 
@@ -45,7 +45,7 @@ import Testing
         try await plan.register(token: 11, at: .minutesAgo(2))
         try await plan.phone.mark(11, dead: .minutesAgo(1))
         try await plan.database.run(
-            "UPDATE activities SET token_is_doubted = true, created_at = created_at - interval '61 seconds'"
+            "UPDATE activities SET token_is_doubted = true, created_at = earlier(created_at, '61 seconds')"
         )
         #expect(try await plan.step() == .alert(.noUpdateToken, nil))
         #expect(try await plan.leaseCount() == 0)
@@ -94,8 +94,8 @@ import Testing
         for (days, isDismissed) in back {
             try await plan.database.run(
                 """
-                UPDATE activities SET started_at = started_at - \(unescaped: "interval '\(days)'"),
-                    expires_at = expires_at - \(unescaped: "interval '\(days)'")
+                UPDATE activities SET started_at = earlier(started_at, \(unescaped: "'\(days)'")),
+                    expires_at = earlier(expires_at, \(unescaped: "'\(days)'"))
                 """
             )
             if isDismissed { #expect(try await plan.step() == .alert(.dismissed, nil)) }
@@ -212,7 +212,7 @@ import Testing
         async throws
     {
         let plan = try await TestPlan.make()
-        try await plan.database.run("UPDATE installation_tokens SET confirmed_at = confirmed_at - interval '2 days'")
+        try await plan.database.run("UPDATE installation_tokens SET confirmed_at = earlier(confirmed_at, '2 days')")
         let isYoung: (inout PlanRequest) -> Void = { $0.maxStartTokenAge = .seconds(86_400) }
         #expect(try await plan.step(change: isYoung) == .none(.startUnconfirmed))
         try await plan.phone.register(21, in: TestInstallation.device, at: nil)

@@ -197,12 +197,12 @@ extension TestActivity {
         try await database.pool.withSession { session in
             try session.simple(
                 """
-                UPDATE activities SET started_at = started_at - interval '\(interval)',
-                    starts_at = starts_at - interval '\(interval)',
-                    expires_at = expires_at - interval '\(interval)', touched_at = touched_at - interval '\(interval)',
-                    token_observed_at = token_observed_at - interval '\(interval)';
-                UPDATE token_values SET touched_at = touched_at - interval '\(interval)';
-                UPDATE alias_identities SET touched_at = touched_at - interval '\(interval)'
+                UPDATE activities SET started_at = earlier(started_at, '\(interval)'),
+                    starts_at = earlier(starts_at, '\(interval)'),
+                    expires_at = earlier(expires_at, '\(interval)'), touched_at = earlier(touched_at, '\(interval)'),
+                    token_observed_at = earlier(token_observed_at, '\(interval)');
+                UPDATE token_values SET touched_at = earlier(touched_at, '\(interval)');
+                UPDATE alias_identities SET touched_at = earlier(touched_at, '\(interval)')
                 """
             )
         }

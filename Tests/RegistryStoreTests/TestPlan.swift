@@ -115,12 +115,13 @@ struct TestPlan {
 
     /// Lets time pass for the leases, as if all about them had been so much earlier.
     func pass(_ minutes: Int) async throws {
-        let passed = "- interval '\(minutes) minutes'"
         let columns = ["leased_at", "leased_until", "failed_at", "retry_at", "released_at", "registered_at"]
+        let passed = "'\(minutes) minutes'"
+        let changes = columns.map { "\($0) = earlier(\($0), \(passed))" }
         try await database.run(
             """
-            UPDATE start_leases SET \(unescaped: columns.map { "\($0) = \($0) \(passed)" }.joined(separator: ", ")),
-                attempted_at = ARRAY(SELECT t \(unescaped: passed) FROM unnest(attempted_at) AS t ORDER BY t)
+            UPDATE start_leases SET \(unescaped: changes.joined(separator: ", ")),
+                attempted_at = ARRAY(SELECT earlier(t, \(unescaped: passed)) FROM unnest(attempted_at) AS t ORDER BY t)
             """
         )
     }

@@ -33,7 +33,7 @@ import Testing
         _ = try await activity.another("a2").report(2, 410)
         try await activity.database.run(
             """
-            UPDATE activities SET started_at = started_at - interval '9 hours', expires_at = expires_at - interval '9 hours'
+            UPDATE activities SET started_at = earlier(started_at, '9 hours'), expires_at = earlier(expires_at, '9 hours')
             WHERE activity_id = 'a3'
             """
         )
@@ -67,7 +67,7 @@ import Testing
         // Five minutes may have passed meanwhile.
         let rows = try await activity.count("SELECT count(*) FROM token_counts WHERE environment = 'sandbox'")
         #expect((1...2).contains(rows))
-        try await activity.database.run("UPDATE token_counts SET counted_at = counted_at - interval '5 minutes'")
+        try await activity.database.run("UPDATE token_counts SET counted_at = earlier(counted_at, '5 minutes')")
         #expect(try await activity.database.registry.recordTokenCounts())
         #expect(try await Self.counts(activity).suffix(2) == [["update": 1], ["update": 1]])
         // An app of which nothing is known is due at once.

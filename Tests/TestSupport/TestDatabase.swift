@@ -6,7 +6,7 @@ import RegistryCore
 import RegistryStore
 import Synchronization
 
-/// A schema of its own for one test, in a throwaway cluster that the test process shares.
+/// A schema of its own for one test, in throwaway servers that the test process shares.
 public struct TestDatabase: Sendable {
     /// The connection string of the test's own schema or database, in libpq's `keyword=value` form.
     public let connectionString: String
@@ -21,27 +21,31 @@ public struct TestDatabase: Sendable {
     ///   - isAlone: whether it has a database of its own, too. In a shared one a transaction that another test keeps open keeps
     ///     dead rows here.
     ///   - keepsPlans: whether its connections keep their plans for as long as Postgres does, and not for ten seconds only.
+    ///   - cluster: the servers that it is on.
     public static func make(
         maximumConnections: Int = 8,
         requestTimeout: Duration = .seconds(240),
         isAlone: Bool = false,
-        keepsPlans: Bool = false
+        keepsPlans: Bool = false,
+        on cluster: any TestServers = TestCluster.usual
     ) async throws -> Self {
-        let server = try await TestCluster.shared.connectionString()
         let name = "test_" + UUID().uuidString.replacingOccurrences(of: "-", with: "").lowercased()
-        let administration = Self.pool(server, connections: 1)
-        _ = try await administration.withSession { session in
-            try session.simple("CREATE \(isAlone ? "DATABASE" : "SCHEMA") \(name)")
-        }
-        await administration.shutdown()
-        let connectionString = server + (isAlone ? " dbname=\(name)" : " options='-csearch_path=\(name)'")
+        let connectionString = try await cluster.make(name, isAlone: isAlone)
         let pool = Self.pool(
             connectionString,
             connections: maximumConnections,
             timeout: requestTimeout,
             planLifetime: keepsPlans ? nil : .seconds(10)
         )
-        try await SchemaMigrator(pool: pool).migrate()
+        // For tests that let time pass: as a difference it would depend on the time zone, which Citus takes in no assignment.
+        try await pool.withSession { session in
+            try session.simple(
+                """
+                CREATE FUNCTION earlier(moment timestamptz, span interval) RETURNS timestamptz LANGUAGE sql IMMUTABLE
+                RETURN (moment AT TIME ZONE 'UTC' - span) AT TIME ZONE 'UTC'
+                """
+            )
+        }
         return Self(
             connectionString: connectionString,
             pool: pool,
@@ -72,7 +76,7 @@ public struct TestDatabase: Sendable {
         try await pool.withSession { try $0.execute(sql)[0].decode(Int.self) }
     }
 
-    private static func pool(
+    static func pool(
         _ url: String,
         connections: Int,
         timeout: Duration = .seconds(240),
@@ -88,39 +92,5 @@ public struct TestDatabase: Sendable {
             allowsUnsafeDurability: true,
             logger: logger
         )
-    }
-}
-
-/// The cluster of this test process; it is stopped and removed when the process exits.
-actor TestCluster {
-    static let shared = TestCluster()
-    private var opening: Task<EmbeddedPostgres, any Error>?
-
-    func connectionString() async throws -> String {
-        if let opening { return try await opening.value.connectionString }
-        let directory = "/tmp/pushreg-test-\(getpid())"
-        TestCluster.directory.withLock { $0 = directory }
-        let task = Task {
-            try await EmbeddedPostgres.open(
-                directory,
-                settings: ["fsync": "off", "max_connections": "400", "shared_buffers": "256MB"],
-                logger: Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }
-            )
-        }
-        opening = task
-        let postgres = try await task.value
-        TestCluster.serverProcess.withLock { $0 = postgres.serverPID }
-        atexit { TestCluster.remove() }
-        return postgres.connectionString
-    }
-
-    private static let directory = Mutex("")
-    private static let serverProcess = Mutex(pid_t(0))
-
-    /// Nothing asynchronous runs any more at exit: kill and remove.
-    private static func remove() {
-        let server = serverProcess.withLock { $0 }
-        if server > 0 { kill(server, SIGQUIT) }
-        try? FileManager.default.removeItem(atPath: directory.withLock { $0 })
     }
 }

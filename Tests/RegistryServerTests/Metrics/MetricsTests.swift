@@ -189,8 +189,8 @@ extension TestDatabase {
         try await pool.withSession { session in
             _ = try session.execute(
                 """
-                UPDATE activities SET started_at = started_at - interval '9 hours',
-                    expires_at = expires_at - interval '9 hours'
+                UPDATE activities SET started_at = earlier(started_at, '9 hours'),
+                    expires_at = earlier(expires_at, '9 hours')
                 WHERE activity_id = \(id)
                 """
             )

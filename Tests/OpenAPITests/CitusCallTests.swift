@@ -1,0 +1,122 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import RegistryServer
+import TestSupport
+import Testing
+
+/// Where Postgres has the extension citus, every call is answered by a coordinator with two workers as by one Postgres.
+@Suite struct CitusCallTests {
+    /// Two apps, which lie on different workers.
+    private static let bundleIDs = [Message.bundleID, "com.example.second"]
+
+    @Test("Every call is answered on Citus as on one Postgres, for each of two apps", .timeLimit(.minutes(15)))
+    func answersAlike() async throws {
+        guard try await CitusCluster.isAvailable else {
+            print("left out: this Postgres has no extension citus")
+            return
+        }
+        let one = try await TestDatabase.make(on: TestCluster.shared)
+        let many = try await TestDatabase.make(on: CitusCluster.shared)
+        for database in [one, many] {
+            try await TestKeys.shared.store(in: database.registry)
+            for bundleID in Self.bundleIDs { _ = try await database.scope(bundleID) }
+        }
+        let calls = try Self.calls
+        let compared = try await ConformanceServer.run(one.registry) { plain in
+            try await ConformanceServer.run(many.registry) { distributed in
+                var compared = 0
+                for bundleID in Self.bundleIDs {
+                    for call in calls {
+                        compared += 1
+                        try await Self.compare(call, of: bundleID, plain, distributed)
+                    }
+                }
+                return compared
+            }
+        }
+        #expect(compared == 2 * calls.count)
+        let nodes = try await many.count(
+            """
+            SELECT count(DISTINCT p.nodename) FROM apps a
+            JOIN citus_shards p ON p.shardid = get_shard_id_for_distribution_column('activities', a.app_number)
+            WHERE a.bundle_id = ANY(\(Self.bundleIDs))
+            """
+        )
+        print("figure: \(compared) calls answered on Citus as on one Postgres, of apps on \(nodes) workers")
+    }
+
+    /// Each probe, and a sound request to each operation once more.
+    private static var calls: [Probe] {
+        get throws {
+            Probe.specific
+                + (try OpenAPIDocument.embedded.operations.map { operation in
+                    try #require(Probe.sound(operation.id), "\(operation.id) has no probe")
+                })
+        }
+    }
+
+    private static func compare(
+        _ call: Probe,
+        of bundleID: String,
+        _ plain: ConformanceServer,
+        _ distributed: ConformanceServer
+    ) async throws {
+        for message in call.preparation + [call.message] {
+            let message = message.about(bundleID)
+            let (expected, given) = (try await plain.send(message), try await distributed.send(message))
+            let text = String(decoding: given.body.prefix(1000), as: UTF8.self)
+            let name = "\(bundleID), \(call): \(message.method) \(message.target)"
+            #expect(given.status == expected.status, "\(name): \(text)")
+            #expect(given.mediaType == expected.mediaType, "\(name)")
+            // Metrics count what else happens in this process.
+            guard expected.mediaType != "text/plain", !expected.body.isEmpty, !given.body.isEmpty else { continue }
+            #expect(try given.comparable == expected.comparable, "\(name)")
+        }
+    }
+}
+
+extension Message {
+    /// The same about another app.
+    fileprivate func about(_ bundleID: String) -> Message {
+        var message = self
+        message.target.replace(Message.bundleID, with: bundleID)
+        let text = body.map { String(decoding: $0, as: UTF8.self).replacing(Message.bundleID, with: bundleID) }
+        message.body = text.map { Array($0.utf8) }
+        return message
+    }
+}
+
+extension Reply {
+    /// The JSON of the body without what two servers would never have in common.
+    fileprivate var comparable: [JSONValue] {
+        get throws { try values().map(\.comparable) }
+    }
+}
+
+extension JSONValue {
+    /// Members whose values are random, or say where in one database something stands.
+    private static let own: Set<String> = [
+        "requestId", "cursor", "nextCursor", "after", "key", "leaseId", "startLatency", "schemaVersion", "before",
+    ]
+
+    fileprivate var comparable: JSONValue {
+        switch self {
+        case .object(let members):
+            var comparable = JSONObject()
+            for (key, value) in members.map({ ($0.key, $0.value) }) {
+                comparable[key] = Self.own.contains(key) ? "own" : value.comparable
+            }
+            return .object(comparable)
+        case .array(let values): return .array(values.map(\.comparable))
+        case .string(let text): return .string(Self.masked(text))
+        default: return self
+        }
+    }
+
+    /// Times, and ids that the service makes, are other ones each time.
+    private static func masked(_ text: String) -> String {
+        let pattern = #/\d{4}-\d\d-\d\dT[0-9:.]+Z|pr[a-z]_[A-Za-z0-9]{12}|[0-9a-z]{12}-[0-9a-z]{16}/#
+        return text.replacing(pattern, with: "own")
+    }
+}

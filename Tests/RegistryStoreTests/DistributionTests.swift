@@ -1,0 +1,151 @@
+import Foundation
+import Logging
+import PostgresDriver
+import RegistryCore
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import RegistryStore
+
+/// Tables on a coordinator and two workers of Citus, where this Postgres has the extension. All else is asked of them by the
+/// other suites, with `PUSHREG_TEST_CITUS=1`.
+@Suite(.timeLimit(.minutes(15))) struct DistributionTests {
+    private static func make() async throws -> TestDatabase? {
+        guard try await CitusCluster.isAvailable else {
+            print("left out: this Postgres has no extension citus")
+            return nil
+        }
+        return try await TestDatabase.make(isAlone: true, on: CitusCluster.shared)
+    }
+
+    /// A distributed Postgres looks for BEGIN: without it each statement would stay by itself.
+    @Test("All statements of a write stay on the worker, or none") func aWriteIsOneTransaction() async throws {
+        guard let database = try await Self.make() else { return }
+        let scope = try await database.scope()
+        @Sendable func insertion(_ value: String) -> SQL {
+            """
+            INSERT INTO activity_aliases (app_number, environment, kind, value, ended, activity_number)
+            VALUES (\(scope.app.number), 'sandbox', 'orderId', \(value), false, 1)
+            """
+        }
+        await #expect(throws: PostgresError.self) {
+            try await database.pool.withSession { session in
+                try session.pipeline([insertion("1"), insertion("2"), insertion("1")]).count
+            }
+        }
+        #expect(try await database.count("SELECT count(*) FROM activity_aliases") == 0)
+        // To read needs no BEGIN, and gets none: this is what it is good for.
+        await #expect(throws: PostgresError.self) {
+            try await database.pool.withSession(.idempotentRead) { session in
+                try session.pipeline([insertion("1"), insertion("2"), insertion("1")]).count
+            }
+        }
+        #expect(try await database.count("SELECT count(*) FROM activity_aliases") == 2)
+    }
+
+    @Test("Tables that come with a later migration are distributed, too")
+    func laterMigrationsAreDistributed() async throws {
+        guard let database = try await Self.make() else { return }
+        let migrator = SchemaMigrator(pool: database.pool)
+        #expect(try await database.condition().missingTables == [])
+        for command in ["DROP TABLE start_leases", "ALTER TABLE events DROP COLUMN lease_id"] {
+            try await database.pool.withSession { try $0.simple(command) }
+        }
+        try await database.run("DELETE FROM schema_migrations WHERE version = 6")
+        let distributed = Recorded()
+        #expect(try await migrator.migrate(onDistributed: { distributed.append($0) }).map(\.version) == [6])
+        #expect(distributed.names == ["start_leases"])
+        let condition = try await database.condition()
+        #expect(condition.isDistributed && condition.missingTables == [] && condition.misplacedTables == [])
+        // Once more changes nothing.
+        #expect(try await migrator.migrate(distributes: true, onDistributed: { distributed.append($0) }) == [])
+        #expect(distributed.names == ["start_leases"])
+    }
+
+    @Test("Commands of migrations end where lines do") func commandsOfMigrations() {
+        for migration in Migration.all {
+            let comments = migration.sql.split(separator: "\n").filter { $0.contains("--") }
+            #expect(comments.filter { $0.hasSuffix(";") } == [], "\(migration.name)")
+            #expect(migration.commands.joined(separator: ";\n").count >= migration.sql.count - 3)
+        }
+        #expect(Distribution.tables.contains("start_leases") && !Distribution.tables.contains("events_default"))
+    }
+
+    /// The workers' own transactions have numbers of their own, of which a position says nothing.
+    @Test("Events bear numbers and transactions of the coordinator, on whatever worker they are")
+    func eventsAreNumberedByTheCoordinator() async throws {
+        guard let database = try await Self.make() else { return }
+        var scopes: [Scope] = []
+        for name in ["one", "two", "three", "four"] { scopes.append(try await database.scope("com.example.\(name)")) }
+        // So many that the numbers of the nodes lie far apart.
+        try await database.pool.withSession { session in
+            for _ in 0..<200 { _ = try session.execute("SELECT pg_current_xact_id()") }
+        }
+        let before = try await database.count("SELECT pg_current_xact_id()::text::bigint")
+        let prepared = try await database.count("SELECT count(*) FROM pg_dist_transaction")
+        for (number, scope) in scopes.enumerated() {
+            let activity = TestActivity(database: database, scope: scope, id: .sample("a\(number)"))
+            try await activity.register(number, at: nil, aliases: [.sample("orderId", "\(number)")])
+            try await activity.end()
+        }
+        let after = try await database.count("SELECT pg_current_xact_id()::text::bigint")
+        let strangers = try await database.count(
+            """
+            SELECT count(*) FROM events
+            WHERE environment IS NOT NULL
+                AND NOT (transaction_id > \(String(before))::xid8 AND transaction_id < \(String(after))::xid8)
+            """
+        )
+        #expect(strangers == 0)
+        // None was prepared: a worker would end it after the coordinator had, and whoever follows would miss it.
+        #expect(try await database.count("SELECT count(*) FROM pg_dist_transaction") <= prepared)
+        #expect(try await database.count("SELECT count(*) FROM events WHERE environment IS NOT NULL") == 8)
+        #expect(try await database.count("SELECT max(event_number) FROM events") < 1000)
+    }
+
+    @Test("Where tables cannot be distributed, a sentence says why") func refusals() async throws {
+        guard let database = try await Self.make() else { return }
+        let plain = try await TestDatabase.make(on: TestCluster.shared)
+        await #expect(throws: DistributionError.notInstalled) {
+            try await SchemaMigrator(pool: plain.pool).migrate(distributes: true)
+        }
+        let (lonely, worker) = try await CitusCluster.shared.undistributed()
+        let alone = PostgresPool(databaseURL: lonely, allowsUnsafeDurability: true, logger: silent)
+        let migrator = SchemaMigrator(pool: alone)
+        await #expect(throws: DistributionError.noWorker) { try await migrator.migrate(distributes: true) }
+        let strayed = PostgresPool(databaseURL: worker, allowsUnsafeDurability: true, logger: silent)
+        await #expect(throws: DistributionError.notTheCoordinator) { try await SchemaMigrator(pool: strayed).migrate() }
+        #expect(try await database.condition().planCacheMode == "auto")
+    }
+
+    @Test("A table that is not where it must be is found, and one that is not distributed")
+    func misplacedTables() async throws {
+        guard let database = try await Self.make() else { return }
+        for command in [
+            "SELECT undistribute_table('channels')", "SELECT undistribute_table('token_counts')",
+            "SELECT create_reference_table('token_counts')",
+        ] { _ = try await database.pool.withSession { try $0.execute("\(unescaped: command)").count } }
+        let condition = try await database.condition()
+        #expect(condition.missingTables == ["channels"] && condition.misplacedTables == ["token_counts"])
+        #expect(condition.workers.count == 2)
+        #expect(condition.workers.allSatisfy { $0.isReachable && $0.otherSettings == [:] })
+        // The test's servers run without fsync.
+        #expect(condition.workers.allSatisfy { $0.unsafeSettings.map(\.setting) == ["fsync"] })
+    }
+}
+
+extension TestDatabase {
+    fileprivate func condition() async throws -> DistributionCondition {
+        try #require(try await registry.databaseCondition().distribution)
+    }
+}
+
+private let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+/// Names that a closure was told.
+private final class Recorded: Sendable {
+    private let all = Mutex<[String]>([])
+    var names: [String] { all.withLock { $0 } }
+    func append(_ name: String) { all.withLock { $0.append(name) } }
+}

@@ -1,0 +1,100 @@
+import EmbeddedPostgres
+import Foundation
+import Logging
+import PostgresDriver
+import RegistryStore
+import Synchronization
+
+/// Servers of this test process on which databases are made for tests.
+public protocol TestServers: Sendable {
+    /// Makes a schema, or a database where it is to be alone, with the registry's tables.
+    ///
+    /// - Returns: the connection string.
+    func make(_ name: String, isAlone: Bool) async throws -> String
+}
+
+/// One Postgres; it is stopped and removed when the process exits.
+public actor TestCluster: TestServers {
+    /// That of this process.
+    public static let shared = TestCluster()
+
+    /// The servers of tests that do not ask for others: one Postgres, or Citus where `PUSHREG_TEST_CITUS` is `1`.
+    public static var usual: any TestServers {
+        ProcessInfo.processInfo.environment["PUSHREG_TEST_CITUS"] == "1" ? CitusCluster.shared : shared
+    }
+
+    private var opening: Task<EmbeddedPostgres, any Error>?
+
+    /// Makes a schema or a database, and migrates it.
+    public func make(_ name: String, isAlone: Bool) async throws -> String {
+        let server = try await connectionString()
+        try await TestDatabase.run("CREATE \(isAlone ? "DATABASE" : "SCHEMA") \(name)", on: server)
+        let connectionString = server + (isAlone ? " dbname=\(name)" : " options='-csearch_path=\(name)'")
+        try await TestDatabase.withPool(connectionString) { _ = try await SchemaMigrator(pool: $0).migrate() }
+        return connectionString
+    }
+
+    func connectionString() async throws -> String {
+        if let opening { return try await opening.value.connectionString }
+        let task = Task { try await TestServer.open("/tmp/pushreg-test-\(getpid())", ["shared_buffers": "256MB"]) }
+        opening = task
+        return try await task.value.connectionString
+    }
+}
+
+/// A server of this process, which is stopped and removed when the process exits.
+enum TestServer {
+    /// Starts a server in a new directory.
+    static func open(_ directory: String, _ settings: [String: String]) async throws -> EmbeddedPostgres {
+        let isFirst = directories.withLock { directories in
+            directories.append(directory)
+            return directories.count == 1
+        }
+        let common = ["fsync": "off", "max_connections": "400"]
+        let postgres = try await EmbeddedPostgres.open(
+            directory,
+            settings: common.merging(settings) { $1 },
+            logger: Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }
+        )
+        processes.withLock { $0.append(postgres.serverPID) }
+        if isFirst { atexit { TestServer.removeAll() } }
+        return postgres
+    }
+
+    private static let directories = Mutex<[String]>([])
+    private static let processes = Mutex<[pid_t]>([])
+
+    /// Nothing asynchronous runs any more at exit: kill and remove.
+    private static func removeAll() {
+        for process in processes.withLock({ $0 }) { kill(process, SIGQUIT) }
+        for directory in directories.withLock({ $0 }) { try? FileManager.default.removeItem(atPath: directory) }
+    }
+}
+
+extension TestDatabase {
+    /// Runs a script on a connection of its own, which knows nothing of the registry.
+    static func run(_ script: String, on connectionString: String) async throws {
+        let configuration = PostgresConfiguration(connectionString: connectionString, statementTimeout: .zero)
+        let pool = PostgresPool(configuration: configuration)
+        let outcome: Result<Void, any Error>
+        do {
+            outcome = .success(try await pool.withSession(timeout: .seconds(240)) { try $0.simple(script) })
+        } catch {
+            outcome = .failure(error)
+        }
+        await pool.shutdown()
+        try outcome.get()
+    }
+
+    /// Lends a pool of one connection.
+    static func withPool<Value: Sendable>(
+        _ connectionString: String,
+        _ body: (PostgresPool) async throws -> Value
+    ) async throws -> Value {
+        let pool = pool(connectionString, connections: 1)
+        let outcome: Result<Value, any Error>
+        do { outcome = .success(try await body(pool)) } catch { outcome = .failure(error) }
+        await pool.shutdown()
+        return try outcome.get()
+    }
+}
