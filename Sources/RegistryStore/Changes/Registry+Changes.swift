@@ -118,6 +118,7 @@ extension Registry {
             throw UnreadableRow(detail: "the snapshot \(text) on timeline \(timeline)")
         }
         if !isFlushed { _ = try session.execute(ChangeStatements.flush) }
+        if session.isDistributed { try PreparedTransactions.wait(session) }
         return (
             ChangePosition.Database(
                 system: UInt64(bitPattern: system),

@@ -42,8 +42,7 @@ import Testing
             try session.simple(
                 "CREATE TABLE counters (app bigint, key int, revision int NOT NULL DEFAULT 0, PRIMARY KEY (app, key))"
             )
-            // On Citus beside the events: of a transaction that writes on two nodes it prepares the parts, and ends them on the
-            // workers only after its own. The cut does not hold for such, and the service has none.
+            // On Citus beside the events, as all that the service writes with them is.
             if session.isDistributed {
                 _ = try session.execute(
                     "SELECT create_distributed_table('counters', 'app', colocate_with => 'activities'::regclass::text)"
