@@ -15,10 +15,12 @@ struct ConformanceServer: Sendable {
     static func run<Value: Sendable>(
         _ registry: Registry,
         keyRate: RateLimit? = nil,
+        sweepInterval: Duration = .seconds(60),
         _ body: @escaping @Sendable (ConformanceServer) async throws -> Value
     ) async throws -> Value {
         var configuration = ServerConfiguration(port: 0, insecureNoAuth: true)
         configuration.keyRate = keyRate
+        configuration.sweepInterval = sweepInterval
         let logger = Logger(label: "conformance") { _ in SwiftLogNoOpLogHandler() }
         let application = buildApplication(registry: registry, configuration: configuration, logger: logger)
         return try await application.serve { port in try await body(ConformanceServer(port: port)) }
