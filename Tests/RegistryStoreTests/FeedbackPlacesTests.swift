@@ -64,7 +64,7 @@ import Testing
         #expect(outcome.actions == [.guarded, .dropped, .delivered, .guarded])
         #expect(outcome.trippedKinds == ["update"])
         #expect(try await activity.another("a2").currentToken() == nil)
-        let others = try await activity.count("SELECT count(*) FROM current_activities")
+        let others = try await activity.database.handedOut(in: activity.scope)
         #expect(others == 4)
         let events = try await activity.another("a2").events()
         #expect(events == ["registered", "quarantined", "released", "dropped"])

@@ -45,7 +45,7 @@ import Testing
         let activity = try await TestActivity.make()
         let other = activity.database.anotherRegistry()
         let base = date(0)
-        let watch = DoubleHandout(database: activity.database)
+        let watch = DoubleHandout(database: activity.database, in: activity.scope)
         try await watch.during {
             try await race { task, round in
                 let number = round * Self.tasks + (task * 37 + round) % Self.tasks
@@ -60,7 +60,7 @@ import Testing
         }
         #expect(watch.doubles == 0)
         #expect(watch.looks > 0)
-        #expect(try await activity.database.count("SELECT count(*) FROM current_activities") <= 3)
+        #expect(try await activity.database.handedOut(in: activity.scope) <= 3)
         #expect(try await activity.database.wronglyTrusted() == 0)
     }
 
@@ -139,7 +139,7 @@ import Testing
             }
         }
         #expect(try await activity.database.count("SELECT count(*) FROM activities") == Self.rounds * Self.tasks / 2)
-        #expect(try await activity.database.count("SELECT count(*) FROM current_activities") == 0)
+        #expect(try await activity.database.handedOut(in: activity.scope) == 0)
     }
 
     @Test("Requests of one alias identity race, and one activity runs", .timeLimit(.minutes(15)))
@@ -161,7 +161,7 @@ import Testing
         let activity = try await TestActivity.make()
         let registries = [activity.database.registry, activity.database.anotherRegistry()]
         let base = date(0)
-        let watch = DoubleHandout(database: activity.database, view: "current_installation_tokens")
+        let watch = DoubleHandout(database: activity.database, in: activity.scope, view: "current_installation_tokens")
         try await watch.during {
             try await race { task, round in
                 let number = round * Self.tasks + (task * 37 + round) % Self.tasks
@@ -193,7 +193,7 @@ import Testing
         #expect(watch.doubles == 0)
         #expect(watch.looks > 0)
         // Values of installations are nobody else's, and the rows of aliases are what the installations' own say.
-        #expect(try await activity.database.count("SELECT count(*) FROM current_activities") == 0)
+        #expect(try await activity.database.handedOut(in: activity.scope) == 0)
         let strays = try await activity.database.count(
             """
             SELECT count(*) FROM installation_aliases al LEFT JOIN installations i USING (app_number, environment, installation_hash)
@@ -225,11 +225,13 @@ import Testing
 /// Looks again and again whether one token is handed out twice.
 private final class DoubleHandout: Sendable {
     private let database: TestDatabase
+    private let scope: Scope
     private let view: String
     private let found = Mutex((doubles: 0, looks: 0))
 
-    init(database: TestDatabase, view: String = "current_activities") {
+    init(database: TestDatabase, in scope: Scope, view: String = "current_activities") {
         self.database = database
+        self.scope = scope
         self.view = view
     }
 
@@ -240,7 +242,12 @@ private final class DoubleHandout: Sendable {
         let watcher = Task {
             while !Task.isCancelled {
                 let doubles = try await database.count(
-                    "SELECT count(*) FROM (SELECT FROM \(unescaped: view) GROUP BY token HAVING count(*) > 1) AS doubles"
+                    """
+                    SELECT count(*) FROM (
+                        SELECT FROM \(unescaped: view) c WHERE c.app_number = \(scope.app.number)
+                        GROUP BY c.token HAVING count(*) > 1
+                    ) AS doubles
+                    """
                 )
                 found.withLock { $0 = (doubles: $0.doubles + doubles, looks: $0.looks + 1) }
             }
@@ -252,6 +259,11 @@ private final class DoubleHandout: Sendable {
 }
 
 extension TestDatabase {
+    /// How many tokens of activities would be handed out.
+    func handedOut(in scope: Scope) async throws -> Int {
+        try await count("SELECT count(*) FROM current_activities c WHERE c.app_number = \(scope.app.number)")
+    }
+
     /// How many activities' tokens are handed out without a look at their values, whose rows say no.
     func wronglyTrusted() async throws -> Int {
         try await count(

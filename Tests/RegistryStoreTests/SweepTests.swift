@@ -59,7 +59,10 @@ import Testing
         try await activity.age(by: "9 hours")
         let swept = try await activity.database.pool.withSession { session in
             try session.transaction { transaction in
-                _ = try transaction.execute("SELECT FROM activities WHERE activity_id = 'other' FOR UPDATE")
+                let app = activity.scope.app.number
+                _ = try transaction.execute(
+                    "SELECT FROM activities WHERE app_number = \(app) AND activity_id = 'other' FOR UPDATE"
+                )
                 let result = Awaited { try await activity.sweep(.expiry) }
                 return try result.get()
             }
@@ -75,7 +78,9 @@ import Testing
         try await activity.register(1, at: .minutesAgo(5))
         try await activity.end()
         try await activity.age(by: "8 days")
-        let report = try await HeldTransaction("SELECT FROM token_values FOR UPDATE", in: activity.database)
+        let app = activity.scope.app.number
+        let locks: SQL = "SELECT FROM token_values WHERE app_number = \(app) FOR UPDATE"
+        let report = try await HeldTransaction(locks, in: activity.database)
         async let swept = activity.sweep(.tombstones)
         try await report.waitUntilSomebodyWaits()
         try await report.release()

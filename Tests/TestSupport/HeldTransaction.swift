@@ -6,8 +6,8 @@ import PostgresDriver
 public final class HeldTransaction: Sendable {
     private struct Released: Error {}
 
-    /// The process of Postgres that holds the locks.
-    public let backend: Int32
+    /// Finds the sessions that wait for the locks. On Citus they wait on the worker that has the rows.
+    private let waiters: SQL
     private let database: TestDatabase
     private let end: DispatchSemaphore
     private let task: Task<Void, any Error>
@@ -15,14 +15,14 @@ public final class HeldTransaction: Sendable {
     /// Runs a statement, and returns once it has its locks.
     public init(_ statement: SQL, in database: TestDatabase, commits: Bool = false) async throws {
         let end = DispatchSemaphore(value: 0)
-        let (began, begin) = AsyncThrowingStream.makeStream(of: Int.self)
+        let (began, begin) = AsyncThrowingStream.makeStream(of: SQL.self)
         let task = Task {
             do {
                 try await database.pool.withSession(.never, timeout: .seconds(1800)) { session in
+                    let isDistributed = session.isDistributed
                     try session.transaction { transaction in
                         _ = try transaction.execute(statement)
-                        let own = try transaction.execute("SELECT pg_backend_pid()::int8")[0].decode(Int.self)
-                        begin.yield(own)
+                        begin.yield(try Self.waiters(for: transaction, isDistributed: isDistributed))
                         end.wait()
                         if !commits { throw Released() }
                     }
@@ -34,15 +34,23 @@ public final class HeldTransaction: Sendable {
         }
         (self.database, self.end, self.task) = (database, end, task)
         var first = began.makeAsyncIterator()
-        backend = Int32(try await first.next() ?? 0)
+        waiters = try await first.next() ?? "SELECT WHERE false"
     }
 
     /// How many sessions wait for its locks.
     public var waiting: Int {
         get async throws {
-            let waiting: SQL = "SELECT FROM pg_stat_activity WHERE \(backend) = ANY(pg_blocking_pids(pid))"
-            return try await database.pool.withSession { try $0.execute(waiting).rows.count }
+            try await database.pool.withSession { [waiters] in try $0.execute(waiters).rows.count }
         }
+    }
+
+    private static func waiters(for transaction: borrowing PostgresTransaction, isDistributed: Bool) throws -> SQL {
+        guard isDistributed else {
+            let own = try transaction.execute("SELECT pg_backend_pid()::int8")[0].decode(Int.self)
+            return "SELECT FROM pg_stat_activity WHERE \(own)::int = ANY(pg_blocking_pids(pid))"
+        }
+        let own = try transaction.execute("SELECT citus_backend_gpid()")[0].decode(Int.self)
+        return "SELECT FROM citus_lock_waits WHERE blocking_gpid = \(own)"
     }
 
     /// Returns once that many sessions wait for its locks.

@@ -2,7 +2,7 @@ import PostgresDriver
 
 /// The distribution of the tables over several servers by Citus: an app's rows lie together on one of them, its worker.
 ///
-/// Whoever asks goes through the coordinator, which passes a statement about one app on to that app's worker.
+/// All statements go through the coordinator, which passes a statement about one app on to that app's worker.
 enum Distribution {
     /// Tables of which every node has all rows; they are small. All others are distributed by the app's number.
     static let referenceTables = ["api_keys", "apps", "deleted_apps", "token_kinds"]
@@ -13,7 +13,7 @@ enum Distribution {
         migration.sql.matches(of: #/CREATE TABLE (\w+) \(/#).map { String($0.1) }
     }
 
-    /// What the service sets for each of its sessions, of which the coordinator's sessions on workers learn nothing: it is set for
+    /// The settings of the service's sessions, of which the coordinator's sessions on workers learn nothing: they are set for
     /// its role. The times of an activity are sums of local times, and plans must not read whole tables.
     static let settings = PostgresPool.settings
 

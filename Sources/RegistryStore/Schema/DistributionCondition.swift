@@ -8,7 +8,7 @@ public struct DistributionCondition: Sendable, Hashable {
         public let name: String
         /// Whether it answered.
         public var isReachable = true
-        /// What its sessions of the service's role have, by the name of the setting, where it is not what the service needs.
+        /// Settings of its sessions of the service's role that are not what the service needs: their values by their names.
         public var otherSettings: [String: String] = [:]
         /// The settings by which it could lose acknowledged writes.
         public var unsafeSettings: [UnsafeDurability] = []

@@ -45,10 +45,13 @@ struct CommandSession {
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         }
         let project = DocumentedCommand.project.path
-        try FileManager.default.createSymbolicLink(
-            atPath: path("project/deploy"),
-            withDestinationPath: project + "/deploy"
-        )
+        // With the versions of libraries that the program was built of.
+        for name in ["deploy", "Package.resolved"] {
+            try FileManager.default.createSymbolicLink(
+                atPath: path("project/\(name)"),
+                withDestinationPath: "\(project)/\(name)"
+            )
+        }
         try FileManager.default.createSymbolicLink(
             atPath: path("bin/pushreg"),
             withDestinationPath: Program.executable.path

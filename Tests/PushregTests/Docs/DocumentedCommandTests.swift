@@ -7,7 +7,7 @@ import Testing
 /// Every command of the documentation does what stands there, tried in its order as a new user would.
 @Suite(.serialized, .timeLimit(.minutes(30))) struct DocumentedCommandTests {
     @Test("Every fence says what is in it") func everyFenceSaysWhatIsInIt() throws {
-        let known: Set<String> = ["sh", "swift", "python", "json", "yaml", "text", "mermaid", "xml"]
+        let known: Set<String> = ["sh", "swift", "python", "json", "yaml", "text", "mermaid", "xml", "sql"]
         for document in try DocumentedCommand.documents {
             for block in try DocumentedCommand.blocks(of: document) {
                 #expect(known.contains(block.language), "\(document):\(block.line)")
