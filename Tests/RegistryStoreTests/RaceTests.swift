@@ -1,10 +1,11 @@
 import Foundation
 import PostgresDriver
 import RegistryCore
-import RegistryStore
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import RegistryStore
 
 /// Many tasks on one record, through two instances: never two current tokens, never a revived activity, no deadlock
 /// shown to a caller.
@@ -161,7 +162,7 @@ import Testing
         let activity = try await TestActivity.make()
         let registries = [activity.database.registry, activity.database.anotherRegistry()]
         let base = date(0)
-        let watch = DoubleHandout(database: activity.database, in: activity.scope, view: "current_installation_tokens")
+        let watch = DoubleHandout(database: activity.database, in: activity.scope, view: .currentInstallationTokens)
         try await watch.during {
             try await race { task, round in
                 let number = round * Self.tasks + (task * 37 + round) % Self.tasks
@@ -226,10 +227,10 @@ import Testing
 private final class DoubleHandout: Sendable {
     private let database: TestDatabase
     private let scope: Scope
-    private let view: String
+    private let view: VerdictView
     private let found = Mutex((doubles: 0, looks: 0))
 
-    init(database: TestDatabase, in scope: Scope, view: String = "current_activities") {
+    init(database: TestDatabase, in scope: Scope, view: VerdictView = .currentActivities) {
         self.database = database
         self.scope = scope
         self.view = view
@@ -244,7 +245,7 @@ private final class DoubleHandout: Sendable {
                 let doubles = try await database.count(
                     """
                     SELECT count(*) FROM (
-                        SELECT FROM \(unescaped: view) c WHERE c.app_number = \(scope.app.number)
+                        SELECT FROM \(sql: scope.view(view)) c WHERE c.app_number = \(scope.app.number)
                         GROUP BY c.token HAVING count(*) > 1
                     ) AS doubles
                     """
@@ -261,7 +262,9 @@ private final class DoubleHandout: Sendable {
 extension TestDatabase {
     /// How many tokens of activities would be handed out.
     func handedOut(in scope: Scope) async throws -> Int {
-        try await count("SELECT count(*) FROM current_activities c WHERE c.app_number = \(scope.app.number)")
+        try await count(
+            "SELECT count(*) FROM \(sql: scope.view(.currentActivities)) c WHERE c.app_number = \(scope.app.number)"
+        )
     }
 
     /// How many activities' tokens are handed out without a look at their values, whose rows say no.
