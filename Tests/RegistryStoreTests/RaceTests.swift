@@ -260,13 +260,6 @@ private final class DoubleHandout: Sendable {
 }
 
 extension TestDatabase {
-    /// How many tokens of activities would be handed out.
-    func handedOut(in scope: Scope) async throws -> Int {
-        try await count(
-            "SELECT count(*) FROM \(sql: scope.view(.currentActivities)) c WHERE c.app_number = \(scope.app.number)"
-        )
-    }
-
     /// How many activities' tokens are handed out without a look at their values, whose rows say no.
     func wronglyTrusted() async throws -> Int {
         try await count(

@@ -34,6 +34,17 @@ import Testing
         #expect(ours.filter { released[$0.key] != nil } == released)
     }
 
+    /// Statements have the text of a view in place of its name, so they must have the one that holds.
+    @Test("The text of a view is that of the last migration that makes it", arguments: ["CREATE", "CREATE OR REPLACE"])
+    func lastTextOfAView(_ command: String) {
+        let migration = "DROP VIEW one;\n\(command) VIEW one AS\nSELECT 2;\n\(command) VIEW other AS\nSELECT 3;\n"
+        #expect(VerdictView.definition(of: "one", in: migration) == "\nSELECT 2")
+        #expect(VerdictView.definition(of: "none", in: migration) == nil)
+        for view in VerdictView.allCases {
+            #expect(Migration.all.contains { VerdictView.definition(of: view.rawValue, in: $0.sql) != nil })
+        }
+    }
+
     @Test("Migrating leaves the pool's limits in force") func migratingLeavesThePoolsLimitsInForce() async throws {
         let database = try await TestDatabase.make(maximumConnections: 1)
         let limits = try await database.pool.withSession { session in

@@ -1,8 +1,9 @@
 import Foundation
 import PostgresDriver
 import RegistryCore
-import RegistryStore
 import TestSupport
+
+@testable import RegistryStore
 
 /// One activity in a schema of its own, and what a test asks about it.
 struct TestActivity {
@@ -76,5 +77,14 @@ struct TestActivity {
 
     func column(_ sql: SQL) async throws -> [String] {
         try await database.pool.withSession { try $0.execute(sql).decode(String.self) }
+    }
+}
+
+extension TestDatabase {
+    /// How many tokens of activities would be handed out.
+    func handedOut(in scope: Scope) async throws -> Int {
+        try await count(
+            "SELECT count(*) FROM \(sql: scope.view(.currentActivities)) c WHERE \(sql: scope.contains("c"))"
+        )
     }
 }

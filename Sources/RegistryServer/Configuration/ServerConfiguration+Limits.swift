@@ -55,6 +55,7 @@ extension ServerConfiguration {
         /// How long a reader may take over one answer that does not fit the socket's buffers.
         public var answerDeadline: Duration = .seconds(3600)
         /// How long a connection waits for one request more when the server stops; its answer says that it was the last.
+        /// Zero closes those that wait at once.
         public var lastRequestDeadline: Duration = .zero
         /// How many connections may wait to be accepted.
         public var backlog = 1024

@@ -53,11 +53,8 @@ public struct DatabaseCondition: Sendable, Hashable {
             let (name, deadRows) = try row.decode(String.self, Int.self)
             return NeglectedTable(name: name, deadRows: deadRows)
         }
-        if try session.execute(Distribution.isInstalled)[0].decode(Bool.self) {
-            let distribution = try DistributionCondition(session)
-            unsafeSettings += distribution.workers.flatMap(\.unsafeSettings)
-            self.distribution = distribution
-        }
+        distribution = try DistributionCondition.find(session)
+        unsafeSettings += distribution?.workers.flatMap(\.unsafeSettings) ?? []
     }
 
     private mutating func compareClocks(_ session: borrowing PostgresSession) throws {
@@ -77,6 +74,13 @@ extension Registry {
     /// - Throws: `unavailable`.
     public func databaseCondition() async throws -> DatabaseCondition {
         try await read { try DatabaseCondition($0) }
+    }
+
+    /// Asks Citus how the tables are distributed; nil where the database does not have the extension.
+    ///
+    /// - Throws: `unavailable`.
+    public func distributionCondition() async throws -> DistributionCondition? {
+        try await read { try DistributionCondition.find($0) }
     }
 }
 

@@ -28,7 +28,12 @@ public struct DistributionCondition: Sendable, Hashable {
     /// All nodes that have shards, or may.
     public var workers: [Worker] = []
 
-    init(_ session: borrowing PostgresSession) throws {
+    /// Nil where the database does not have the extension citus.
+    static func find(_ session: borrowing PostgresSession) throws -> DistributionCondition? {
+        try session.execute(Distribution.isInstalled)[0].decode(Bool.self) ? DistributionCondition(session) : nil
+    }
+
+    private init(_ session: borrowing PostgresSession) throws {
         for row in try session.execute(DistributionStatements.placement).rows {
             let (name, isFound, isRight) = try row.decode(String.self, Bool.self, Bool.self)
             if !isFound { missingTables.append(name) } else if !isRight { misplacedTables.append(name) }

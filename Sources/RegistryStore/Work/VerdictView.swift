@@ -29,12 +29,16 @@ enum VerdictView: String, CaseIterable {
         return "(\(sql: text))"
     }
 
+    /// The text of a view as a migration makes it, or makes it anew; nil where it does neither.
+    static func definition(of view: String, in migration: String) -> String? {
+        let parts = migration.replacingOccurrences(of: "CREATE OR REPLACE VIEW", with: "CREATE VIEW")
+            .components(separatedBy: "CREATE VIEW \(view) AS")
+        return parts.count > 1 ? parts[parts.count - 1].components(separatedBy: ";\n")[0] : nil
+    }
+
     /// The views' definition in the migrations, without comments, and with the texts of other views in place of their names.
     private var text: String {
-        let definitions = Migration.all.compactMap { migration -> String? in
-            let parts = migration.sql.components(separatedBy: "CREATE VIEW \(rawValue) AS")
-            return parts.count > 1 ? parts[1].components(separatedBy: ";\n")[0] : nil
-        }
+        let definitions = Migration.all.compactMap { Self.definition(of: rawValue, in: $0.sql) }
         let lines = (definitions.last ?? "").components(separatedBy: "\n")
         var text = lines.filter { !$0.drop { $0 == " " }.hasPrefix("--") }.joined(separator: "\n")
         for other in Self.allCases where text.contains("FROM \(other.rawValue) ") {

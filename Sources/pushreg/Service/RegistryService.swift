@@ -66,7 +66,7 @@ struct RegistryService: Service {
     ///
     /// - Throws: ``UnsafeDurability`` of a worker.
     private func checkDistribution(of database: Database, _ logger: Logger) async throws {
-        guard let distribution = try await database.registry.databaseCondition().distribution else { return }
+        guard let distribution = try await database.registry.distributionCondition() else { return }
         if !self.database.allowsUnsafeDurability, let unsafe = distribution.workers.flatMap(\.unsafeSettings).first {
             throw unsafe
         }
