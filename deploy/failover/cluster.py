@@ -10,7 +10,7 @@ import urllib.request
 import psycopg
 
 import processes
-from member import Member
+from member import DCS, Member
 
 PORTS = 16
 HAPROXY = """\
@@ -59,7 +59,9 @@ class Unhealed(Exception):
 
 class Cluster:
     def __init__(self, work, options):
-        self.work, self.is_synchronous = work, not options.asynchronous
+        settings = {**DCS, **options.settings}
+        self.work, self.is_synchronous = work, settings["synchronous_mode"]
+        self.is_strict = settings.get("synchronous_mode_strict", False)
         ports = free_ports(options.port)
         self.etcd_port, self.etcd_peer, self.haproxy_port = next(ports), next(ports), next(ports)
         self.members = [Member(work, number, next(ports), next(ports), self.etcd_port, options) for number in (1, 2, 3)]

@@ -152,4 +152,32 @@ class SlotsTaken(Fault):
         self.cluster.wait_for(lambda: self.probes.last() > self.released, TAKEOVER, "no member took writes with slots to spare")
 
 
-ALL = [Kill, LaggedKill, Freeze, UnguardedThaw, Switchover, EtcdAway, SlotsTaken]
+class StandbysAway(Fault):
+    """Both standbys are killed, and come back when the primary was alone for some time"""
+
+    name = "standbys away"
+
+    def strike(self):
+        for member in self._standbys():
+            member.kill()
+
+    def wait_for_takeover(self):
+        # What was on its way to a standby may still be acknowledged.
+        time.sleep(1)
+        alone = time.monotonic()
+        time.sleep(9)
+        if self.cluster.is_strict and self.probes.last() > alone:
+            raise Unhealed("the primary took writes without a standby")
+
+    def mend(self):
+        for member in self._standbys():
+            member.start()
+        back = time.monotonic()
+        self.cluster.wait_for(lambda: self.probes.last() > back, TAKEOVER, "no member took writes when the standbys were back")
+        self.mended = time.monotonic()
+
+    def _standbys(self):
+        return [member for member in self.cluster.members if member is not self.old]
+
+
+ALL = [Kill, LaggedKill, Freeze, UnguardedThaw, Switchover, EtcdAway, SlotsTaken, StandbysAway]

@@ -44,7 +44,7 @@ def arguments():
     parser.add_argument("--rounds", type=int, default=0)
     parser.add_argument("--faults", default="")
     parser.add_argument("--patroni", choices=["pypi", "debian"], default="pypi")
-    parser.add_argument("--asynchronous", action="store_true")
+    parser.add_argument("--set", action="append", default=[])
     parser.add_argument("--port", type=int)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
     parser.add_argument("--json", default="")
@@ -58,6 +58,10 @@ def arguments():
         parser.error("--rounds is a number of rounds")
     if not os.access(options.program, os.X_OK):
         parser.error(f"{options.program} is no program")
+    try:
+        options.settings = {name: json.loads(value) for name, value in (text.split("=", 1) for text in options.set)}
+    except ValueError:
+        parser.error("--set is a setting of Patroni and its value in JSON, such as synchronous_mode_strict=true")
     options.program = os.path.abspath(options.program)
     options.faults = [known[name] for name in names]
     options.rounds = options.rounds or len(names)
@@ -158,8 +162,8 @@ class Run:
 
     def heading(self):
         version = subprocess.run([PROGRAMS[self.options.patroni], "--version"], capture_output=True, text=True, check=False).stdout
-        mode = "synchronous_mode off" if self.options.asynchronous else "synchronous_mode"
-        return (f"{version.strip().title()}, {mode}, seed {self.options.seed}, {len(self.rounds)} rounds, "
+        settings = ", ".join([version.strip().title(), *self.options.set])
+        return (f"{settings}, seed {self.options.seed}, {len(self.rounds)} rounds, "
                 f"{time.monotonic() - self.begin:.0f} s; seconds")
 
 

@@ -12,7 +12,8 @@ import processes
 
 PROGRAMS = {"debian": "/usr/bin/patroni", "pypi": os.path.join(os.path.dirname(sys.executable), "patroni")}
 # As short as Patroni permits: ttl at least 20 s, and at least loop_wait and twice retry_timeout.
-DCS = {"ttl": 20, "loop_wait": 5, "retry_timeout": 5, "primary_start_timeout": 0, "maximum_lag_on_failover": 2**20}
+DCS = {"ttl": 20, "loop_wait": 5, "retry_timeout": 5, "primary_start_timeout": 0, "maximum_lag_on_failover": 2**20,
+       "synchronous_mode": True}
 MAX_CONNECTIONS = 60
 
 
@@ -32,9 +33,9 @@ class Member:
         processes.give(self.directory)
         with open(os.path.join(self.directory, "patroni.yml"), "w", encoding="utf-8") as file:
             # JSON is YAML, too.
-            json.dump(self._configuration(etcd_port, not options.asynchronous), file, indent=1)
+            json.dump(self._configuration(etcd_port, options.settings), file, indent=1)
 
-    def _configuration(self, etcd_port, is_synchronous):
+    def _configuration(self, etcd_port, settings):
         trusted = ["local all all trust", "host all all 127.0.0.1/32 trust", "host replication all 127.0.0.1/32 trust"]
         return {
             "scope": "failover", "name": self.name,
@@ -42,7 +43,7 @@ class Member:
             "etcd3": {"host": f"127.0.0.1:{etcd_port}"},
             "watchdog": {"mode": "off"},
             "bootstrap": {
-                "dcs": {**DCS, "synchronous_mode": is_synchronous, "postgresql": {
+                "dcs": {**DCS, **settings, "postgresql": {
                     "use_pg_rewind": True, "use_slots": True,
                     "parameters": {"synchronous_commit": "on", "max_connections": MAX_CONNECTIONS, "wal_keep_size": "512MB",
                                    "shared_buffers": "128MB"}}},
