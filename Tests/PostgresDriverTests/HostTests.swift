@@ -186,6 +186,26 @@ import Testing
     }
 
     /// Reads `default_transaction_read_only` on the two connections of a pool.
+    @Test("Who runs out of time over many questions does not give up the connections of others")
+    func manyQuestionsAreNoSilence() async throws {
+        try await withPool(2) { pool in
+            _ = try await bothReadOnly(pool)
+            let error = try await postgresError {
+                try await pool.withSession(timeout: .seconds(2)) { session in
+                    let backend = try session.execute("SELECT pg_backend_pid()")[0].decode(Int.self)
+                    let end = ContinuousClock.now + .milliseconds(1500)
+                    while ContinuousClock.now < end { _ = try session.execute("SELECT 1") }
+                    kill(pid_t(backend), SIGSTOP)
+                    defer { kill(pid_t(backend), SIGCONT) }
+                    _ = try session.execute("SELECT 1")
+                }
+            }
+            #expect(error.code == .deadlineExceeded)
+            try await pool.run("SELECT 1")
+            #expect(pool.statistics.connects == 2)
+        }
+    }
+
     private func bothReadOnly(_ pool: PostgresPool) async throws -> [Bool] {
         let meeting = Rendezvous(2)
         let ask: @Sendable () async throws -> Bool = {

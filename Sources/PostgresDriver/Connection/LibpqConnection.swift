@@ -17,8 +17,11 @@ final class LibpqConnection {
     private(set) var isUnusable = false
     /// The pool's connections of the same age; nil for one that is no pool's.
     var generation: PoolGeneration?
-    /// How many questions were answered on those when this one asked its last.
+    /// How many questions were answered on those when this one asked its last, and when that was.
     private var answersBefore = 0
+    private var lastQuestion = ContinuousClock.now
+    /// When the current caller got it.
+    var lentAt = ContinuousClock.now
     /// The host that it is to, where several were given.
     var server: ConnectionOptions.Host?
     /// The host before it that did not answer.
@@ -45,10 +48,16 @@ final class LibpqConnection {
     }
 
     /// A round trip begins.
-    func noteQuestion() { answersBefore = generation?.answers ?? 0 }
+    func noteQuestion() {
+        answersBefore = generation?.answers ?? 0
+        lastQuestion = .now
+    }
 
-    /// Whether the server has answered nobody since the last question.
-    var isServerSilent: Bool { generation?.answers == answersBefore }
+    /// Whether the server has answered nobody since the last question, for most of the caller's time: of many questions, each
+    /// answered at once, one is the last before the time is over.
+    var isServerSilent: Bool {
+        generation?.answers == answersBefore && lastQuestion.duration(to: .now) > lentAt.duration(to: lastQuestion)
+    }
 
     /// Marks the connection as not to be used by another caller.
     func markUnusable() {

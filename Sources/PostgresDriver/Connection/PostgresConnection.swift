@@ -91,6 +91,7 @@ actor PostgresConnection {
     ) -> Loan<Value> {
         guard let link, link.isAlive() else { return .dead }
         link.mayHaveCommitted = false
+        link.lentAt = .now
         renewPlans(link, until: deadline)
         let session = PostgresSession(link: link, deadline: deadline, isIdempotent: isIdempotent)
         let result = Result { try body(session) }
