@@ -18,12 +18,13 @@ def statements():
 
 # The parameters of the registry's statements, for pgbench: an expression over :n, the activity, :r, the token, and :b, the
 # batch, which all statements of a transaction must know by the same number.
+TOKEN = "decode(lpad(to_hex(:r::bigint), 16, '0') || repeat('cd', 72), 'hex')"
 EXPRESSIONS = {
     "environment": "'sandbox'::text", "kind": "'orderId'::text", "value": "('o-' || :n::text)",
     "kinds": "ARRAY['orderId'::text]", "values": "ARRAY['o-' || :n::text]", "after": "0::bigint", "limit": "101::bigint",
     "activity_id": "ARRAY['a-' || :n::text]", "observed_at": "ARRAY[now()]", "who": "ARRAY['pgbench'::text]",
     "batch_number": ":b::bigint",
-    "token": "ARRAY[decode(lpad(to_hex(:r::bigint), 16, '0') || repeat('cd', 72), 'hex')]",
+    "token": f"ARRAY[{TOKEN}]", "token_digest": f"ARRAY[sha256({TOKEN})]",
     "aliases": "ARRAY[jsonb_build_object('orderId', jsonb_build_array('o-' || :n::text))]",
     "tombstoneRetention": "'7 days'::interval", "eventRetention": "'90 days'::interval",
 }

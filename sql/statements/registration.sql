@@ -7,7 +7,7 @@ WITH given (
 ) AS MATERIALIZED (
 SELECT app.app_number, $1::apns_environment, q.activity_id, now(), app.activity_lifetime,
     now() + app.activity_lifetime, 'observed'::activity_outcome, now()
-FROM apps app CROSS JOIN unnest($2, $3, $4, $5) AS q (activity_id, token, observed_at, who)
+FROM apps app CROSS JOIN unnest($2, $3, $4, $5) AS q (activity_id, token_digest, observed_at, who)
 WHERE app.app_number = $6 AND q.observed_at IS NULL AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $7 AND recent.environment = $8::apns_environment AND recent.erased_at > '-infinity'
     ORDER BY recent.erased_at DESC LIMIT 1) > now() - $9, false) AND EXISTS (
     SELECT FROM erasures erased
@@ -24,16 +24,16 @@ ON CONFLICT (app_number, environment, activity_id) DO NOTHING;
 SELECT FROM activities a
 WHERE a.app_number = $1 AND a.environment = $2::apns_environment
     AND a.activity_id = ANY(coalesce((SELECT $3::text[] || array_agg(t.activity_id)
-FROM unnest($4, $5, $6, $7) AS q (activity_id, token, observed_at, who) CROSS JOIN LATERAL (
+FROM unnest($4, $5, $6, $7) AS q (activity_id, token_digest, observed_at, who) CROSS JOIN LATERAL (
     SELECT v.activity_id FROM token_values v
     WHERE v.app_number = $8 AND v.environment = $9::apns_environment
-        AND v.token_digest = sha256(q.token) AND v.activity_id <> q.activity_id
+        AND v.token_digest = q.token_digest AND v.activity_id <> q.activity_id
     LIMIT 1
 ) AS t
 HAVING count(*) > 0)::text[], $10))
 ORDER BY a.activity_id FOR UPDATE;
 
--- registration, 3: $1 text, $2 bigint, $3 bigint, $4 text, $5 text[], $6 bytea[], $7 timestamp with time zone[], $8 timestamp with time zone[], $9 bytea[], $10 text[], $11 jsonb[], $12 timestamp with time zone[], $13 jsonb[], $14 text[], $15 boolean[], $16 bigint, $17 text, $18 bigint, $19 text, $20 bigint, $21 text, $22 bigint, $23 text, $24 bigint, $25 bigint, $26 text, $27 interval, $28 bigint, $29 text
+-- registration, 3: $1 text, $2 bigint, $3 bigint, $4 text, $5 text[], $6 bytea[], $7 bytea[], $8 timestamp with time zone[], $9 timestamp with time zone[], $10 bytea[], $11 text[], $12 jsonb[], $13 timestamp with time zone[], $14 jsonb[], $15 text[], $16 boolean[], $17 bigint, $18 text, $19 bigint, $20 text, $21 bigint, $22 text, $23 bigint, $24 text, $25 bigint, $26 bigint, $27 text, $28 interval, $29 bigint, $30 text
 INSERT INTO activities AS stored (
     app_number, environment, activity_id, token, token_digest, token_observed_at, token_claimed_at,
 last_observed_at, started_at, starts_at, starts_at_observed_at, lifetime, expires_at, confirmed_at,
@@ -66,49 +66,49 @@ SELECT app.app_number, $1::apns_environment, r.activity_id, r.token, r.token_dig
     CASE WHEN greatest(r.said_started_at, r.scheduled_at) + app.activity_lifetime <= now()
         THEN 'expired'::activity_outcome ELSE 'registered' END,
     r.received_at, now(), $2, r.installation_full_state_at, r.installation_removed_at
-FROM apps app CROSS JOIN LATERAL (SELECT q.*, sha256(q.token) AS token_digest, clock.received_at, CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
-WHEN known.token_digest = sha256(q.token) THEN known.token_observed_at
+FROM apps app CROSS JOIN LATERAL (SELECT q.*, clock.received_at, CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
+WHEN known.token_digest = q.token_digest THEN known.token_observed_at
 ELSE coalesce(retired.observed_at, clock.received_at) END AS claimed_at,
-q.observed_at IS NULL AND known.token_digest = sha256(q.token)
+q.observed_at IS NULL AND known.token_digest = q.token_digest
 AND EXISTS (SELECT FROM token_values held WHERE held.app_number = $3 AND held.environment = $4::apns_environment
 AND held.token_digest = known.token_digest
 AND held.quarantined_at >= known.token_claimed_at AND coalesce(held.dead_at < known.token_claimed_at, true))
 AS ends_quarantine,
 CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
-WHEN known.token_digest <> sha256(q.token) THEN coalesce(retired.observed_at, clock.received_at)
+WHEN known.token_digest <> q.token_digest THEN coalesce(retired.observed_at, clock.received_at)
 ELSE clock.received_at END AS given_at,
     its.full_state_at AS installation_full_state_at, its.removed_at AS installation_removed_at,
     NULL::timestamptz AS scheduled_at,
     least(coalesce(q.started_at, q.observed_at, clock.received_at), clock.received_at) AS said_started_at
-FROM unnest($5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) AS q (activity_id, token, observed_at, started_at, installation_hash, subject, aliases, aliases_given_at, metadata, attributes_type, frequent_pushes_enabled)
+FROM unnest($5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) AS q (activity_id, token, token_digest, observed_at, started_at, installation_hash, subject, aliases, aliases_given_at, metadata, attributes_type, frequent_pushes_enabled)
 CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE q.activity_id IS NOT NULL) AS clock
 LEFT JOIN LATERAL (
     SELECT k.* FROM activities k
-    WHERE k.app_number = $16 AND k.environment = $17::apns_environment AND k.activity_id = q.activity_id
+    WHERE k.app_number = $17 AND k.environment = $18::apns_environment AND k.activity_id = q.activity_id
     LIMIT 1
 ) AS known ON true
 LEFT JOIN LATERAL (
     SELECT i.full_state_at, i.removed_at FROM installations i
-    WHERE i.app_number = $18 AND i.environment = $19::apns_environment
+    WHERE i.app_number = $19 AND i.environment = $20::apns_environment
         AND i.installation_hash = coalesce(known.installation_hash, q.installation_hash)
     LIMIT 1
 ) AS its ON true
 CROSS JOIN LATERAL (
     SELECT max(claims.observed_at) AS observed_at FROM (
         SELECT v.observed_at FROM token_values v
-        WHERE q.observed_at IS NULL AND v.app_number = $20 AND v.environment = $21::apns_environment AND v.token_digest = sha256(q.token)
+        WHERE q.observed_at IS NULL AND v.app_number = $21 AND v.environment = $22::apns_environment AND v.token_digest = q.token_digest
             AND v.activity_id = q.activity_id
         UNION ALL
         SELECT f.observed_at FROM former_claims f
-        WHERE q.observed_at IS NULL AND f.app_number = $22 AND f.environment = $23::apns_environment AND f.activity_id = q.activity_id
-            AND f.token_digest = sha256(q.token)
+        WHERE q.observed_at IS NULL AND f.app_number = $23 AND f.environment = $24::apns_environment AND f.activity_id = q.activity_id
+            AND f.token_digest = q.token_digest
     ) AS claims
 ) AS retired) AS r
-WHERE app.app_number = $24 AND (r.observed_at IS NULL OR r.observed_at <= now() + interval '5 minutes')
-    AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $25 AND recent.environment = $26::apns_environment AND recent.erased_at > '-infinity'
-    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $27, false) AND EXISTS (
+WHERE app.app_number = $25 AND (r.observed_at IS NULL OR r.observed_at <= now() + interval '5 minutes')
+    AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $26 AND recent.environment = $27::apns_environment AND recent.erased_at > '-infinity'
+    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $28, false) AND EXISTS (
     SELECT FROM erasures erased
-    WHERE erased.app_number = $28 AND erased.environment = $29::apns_environment
+    WHERE erased.app_number = $29 AND erased.environment = $30::apns_environment
         AND erased.erased_digest = ANY((ARRAY[sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || r.activity_id, 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('installation:' || encode(r.installation_hash, 'hex'), 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('subject:' || r.subject, 'UTF8'))] || ARRAY(
@@ -121,8 +121,8 @@ ORDER BY r.activity_id
 SELECT * FROM given
 ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET token = CASE WHEN stored.ended_at IS NOT NULL THEN NULL
 WHEN stored.expiry_recorded_at IS NOT NULL AND ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE 'UTC' + stored.lifetime)
-AT TIME ZONE 'UTC') <= excluded.touched_at THEN NULL
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE interval '0' + stored.lifetime)
+AT TIME ZONE interval '0') <= excluded.touched_at THEN NULL
 WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
 OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) OR (stored.token IS NULL AND NOT (excluded.token_digest <> stored.token_digest)) THEN excluded.token ELSE stored.token END,
 token_digest = CASE WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
@@ -135,8 +135,8 @@ WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
 OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) THEN excluded.token_claimed_at ELSE stored.token_claimed_at END,
 previous_claimed_at = CASE WHEN excluded.token_digest = stored.token_digest THEN stored.token_claimed_at END,
 token_is_doubted = (stored.token_is_doubted OR (stored.expires_at <= excluded.touched_at AND ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE 'UTC' + stored.lifetime)
-AT TIME ZONE 'UTC') > excluded.touched_at)) AND NOT coalesce((excluded.token_digest <> stored.token_digest) AND (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE interval '0' + stored.lifetime)
+AT TIME ZONE interval '0') > excluded.touched_at)) AND NOT coalesce((excluded.token_digest <> stored.token_digest) AND (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
 OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))), false),
 last_observed_at = greatest(stored.last_observed_at, excluded.last_observed_at),
 started_at = least(stored.started_at, excluded.started_at),
@@ -145,11 +145,11 @@ OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_obse
 starts_at_observed_at = CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
 OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at_observed_at ELSE stored.starts_at_observed_at END,
 expires_at = ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE 'UTC' + stored.lifetime)
-AT TIME ZONE 'UTC'),
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE interval '0' + stored.lifetime)
+AT TIME ZONE interval '0'),
 expiry_recorded_at = CASE WHEN ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE 'UTC' + stored.lifetime)
-AT TIME ZONE 'UTC') <= excluded.touched_at THEN stored.expiry_recorded_at END,
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE interval '0' + stored.lifetime)
+AT TIME ZONE interval '0') <= excluded.touched_at THEN stored.expiry_recorded_at END,
 confirmed_at = CASE WHEN stored.ended_at IS NULL
 AND ((excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
 OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) OR excluded.token_digest = stored.token_digest)
@@ -183,23 +183,23 @@ OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_
 OR excluded.started_at < stored.started_at
 OR (excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
 OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) AND excluded.starts_at IS DISTINCT FROM stored.starts_at) OR (stored.expires_at <= excluded.touched_at AND ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE 'UTC' + stored.lifetime)
-AT TIME ZONE 'UTC') > excluded.touched_at)
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE interval '0' + stored.lifetime)
+AT TIME ZONE interval '0') > excluded.touched_at)
 OR (stored.attributes_type IS NULL AND excluded.attributes_type IS NOT NULL)
 OR (stored.frequent_pushes_enabled IS NULL AND excluded.frequent_pushes_enabled IS NOT NULL)
 OR coalesce(stored.installation_hash IS NOT NULL AND excluded.installation_full_state_at > stored.last_observed_at
 AND excluded.installation_full_state_at <= excluded.last_observed_at, false) THEN 1 ELSE 0 END,
 outcome = CASE WHEN stored.ended_at IS NOT NULL THEN 'refused'::activity_outcome
 WHEN ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE 'UTC' + stored.lifetime)
-AT TIME ZONE 'UTC') <= excluded.touched_at THEN 'expired'
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE interval '0' + stored.lifetime)
+AT TIME ZONE interval '0') <= excluded.touched_at THEN 'expired'
 WHEN excluded.token_digest IS NOT NULL AND stored.token_digest IS NULL THEN 'registered'
 WHEN (excluded.token_digest <> stored.token_digest) THEN CASE WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
 OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) THEN 'rotated'::activity_outcome ELSE 'superseded' END
 WHEN coalesce(stored.installation_hash IS NOT NULL AND excluded.installation_full_state_at > stored.last_observed_at
 AND excluded.installation_full_state_at <= excluded.last_observed_at, false) OR (stored.expires_at <= excluded.touched_at AND ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE 'UTC' + stored.lifetime)
-AT TIME ZONE 'UTC') > excluded.touched_at) THEN 'reactivated'
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE interval '0' + stored.lifetime)
+AT TIME ZONE interval '0') > excluded.touched_at) THEN 'reactivated'
 WHEN excluded.token_digest IS NULL THEN 'observed' ELSE 'refreshed' END,
 aliases_changed = (excluded.aliases IS NOT NULL AND excluded.aliases IS DISTINCT FROM stored.aliases AND (stored.aliases IS NULL
 OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases))),
@@ -227,15 +227,15 @@ stored.token_claimed_at, stored.previous_claimed_at;
 INSERT INTO token_values AS stored (
     app_number, environment, token_digest, activity_id, activity_number, observed_at, is_newly_owned
 )
-SELECT a.app_number, a.environment, sha256(q.token), a.activity_id, a.activity_number,
+SELECT a.app_number, a.environment, q.token_digest, a.activity_id, a.activity_number,
     coalesce(q.observed_at, a.token_observed_at), true
-FROM unnest($1, $2, $3, $4) AS q (activity_id, token, observed_at, who) CROSS JOIN LATERAL (
+FROM unnest($1, $2, $3, $4) AS q (activity_id, token_digest, observed_at, who) CROSS JOIN LATERAL (
     SELECT m.* FROM activities m
     WHERE m.app_number = $5 AND m.environment = $6::apns_environment
         AND m.activity_id = q.activity_id AND m.batch_number = $7
     LIMIT 1
 ) AS a
-WHERE q.token IS NOT NULL AND (q.observed_at IS NOT NULL OR a.token_digest = sha256(q.token))
+WHERE q.token_digest IS NOT NULL AND (q.observed_at IS NOT NULL OR a.token_digest = q.token_digest)
 ORDER BY 3
 ON CONFLICT (app_number, environment, token_digest) DO UPDATE SET
     activity_id = CASE WHEN (stored.activity_id IS NULL
@@ -265,11 +265,11 @@ AND a.token_claimed_at > greatest(t.dead_at, t.quarantined_at), false)) THEN 1 E
     FROM (SELECT) AS one LEFT JOIN token_values t ON t.app_number = $3 AND t.environment = $4::apns_environment AND t.token_digest = a.token_digest
 )
 WHERE a.app_number = $5 AND a.environment = $6::apns_environment
-    AND a.activity_id = ANY(ARRAY(SELECT a.activity_id FROM unnest($7, $8, $9, $10) AS q (activity_id, token, observed_at, who)
+    AND a.activity_id = ANY(ARRAY(SELECT a.activity_id FROM unnest($7, $8, $9, $10) AS q (activity_id, token_digest, observed_at, who)
 CROSS JOIN LATERAL (
     SELECT v.* FROM token_values v
     WHERE v.app_number = $11 AND v.environment = $12::apns_environment
-        AND v.token_digest = sha256(q.token) AND (v.activity_id <> q.activity_id OR v.displaced_activity_id IS NOT NULL
+        AND v.token_digest = q.token_digest AND (v.activity_id <> q.activity_id OR v.displaced_activity_id IS NOT NULL
             OR v.installation_hash IS NOT NULL OR v.dead_at IS NOT NULL OR v.quarantined_at IS NOT NULL)
     LIMIT 1
 ) AS t
@@ -315,10 +315,10 @@ INSERT INTO former_claims AS stored (
 WITH given (
     app_number, environment, activity_id, token_digest, observed_at
 ) AS MATERIALIZED (
-SELECT lost.* FROM unnest($1, $2, $3, $4) AS q (activity_id, token, observed_at, who)
+SELECT lost.* FROM unnest($1, $2, $3, $4) AS q (activity_id, token_digest, observed_at, who)
 CROSS JOIN LATERAL (
     SELECT v.* FROM token_values v
-    WHERE v.app_number = $5 AND v.environment = $6::apns_environment AND v.token_digest = sha256(q.token)
+    WHERE v.app_number = $5 AND v.environment = $6::apns_environment AND v.token_digest = q.token_digest
         AND (v.activity_id <> q.activity_id OR v.displaced_activity_id IS NOT NULL)
     LIMIT 1
 ) AS t
@@ -354,7 +354,7 @@ token_kind, attributes_type
 SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
     e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4),
     e.token_kind, e.attributes_type
-FROM (SELECT e.*, q.who FROM unnest($4, $5, $6, $7) AS q (activity_id, token, observed_at, who)
+FROM (SELECT e.*, q.who FROM unnest($4, $5, $6, $7) AS q (activity_id, token_digest, observed_at, who)
 CROSS JOIN LATERAL (
     SELECT m.* FROM activities m
     WHERE m.app_number = $8 AND m.environment = $9::apns_environment
@@ -364,7 +364,7 @@ CROSS JOIN LATERAL (
 LEFT JOIN LATERAL (
     SELECT v.* FROM token_values v
     WHERE v.app_number = $11 AND v.environment = $12::apns_environment
-        AND v.token_digest = sha256(q.token)
+        AND v.token_digest = q.token_digest
     LIMIT 1
 ) AS t ON true CROSS JOIN LATERAL (
     SELECT a.outcome::text AS type, a.activity_id, a.installation_hash, a.subject, a.aliases AS aliases, a.token_digest,
@@ -409,50 +409,50 @@ NULL::text AS token_kind, NULL::text AS attributes_type
 )
 SELECT * FROM given;
 
--- registration, 10: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bytea[], $6 timestamp with time zone[], $7 timestamp with time zone[], $8 bytea[], $9 text[], $10 jsonb[], $11 timestamp with time zone[], $12 jsonb[], $13 text[], $14 boolean[], $15 bigint, $16 text, $17 bigint, $18 text, $19 bigint, $20 text, $21 bigint, $22 text, $23 bigint, $24 bigint, $25 text, $26 interval, $27 bigint, $28 text
+-- registration, 10: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bytea[], $6 bytea[], $7 timestamp with time zone[], $8 timestamp with time zone[], $9 bytea[], $10 text[], $11 jsonb[], $12 timestamp with time zone[], $13 jsonb[], $14 text[], $15 boolean[], $16 bigint, $17 text, $18 bigint, $19 text, $20 bigint, $21 text, $22 bigint, $23 text, $24 bigint, $25 bigint, $26 text, $27 interval, $28 bigint, $29 text
 SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_number = $1),
-    '{}'::text[], ARRAY(SELECT r.activity_id FROM apps app CROSS JOIN LATERAL (SELECT q.*, sha256(q.token) AS token_digest, clock.received_at, CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
-WHEN known.token_digest = sha256(q.token) THEN known.token_observed_at
+    '{}'::text[], ARRAY(SELECT r.activity_id FROM apps app CROSS JOIN LATERAL (SELECT q.*, clock.received_at, CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
+WHEN known.token_digest = q.token_digest THEN known.token_observed_at
 ELSE coalesce(retired.observed_at, clock.received_at) END AS claimed_at,
-q.observed_at IS NULL AND known.token_digest = sha256(q.token)
+q.observed_at IS NULL AND known.token_digest = q.token_digest
 AND EXISTS (SELECT FROM token_values held WHERE held.app_number = $2 AND held.environment = $3::apns_environment
 AND held.token_digest = known.token_digest
 AND held.quarantined_at >= known.token_claimed_at AND coalesce(held.dead_at < known.token_claimed_at, true))
 AS ends_quarantine,
 CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
-WHEN known.token_digest <> sha256(q.token) THEN coalesce(retired.observed_at, clock.received_at)
+WHEN known.token_digest <> q.token_digest THEN coalesce(retired.observed_at, clock.received_at)
 ELSE clock.received_at END AS given_at,
     its.full_state_at AS installation_full_state_at, its.removed_at AS installation_removed_at,
     NULL::timestamptz AS scheduled_at,
     least(coalesce(q.started_at, q.observed_at, clock.received_at), clock.received_at) AS said_started_at
-FROM unnest($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) AS q (activity_id, token, observed_at, started_at, installation_hash, subject, aliases, aliases_given_at, metadata, attributes_type, frequent_pushes_enabled)
+FROM unnest($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) AS q (activity_id, token, token_digest, observed_at, started_at, installation_hash, subject, aliases, aliases_given_at, metadata, attributes_type, frequent_pushes_enabled)
 CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE q.activity_id IS NOT NULL) AS clock
 LEFT JOIN LATERAL (
     SELECT k.* FROM activities k
-    WHERE k.app_number = $15 AND k.environment = $16::apns_environment AND k.activity_id = q.activity_id
+    WHERE k.app_number = $16 AND k.environment = $17::apns_environment AND k.activity_id = q.activity_id
     LIMIT 1
 ) AS known ON true
 LEFT JOIN LATERAL (
     SELECT i.full_state_at, i.removed_at FROM installations i
-    WHERE i.app_number = $17 AND i.environment = $18::apns_environment
+    WHERE i.app_number = $18 AND i.environment = $19::apns_environment
         AND i.installation_hash = coalesce(known.installation_hash, q.installation_hash)
     LIMIT 1
 ) AS its ON true
 CROSS JOIN LATERAL (
     SELECT max(claims.observed_at) AS observed_at FROM (
         SELECT v.observed_at FROM token_values v
-        WHERE q.observed_at IS NULL AND v.app_number = $19 AND v.environment = $20::apns_environment AND v.token_digest = sha256(q.token)
+        WHERE q.observed_at IS NULL AND v.app_number = $20 AND v.environment = $21::apns_environment AND v.token_digest = q.token_digest
             AND v.activity_id = q.activity_id
         UNION ALL
         SELECT f.observed_at FROM former_claims f
-        WHERE q.observed_at IS NULL AND f.app_number = $21 AND f.environment = $22::apns_environment AND f.activity_id = q.activity_id
-            AND f.token_digest = sha256(q.token)
+        WHERE q.observed_at IS NULL AND f.app_number = $22 AND f.environment = $23::apns_environment AND f.activity_id = q.activity_id
+            AND f.token_digest = q.token_digest
     ) AS claims
 ) AS retired) AS r
-    WHERE app.app_number = $23 AND (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $24 AND recent.environment = $25::apns_environment AND recent.erased_at > '-infinity'
-    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $26, false) AND EXISTS (
+    WHERE app.app_number = $24 AND (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $25 AND recent.environment = $26::apns_environment AND recent.erased_at > '-infinity'
+    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $27, false) AND EXISTS (
     SELECT FROM erasures erased
-    WHERE erased.app_number = $27 AND erased.environment = $28::apns_environment
+    WHERE erased.app_number = $28 AND erased.environment = $29::apns_environment
         AND erased.erased_digest = ANY((ARRAY[sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || r.activity_id, 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('installation:' || encode(r.installation_hash, 'hex'), 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('subject:' || r.subject, 'UTF8'))] || ARRAY(

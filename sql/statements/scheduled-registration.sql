@@ -2,7 +2,7 @@
 
 -- scheduled registration, 2: the same as registration, 2
 
--- scheduled registration, 3: $1 text, $2 bigint, $3 bigint, $4 text, $5 text[], $6 bytea[], $7 timestamp with time zone[], $8 timestamp with time zone[], $9 bytea[], $10 text[], $11 jsonb[], $12 timestamp with time zone[], $13 jsonb[], $14 timestamp with time zone[], $15 boolean[], $16 text[], $17 boolean[], $18 bigint, $19 text, $20 bigint, $21 text, $22 bigint, $23 text, $24 bigint, $25 text, $26 bigint, $27 bigint, $28 text, $29 interval, $30 bigint, $31 text
+-- scheduled registration, 3: $1 text, $2 bigint, $3 bigint, $4 text, $5 text[], $6 bytea[], $7 bytea[], $8 timestamp with time zone[], $9 timestamp with time zone[], $10 bytea[], $11 text[], $12 jsonb[], $13 timestamp with time zone[], $14 jsonb[], $15 timestamp with time zone[], $16 boolean[], $17 text[], $18 boolean[], $19 bigint, $20 text, $21 bigint, $22 text, $23 bigint, $24 text, $25 bigint, $26 text, $27 bigint, $28 bigint, $29 text, $30 interval, $31 bigint, $32 text
 INSERT INTO activities AS stored (
     app_number, environment, activity_id, token, token_digest, token_observed_at, token_claimed_at,
 last_observed_at, started_at, starts_at, starts_at_observed_at, lifetime, expires_at, confirmed_at,
@@ -35,50 +35,50 @@ SELECT app.app_number, $1::apns_environment, r.activity_id, r.token, r.token_dig
     CASE WHEN greatest(r.said_started_at, r.scheduled_at) + app.activity_lifetime <= now()
         THEN 'expired'::activity_outcome ELSE 'registered' END,
     r.received_at, now(), $2, r.installation_full_state_at, r.installation_removed_at
-FROM apps app CROSS JOIN LATERAL (SELECT q.*, sha256(q.token) AS token_digest, clock.received_at, CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
-WHEN known.token_digest = sha256(q.token) THEN known.token_observed_at
+FROM apps app CROSS JOIN LATERAL (SELECT q.*, clock.received_at, CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
+WHEN known.token_digest = q.token_digest THEN known.token_observed_at
 ELSE coalesce(retired.observed_at, clock.received_at) END AS claimed_at,
-q.observed_at IS NULL AND known.token_digest = sha256(q.token)
+q.observed_at IS NULL AND known.token_digest = q.token_digest
 AND EXISTS (SELECT FROM token_values held WHERE held.app_number = $3 AND held.environment = $4::apns_environment
 AND held.token_digest = known.token_digest
 AND held.quarantined_at >= known.token_claimed_at AND coalesce(held.dead_at < known.token_claimed_at, true))
 AS ends_quarantine,
 CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
-WHEN known.token_digest <> sha256(q.token) THEN coalesce(retired.observed_at, clock.received_at)
+WHEN known.token_digest <> q.token_digest THEN coalesce(retired.observed_at, clock.received_at)
 ELSE clock.received_at END AS given_at,
     its.full_state_at AS installation_full_state_at, its.removed_at AS installation_removed_at,
     CASE WHEN q.starts_at > coalesce(q.observed_at, clock.received_at) AND (q.was_accepted
     OR coalesce(q.observed_at > clock.received_at - app.activity_lifetime, true)) THEN q.starts_at END AS scheduled_at,
     least(coalesce(q.started_at, q.observed_at, clock.received_at), clock.received_at) AS said_started_at
-FROM unnest($5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) AS q (activity_id, token, observed_at, started_at, installation_hash, subject, aliases, aliases_given_at, metadata, starts_at, was_accepted, attributes_type, frequent_pushes_enabled)
+FROM unnest($5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) AS q (activity_id, token, token_digest, observed_at, started_at, installation_hash, subject, aliases, aliases_given_at, metadata, starts_at, was_accepted, attributes_type, frequent_pushes_enabled)
 CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE q.activity_id IS NOT NULL) AS clock
 LEFT JOIN LATERAL (
     SELECT k.* FROM activities k
-    WHERE k.app_number = $18 AND k.environment = $19::apns_environment AND k.activity_id = q.activity_id
+    WHERE k.app_number = $19 AND k.environment = $20::apns_environment AND k.activity_id = q.activity_id
     LIMIT 1
 ) AS known ON true
 LEFT JOIN LATERAL (
     SELECT i.full_state_at, i.removed_at FROM installations i
-    WHERE i.app_number = $20 AND i.environment = $21::apns_environment
+    WHERE i.app_number = $21 AND i.environment = $22::apns_environment
         AND i.installation_hash = coalesce(known.installation_hash, q.installation_hash)
     LIMIT 1
 ) AS its ON true
 CROSS JOIN LATERAL (
     SELECT max(claims.observed_at) AS observed_at FROM (
         SELECT v.observed_at FROM token_values v
-        WHERE q.observed_at IS NULL AND v.app_number = $22 AND v.environment = $23::apns_environment AND v.token_digest = sha256(q.token)
+        WHERE q.observed_at IS NULL AND v.app_number = $23 AND v.environment = $24::apns_environment AND v.token_digest = q.token_digest
             AND v.activity_id = q.activity_id
         UNION ALL
         SELECT f.observed_at FROM former_claims f
-        WHERE q.observed_at IS NULL AND f.app_number = $24 AND f.environment = $25::apns_environment AND f.activity_id = q.activity_id
-            AND f.token_digest = sha256(q.token)
+        WHERE q.observed_at IS NULL AND f.app_number = $25 AND f.environment = $26::apns_environment AND f.activity_id = q.activity_id
+            AND f.token_digest = q.token_digest
     ) AS claims
 ) AS retired) AS r
-WHERE app.app_number = $26 AND (r.observed_at IS NULL OR r.observed_at <= now() + interval '5 minutes')
-    AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $27 AND recent.environment = $28::apns_environment AND recent.erased_at > '-infinity'
-    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $29, false) AND EXISTS (
+WHERE app.app_number = $27 AND (r.observed_at IS NULL OR r.observed_at <= now() + interval '5 minutes')
+    AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $28 AND recent.environment = $29::apns_environment AND recent.erased_at > '-infinity'
+    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $30, false) AND EXISTS (
     SELECT FROM erasures erased
-    WHERE erased.app_number = $30 AND erased.environment = $31::apns_environment
+    WHERE erased.app_number = $31 AND erased.environment = $32::apns_environment
         AND erased.erased_digest = ANY((ARRAY[sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || r.activity_id, 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('installation:' || encode(r.installation_hash, 'hex'), 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('subject:' || r.subject, 'UTF8'))] || ARRAY(
@@ -91,8 +91,8 @@ ORDER BY r.activity_id
 SELECT * FROM given
 ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET token = CASE WHEN stored.ended_at IS NOT NULL THEN NULL
 WHEN stored.expiry_recorded_at IS NOT NULL AND ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE 'UTC' + stored.lifetime)
-AT TIME ZONE 'UTC') <= excluded.touched_at THEN NULL
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE interval '0' + stored.lifetime)
+AT TIME ZONE interval '0') <= excluded.touched_at THEN NULL
 WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
 OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) OR (stored.token IS NULL AND NOT (excluded.token_digest <> stored.token_digest)) THEN excluded.token ELSE stored.token END,
 token_digest = CASE WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
@@ -105,8 +105,8 @@ WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
 OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) THEN excluded.token_claimed_at ELSE stored.token_claimed_at END,
 previous_claimed_at = CASE WHEN excluded.token_digest = stored.token_digest THEN stored.token_claimed_at END,
 token_is_doubted = (stored.token_is_doubted OR (stored.expires_at <= excluded.touched_at AND ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE 'UTC' + stored.lifetime)
-AT TIME ZONE 'UTC') > excluded.touched_at)) AND NOT coalesce((excluded.token_digest <> stored.token_digest) AND (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE interval '0' + stored.lifetime)
+AT TIME ZONE interval '0') > excluded.touched_at)) AND NOT coalesce((excluded.token_digest <> stored.token_digest) AND (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
 OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))), false),
 last_observed_at = greatest(stored.last_observed_at, excluded.last_observed_at),
 started_at = least(stored.started_at, excluded.started_at),
@@ -115,11 +115,11 @@ OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_obse
 starts_at_observed_at = CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
 OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at_observed_at ELSE stored.starts_at_observed_at END,
 expires_at = ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE 'UTC' + stored.lifetime)
-AT TIME ZONE 'UTC'),
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE interval '0' + stored.lifetime)
+AT TIME ZONE interval '0'),
 expiry_recorded_at = CASE WHEN ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE 'UTC' + stored.lifetime)
-AT TIME ZONE 'UTC') <= excluded.touched_at THEN stored.expiry_recorded_at END,
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE interval '0' + stored.lifetime)
+AT TIME ZONE interval '0') <= excluded.touched_at THEN stored.expiry_recorded_at END,
 confirmed_at = CASE WHEN stored.ended_at IS NULL
 AND ((excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
 OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) OR excluded.token_digest = stored.token_digest)
@@ -153,23 +153,23 @@ OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_
 OR excluded.started_at < stored.started_at
 OR (excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
 OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) AND excluded.starts_at IS DISTINCT FROM stored.starts_at) OR (stored.expires_at <= excluded.touched_at AND ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE 'UTC' + stored.lifetime)
-AT TIME ZONE 'UTC') > excluded.touched_at)
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE interval '0' + stored.lifetime)
+AT TIME ZONE interval '0') > excluded.touched_at)
 OR (stored.attributes_type IS NULL AND excluded.attributes_type IS NOT NULL)
 OR (stored.frequent_pushes_enabled IS NULL AND excluded.frequent_pushes_enabled IS NOT NULL)
 OR coalesce(stored.installation_hash IS NOT NULL AND excluded.installation_full_state_at > stored.last_observed_at
 AND excluded.installation_full_state_at <= excluded.last_observed_at, false) THEN 1 ELSE 0 END,
 outcome = CASE WHEN stored.ended_at IS NOT NULL THEN 'refused'::activity_outcome
 WHEN ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE 'UTC' + stored.lifetime)
-AT TIME ZONE 'UTC') <= excluded.touched_at THEN 'expired'
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE interval '0' + stored.lifetime)
+AT TIME ZONE interval '0') <= excluded.touched_at THEN 'expired'
 WHEN excluded.token_digest IS NOT NULL AND stored.token_digest IS NULL THEN 'registered'
 WHEN (excluded.token_digest <> stored.token_digest) THEN CASE WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
 OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) THEN 'rotated'::activity_outcome ELSE 'superseded' END
 WHEN coalesce(stored.installation_hash IS NOT NULL AND excluded.installation_full_state_at > stored.last_observed_at
 AND excluded.installation_full_state_at <= excluded.last_observed_at, false) OR (stored.expires_at <= excluded.touched_at AND ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE 'UTC' + stored.lifetime)
-AT TIME ZONE 'UTC') > excluded.touched_at) THEN 'reactivated'
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE interval '0' + stored.lifetime)
+AT TIME ZONE interval '0') > excluded.touched_at) THEN 'reactivated'
 WHEN excluded.token_digest IS NULL THEN 'observed' ELSE 'refreshed' END,
 aliases_changed = (excluded.aliases IS NOT NULL AND excluded.aliases IS DISTINCT FROM stored.aliases AND (stored.aliases IS NULL
 OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases))),
@@ -218,51 +218,51 @@ AND a.activity_id = ANY($6) AND (NOT (a.ended_at IS NOT NULL OR a.expiry_recorde
 
 -- scheduled registration, 10: the same as registration, 9
 
--- scheduled registration, 11: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bytea[], $6 timestamp with time zone[], $7 timestamp with time zone[], $8 bytea[], $9 text[], $10 jsonb[], $11 timestamp with time zone[], $12 jsonb[], $13 timestamp with time zone[], $14 boolean[], $15 text[], $16 boolean[], $17 bigint, $18 text, $19 bigint, $20 text, $21 bigint, $22 text, $23 bigint, $24 text, $25 bigint, $26 bigint, $27 text, $28 interval, $29 bigint, $30 text
+-- scheduled registration, 11: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bytea[], $6 bytea[], $7 timestamp with time zone[], $8 timestamp with time zone[], $9 bytea[], $10 text[], $11 jsonb[], $12 timestamp with time zone[], $13 jsonb[], $14 timestamp with time zone[], $15 boolean[], $16 text[], $17 boolean[], $18 bigint, $19 text, $20 bigint, $21 text, $22 bigint, $23 text, $24 bigint, $25 text, $26 bigint, $27 bigint, $28 text, $29 interval, $30 bigint, $31 text
 SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_number = $1),
-    '{}'::text[], ARRAY(SELECT r.activity_id FROM apps app CROSS JOIN LATERAL (SELECT q.*, sha256(q.token) AS token_digest, clock.received_at, CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
-WHEN known.token_digest = sha256(q.token) THEN known.token_observed_at
+    '{}'::text[], ARRAY(SELECT r.activity_id FROM apps app CROSS JOIN LATERAL (SELECT q.*, clock.received_at, CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
+WHEN known.token_digest = q.token_digest THEN known.token_observed_at
 ELSE coalesce(retired.observed_at, clock.received_at) END AS claimed_at,
-q.observed_at IS NULL AND known.token_digest = sha256(q.token)
+q.observed_at IS NULL AND known.token_digest = q.token_digest
 AND EXISTS (SELECT FROM token_values held WHERE held.app_number = $2 AND held.environment = $3::apns_environment
 AND held.token_digest = known.token_digest
 AND held.quarantined_at >= known.token_claimed_at AND coalesce(held.dead_at < known.token_claimed_at, true))
 AS ends_quarantine,
 CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
-WHEN known.token_digest <> sha256(q.token) THEN coalesce(retired.observed_at, clock.received_at)
+WHEN known.token_digest <> q.token_digest THEN coalesce(retired.observed_at, clock.received_at)
 ELSE clock.received_at END AS given_at,
     its.full_state_at AS installation_full_state_at, its.removed_at AS installation_removed_at,
     CASE WHEN q.starts_at > coalesce(q.observed_at, clock.received_at) AND (q.was_accepted
     OR coalesce(q.observed_at > clock.received_at - app.activity_lifetime, true)) THEN q.starts_at END AS scheduled_at,
     least(coalesce(q.started_at, q.observed_at, clock.received_at), clock.received_at) AS said_started_at
-FROM unnest($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) AS q (activity_id, token, observed_at, started_at, installation_hash, subject, aliases, aliases_given_at, metadata, starts_at, was_accepted, attributes_type, frequent_pushes_enabled)
+FROM unnest($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) AS q (activity_id, token, token_digest, observed_at, started_at, installation_hash, subject, aliases, aliases_given_at, metadata, starts_at, was_accepted, attributes_type, frequent_pushes_enabled)
 CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE q.activity_id IS NOT NULL) AS clock
 LEFT JOIN LATERAL (
     SELECT k.* FROM activities k
-    WHERE k.app_number = $17 AND k.environment = $18::apns_environment AND k.activity_id = q.activity_id
+    WHERE k.app_number = $18 AND k.environment = $19::apns_environment AND k.activity_id = q.activity_id
     LIMIT 1
 ) AS known ON true
 LEFT JOIN LATERAL (
     SELECT i.full_state_at, i.removed_at FROM installations i
-    WHERE i.app_number = $19 AND i.environment = $20::apns_environment
+    WHERE i.app_number = $20 AND i.environment = $21::apns_environment
         AND i.installation_hash = coalesce(known.installation_hash, q.installation_hash)
     LIMIT 1
 ) AS its ON true
 CROSS JOIN LATERAL (
     SELECT max(claims.observed_at) AS observed_at FROM (
         SELECT v.observed_at FROM token_values v
-        WHERE q.observed_at IS NULL AND v.app_number = $21 AND v.environment = $22::apns_environment AND v.token_digest = sha256(q.token)
+        WHERE q.observed_at IS NULL AND v.app_number = $22 AND v.environment = $23::apns_environment AND v.token_digest = q.token_digest
             AND v.activity_id = q.activity_id
         UNION ALL
         SELECT f.observed_at FROM former_claims f
-        WHERE q.observed_at IS NULL AND f.app_number = $23 AND f.environment = $24::apns_environment AND f.activity_id = q.activity_id
-            AND f.token_digest = sha256(q.token)
+        WHERE q.observed_at IS NULL AND f.app_number = $24 AND f.environment = $25::apns_environment AND f.activity_id = q.activity_id
+            AND f.token_digest = q.token_digest
     ) AS claims
 ) AS retired) AS r
-    WHERE app.app_number = $25 AND (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $26 AND recent.environment = $27::apns_environment AND recent.erased_at > '-infinity'
-    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $28, false) AND EXISTS (
+    WHERE app.app_number = $26 AND (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $27 AND recent.environment = $28::apns_environment AND recent.erased_at > '-infinity'
+    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $29, false) AND EXISTS (
     SELECT FROM erasures erased
-    WHERE erased.app_number = $29 AND erased.environment = $30::apns_environment
+    WHERE erased.app_number = $30 AND erased.environment = $31::apns_environment
         AND erased.erased_digest = ANY((ARRAY[sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || r.activity_id, 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('installation:' || encode(r.installation_hash, 'hex'), 'UTF8')),
 sha256(uuid_send(app.erasure_salt) || convert_to('subject:' || r.subject, 'UTF8'))] || ARRAY(

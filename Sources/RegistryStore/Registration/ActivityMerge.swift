@@ -33,10 +33,10 @@ enum ActivityMerge {
     /// Its lifetime runs from its start, or from the one that it was scheduled for, whichever is later (R5).
     ///
     /// A distributed Postgres takes a sum for a matter of the time zone unless it is made without one. Sessions have UTC, so it is
-    /// the same sum.
+    /// the same sum. By its name Postgres would look the zone up each time.
     private static let expiresAt = """
-        ((greatest(least(stored.started_at, excluded.started_at), \(startsAt)) AT TIME ZONE 'UTC' + stored.lifetime)
-        AT TIME ZONE 'UTC')
+        ((greatest(least(stored.started_at, excluded.started_at), \(startsAt)) AT TIME ZONE interval '0' + stored.lifetime)
+        AT TIME ZONE interval '0')
         """
 
     /// It had expired by all that was said, and is now known to be scheduled for later. What was said against its token

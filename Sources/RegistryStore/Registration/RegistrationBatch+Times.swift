@@ -10,7 +10,7 @@ extension RegistrationBatch {
             ? Self.receiptTimes(in: scope)
             : "q.observed_at AS claimed_at, false AS ends_quarantine, q.observed_at AS given_at"
         return """
-            SELECT q.*, sha256(q.token) AS token_digest, clock.received_at, \(sql: times),
+            SELECT q.*, clock.received_at, \(sql: times),
                 its.full_state_at AS installation_full_state_at, its.removed_at AS installation_removed_at,
                 \(sql: shape.hasStarts ? Self.schedule : "NULL::timestamptz") AS scheduled_at,
                 least(coalesce(q.started_at, q.observed_at, clock.received_at), clock.received_at) AS said_started_at
@@ -52,13 +52,13 @@ extension RegistrationBatch {
     private static func receiptTimes(in scope: Scope) -> SQL {
         """
         CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
-        WHEN known.token_digest = sha256(q.token) THEN known.token_observed_at
+        WHEN known.token_digest = q.token_digest THEN known.token_observed_at
         ELSE coalesce(retired.observed_at, clock.received_at) END AS claimed_at,
-        q.observed_at IS NULL AND known.token_digest = sha256(q.token)
+        q.observed_at IS NULL AND known.token_digest = q.token_digest
         AND \(sql: QuarantineStatements.isEndedByReceipt(claimedAt: "token_claimed_at", in: scope))
         AS ends_quarantine,
         CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
-        WHEN known.token_digest <> sha256(q.token) THEN coalesce(retired.observed_at, clock.received_at)
+        WHEN known.token_digest <> q.token_digest THEN coalesce(retired.observed_at, clock.received_at)
         ELSE clock.received_at END AS given_at
         """
     }
@@ -70,12 +70,12 @@ extension RegistrationBatch {
         CROSS JOIN LATERAL (
             SELECT max(claims.observed_at) AS observed_at FROM (
                 SELECT v.observed_at FROM token_values v
-                WHERE q.observed_at IS NULL AND \(sql: scope.contains("v")) AND v.token_digest = sha256(q.token)
+                WHERE q.observed_at IS NULL AND \(sql: scope.contains("v")) AND v.token_digest = q.token_digest
                     AND v.activity_id = q.activity_id
                 UNION ALL
                 SELECT f.observed_at FROM former_claims f
                 WHERE q.observed_at IS NULL AND \(sql: scope.contains("f")) AND f.activity_id = q.activity_id
-                    AND f.token_digest = sha256(q.token)
+                    AND f.token_digest = q.token_digest
             ) AS claims
         ) AS retired
         """

@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import PostgresDriver
 import RegistryCore
@@ -53,6 +54,8 @@ struct RegistrationBatch {
         [
             .init("activity_id", \.id),
             .init("token", \.registration.token),
+            // Hashed once here: Postgres would do it anew in every statement.
+            .init("token_digest") { $0.registration.token.map { Array(SHA256.hash(data: $0.bytes)) } },
             .init("observed_at", \.registration.observedAt),
             .init("who", \.who),
             .init("started_at", \.registration.startedAt),
@@ -90,7 +93,7 @@ struct RegistrationBatch {
     }
 
     /// The requests as rows `q`, for the statements that need no more.
-    var claims: SQL { rows(["activity_id", "token", "observed_at", "who"]) }
+    var claims: SQL { rows(["activity_id", "token_digest", "observed_at", "who"]) }
 
     /// The condition that this batch merged a request into the row of an activity. Where a request was refused whole, its outcome,
     /// which the statements after the merge read, is that of an earlier one.
@@ -111,7 +114,7 @@ struct RegistrationBatch {
         LEFT JOIN LATERAL (
             SELECT v.* FROM token_values v
             WHERE \(sql: scope.contains("v"))
-                AND v.token_digest = sha256(q.token)
+                AND v.token_digest = q.token_digest
             LIMIT 1
         ) AS t ON true
         """

@@ -76,7 +76,7 @@ struct RegistrationStatements {
         FROM \(sql: batch.claims) CROSS JOIN LATERAL (
             SELECT v.activity_id FROM token_values v
             WHERE \(sql: scope.contains("v"))
-                AND v.token_digest = sha256(q.token) AND v.activity_id <> q.activity_id
+                AND v.token_digest = q.token_digest AND v.activity_id <> q.activity_id
             LIMIT 1
         ) AS t
         HAVING count(*) > 0)::text[]
@@ -175,7 +175,7 @@ struct RegistrationStatements {
         INSERT INTO token_values AS stored (
             app_number, environment, token_digest, activity_id, activity_number, observed_at, is_newly_owned
         )
-        SELECT a.app_number, a.environment, sha256(q.token), a.activity_id, a.activity_number,
+        SELECT a.app_number, a.environment, q.token_digest, a.activity_id, a.activity_number,
             coalesce(q.observed_at, a.token_observed_at), true
         FROM \(sql: batch.claims) CROSS JOIN LATERAL (
             SELECT m.* FROM activities m
@@ -183,7 +183,7 @@ struct RegistrationStatements {
                 AND m.activity_id = q.activity_id AND \(sql: batch.isMerged("m"))
             LIMIT 1
         ) AS a
-        WHERE q.token IS NOT NULL AND (q.observed_at IS NOT NULL OR a.token_digest = sha256(q.token))
+        WHERE q.token_digest IS NOT NULL AND (q.observed_at IS NOT NULL OR a.token_digest = q.token_digest)
         ORDER BY 3
         ON CONFLICT (app_number, environment, token_digest) DO UPDATE SET
             activity_id = CASE WHEN \(unescaped: Self.claimsMore) THEN excluded.activity_id ELSE stored.activity_id END,
@@ -212,7 +212,7 @@ struct RegistrationStatements {
             SELECT lost.* FROM \(sql: batch.claims)
             CROSS JOIN LATERAL (
                 SELECT v.* FROM token_values v
-                WHERE \(sql: scope.contains("v")) AND v.token_digest = sha256(q.token)
+                WHERE \(sql: scope.contains("v")) AND v.token_digest = q.token_digest
                     AND (v.activity_id <> q.activity_id OR v.displaced_activity_id IS NOT NULL)
                 LIMIT 1
             ) AS t
@@ -283,7 +283,7 @@ struct RegistrationStatements {
         CROSS JOIN LATERAL (
             SELECT v.* FROM token_values v
             WHERE \(sql: scope.contains("v"))
-                AND v.token_digest = sha256(q.token) AND (v.activity_id <> q.activity_id OR v.displaced_activity_id IS NOT NULL
+                AND v.token_digest = q.token_digest AND (v.activity_id <> q.activity_id OR v.displaced_activity_id IS NOT NULL
                     OR v.installation_hash IS NOT NULL OR v.dead_at IS NOT NULL OR v.quarantined_at IS NOT NULL)
             LIMIT 1
         ) AS t

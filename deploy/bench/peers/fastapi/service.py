@@ -107,7 +107,8 @@ async def register(environment: str, activity_id: str, body: Registration, reque
         return problem(422, "invalid-request")
     aliases = {kind: [value] if isinstance(value, str) else sorted(value) for kind, value in (body.aliases or {}).items()}
     values = state["fixed"] | {
-        "environment": environment, "activity_id": [activity_id], "token": [token], "observed_at": [body.observedAt],
+        "environment": environment, "activity_id": [activity_id], "token": [token],
+        "token_digest": [hashlib.sha256(token).digest()], "observed_at": [body.observedAt],
         "aliases": [json.dumps(aliases)], "who": [who], "batch_number": random.getrandbits(63),
     }
     results = []

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"log"
@@ -43,10 +44,11 @@ func (s *service) Register(
 	writer http.ResponseWriter, request *http.Request, id string, body *peer.Registration, token []byte, caller *peer.Caller,
 ) {
 	names, _ := json.Marshal(body.Aliases)
+	digest := sha256.Sum256(token)
 	results := s.run(request.Context(), "register", values{
-		"activity_id": []string{id}, "token": [][]byte{token}, "observed_at": []time.Time{*body.ObservedAt},
-		"aliases": []string{string(names)}, "who": []string{caller.Name}, "subject": []*string{caller.Subject},
-		"batch_number": rand.Int63(),
+		"activity_id": []string{id}, "token": [][]byte{token}, "token_digest": [][]byte{digest[:]},
+		"observed_at": []time.Time{*body.ObservedAt}, "aliases": []string{string(names)},
+		"who": []string{caller.Name}, "subject": []*string{caller.Subject}, "batch_number": rand.Int63(),
 	})
 	// Nothing is answered before the batch is closed: only then is it committed.
 	status, problem, value := readRegistration(results, id, len(s.statements["register"]))
