@@ -11,9 +11,9 @@ extension PushToken {
 }
 
 extension InstallationHash {
-    /// A made-up hash: 32 times the number's lowest byte.
+    /// A made-up hash, of each number below 65,536 another: 32 times the number's lowest byte, the second half changed by the next.
     public static func sample(_ number: Int) -> InstallationHash {
-        InstallationHash(bytes: [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: 32))
+        InstallationHash(bytes: (0..<32).map { UInt8(truncatingIfNeeded: $0 < 16 ? number : number ^ number >> 8) })
     }
 }
 
