@@ -44,6 +44,58 @@ import Testing
         #expect(try await database.count("SELECT count(*) FROM activity_aliases") == 2)
     }
 
+    /// An app takes some fifty milliseconds.
+    @Test("There may be more apps than are counted in the time of one unit of work")
+    func manyAppsAreCounted() async throws {
+        guard let database = try await Self.make() else { return }
+        for number in 1...60 { _ = try await database.scope("com.example.app\(number)") }
+        let pool = PostgresPool(
+            databaseURL: database.connectionString,
+            maximumConnections: 2,
+            requestTimeout: .seconds(2),
+            allowsUnsafeDurability: true,
+            logger: Logger(label: "counts")
+        )
+        let registry = Registry(pool: pool, logger: Logger(label: "counts"))
+        let start = ContinuousClock.now
+        #expect(try await registry.census().activities.values.reduce(0, +) == 0)
+        let counted = ContinuousClock.now
+        #expect(try await registry.recordTokenCounts())
+        let charted = counted.duration(to: .now)
+        print("figure: Citus, 60 apps: counted for metrics in \(start.duration(to: counted)), for charts in \(charted)")
+        #expect(try await database.count("SELECT count(*) FROM token_counts") == 120)
+    }
+
+    @Test("Large tables are sampled on the workers, too") func largeTablesAreSampled() async throws {
+        guard let database = try await Self.make() else { return }
+        let scope = try await database.scope()
+        let (statements, app) = (StatisticsStatements(scope: scope), scope.app.number)
+        let sampled = [
+            CensusStatements.activities(percent: 12.5, of: app), CensusStatements.tokens(percent: 12.5, of: app),
+            TokenCountStatements.record(percents: [12.5, 12.5], of: app), statements.activities(percent: 12.5),
+            statements.tokens(percent: 12.5),
+            statements.commonEvents(since: .distantPast, step: .seconds(60), percent: 12.5),
+        ]
+        try await database.pool.withSession { session in
+            for statement in sampled { _ = try session.execute(statement).count }
+        }
+    }
+
+    @Test("An error that Citus calls internal is a moment's trouble to callers, and Postgres's own is not")
+    func internalErrorsOfCitus() async throws {
+        guard let database = try await Self.make() else { return }
+        let plain = try await TestDatabase.make(isAlone: true, on: TestCluster.shared)
+        for (database, code) in [(database, Problem.Code.unavailable), (plain, .internalError)] {
+            let problem = await #expect(throws: Problem.self) {
+                try await database.registry.write { session in
+                    try session.simple("DO $$ BEGIN RAISE 'no such shard' USING ERRCODE = 'XX000'; END $$")
+                }
+            }
+            #expect(problem?.code == code)
+            #expect((problem?.retryAfter != nil) == (code == .unavailable))
+        }
+    }
+
     @Test("Tables that come with a later migration are distributed, too")
     func laterMigrationsAreDistributed() async throws {
         guard let database = try await Self.make() else { return }

@@ -156,6 +156,8 @@ import Testing
         let registry = activity.database.registry
         // The event of the app's creation lies in the default partition, and so must what goes on the same day.
         #expect(try await registry.renewEventPartitions().made == 3)
+        // Nor is it tried again, for which writers would wait.
+        #expect(try await registry.read { try $0.execute(EventPartitionStatements.missing).count } == 0)
         _ = try await activity.database.pool.withSession { try $0.execute("DELETE FROM events").count }
         #expect(try await registry.renewEventPartitions().made == 1)
         try await activity.register(1, at: .minutesAgo(5))

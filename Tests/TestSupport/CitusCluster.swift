@@ -15,6 +15,7 @@ public actor CitusCluster: TestServers {
     }
 
     private var opening: Task<Nodes, any Error>?
+    private var making: Task<Void, any Error>?
 
     /// Whether the Postgres of this machine has the extension.
     public static var isAvailable: Bool {
@@ -32,7 +33,13 @@ public actor CitusCluster: TestServers {
     public func make(_ name: String, isAlone: Bool) async throws -> String {
         let nodes = try await nodes()
         if isAlone {
-            try await Self.makeDatabase(name, on: nodes)
+            // One after the other: two at once may write the same row of a catalog, which Postgres calls an internal error.
+            let databases = Task { [making] in
+                _ = await making?.result
+                try await Self.makeDatabase(name, on: nodes)
+            }
+            making = databases
+            try await databases.value
         } else {
             try await TestDatabase.run("CREATE SCHEMA \(name)", on: nodes.coordinator)
         }

@@ -41,10 +41,11 @@ class Round:
 
     def _instance(self, name, answers):
         done = sorted(a.end for a in answers if a.kind != "GET" and a.status in (200, 201, 204))
-        last = longest_pause(done, self.begin, self.mended)[1]
+        # Where nobody had to wait, pauses of any moment are the longest: a part of such a one is none of ours.
+        first, last = longest_pause(done, self.begin, self.mended)
         return {
-            "ours": max(0, last - self.taken_over),
-            "after_haproxy": max(0, last - max(self.haproxy_took_over, self.taken_over)),
+            "ours": max(0, last - max(first, self.taken_over)),
+            "after_haproxy": max(0, last - max(first, self.haproxy_took_over, self.taken_over)),
             "later": max((after - at for at, after in zip(done, done[1:]) if at >= last), default=0),
             "slowest": max((a.seconds for a in answers), default=0),
             "late": [a for a in answers if a.seconds > REQUEST_TIMEOUT + GRACE],

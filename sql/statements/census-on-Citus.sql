@@ -1,7 +1,7 @@
--- census on Citus, 1: $1 double precision, $2 bigint, $3 bigint, $4 bigint, $5 bigint
+-- census on Citus, 1: $1 bigint, $2 bigint, $3 bigint, $4 bigint
 SELECT r.environment::text, v.state,
     CASE WHEN v.state = 'active' AND r.token IS NOT NULL THEN CASE WHEN v.verdict IS NULL THEN 'current' WHEN v.verdict = 'quarantined' THEN 'quarantined' ELSE 'withheld' END END, count(*)
-FROM activities AS r TABLESAMPLE SYSTEM ($1::real) REPEATABLE (7) CROSS JOIN LATERAL (
+FROM activities AS r TABLESAMPLE SYSTEM (5.0) REPEATABLE (7) CROSS JOIN LATERAL (
     SELECT * FROM (SELECT
     a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
     CASE
@@ -14,7 +14,7 @@ FROM activities AS r TABLESAMPLE SYSTEM ($1::real) REPEATABLE (7) CROSS JOIN LAT
 FROM activities a
 LEFT JOIN LATERAL (
     SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.app_number = $2 AND its.environment = a.environment
+    WHERE its.app_number = $1 AND its.environment = a.environment
         AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
     LIMIT 1
 ) AS i ON true
@@ -34,18 +34,18 @@ CROSS JOIN LATERAL (
         END
         FROM (SELECT) AS one LEFT JOIN LATERAL (
             SELECT * FROM token_values its
-            WHERE its.app_number = $3 AND its.environment = a.environment AND its.token_digest = a.token_digest
+            WHERE its.app_number = $2 AND its.environment = a.environment AND its.token_digest = a.token_digest
             LIMIT 1
         ) AS t ON true
     ) END AS value_verdict
-) AS v) its WHERE its.place = r.ctid AND its.app_number = $4::numeric LIMIT 1
+) AS v) its WHERE its.place = r.ctid AND its.app_number = $3::numeric LIMIT 1
 ) AS v
-WHERE r.app_number = $5
+WHERE r.app_number = $4
 GROUP BY 1, 2, 3;
 
--- census on Citus, 2: $1 double precision, $2 bigint, $3 bigint, $4 bigint, $5 bigint
+-- census on Citus, 2: $1 bigint, $2 bigint, $3 bigint, $4 bigint
 SELECT r.environment::text, r.kind, CASE WHEN v.verdict IS NULL THEN 'current' WHEN v.verdict = 'quarantined' THEN 'quarantined' ELSE 'withheld' END, count(*)
-FROM installation_tokens AS r TABLESAMPLE SYSTEM ($1::real) REPEATABLE (7) CROSS JOIN LATERAL (
+FROM installation_tokens AS r TABLESAMPLE SYSTEM (5.0) REPEATABLE (7) CROSS JOIN LATERAL (
     SELECT * FROM (SELECT
     r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
     t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
@@ -62,16 +62,16 @@ FROM installation_tokens AS r TABLESAMPLE SYSTEM ($1::real) REPEATABLE (7) CROSS
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.subject, its.aliases, its.removed_at, its.flapped_at FROM installations its
-    WHERE its.app_number = $2 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
+    WHERE its.app_number = $1 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
     LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.app_number = $3 AND its.environment = r.environment AND its.token_digest = r.token_digest
+    WHERE its.app_number = $2 AND its.environment = r.environment AND its.token_digest = r.token_digest
     LIMIT 1
-) AS t ON true) its WHERE its.place = r.ctid AND its.app_number = $4::numeric LIMIT 1
+) AS t ON true) its WHERE its.place = r.ctid AND its.app_number = $3::numeric LIMIT 1
 ) AS v
-WHERE r.token IS NOT NULL AND r.app_number = $5
+WHERE r.token IS NOT NULL AND r.app_number = $4
 GROUP BY 1, 2, 3;
 
 -- census on Citus, 3: $1 bigint, $2 bigint

@@ -1,15 +1,15 @@
--- census, 1: $1 double precision
+-- census, 1
 SELECT r.environment::text, v.state,
     CASE WHEN v.state = 'active' AND r.token IS NOT NULL THEN CASE WHEN v.verdict IS NULL THEN 'current' WHEN v.verdict = 'quarantined' THEN 'quarantined' ELSE 'withheld' END END, count(*)
-FROM activities AS r TABLESAMPLE SYSTEM ($1::real) REPEATABLE (7) CROSS JOIN LATERAL (
+FROM activities AS r TABLESAMPLE SYSTEM (5.0) REPEATABLE (7) CROSS JOIN LATERAL (
     SELECT * FROM activity_verdicts its WHERE its.place = r.ctid  LIMIT 1
 ) AS v
 WHERE true
 GROUP BY 1, 2, 3;
 
--- census, 2: $1 double precision
+-- census, 2
 SELECT r.environment::text, r.kind, CASE WHEN v.verdict IS NULL THEN 'current' WHEN v.verdict = 'quarantined' THEN 'quarantined' ELSE 'withheld' END, count(*)
-FROM installation_tokens AS r TABLESAMPLE SYSTEM ($1::real) REPEATABLE (7) CROSS JOIN LATERAL (
+FROM installation_tokens AS r TABLESAMPLE SYSTEM (5.0) REPEATABLE (7) CROSS JOIN LATERAL (
     SELECT * FROM installation_token_verdicts its WHERE its.place = r.ctid  LIMIT 1
 ) AS v
 WHERE r.token IS NOT NULL AND true

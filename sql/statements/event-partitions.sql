@@ -2,12 +2,14 @@
 SELECT pg_try_advisory_xact_lock(hashtext('pushreg event partitions'), 'events'::regclass::oid::int);
 
 -- event partitions, 2
-SELECT name FROM (
-    SELECT DISTINCT 'events_' || to_char((now() + a.event_retention)::date + 1 + ahead.days, 'YYYYMMDD') AS name
+WITH begun AS MATERIALIZED (SELECT DISTINCT e.drop_on FROM events_default e)
+SELECT wanted.name FROM (
+    SELECT DISTINCT days.day, 'events_' || to_char(days.day, 'YYYYMMDD') AS name
     FROM apps a CROSS JOIN generate_series(0, 3) AS ahead (days)
+    CROSS JOIN LATERAL (SELECT (now() + a.event_retention)::date + 1 + ahead.days AS day) AS days
 ) AS wanted
-WHERE to_regclass(wanted.name) IS NULL
-ORDER BY name;
+WHERE to_regclass(wanted.name) IS NULL AND wanted.day NOT IN (SELECT b.drop_on FROM begun b)
+ORDER BY wanted.name;
 
 -- event partitions, 3
 SELECT c.relname::text FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid

@@ -82,10 +82,10 @@ LEFT JOIN LATERAL (
 WHERE r.app_number = $4 AND r.environment = $5::apns_environment AND v.verdict IS NULL
 GROUP BY 1, 2;
 
--- statistics, 4: $1 double precision, $2 bigint, $3 bigint, $4 bigint, $5 bigint, $6 text
+-- statistics, 4: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 text
 SELECT v.state, width_bucket(now() - r.started_at, ARRAY['900 seconds'::interval, '3600 seconds'::interval, '7200 seconds'::interval, '14400 seconds'::interval, '28800 seconds'::interval, '86400 seconds'::interval, '604800 seconds'::interval, '2592000 seconds'::interval]),
     CASE WHEN v.verdict IS NULL THEN width_bucket(now() - r.confirmed_at, ARRAY['900 seconds'::interval, '3600 seconds'::interval, '7200 seconds'::interval, '14400 seconds'::interval, '28800 seconds'::interval, '86400 seconds'::interval, '604800 seconds'::interval, '2592000 seconds'::interval]) END, count(*)
-FROM activities AS r TABLESAMPLE SYSTEM ($1::real) REPEATABLE (7) CROSS JOIN LATERAL (
+FROM activities AS r TABLESAMPLE SYSTEM (5.0) REPEATABLE (7) CROSS JOIN LATERAL (
     SELECT * FROM (SELECT
     a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
     CASE
@@ -98,7 +98,7 @@ FROM activities AS r TABLESAMPLE SYSTEM ($1::real) REPEATABLE (7) CROSS JOIN LAT
 FROM activities a
 LEFT JOIN LATERAL (
     SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.app_number = $2 AND its.environment = a.environment
+    WHERE its.app_number = $1 AND its.environment = a.environment
         AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
     LIMIT 1
 ) AS i ON true
@@ -118,17 +118,17 @@ CROSS JOIN LATERAL (
         END
         FROM (SELECT) AS one LEFT JOIN LATERAL (
             SELECT * FROM token_values its
-            WHERE its.app_number = $3 AND its.environment = a.environment AND its.token_digest = a.token_digest
+            WHERE its.app_number = $2 AND its.environment = a.environment AND its.token_digest = a.token_digest
             LIMIT 1
         ) AS t ON true
     ) END AS value_verdict
-) AS v) its WHERE its.place = r.ctid AND its.app_number = $4::numeric LIMIT 1
-) AS v WHERE r.app_number = $5 AND r.environment = $6::apns_environment
+) AS v) its WHERE its.place = r.ctid AND its.app_number = $3::numeric LIMIT 1
+) AS v WHERE r.app_number = $4 AND r.environment = $5::apns_environment
 GROUP BY 1, 2, 3;
 
--- statistics, 5: $1 double precision, $2 bigint, $3 bigint, $4 bigint, $5 bigint, $6 text
+-- statistics, 5: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 text
 SELECT r.kind, width_bucket(now() - r.confirmed_at, ARRAY['900 seconds'::interval, '3600 seconds'::interval, '7200 seconds'::interval, '14400 seconds'::interval, '28800 seconds'::interval, '86400 seconds'::interval, '604800 seconds'::interval, '2592000 seconds'::interval]), count(*)
-FROM installation_tokens AS r TABLESAMPLE SYSTEM ($1::real) REPEATABLE (7) CROSS JOIN LATERAL (
+FROM installation_tokens AS r TABLESAMPLE SYSTEM (5.0) REPEATABLE (7) CROSS JOIN LATERAL (
     SELECT * FROM (SELECT
     r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
     t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
@@ -145,22 +145,22 @@ FROM installation_tokens AS r TABLESAMPLE SYSTEM ($1::real) REPEATABLE (7) CROSS
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.subject, its.aliases, its.removed_at, its.flapped_at FROM installations its
-    WHERE its.app_number = $2 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
+    WHERE its.app_number = $1 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
     LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.app_number = $3 AND its.environment = r.environment AND its.token_digest = r.token_digest
+    WHERE its.app_number = $2 AND its.environment = r.environment AND its.token_digest = r.token_digest
     LIMIT 1
-) AS t ON true) its WHERE its.place = r.ctid AND its.app_number = $4::numeric LIMIT 1
+) AS t ON true) its WHERE its.place = r.ctid AND its.app_number = $3::numeric LIMIT 1
 ) AS v
-WHERE r.app_number = $5 AND r.environment = $6::apns_environment AND v.verdict IS NULL
+WHERE r.app_number = $4 AND r.environment = $5::apns_environment AND v.verdict IS NULL
 GROUP BY 1, 2;
 
--- statistics, 6: $1 interval, $2 double precision, $3 bigint, $4 text, $5 timestamp with time zone, $6 text[]
+-- statistics, 6: $1 interval, $2 bigint, $3 text, $4 timestamp with time zone, $5 text[]
 SELECT date_bin($1, e.recorded_at, '2020-01-01'::timestamptz), e.type, count(*)
-FROM events AS e TABLESAMPLE SYSTEM ($2::real) REPEATABLE (7)
-WHERE e.app_number = $3 AND e.environment = $4::apns_environment AND e.recorded_at >= $5 AND e.type = ANY($6)
+FROM events AS e TABLESAMPLE SYSTEM (5.0) REPEATABLE (7)
+WHERE e.app_number = $2 AND e.environment = $3::apns_environment AND e.recorded_at >= $4 AND e.type = ANY($5)
 GROUP BY 1, 2;
 
 -- statistics, 7: $1 interval, $2 bigint, $3 text, $4 timestamp with time zone, $5 bigint

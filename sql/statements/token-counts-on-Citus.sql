@@ -5,7 +5,7 @@ SELECT EXISTS (SELECT FROM apps p CROSS JOIN unnest(enum_range(NULL::apns_enviro
         AND c.counted_at = date_bin('5 minutes', now(), '2020-01-01'::timestamptz)
 ));
 
--- token counts on Citus, 2: $1 double precision, $2 double precision, $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 double precision, $8 double precision, $9 bigint, $10 bigint, $11 bigint, $12 bigint, $13 bigint
+-- token counts on Citus, 2: $1 double precision, $2 bigint, $3 bigint, $4 bigint, $5 bigint, $6 double precision, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 bigint
 INSERT INTO token_counts (
     app_number, environment, counted_at, counts
 )
@@ -17,7 +17,7 @@ FROM apps p CROSS JOIN unnest(enum_range(NULL::apns_environment)) AS e (environm
 LEFT JOIN (
     SELECT k.app_number, k.environment, jsonb_object_agg(k.kind, k.count) AS counts FROM (
         SELECT r.app_number, r.environment, 'update' AS kind, round(count(*) * 100 / $1)::bigint AS count
-FROM activities AS r TABLESAMPLE SYSTEM ($2::real) REPEATABLE (7) CROSS JOIN LATERAL (
+FROM activities AS r TABLESAMPLE SYSTEM (5.0) REPEATABLE (7) CROSS JOIN LATERAL (
     SELECT * FROM (SELECT
     a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
     CASE
@@ -30,7 +30,7 @@ FROM activities AS r TABLESAMPLE SYSTEM ($2::real) REPEATABLE (7) CROSS JOIN LAT
 FROM activities a
 LEFT JOIN LATERAL (
     SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.app_number = $3 AND its.environment = a.environment
+    WHERE its.app_number = $2 AND its.environment = a.environment
         AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
     LIMIT 1
 ) AS i ON true
@@ -50,16 +50,16 @@ CROSS JOIN LATERAL (
         END
         FROM (SELECT) AS one LEFT JOIN LATERAL (
             SELECT * FROM token_values its
-            WHERE its.app_number = $4 AND its.environment = a.environment AND its.token_digest = a.token_digest
+            WHERE its.app_number = $3 AND its.environment = a.environment AND its.token_digest = a.token_digest
             LIMIT 1
         ) AS t ON true
     ) END AS value_verdict
-) AS v) its WHERE its.place = r.ctid AND its.app_number = $5::numeric LIMIT 1
+) AS v) its WHERE its.place = r.ctid AND its.app_number = $4::numeric LIMIT 1
 ) AS v
-WHERE v.verdict IS NULL AND r.app_number = $6
+WHERE v.verdict IS NULL AND r.app_number = $5
 GROUP BY 1, 2, 3
-        UNION ALL SELECT r.app_number, r.environment, r.kind AS kind, round(count(*) * 100 / $7)::bigint AS count
-FROM installation_tokens AS r TABLESAMPLE SYSTEM ($8::real) REPEATABLE (7) CROSS JOIN LATERAL (
+        UNION ALL SELECT r.app_number, r.environment, r.kind AS kind, round(count(*) * 100 / $6)::bigint AS count
+FROM installation_tokens AS r TABLESAMPLE SYSTEM (5.0) REPEATABLE (7) CROSS JOIN LATERAL (
     SELECT * FROM (SELECT
     r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
     t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
@@ -76,21 +76,21 @@ FROM installation_tokens AS r TABLESAMPLE SYSTEM ($8::real) REPEATABLE (7) CROSS
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.subject, its.aliases, its.removed_at, its.flapped_at FROM installations its
-    WHERE its.app_number = $9 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
+    WHERE its.app_number = $7 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
     LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.app_number = $10 AND its.environment = r.environment AND its.token_digest = r.token_digest
+    WHERE its.app_number = $8 AND its.environment = r.environment AND its.token_digest = r.token_digest
     LIMIT 1
-) AS t ON true) its WHERE its.place = r.ctid AND its.app_number = $11::numeric LIMIT 1
+) AS t ON true) its WHERE its.place = r.ctid AND its.app_number = $9::numeric LIMIT 1
 ) AS v
-WHERE v.verdict IS NULL AND r.app_number = $12
+WHERE v.verdict IS NULL AND r.app_number = $10
 GROUP BY 1, 2, 3
     ) AS k
     GROUP BY 1, 2
 ) AS found ON found.app_number = p.app_number AND found.environment = e.environment
-WHERE p.app_number = $13
+WHERE p.app_number = $11
 )
 SELECT * FROM given
 ON CONFLICT DO NOTHING;

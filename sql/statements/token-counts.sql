@@ -5,7 +5,7 @@ SELECT EXISTS (SELECT FROM apps p CROSS JOIN unnest(enum_range(NULL::apns_enviro
         AND c.counted_at = date_bin('5 minutes', now(), '2020-01-01'::timestamptz)
 ));
 
--- token counts, 2: $1 double precision, $2 double precision, $3 double precision, $4 double precision
+-- token counts, 2: $1 double precision, $2 double precision
 INSERT INTO token_counts (
     app_number, environment, counted_at, counts
 )
@@ -17,13 +17,13 @@ FROM apps p CROSS JOIN unnest(enum_range(NULL::apns_environment)) AS e (environm
 LEFT JOIN (
     SELECT k.app_number, k.environment, jsonb_object_agg(k.kind, k.count) AS counts FROM (
         SELECT r.app_number, r.environment, 'update' AS kind, round(count(*) * 100 / $1)::bigint AS count
-FROM activities AS r TABLESAMPLE SYSTEM ($2::real) REPEATABLE (7) CROSS JOIN LATERAL (
+FROM activities AS r TABLESAMPLE SYSTEM (5.0) REPEATABLE (7) CROSS JOIN LATERAL (
     SELECT * FROM activity_verdicts its WHERE its.place = r.ctid  LIMIT 1
 ) AS v
 WHERE v.verdict IS NULL AND true
 GROUP BY 1, 2, 3
-        UNION ALL SELECT r.app_number, r.environment, r.kind AS kind, round(count(*) * 100 / $3)::bigint AS count
-FROM installation_tokens AS r TABLESAMPLE SYSTEM ($4::real) REPEATABLE (7) CROSS JOIN LATERAL (
+        UNION ALL SELECT r.app_number, r.environment, r.kind AS kind, round(count(*) * 100 / $2)::bigint AS count
+FROM installation_tokens AS r TABLESAMPLE SYSTEM (5.0) REPEATABLE (7) CROSS JOIN LATERAL (
     SELECT * FROM installation_token_verdicts its WHERE its.place = r.ctid  LIMIT 1
 ) AS v
 WHERE v.verdict IS NULL AND true

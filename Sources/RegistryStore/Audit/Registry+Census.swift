@@ -6,29 +6,43 @@ extension Registry {
     ///
     /// - Throws: `unavailable`.
     public func census() async throws -> Census {
-        try await read { session in
-            var census = Census()
-            for app in try AppNumbers.counted(session) { try census.add(app, session) }
-            census.eventsWritten = try session.execute(CensusStatements.eventsWritten)[0].decode(Int.self)
-            return census
+        let (apps, percents, eventsWritten) = try await read { session in
+            // Of all apps together: where each is counted by itself, it is by the same part of its rows.
+            let percents = try StatisticsStatements.percents(
+                of: StatisticsStatements.tables,
+                sampling: CensusStatements.sampleSize(of:),
+                session
+            )
+            let events = try session.execute(CensusStatements.eventsWritten)[0].decode(Int.self)
+            return (try AppNumbers.counted(session), percents, events)
         }
+        var census = Census()
+        census.eventsWritten = eventsWritten
+        // Units of work of their own, for there may be more apps than one has time for.
+        for app in apps {
+            census.add(
+                try await read { session in
+                    var part = Census()
+                    try part.add(session.pipeline(CensusStatements.all(percents, of: app)), percents)
+                    return part
+                }
+            )
+        }
+        return census
     }
 }
 
 extension Census {
-    /// Adds what there is of an app; of all where it is nil.
-    fileprivate mutating func add(_ app: Int64?, _ session: borrowing PostgresSession) throws {
-        let percents = try StatisticsStatements.percents(
-            of: StatisticsStatements.tables,
-            sampling: CensusStatements.sampleSize(of:),
-            of: app,
-            session
-        )
-        let results = try session.pipeline([
-            CensusStatements.activities(percent: percents[0], of: app),
-            CensusStatements.tokens(percent: percents[1], of: app),
-            CensusStatements.sweepLag(of: app), CensusStatements.activeGuards(of: app),
-        ])
+    /// Adds what there is of other apps.
+    fileprivate mutating func add(_ other: Census) {
+        activities.merge(other.activities, uniquingKeysWith: +)
+        tokens.merge(other.tokens, uniquingKeysWith: +)
+        sweepLag = max(sweepLag, other.sweepLag)
+        activeGuards += other.activeGuards
+    }
+
+    /// Adds what ``CensusStatements/all(_:of:)`` found.
+    fileprivate mutating func add(_ results: [PostgresResult], _ percents: [Double]) throws {
         try addActivities(results[0], scale: 100 / percents[0])
         try addTokens(results[1], scale: 100 / percents[1])
         sweepLag = max(sweepLag, try results[2][0].decode(Duration?.self) ?? .zero)
@@ -70,6 +84,16 @@ enum CensusStatements {
     /// About how many rows of a table a sample reads. Each costs two lookups by key, 16 microseconds together as measured on
     /// two cores that were busy, so a table takes less than a fifth of a second. Counts are a few percent off.
     static func sampleSize(of table: String) -> Int { table == "activities" ? 5000 : 10_000 }
+
+    /// All of them, of an app; of all apps where it is nil.
+    ///
+    /// - Parameter percents: how much of each of ``StatisticsStatements/tables`` is read.
+    static func all(_ percents: [Double], of app: Int64?) -> [SQL] {
+        [
+            activities(percent: percents[0], of: app), tokens(percent: percents[1], of: app), sweepLag(of: app),
+            activeGuards(of: app),
+        ]
+    }
 
     /// The state of a token that there is, by its verdict.
     private static let tokenState = """

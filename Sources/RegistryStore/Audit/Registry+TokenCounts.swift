@@ -9,10 +9,12 @@ extension Registry {
     /// - Returns: whether it was due.
     @discardableResult
     public func recordTokenCounts() async throws -> Bool {
-        try await write { session in
-            var wasDue = false
-            for app in try AppNumbers.counted(session) {
-                guard try session.execute(TokenCountStatements.isDue(of: app))[0].decode(Bool.self) else { continue }
+        var wasDue = false
+        // Units of work of their own, for there may be more apps than one has time for.
+        for app in try await read({ try AppNumbers.counted($0) }) {
+            let isCounted = try await write { session in
+                let isDue = try session.execute(TokenCountStatements.isDue(of: app))[0].decode(Bool.self)
+                guard isDue else { return false }
                 let percents = try StatisticsStatements.percents(
                     of: StatisticsStatements.tables,
                     sampling: TokenCountStatements.sampleSize(of:),
@@ -22,10 +24,11 @@ extension Registry {
                 _ = try session.pipeline([
                     TokenCountStatements.record(percents: percents, of: app), TokenCountStatements.thinOut(app),
                 ])
-                wasDue = true
+                return true
             }
-            return wasDue
+            wasDue = wasDue || isCounted
         }
+        return wasDue
     }
 }
 

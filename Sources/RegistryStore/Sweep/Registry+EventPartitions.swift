@@ -72,14 +72,17 @@ enum EventPartitionStatements {
     static let lock: SQL =
         "SELECT pg_try_advisory_xact_lock(hashtext('pushreg event partitions'), 'events'::regclass::oid::int)"
 
-    /// Names of partitions that the coming days' events need: each app's retention leads to days of its own.
+    /// Names of partitions that the coming days' events need: each app's retention leads to days of its own. Of a day of which
+    /// events came before its partition did, all go to the default one.
     static let missing: SQL = """
-        SELECT name FROM (
-            SELECT DISTINCT 'events_' || to_char((now() + a.event_retention)::date + 1 + ahead.days, 'YYYYMMDD') AS name
+        WITH begun AS MATERIALIZED (SELECT DISTINCT e.drop_on FROM events_default e)
+        SELECT wanted.name FROM (
+            SELECT DISTINCT days.day, 'events_' || to_char(days.day, 'YYYYMMDD') AS name
             FROM apps a CROSS JOIN generate_series(0, \(unescaped: "\(daysAhead)")) AS ahead (days)
+            CROSS JOIN LATERAL (SELECT (now() + a.event_retention)::date + 1 + ahead.days AS day) AS days
         ) AS wanted
-        WHERE to_regclass(wanted.name) IS NULL
-        ORDER BY name
+        WHERE to_regclass(wanted.name) IS NULL AND wanted.day NOT IN (SELECT b.drop_on FROM begun b)
+        ORDER BY wanted.name
         """
 
     /// Names of partitions whose day has come.

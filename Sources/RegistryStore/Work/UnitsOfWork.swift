@@ -60,7 +60,13 @@ struct UnitsOfWork: Sendable {
     ) async throws -> Value {
         let watch = Stopwatch(measures, work)
         do {
-            return try await pool.withSession(retry, priority: priority, timeout: timeout) { try body($0, watch) }
+            return try await pool.withSession(retry, priority: priority, timeout: timeout) { session in
+                do {
+                    return try body(session, watch)
+                } catch let error as PostgresError where session.isDistributed && error.sqlState == "XX000" {
+                    throw NodeFailure(error: error)
+                }
+            }
         } catch {
             watch.giveUp()
             throw translated(error)
@@ -74,6 +80,11 @@ struct UnitsOfWork: Sendable {
             let problem = Problem(error)
             let level: Logger.Level = problem.code == .internalError ? .error : .warning
             log(level, "Postgres: \(error)", of: "\(error.code) \(error.sqlState ?? "")")
+            return problem
+        case let failure as NodeFailure:
+            log(.warning, "Citus: \(failure.error)", of: "node")
+            var problem = Problem(.unavailable, "Postgres could not do it just now. Send the same request again.")
+            problem.retryAfter = .seconds(1)
             return problem
         case let error as UnsafeDurability:
             log(.error, "\(error)", of: "unsafe")
@@ -98,4 +109,10 @@ struct UnitsOfWork: Sendable {
         guard let unlogged = repeatedErrors.admit(kind) else { return }
         logger.log(level: level, message, metadata: unlogged == 0 ? nil : ["likeItSinceTheLast": "\(unlogged)"])
     }
+}
+
+/// An error that a distributed Postgres calls internal (`XX000`): it says so where a worker went away or a shard was moved
+/// meanwhile. Whether a write took effect is not known.
+private struct NodeFailure: Error {
+    let error: PostgresError
 }
