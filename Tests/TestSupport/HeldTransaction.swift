@@ -21,6 +21,10 @@ public final class HeldTransaction: Sendable {
                 try await database.pool.withSession(.never, timeout: .seconds(1800)) { session in
                     let isDistributed = session.isDistributed
                     try session.transaction { transaction in
+                        // It may take longer than a session may be idle until others come to its locks.
+                        _ = try transaction.execute(
+                            "SELECT set_config('idle_in_transaction_session_timeout', '0', true)"
+                        )
                         _ = try transaction.execute(statement)
                         begin.yield(try Self.waiters(for: transaction, isDistributed: isDistributed))
                         end.wait()
