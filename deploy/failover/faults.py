@@ -162,7 +162,7 @@ class StandbysAway(Fault):
             member.kill()
 
     def wait_for_takeover(self):
-        # What was on its way to a standby may still be acknowledged.
+        # A write that was on its way to a standby may still be acknowledged.
         time.sleep(1)
         alone = time.monotonic()
         time.sleep(9)
