@@ -250,6 +250,23 @@ import Testing
         }
     }
 
+    @Test("Who is out of time before another try is told why the try before went wrong")
+    func theFormerErrorIsTold() async throws {
+        try await withPool(1) { pool in
+            let end = DispatchSemaphore(value: 0)
+            let error = try await postgresError {
+                try await pool.withSession(timeout: .seconds(1)) { session in
+                    // Somebody else waits for the connection, and keeps it.
+                    Task { try await pool.withSession { _ in end.wait() } }
+                    while pool.statistics.waiting == 0 { sched_yield() }
+                    try session.simple("DO $$ BEGIN RAISE 'not now' USING ERRCODE = '40001'; END $$")
+                }
+            }
+            end.signal()
+            #expect(error.sqlState == "40001")
+        }
+    }
+
     @Test("Without pause nobody queues behind a server that does not answer")
     func withoutPauseNobodyQueuesBehindAServerThatDoesNotAnswer() async throws {
         let listener = try SilentListener()

@@ -99,6 +99,7 @@ public final class PostgresPool: Sendable {
     ) async throws -> Value {
         let deadline = Deadline.after(timeout ?? configuration.requestTimeout)
         var schedule = RetrySchedule(policy: retry, deadline: deadline)
+        var former: PostgresError?
         while true {
             let start = ContinuousClock.now
             do {
@@ -106,8 +107,11 @@ public final class PostgresPool: Sendable {
             } catch let error as PostgresError {
                 let duration = start.duration(to: .now)
                 guard let pause = schedule.pause(after: error, duration: duration, jitter: .random(in: 0.5...1)) else {
-                    throw error.located(at: CallSite(file: file, line: line))
+                    // Where the time was over before it could be tried again, what went wrong before says why.
+                    let isLate = error.code == .deadlineExceeded && error.outcome == .nothingTookEffect
+                    throw (isLate ? former ?? error : error).located(at: CallSite(file: file, line: line))
                 }
+                former = error
                 state.withLock { $0.retries += 1 }
                 try await Task.sleep(for: pause, clock: .continuous)
             }
