@@ -259,7 +259,9 @@ import Testing
                     // Somebody else waits for the connection, and keeps it.
                     Task { try await pool.withSession { _ in end.wait() } }
                     while pool.statistics.waiting == 0 { sched_yield() }
-                    try session.simple("DO $$ BEGIN RAISE 'not now' USING ERRCODE = '40001'; END $$")
+                    try session.transaction { transaction in
+                        try transaction.simple("DO $$ BEGIN RAISE 'not now' USING ERRCODE = '40001'; END $$")
+                    }
                 }
             }
             end.signal()
