@@ -56,7 +56,7 @@ struct StatisticsStatements {
     }
 
     /// Pages of a table; the same ones each time, so that charts do not flicker. Their part is no parameter, which Citus does
-    /// not pass on there.
+    /// not pass on as it is where there are joins.
     static func sampled(_ table: String, _ percent: Double) -> SQL {
         percent >= 100
             ? "\(unescaped: table)"
