@@ -20,8 +20,8 @@ final class LibpqConnection {
     /// How many questions were answered on those when this one asked its last, and when that was.
     private var answersBefore = 0
     private var lastQuestion = ContinuousClock.now
-    /// When the current caller got it.
-    var lentAt = ContinuousClock.now
+    /// When the current caller's work began.
+    private var workBegan = ContinuousClock.now
     /// The host that it is to, where several were given.
     var server: ConnectionOptions.Host?
     /// The host before it that did not answer.
@@ -47,6 +47,12 @@ final class LibpqConnection {
         self.pointer = nil
     }
 
+    /// Work begins that has a time of its own, and of which nothing is committed.
+    func beginWork() {
+        mayHaveCommitted = false
+        workBegan = .now
+    }
+
     /// A round trip begins.
     func noteQuestion() {
         answersBefore = generation?.answers ?? 0
@@ -56,7 +62,7 @@ final class LibpqConnection {
     /// Whether the server has answered nobody since the last question, for most of the caller's time: of many questions, each
     /// answered at once, one is the last before the time is over.
     var isServerSilent: Bool {
-        generation?.answers == answersBefore && lastQuestion.duration(to: .now) > lentAt.duration(to: lastQuestion)
+        generation?.answers == answersBefore && lastQuestion.duration(to: .now) > workBegan.duration(to: lastQuestion)
     }
 
     /// Marks the connection as not to be used by another caller.

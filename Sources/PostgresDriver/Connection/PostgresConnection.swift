@@ -90,8 +90,7 @@ actor PostgresConnection {
         to body: @Sendable (borrowing PostgresSession) throws -> Value
     ) -> Loan<Value> {
         guard let link, link.isAlive() else { return .dead }
-        link.mayHaveCommitted = false
-        link.lentAt = .now
+        link.beginWork()
         renewPlans(link, until: deadline)
         let session = PostgresSession(link: link, deadline: deadline, isIdempotent: isIdempotent)
         let result = Result { try body(session) }

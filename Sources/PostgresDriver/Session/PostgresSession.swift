@@ -18,7 +18,7 @@ public struct PostgresSession: ~Copyable {
     /// before has no part in whether that is safe to be done again. Only while it is renewable.
     public func renewed(timeout: Duration) -> PostgresSession {
         precondition(!link.isInBody, "a transaction is open")
-        link.mayHaveCommitted = false
+        link.beginWork()
         return PostgresSession(link: link, deadline: .after(timeout), isIdempotent: isIdempotent)
     }
 
