@@ -40,7 +40,7 @@ struct PlannedStatements {
             Self(
                 name: "full state",
                 statements: [
-                    full.remember, full.running(limit: 1001), full.lock(listed: [one], tokens: [[1]], limit: 1000),
+                    full.remember, full.running(limit: 1001), full.lock(listed: [one], values: [[1]], limit: 1000),
                     full.dismissal(listed: [one]), full.event(listed: [one]),
                 ]
             ),

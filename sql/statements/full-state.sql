@@ -18,7 +18,7 @@ WHERE a.app_number = $4 AND a.environment = $5::apns_environment
     AND a.installation_hash = $6 AND a.ended_at IS NULL LIMIT $7) || ARRAY(
         SELECT t.activity_id FROM token_values t
         WHERE t.app_number = $8 AND t.environment = $9::apns_environment
-            AND t.token_digest = ANY(ARRAY(SELECT sha256(q.token) FROM unnest($10) AS q (token)))
+            AND t.token_digest = ANY($10)
     ))
 ORDER BY a.activity_id FOR UPDATE;
 

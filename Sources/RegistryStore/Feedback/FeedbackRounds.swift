@@ -11,7 +11,7 @@ struct FeedbackStatement: Hashable {
 
     init(_ report: FeedbackReport) {
         self.report = report
-        digest = SHA256.hash(data: report.token.bytes)
+        digest = report.token.digest
     }
 
     static func == (left: Self, right: Self) -> Bool {

@@ -77,7 +77,7 @@ extension Registry {
                 statements.running(limit: mostRunningActivities + 1),
                 statements.lock(
                     listed: state.firstItems.map(\.activityID),
-                    tokens: state.tokens,
+                    values: state.digests,
                     limit: mostRunningActivities
                 ),
             ] + (claimant.subject == nil ? [] : rows.aliasRows + rows.takeover(by: statements.who))
@@ -100,7 +100,7 @@ extension Registry {
 }
 
 extension FullState {
-    fileprivate var tokens: [[UInt8]] { items.compactMap { $0.registration?.token?.bytes } }
+    fileprivate var digests: [[UInt8]] { items.compactMap { $0.registration?.token.map { Array($0.digest) } } }
 
     /// The items without those that repeat an activity.
     fileprivate var firstItems: [Item] {
@@ -173,8 +173,10 @@ struct FullStateStatements {
 
     /// Locks all that the full state touches in the order of ids, as registrations do: also who has the tokens so far.
     ///
-    /// - Parameter limit: how many of the installation's activities are locked; where it has more, the full state is refused.
-    func lock(listed ids: [ActivityID], tokens: [[UInt8]], limit: Int) -> SQL {
+    /// - Parameters:
+    ///   - digests: those of the tokens.
+    ///   - limit: how many of the installation's activities are locked; where it has more, the full state is refused.
+    func lock(listed ids: [ActivityID], values digests: [[UInt8]], limit: Int) -> SQL {
         """
         SELECT FROM activities a
         WHERE \(sql: scope.contains("a"))
@@ -182,7 +184,7 @@ struct FullStateStatements {
             AND a.activity_id = ANY(\(ids) || ARRAY(\(sql: runningIDs(limit: limit))) || ARRAY(
                 SELECT t.activity_id FROM token_values t
                 WHERE \(sql: scope.contains("t"))
-                    AND t.token_digest = ANY(ARRAY(SELECT sha256(q.token) FROM unnest(\(tokens)) AS q (token)))
+                    AND t.token_digest = ANY(\(digests))
             ))
         ORDER BY a.activity_id FOR UPDATE
         """

@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 import PostgresDriver
 import RegistryCore
@@ -54,8 +53,7 @@ struct RegistrationBatch {
         [
             .init("activity_id", \.id),
             .init("token", \.registration.token),
-            // Hashed once here: Postgres would do it anew in every statement.
-            .init("token_digest") { $0.registration.token.map { Array(SHA256.hash(data: $0.bytes)) } },
+            .init("token_digest") { $0.registration.token.map { Array($0.digest) } },
             .init("observed_at", \.registration.observedAt),
             .init("who", \.who),
             .init("started_at", \.registration.startedAt),
