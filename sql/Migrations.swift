@@ -8,5 +8,6 @@ public enum Migrations {
         ("0004_audit.sql", PackageResources._004_audit_sql),
         ("0005_token_counts.sql", PackageResources._005_token_counts_sql),
         ("0006_start_leases.sql", PackageResources._006_start_leases_sql),
+        ("0007_all_aliases.sql", PackageResources._007_all_aliases_sql),
     ]
 }

@@ -30,6 +30,7 @@ struct PlannedStatements {
         return [
             registration("registration", batch(scope), scope),
             registration("scheduled registration", batch(scope, startsAt: .minutesAgo(-60)), scope),
+            registration("registration on Citus", batch(scope), scope, isDistributed: true),
             Self(
                 name: "end",
                 statements: ends.end([.sample("activity-3")], reason: .ended, observedAt: nil) + [
@@ -56,8 +57,13 @@ struct PlannedStatements {
         ]
     }
 
-    private static func registration(_ name: String, _ batch: RegistrationBatch, _ scope: Scope) -> Self {
-        let registration = RegistrationStatements(batch: batch, scope: scope)
+    private static func registration(
+        _ name: String,
+        _ batch: RegistrationBatch,
+        _ scope: Scope,
+        isDistributed: Bool = false
+    ) -> Self {
+        let registration = RegistrationStatements(batch: batch, scope: scope, isDistributed: isDistributed)
         return Self(name: name, statements: registration.all + [registration.refusalFacts])
     }
 

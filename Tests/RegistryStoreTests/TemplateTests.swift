@@ -18,8 +18,12 @@ import Testing
         return Scope(app: app, environment: .production)
     }
 
-    @Test("Templates of registrations say the same as the statements", arguments: RegistrationBatch.Shape.all)
-    func registrationsAreTheSame(shape: RegistrationBatch.Shape) throws {
+    @Test(
+        "Templates of registrations say the same as the statements",
+        arguments: RegistrationBatch.Shape.all,
+        [false, true]
+    )
+    func registrationsAreTheSame(shape: RegistrationBatch.Shape, isDistributed: Bool) throws {
         let scope = try Self.scope()
         let requests = try (1...3).map { number in
             var registration = ActivityRegistration(token: PushToken(bytes: [UInt8(number)]))
@@ -36,8 +40,8 @@ import Testing
         }
         let batch = RegistrationBatch(requests)
         #expect(batch.shape == shape)
-        let statements = RegistrationStatements(batch: batch, scope: scope)
-        let templates = try #require(RegistrationTemplates.all[shape]).statements(of: statements)
+        let statements = RegistrationStatements(batch: batch, scope: scope, isDistributed: isDistributed)
+        let templates = RegistrationTemplates.statements(of: statements)
         #expect(templates.map(\.text) == statements.all.map(\.text))
         #expect(templates.map(\.parameters) == statements.all.map(\.parameters))
     }

@@ -42,17 +42,16 @@ OR (excluded.subject_observed_at, excluded.subject) < (stored.subject_observed_a
 WHERE true
 RETURNING stored.activity_id, stored.outcome::text, stored.expires_at > now();
 
--- end, 2: $1 bigint, $2 bigint, $3 text, $4 bigint, $5 text, $6 text[]
+-- end, 2: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bigint, $6 text
 UPDATE activity_aliases al SET ended = true WHERE al.app_number = $1::numeric AND al.ctid = ANY(ARRAY(
-    SELECT found.row FROM activities a CROSS JOIN LATERAL jsonb_each(a.aliases) AS kinds
+    SELECT found.row FROM (SELECT m.* FROM activities m WHERE m.app_number = $2 AND m.environment = $3::apns_environment AND m.activity_id = ANY($4)) AS a CROSS JOIN LATERAL jsonb_each(a.aliases) AS kinds
 CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS JOIN LATERAL (
         SELECT r.ctid AS row FROM activity_aliases r
-        WHERE r.app_number = $2 AND r.environment = $3::apns_environment AND r.kind = kinds.key AND r.value = alias_values.value AND r.ended = (false)
+        WHERE r.app_number = $5 AND r.environment = $6::apns_environment AND r.kind = kinds.key AND r.value = alias_values.value AND r.ended = (false)
             AND r.activity_number = a.activity_number
         LIMIT 1
     ) AS found
-    WHERE a.app_number = $4 AND a.environment = $5::apns_environment
-AND a.activity_id = ANY($6) AND (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)
+    WHERE (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)
 ));
 
 -- end, 3: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 text[], $8 bigint

@@ -152,13 +152,7 @@ token_kind, attributes_type
 SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
     e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4),
     e.token_kind, e.attributes_type
-FROM (SELECT given.*, $4::text AS who FROM (SELECT 'installation-changed' AS type, NULL::text AS activity_id, i.installation_hash, i.subject, (SELECT jsonb_object_agg(alias_kinds.kind, alias_kinds.alias_values) FROM (
-    SELECT kinds.key AS kind, jsonb_agg(DISTINCT alias_values.value) AS alias_values
-    FROM (VALUES (i.aliases), (i.displaced_aliases)) AS sets (aliases)
-    CROSS JOIN LATERAL jsonb_each(sets.aliases) AS kinds
-    CROSS JOIN LATERAL jsonb_array_elements(kinds.value) AS alias_values
-    GROUP BY kinds.key
-) AS alias_kinds) AS aliases,
+FROM (SELECT given.*, $4::text AS who FROM (SELECT 'installation-changed' AS type, NULL::text AS activity_id, i.installation_hash, i.subject, all_aliases(i.aliases, i.displaced_aliases) AS aliases,
 NULL::bytea AS token_digest, NULL::text AS token_kind, NULL::text AS attributes_type
 FROM installations i WHERE i.app_number = $5 AND i.environment = $6::apns_environment
 AND i.installation_hash = $7 AND i.changed AND EXISTS (SELECT FROM installations held WHERE held.app_number = $8 AND held.environment = $9::apns_environment
@@ -178,13 +172,7 @@ token_kind, attributes_type
 SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
     e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4),
     e.token_kind, e.attributes_type
-FROM (SELECT given.*, $4::text AS who FROM (SELECT CASE WHEN i.subject = $5::text THEN 'taken-over' ELSE 'installation-changed' END AS type, NULL::text AS activity_id, i.installation_hash, i.subject, (SELECT jsonb_object_agg(alias_kinds.kind, alias_kinds.alias_values) FROM (
-    SELECT kinds.key AS kind, jsonb_agg(DISTINCT alias_values.value) AS alias_values
-    FROM (VALUES (i.aliases), (i.displaced_aliases)) AS sets (aliases)
-    CROSS JOIN LATERAL jsonb_each(sets.aliases) AS kinds
-    CROSS JOIN LATERAL jsonb_array_elements(kinds.value) AS alias_values
-    GROUP BY kinds.key
-) AS alias_kinds) AS aliases,
+FROM (SELECT given.*, $4::text AS who FROM (SELECT CASE WHEN i.subject = $5::text THEN 'taken-over' ELSE 'installation-changed' END AS type, NULL::text AS activity_id, i.installation_hash, i.subject, all_aliases(i.aliases, i.displaced_aliases) AS aliases,
 NULL::bytea AS token_digest, NULL::text AS token_kind, NULL::text AS attributes_type
 FROM installations i WHERE i.app_number = $6 AND i.environment = $7::apns_environment
 AND i.installation_hash = $8 AND i.changed AND EXISTS (SELECT FROM installations held WHERE held.app_number = $9 AND held.environment = $10::apns_environment

@@ -42,14 +42,6 @@ attributes_type, attributes_type_observed_at, frequent_pushes_enabled, frequent_
 aliases, aliases_observed_at, aliases_changed, metadata, metadata_observed_at, outcome, created_at, touched_at,
 batch_number, installation_full_state_at, installation_removed_at
 )
-WITH given (
-    app_number, environment, activity_id, token, token_digest, token_observed_at, token_claimed_at,
-last_observed_at, started_at, starts_at, starts_at_observed_at, lifetime, expires_at, confirmed_at,
-installation_hash, installation_observed_at, subject, subject_observed_at,
-attributes_type, attributes_type_observed_at, frequent_pushes_enabled, frequent_pushes_enabled_observed_at,
-aliases, aliases_observed_at, aliases_changed, metadata, metadata_observed_at, outcome, created_at, touched_at,
-batch_number, installation_full_state_at, installation_removed_at
-) AS MATERIALIZED (
 SELECT app.app_number, $1::apns_environment, r.activity_id, r.token, r.token_digest,
     CASE WHEN r.token IS NOT NULL THEN r.claimed_at END,
     CASE WHEN r.ends_quarantine THEN r.received_at
@@ -117,11 +109,8 @@ FROM jsonb_each(r.aliases) AS kinds CROSS JOIN LATERAL jsonb_array_elements_text
         AND (erased.erased_digest = sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || r.activity_id, 'UTF8')) OR erased.erased_at >= r.claimed_at)
 )) IS TRUE
 ORDER BY r.activity_id
-)
-SELECT * FROM given
 ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET token = CASE WHEN stored.ended_at IS NOT NULL THEN NULL
-WHEN stored.expiry_recorded_at IS NOT NULL AND ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE interval '0' + stored.lifetime)
+WHEN stored.expiry_recorded_at IS NOT NULL AND ((greatest(least(stored.started_at, excluded.started_at), stored.starts_at) AT TIME ZONE interval '0' + stored.lifetime)
 AT TIME ZONE interval '0') <= excluded.touched_at THEN NULL
 WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
 OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) OR (stored.token IS NULL AND NOT (excluded.token_digest <> stored.token_digest)) THEN excluded.token ELSE stored.token END,
@@ -134,26 +123,18 @@ THEN greatest(stored.token_claimed_at, excluded.token_claimed_at)
 WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
 OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) THEN excluded.token_claimed_at ELSE stored.token_claimed_at END,
 previous_claimed_at = CASE WHEN excluded.token_digest = stored.token_digest THEN stored.token_claimed_at END,
-token_is_doubted = (stored.token_is_doubted OR (stored.expires_at <= excluded.touched_at AND ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE interval '0' + stored.lifetime)
-AT TIME ZONE interval '0') > excluded.touched_at)) AND NOT coalesce((excluded.token_digest <> stored.token_digest) AND (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
+token_is_doubted = (stored.token_is_doubted OR false) AND NOT coalesce((excluded.token_digest <> stored.token_digest) AND (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
 OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))), false),
-last_observed_at = greatest(stored.last_observed_at, excluded.last_observed_at),
-started_at = least(stored.started_at, excluded.started_at),
-starts_at = CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END,
-starts_at_observed_at = CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at_observed_at ELSE stored.starts_at_observed_at END,
-expires_at = ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE interval '0' + stored.lifetime)
-AT TIME ZONE interval '0'),
-expiry_recorded_at = CASE WHEN ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE interval '0' + stored.lifetime)
-AT TIME ZONE interval '0') <= excluded.touched_at THEN stored.expiry_recorded_at END,
 confirmed_at = CASE WHEN stored.ended_at IS NULL
 AND ((excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
 OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) OR excluded.token_digest = stored.token_digest)
 THEN greatest(stored.confirmed_at, excluded.confirmed_at) ELSE stored.confirmed_at END,
+last_observed_at = greatest(stored.last_observed_at, excluded.last_observed_at),
+started_at = least(stored.started_at, excluded.started_at),
+expires_at = ((greatest(least(stored.started_at, excluded.started_at), stored.starts_at) AT TIME ZONE interval '0' + stored.lifetime)
+AT TIME ZONE interval '0'),
+expiry_recorded_at = CASE WHEN ((greatest(least(stored.started_at, excluded.started_at), stored.starts_at) AT TIME ZONE interval '0' + stored.lifetime)
+AT TIME ZONE interval '0') <= excluded.touched_at THEN stored.expiry_recorded_at END,
 installation_hash = CASE WHEN excluded.installation_hash IS NOT NULL AND (stored.installation_hash IS NULL
 OR (excluded.installation_observed_at, excluded.installation_hash) < (stored.installation_observed_at, stored.installation_hash)) THEN excluded.installation_hash ELSE stored.installation_hash END,
 installation_observed_at = CASE WHEN excluded.installation_hash IS NOT NULL AND (stored.installation_hash IS NULL
@@ -170,44 +151,35 @@ frequent_pushes_enabled = CASE WHEN excluded.frequent_pushes_enabled IS NOT NULL
 OR (excluded.frequent_pushes_enabled_observed_at, excluded.frequent_pushes_enabled) < (stored.frequent_pushes_enabled_observed_at, stored.frequent_pushes_enabled)) THEN excluded.frequent_pushes_enabled ELSE stored.frequent_pushes_enabled END,
 frequent_pushes_enabled_observed_at = CASE WHEN excluded.frequent_pushes_enabled IS NOT NULL AND (stored.frequent_pushes_enabled IS NULL
 OR (excluded.frequent_pushes_enabled_observed_at, excluded.frequent_pushes_enabled) < (stored.frequent_pushes_enabled_observed_at, stored.frequent_pushes_enabled)) THEN excluded.frequent_pushes_enabled_observed_at ELSE stored.frequent_pushes_enabled_observed_at END,
-aliases = CASE WHEN excluded.aliases IS NOT NULL AND (stored.aliases IS NULL
-OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases)) THEN excluded.aliases ELSE stored.aliases END,
-aliases_observed_at = CASE WHEN excluded.aliases IS NOT NULL AND (stored.aliases IS NULL
-OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases)) THEN excluded.aliases_observed_at ELSE stored.aliases_observed_at END,
 metadata = CASE WHEN excluded.metadata IS NOT NULL AND (stored.metadata IS NULL
 OR (excluded.metadata_observed_at, excluded.metadata) > (stored.metadata_observed_at, stored.metadata)) THEN excluded.metadata ELSE stored.metadata END,
 metadata_observed_at = CASE WHEN excluded.metadata IS NOT NULL AND (stored.metadata IS NULL
 OR (excluded.metadata_observed_at, excluded.metadata) > (stored.metadata_observed_at, stored.metadata)) THEN excluded.metadata_observed_at ELSE stored.metadata_observed_at END,
+aliases = CASE WHEN excluded.aliases IS NOT NULL AND (stored.aliases IS NULL
+OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases)) THEN excluded.aliases ELSE stored.aliases END,
+aliases_observed_at = CASE WHEN excluded.aliases IS NOT NULL AND (stored.aliases IS NULL
+OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases)) THEN excluded.aliases_observed_at ELSE stored.aliases_observed_at END,
+aliases_changed = (excluded.aliases IS NOT NULL AND excluded.aliases IS DISTINCT FROM stored.aliases AND (stored.aliases IS NULL
+OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases))),
+displaced_aliases = CASE WHEN (excluded.aliases IS NOT NULL AND excluded.aliases IS DISTINCT FROM stored.aliases AND (stored.aliases IS NULL
+OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases))) THEN stored.aliases END,
 revision = stored.revision + CASE WHEN ((excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
 OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) AND stored.token_digest IS DISTINCT FROM excluded.token_digest)
 OR excluded.started_at < stored.started_at
-OR (excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) AND excluded.starts_at IS DISTINCT FROM stored.starts_at) OR (stored.expires_at <= excluded.touched_at AND ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE interval '0' + stored.lifetime)
-AT TIME ZONE interval '0') > excluded.touched_at)
 OR (stored.attributes_type IS NULL AND excluded.attributes_type IS NOT NULL)
 OR (stored.frequent_pushes_enabled IS NULL AND excluded.frequent_pushes_enabled IS NOT NULL)
 OR coalesce(stored.installation_hash IS NOT NULL AND excluded.installation_full_state_at > stored.last_observed_at
 AND excluded.installation_full_state_at <= excluded.last_observed_at, false) THEN 1 ELSE 0 END,
 outcome = CASE WHEN stored.ended_at IS NOT NULL THEN 'refused'::activity_outcome
-WHEN ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE interval '0' + stored.lifetime)
+WHEN ((greatest(least(stored.started_at, excluded.started_at), stored.starts_at) AT TIME ZONE interval '0' + stored.lifetime)
 AT TIME ZONE interval '0') <= excluded.touched_at THEN 'expired'
 WHEN excluded.token_digest IS NOT NULL AND stored.token_digest IS NULL THEN 'registered'
 WHEN (excluded.token_digest <> stored.token_digest) THEN CASE WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
 OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) THEN 'rotated'::activity_outcome ELSE 'superseded' END
 WHEN coalesce(stored.installation_hash IS NOT NULL AND excluded.installation_full_state_at > stored.last_observed_at
-AND excluded.installation_full_state_at <= excluded.last_observed_at, false) OR (stored.expires_at <= excluded.touched_at AND ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE interval '0' + stored.lifetime)
-AT TIME ZONE interval '0') > excluded.touched_at) THEN 'reactivated'
+AND excluded.installation_full_state_at <= excluded.last_observed_at, false) OR false THEN 'reactivated'
 WHEN excluded.token_digest IS NULL THEN 'observed' ELSE 'refreshed' END,
-aliases_changed = (excluded.aliases IS NOT NULL AND excluded.aliases IS DISTINCT FROM stored.aliases AND (stored.aliases IS NULL
-OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases))),
-displaced_aliases = CASE WHEN (excluded.aliases IS NOT NULL AND excluded.aliases IS DISTINCT FROM stored.aliases AND (stored.aliases IS NULL
-OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases))) THEN stored.aliases END,
 facts_changed = coalesce(excluded.started_at < stored.started_at
-OR (excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) AND excluded.starts_at IS DISTINCT FROM stored.starts_at)
 OR (excluded.installation_hash IS NOT NULL AND (stored.installation_hash IS NULL
 OR (excluded.installation_observed_at, excluded.installation_hash) < (stored.installation_observed_at, stored.installation_hash)) AND excluded.installation_hash IS DISTINCT FROM stored.installation_hash)
 OR (excluded.attributes_type IS NOT NULL AND (stored.attributes_type IS NULL
@@ -252,164 +224,142 @@ OR (excluded.observed_at, excluded.activity_id) > (stored.observed_at, stored.ac
 RETURNING stored.token_digest, stored.activity_id, stored.dead_at, stored.quarantined_at,
 stored.installation_hash IS NOT NULL, coalesce(stored.purged_at = stored.dead_at, false);
 
--- registration, 5: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 bigint, $6 text, $7 text[], $8 bytea[], $9 timestamp with time zone[], $10 text[], $11 bigint, $12 text, $13 bigint, $14 text, $15 bigint
-UPDATE activities a SET (token_is_doubted, outcome, revision) = (
-    SELECT a.token_is_doubted OR (t.activity_id IS DISTINCT FROM a.activity_id OR t.installation_hash IS NOT NULL
-OR coalesce(a.token_claimed_at <= greatest(t.dead_at, t.quarantined_at), false)),
-        CASE WHEN (a.batch_number = $1 AND a.outcome IN ('refreshed', 'reactivated') AND t.activity_id = a.activity_id
-AND coalesce(a.previous_claimed_at <= greatest(t.dead_at, t.quarantined_at)
-AND a.token_claimed_at > greatest(t.dead_at, t.quarantined_at), false)) THEN 'reactivated' ELSE a.outcome END,
-        a.revision + CASE WHEN (a.batch_number = $2 AND a.outcome IN ('refreshed', 'reactivated') AND t.activity_id = a.activity_id
-AND coalesce(a.previous_claimed_at <= greatest(t.dead_at, t.quarantined_at)
-AND a.token_claimed_at > greatest(t.dead_at, t.quarantined_at), false)) THEN 1 ELSE 0 END
-    FROM (SELECT) AS one LEFT JOIN token_values t ON t.app_number = $3 AND t.environment = $4::apns_environment AND t.token_digest = a.token_digest
-)
-WHERE a.app_number = $5 AND a.environment = $6::apns_environment
-    AND a.activity_id = ANY(ARRAY(SELECT a.activity_id FROM unnest($7, $8, $9, $10) AS q (activity_id, token_digest, observed_at, who)
+-- registration, 5: $1 bigint, $2 text[], $3 bytea[], $4 timestamp with time zone[], $5 text[], $6 bigint, $7 text, $8 bigint, $9 bigint, $10 text, $11 bigint, $12 bigint, $13 bigint, $14 text, $15 bigint, $16 text, $17 bigint, $18 text, $19 bigint, $20 bigint, $21 bigint, $22 text, $23 bigint, $24 interval, $25 text, $26 bigint, $27 text
+WITH merged AS MATERIALIZED (
+SELECT a.app_number, a.environment, a.activity_id, a.activity_number, a.installation_hash, a.subject, a.aliases, a.aliases_changed,
+a.displaced_aliases, a.facts_changed, a.token_digest, a.token_observed_at, a.token_claimed_at, a.ended_at,
+a.expiry_recorded_at, t.*, q.who, q.observed_at AS said_at, q.token_digest AS claimed_digest,
+    CASE WHEN (a.batch_number = $1 AND a.outcome IN ('refreshed', 'reactivated')
+AND t.owner = a.activity_id
+AND coalesce(a.previous_claimed_at <= t.barred_at
+AND a.token_claimed_at > t.barred_at, false)) THEN 'reactivated' ELSE a.outcome END AS effect
+FROM unnest($2, $3, $4, $5) AS q (activity_id, token_digest, observed_at, who)
 CROSS JOIN LATERAL (
-    SELECT v.* FROM token_values v
-    WHERE v.app_number = $11 AND v.environment = $12::apns_environment
-        AND v.token_digest = q.token_digest AND (v.activity_id <> q.activity_id OR v.displaced_activity_id IS NOT NULL
-            OR v.installation_hash IS NOT NULL OR v.dead_at IS NOT NULL OR v.quarantined_at IS NOT NULL)
-    LIMIT 1
-) AS t
-CROSS JOIN unnest(ARRAY[q.activity_id, t.displaced_activity_id]) AS named (activity_id)
-CROSS JOIN LATERAL (
-    SELECT n.* FROM activities n
-    WHERE n.app_number = $13 AND n.environment = $14::apns_environment
-        AND n.activity_id = named.activity_id AND n.token_digest = t.token_digest
+    SELECT m.* FROM activities m
+    WHERE m.app_number = $6 AND m.environment = $7::apns_environment
+        AND m.activity_id = q.activity_id AND m.batch_number = $8
     LIMIT 1
 ) AS a
-WHERE (a.batch_number = $15 AND a.outcome IN ('refreshed', 'reactivated') AND t.activity_id = a.activity_id
-AND coalesce(a.previous_claimed_at <= greatest(t.dead_at, t.quarantined_at)
-AND a.token_claimed_at > greatest(t.dead_at, t.quarantined_at), false))
-    OR (NOT a.token_is_doubted AND a.ended_at IS NULL AND (t.activity_id IS DISTINCT FROM a.activity_id OR t.installation_hash IS NOT NULL
-OR coalesce(a.token_claimed_at <= greatest(t.dead_at, t.quarantined_at), false)))));
-
--- registration, 6: $1 bigint, $2 bigint, $3 text, $4 bigint, $5 text, $6 text[], $7 bigint
-DELETE FROM activity_aliases al WHERE al.app_number = $1::numeric AND al.ctid = ANY(ARRAY(
-    SELECT found.row FROM activities a CROSS JOIN LATERAL jsonb_each(a.displaced_aliases) AS kinds
+LEFT JOIN LATERAL (
+    SELECT v.activity_id AS owner, v.displaced_activity_id, v.displaced_observed_at, v.is_newly_owned, v.dead_at,
+greatest(v.dead_at, v.quarantined_at) AS barred_at, v.installation_hash IS NOT NULL AS is_of_installation FROM token_values v
+    WHERE v.app_number = $9 AND v.environment = $10::apns_environment
+        AND v.token_digest = q.token_digest
+    LIMIT 1
+) AS t ON true
+), reconciled AS (
+UPDATE activities a SET (token_is_doubted, outcome, revision) = (
+    SELECT a.token_is_doubted OR (t.owner IS DISTINCT FROM a.activity_id OR t.is_of_installation
+OR coalesce(a.token_claimed_at <= t.barred_at, false)),
+        CASE WHEN (a.batch_number = $11 AND a.outcome IN ('refreshed', 'reactivated')
+AND t.owner = a.activity_id
+AND coalesce(a.previous_claimed_at <= t.barred_at
+AND a.token_claimed_at > t.barred_at, false)) THEN 'reactivated' ELSE a.outcome END,
+        a.revision + CASE WHEN (a.batch_number = $12 AND a.outcome IN ('refreshed', 'reactivated')
+AND t.owner = a.activity_id
+AND coalesce(a.previous_claimed_at <= t.barred_at
+AND a.token_claimed_at > t.barred_at, false)) THEN 1 ELSE 0 END
+    FROM (SELECT) AS one LEFT JOIN (
+        SELECT v.token_digest, v.activity_id AS owner, v.displaced_activity_id, v.displaced_observed_at, v.is_newly_owned, v.dead_at,
+greatest(v.dead_at, v.quarantined_at) AS barred_at, v.installation_hash IS NOT NULL AS is_of_installation FROM token_values v WHERE v.app_number = $13 AND v.environment = $14::apns_environment
+    ) AS t ON t.token_digest = a.token_digest
+)
+WHERE a.app_number = $15 AND a.environment = $16::apns_environment
+    AND a.activity_id = ANY(ARRAY(SELECT a.activity_id FROM merged AS s
+CROSS JOIN unnest(ARRAY[s.activity_id, s.displaced_activity_id]) AS named (activity_id)
+CROSS JOIN LATERAL (
+    SELECT n.* FROM activities n
+    WHERE n.app_number = $17 AND n.environment = $18::apns_environment
+        AND n.activity_id = named.activity_id AND n.token_digest = s.claimed_digest
+    LIMIT 1
+) AS a
+WHERE (s.owner <> s.activity_id OR s.displaced_activity_id IS NOT NULL OR s.is_of_installation
+    OR s.barred_at IS NOT NULL)
+    AND ((a.batch_number = $19 AND a.outcome IN ('refreshed', 'reactivated')
+AND s.owner = a.activity_id
+AND coalesce(a.previous_claimed_at <= s.barred_at
+AND a.token_claimed_at > s.barred_at, false))
+        OR (NOT a.token_is_doubted AND a.ended_at IS NULL AND (s.owner IS DISTINCT FROM a.activity_id OR s.is_of_installation
+OR coalesce(a.token_claimed_at <= s.barred_at, false))))))
+), removed AS (
+DELETE FROM activity_aliases al WHERE al.app_number = $20::numeric AND al.ctid = ANY(ARRAY(
+    SELECT found.row FROM merged AS a CROSS JOIN LATERAL jsonb_each(a.displaced_aliases) AS kinds
 CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS JOIN LATERAL (
         SELECT r.ctid AS row FROM activity_aliases r
-        WHERE r.app_number = $2 AND r.environment = $3::apns_environment AND r.kind = kinds.key AND r.value = alias_values.value AND r.ended = (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)
+        WHERE r.app_number = $21 AND r.environment = $22::apns_environment AND r.kind = kinds.key AND r.value = alias_values.value AND r.ended = (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)
             AND r.activity_number = a.activity_number
         LIMIT 1
     ) AS found
-    WHERE a.app_number = $4 AND a.environment = $5::apns_environment
-AND a.activity_id = ANY($6) AND NOT coalesce(a.aliases -> kinds.key ? alias_values.value, false) AND a.batch_number = $7
-));
-
--- registration, 7: $1 bigint, $2 text, $3 text[], $4 bigint
+    WHERE NOT coalesce(a.aliases -> kinds.key ? alias_values.value, false)
+))
+), added AS (
 INSERT INTO activity_aliases (app_number, environment, kind, value, ended, activity_number)
 SELECT a.app_number, a.environment, kinds.key, alias_values.value, a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL, a.activity_number
-FROM activities a CROSS JOIN LATERAL jsonb_each(a.aliases) AS kinds
+FROM merged AS a CROSS JOIN LATERAL jsonb_each(a.aliases) AS kinds
 CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values
-WHERE a.app_number = $1 AND a.environment = $2::apns_environment
-AND a.activity_id = ANY($3) AND a.aliases_changed AND a.batch_number = $4
-ON CONFLICT DO NOTHING;
-
--- registration, 8: $1 text[], $2 bytea[], $3 timestamp with time zone[], $4 text[], $5 bigint, $6 text, $7 bigint, $8 text, $9 bigint
+WHERE a.aliases_changed
+ON CONFLICT DO NOTHING
+), claimed AS (
 INSERT INTO former_claims AS stored (
     app_number, environment, activity_id, token_digest, observed_at
 )
-WITH given (
-    app_number, environment, activity_id, token_digest, observed_at
-) AS MATERIALIZED (
-SELECT lost.* FROM unnest($1, $2, $3, $4) AS q (activity_id, token_digest, observed_at, who)
+SELECT lost.* FROM merged AS s
 CROSS JOIN LATERAL (
-    SELECT v.* FROM token_values v
-    WHERE v.app_number = $5 AND v.environment = $6::apns_environment AND v.token_digest = q.token_digest
-        AND (v.activity_id <> q.activity_id OR v.displaced_activity_id IS NOT NULL)
-    LIMIT 1
-) AS t
-CROSS JOIN LATERAL (
-    SELECT m.* FROM activities m
-    WHERE m.app_number = $7 AND m.environment = $8::apns_environment
-        AND m.activity_id = q.activity_id AND m.batch_number = $9
-    LIMIT 1
-) AS a
-CROSS JOIN LATERAL (
-    SELECT a.app_number, a.environment, a.activity_id, t.token_digest,
-        coalesce(q.observed_at, a.token_observed_at)
-    WHERE t.activity_id <> q.activity_id
+    SELECT s.app_number, s.environment, s.activity_id, s.claimed_digest, coalesce(s.said_at, s.token_observed_at)
+    WHERE s.owner <> s.activity_id
     UNION ALL
-    SELECT t.app_number, t.environment, t.displaced_activity_id, t.token_digest, t.displaced_observed_at
-    WHERE t.displaced_activity_id IS NOT NULL
+    SELECT s.app_number, s.environment, s.displaced_activity_id, s.claimed_digest, s.displaced_observed_at
+    WHERE s.displaced_activity_id IS NOT NULL
 ) AS lost
-WHERE q.observed_at IS NOT NULL OR a.token_digest = t.token_digest ORDER BY 3, 4
-)
-SELECT * FROM given
+WHERE (s.owner <> s.activity_id OR s.displaced_activity_id IS NOT NULL)
+    AND (s.said_at IS NOT NULL OR s.token_digest = s.claimed_digest)
+ORDER BY 3, 4
 ON CONFLICT (app_number, environment, activity_id, token_digest) DO UPDATE SET
-    observed_at = greatest(stored.observed_at, excluded.observed_at);
-
--- registration, 9: $1 bigint, $2 interval, $3 text, $4 text[], $5 bytea[], $6 timestamp with time zone[], $7 text[], $8 bigint, $9 text, $10 bigint, $11 bigint, $12 text, $13 bigint, $14 text
+    observed_at = greatest(stored.observed_at, excluded.observed_at)
+)
 INSERT INTO events (
     app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
 token_kind, attributes_type
 )
-WITH given (
-    app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
-token_kind, attributes_type
-) AS MATERIALIZED (
-SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
+SELECT $23, (now() + $24)::date + 1, $25::apns_environment,
     e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4),
     e.token_kind, e.attributes_type
-FROM (SELECT e.*, q.who FROM unnest($4, $5, $6, $7) AS q (activity_id, token_digest, observed_at, who)
-CROSS JOIN LATERAL (
-    SELECT m.* FROM activities m
-    WHERE m.app_number = $8 AND m.environment = $9::apns_environment
-        AND m.activity_id = q.activity_id AND m.batch_number = $10
-    LIMIT 1
-) AS a
-LEFT JOIN LATERAL (
-    SELECT v.* FROM token_values v
-    WHERE v.app_number = $11 AND v.environment = $12::apns_environment
-        AND v.token_digest = q.token_digest
-    LIMIT 1
-) AS t ON true CROSS JOIN LATERAL (
-    SELECT a.outcome::text AS type, a.activity_id, a.installation_hash, a.subject, a.aliases AS aliases, a.token_digest,
+FROM (SELECT e.*, s.who FROM merged AS s CROSS JOIN LATERAL (
+    SELECT s.effect::text AS type, s.activity_id, s.installation_hash, s.subject, s.aliases AS aliases, s.token_digest,
 NULL::text AS token_kind, NULL::text AS attributes_type
-    WHERE a.outcome IN ('registered', 'rotated', 'reactivated')
+    WHERE s.effect IN ('registered', 'rotated', 'reactivated')
     UNION ALL
     SELECT 'taken-over', loser.activity_id, loser.installation_hash, loser.subject, loser.aliases AS aliases, loser.token_digest,
 NULL::text AS token_kind, NULL::text AS attributes_type
     FROM (SELECT * FROM activities other
-WHERE (t.displaced_activity_id IS NOT NULL OR t.activity_id <> q.activity_id)
-    AND (q.observed_at IS NOT NULL OR a.token_digest = t.token_digest)
-    AND other.app_number = $13 AND other.environment = $14::apns_environment
-    AND other.activity_id = ANY(ARRAY[t.displaced_activity_id, q.activity_id])
-    AND other.activity_id <> t.activity_id AND other.token_digest = t.token_digest AND other.ended_at IS NULL
+WHERE (s.displaced_activity_id IS NOT NULL OR s.owner <> s.activity_id)
+    AND (s.said_at IS NOT NULL OR s.token_digest = s.claimed_digest)
+    AND other.app_number = $26 AND other.environment = $27::apns_environment
+    AND other.activity_id = ANY(ARRAY[s.displaced_activity_id, s.activity_id])
+    AND other.activity_id <> s.owner AND other.token_digest = s.claimed_digest AND other.ended_at IS NULL
 ) AS loser
-    WHERE loser.activity_id = t.displaced_activity_id
+    WHERE loser.activity_id = s.displaced_activity_id
         OR loser.outcome IN ('registered', 'rotated', 'reactivated')
     UNION ALL
-    SELECT 'dropped', a.activity_id, a.installation_hash, a.subject, a.aliases AS aliases, a.token_digest,
+    SELECT 'dropped', s.activity_id, s.installation_hash, s.subject, s.aliases AS aliases, s.token_digest,
 NULL::text AS token_kind, NULL::text AS attributes_type
-    WHERE a.outcome IN ('registered', 'rotated') AND t.activity_id = a.activity_id
-        AND a.token_claimed_at <= t.dead_at
+    WHERE s.effect IN ('registered', 'rotated') AND s.owner = s.activity_id
+        AND s.token_claimed_at <= s.dead_at
     UNION ALL
     -- It has its value back, which another had or nobody.
-    SELECT 'reactivated', a.activity_id, a.installation_hash, a.subject, a.aliases AS aliases, a.token_digest,
+    SELECT 'reactivated', s.activity_id, s.installation_hash, s.subject, s.aliases AS aliases, s.token_digest,
 NULL::text AS token_kind, NULL::text AS attributes_type
-    WHERE a.outcome = 'refreshed' AND t.activity_id = a.activity_id AND a.token_digest = t.token_digest
-        AND (t.displaced_activity_id IS NOT NULL OR t.is_newly_owned)
+    WHERE s.effect = 'refreshed' AND s.owner = s.activity_id AND s.token_digest = s.claimed_digest
+        AND (s.displaced_activity_id IS NOT NULL OR s.is_newly_owned)
     UNION ALL
-    SELECT CASE WHEN a.aliases_changed THEN 'aliases-changed' ELSE 'changed' END,
-        a.activity_id, a.installation_hash, a.subject, (SELECT jsonb_object_agg(alias_kinds.kind, alias_kinds.alias_values) FROM (
-    SELECT kinds.key AS kind, jsonb_agg(DISTINCT alias_values.value) AS alias_values
-    FROM (VALUES (a.aliases), (a.displaced_aliases)) AS sets (aliases)
-    CROSS JOIN LATERAL jsonb_each(sets.aliases) AS kinds
-    CROSS JOIN LATERAL jsonb_array_elements(kinds.value) AS alias_values
-    GROUP BY kinds.key
-) AS alias_kinds) AS aliases, a.token_digest,
+    SELECT CASE WHEN s.aliases_changed THEN 'aliases-changed' ELSE 'changed' END,
+        s.activity_id, s.installation_hash, s.subject, all_aliases(s.aliases, s.displaced_aliases) AS aliases, s.token_digest,
 NULL::text AS token_kind, NULL::text AS attributes_type
-    WHERE a.outcome IN ('refreshed', 'observed', 'superseded') AND (a.aliases_changed OR a.facts_changed)
-        OR a.outcome IN ('registered', 'rotated', 'reactivated') AND a.displaced_aliases IS NOT NULL
-) AS e) AS e
-)
-SELECT * FROM given;
+    WHERE s.effect IN ('refreshed', 'observed', 'superseded') AND (s.aliases_changed OR s.facts_changed)
+        OR s.effect IN ('registered', 'rotated', 'reactivated') AND s.displaced_aliases IS NOT NULL
+) AS e) AS e;
 
--- registration, 10: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bytea[], $6 bytea[], $7 timestamp with time zone[], $8 timestamp with time zone[], $9 bytea[], $10 text[], $11 jsonb[], $12 timestamp with time zone[], $13 jsonb[], $14 text[], $15 boolean[], $16 bigint, $17 text, $18 bigint, $19 text, $20 bigint, $21 text, $22 bigint, $23 text, $24 bigint, $25 bigint, $26 text, $27 interval, $28 bigint, $29 text
+-- registration, 6: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bytea[], $6 bytea[], $7 timestamp with time zone[], $8 timestamp with time zone[], $9 bytea[], $10 text[], $11 jsonb[], $12 timestamp with time zone[], $13 jsonb[], $14 text[], $15 boolean[], $16 bigint, $17 text, $18 bigint, $19 text, $20 bigint, $21 text, $22 bigint, $23 text, $24 bigint, $25 bigint, $26 text, $27 interval, $28 bigint, $29 text
 SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_number = $1),
     '{}'::text[], ARRAY(SELECT r.activity_id FROM apps app CROSS JOIN LATERAL (SELECT q.*, clock.received_at, CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
 WHEN known.token_digest = q.token_digest THEN known.token_observed_at

@@ -11,14 +11,6 @@ attributes_type, attributes_type_observed_at, frequent_pushes_enabled, frequent_
 aliases, aliases_observed_at, aliases_changed, metadata, metadata_observed_at, outcome, created_at, touched_at,
 batch_number, installation_full_state_at, installation_removed_at
 )
-WITH given (
-    app_number, environment, activity_id, token, token_digest, token_observed_at, token_claimed_at,
-last_observed_at, started_at, starts_at, starts_at_observed_at, lifetime, expires_at, confirmed_at,
-installation_hash, installation_observed_at, subject, subject_observed_at,
-attributes_type, attributes_type_observed_at, frequent_pushes_enabled, frequent_pushes_enabled_observed_at,
-aliases, aliases_observed_at, aliases_changed, metadata, metadata_observed_at, outcome, created_at, touched_at,
-batch_number, installation_full_state_at, installation_removed_at
-) AS MATERIALIZED (
 SELECT app.app_number, $1::apns_environment, r.activity_id, r.token, r.token_digest,
     CASE WHEN r.token IS NOT NULL THEN r.claimed_at END,
     CASE WHEN r.ends_quarantine THEN r.received_at
@@ -87,8 +79,6 @@ FROM jsonb_each(r.aliases) AS kinds CROSS JOIN LATERAL jsonb_array_elements_text
         AND (erased.erased_digest = sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || r.activity_id, 'UTF8')) OR erased.erased_at >= r.claimed_at)
 )) IS TRUE
 ORDER BY r.activity_id
-)
-SELECT * FROM given
 ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET token = CASE WHEN stored.ended_at IS NOT NULL THEN NULL
 WHEN stored.expiry_recorded_at IS NOT NULL AND ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
 OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE interval '0' + stored.lifetime)
@@ -108,22 +98,22 @@ token_is_doubted = (stored.token_is_doubted OR (stored.expires_at <= excluded.to
 OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE interval '0' + stored.lifetime)
 AT TIME ZONE interval '0') > excluded.touched_at)) AND NOT coalesce((excluded.token_digest <> stored.token_digest) AND (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
 OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))), false),
+confirmed_at = CASE WHEN stored.ended_at IS NULL
+AND ((excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
+OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) OR excluded.token_digest = stored.token_digest)
+THEN greatest(stored.confirmed_at, excluded.confirmed_at) ELSE stored.confirmed_at END,
 last_observed_at = greatest(stored.last_observed_at, excluded.last_observed_at),
 started_at = least(stored.started_at, excluded.started_at),
-starts_at = CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END,
-starts_at_observed_at = CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at_observed_at ELSE stored.starts_at_observed_at END,
 expires_at = ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
 OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE interval '0' + stored.lifetime)
 AT TIME ZONE interval '0'),
 expiry_recorded_at = CASE WHEN ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
 OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE interval '0' + stored.lifetime)
 AT TIME ZONE interval '0') <= excluded.touched_at THEN stored.expiry_recorded_at END,
-confirmed_at = CASE WHEN stored.ended_at IS NULL
-AND ((excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
-OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) OR excluded.token_digest = stored.token_digest)
-THEN greatest(stored.confirmed_at, excluded.confirmed_at) ELSE stored.confirmed_at END,
+starts_at = CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END,
+starts_at_observed_at = CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at_observed_at ELSE stored.starts_at_observed_at END,
 installation_hash = CASE WHEN excluded.installation_hash IS NOT NULL AND (stored.installation_hash IS NULL
 OR (excluded.installation_observed_at, excluded.installation_hash) < (stored.installation_observed_at, stored.installation_hash)) THEN excluded.installation_hash ELSE stored.installation_hash END,
 installation_observed_at = CASE WHEN excluded.installation_hash IS NOT NULL AND (stored.installation_hash IS NULL
@@ -140,19 +130,24 @@ frequent_pushes_enabled = CASE WHEN excluded.frequent_pushes_enabled IS NOT NULL
 OR (excluded.frequent_pushes_enabled_observed_at, excluded.frequent_pushes_enabled) < (stored.frequent_pushes_enabled_observed_at, stored.frequent_pushes_enabled)) THEN excluded.frequent_pushes_enabled ELSE stored.frequent_pushes_enabled END,
 frequent_pushes_enabled_observed_at = CASE WHEN excluded.frequent_pushes_enabled IS NOT NULL AND (stored.frequent_pushes_enabled IS NULL
 OR (excluded.frequent_pushes_enabled_observed_at, excluded.frequent_pushes_enabled) < (stored.frequent_pushes_enabled_observed_at, stored.frequent_pushes_enabled)) THEN excluded.frequent_pushes_enabled_observed_at ELSE stored.frequent_pushes_enabled_observed_at END,
-aliases = CASE WHEN excluded.aliases IS NOT NULL AND (stored.aliases IS NULL
-OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases)) THEN excluded.aliases ELSE stored.aliases END,
-aliases_observed_at = CASE WHEN excluded.aliases IS NOT NULL AND (stored.aliases IS NULL
-OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases)) THEN excluded.aliases_observed_at ELSE stored.aliases_observed_at END,
 metadata = CASE WHEN excluded.metadata IS NOT NULL AND (stored.metadata IS NULL
 OR (excluded.metadata_observed_at, excluded.metadata) > (stored.metadata_observed_at, stored.metadata)) THEN excluded.metadata ELSE stored.metadata END,
 metadata_observed_at = CASE WHEN excluded.metadata IS NOT NULL AND (stored.metadata IS NULL
 OR (excluded.metadata_observed_at, excluded.metadata) > (stored.metadata_observed_at, stored.metadata)) THEN excluded.metadata_observed_at ELSE stored.metadata_observed_at END,
+aliases = CASE WHEN excluded.aliases IS NOT NULL AND (stored.aliases IS NULL
+OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases)) THEN excluded.aliases ELSE stored.aliases END,
+aliases_observed_at = CASE WHEN excluded.aliases IS NOT NULL AND (stored.aliases IS NULL
+OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases)) THEN excluded.aliases_observed_at ELSE stored.aliases_observed_at END,
+aliases_changed = (excluded.aliases IS NOT NULL AND excluded.aliases IS DISTINCT FROM stored.aliases AND (stored.aliases IS NULL
+OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases))),
+displaced_aliases = CASE WHEN (excluded.aliases IS NOT NULL AND excluded.aliases IS DISTINCT FROM stored.aliases AND (stored.aliases IS NULL
+OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases))) THEN stored.aliases END,
 revision = stored.revision + CASE WHEN ((excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
 OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) AND stored.token_digest IS DISTINCT FROM excluded.token_digest)
 OR excluded.started_at < stored.started_at
 OR (excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
-OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) AND excluded.starts_at IS DISTINCT FROM stored.starts_at) OR (stored.expires_at <= excluded.touched_at AND ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
+OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) AND excluded.starts_at IS DISTINCT FROM stored.starts_at)
+OR (stored.expires_at <= excluded.touched_at AND ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
 OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE interval '0' + stored.lifetime)
 AT TIME ZONE interval '0') > excluded.touched_at)
 OR (stored.attributes_type IS NULL AND excluded.attributes_type IS NOT NULL)
@@ -171,10 +166,6 @@ AND excluded.installation_full_state_at <= excluded.last_observed_at, false) OR 
 OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE interval '0' + stored.lifetime)
 AT TIME ZONE interval '0') > excluded.touched_at) THEN 'reactivated'
 WHEN excluded.token_digest IS NULL THEN 'observed' ELSE 'refreshed' END,
-aliases_changed = (excluded.aliases IS NOT NULL AND excluded.aliases IS DISTINCT FROM stored.aliases AND (stored.aliases IS NULL
-OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases))),
-displaced_aliases = CASE WHEN (excluded.aliases IS NOT NULL AND excluded.aliases IS DISTINCT FROM stored.aliases AND (stored.aliases IS NULL
-OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases))) THEN stored.aliases END,
 facts_changed = coalesce(excluded.started_at < stored.started_at
 OR (excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
 OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) AND excluded.starts_at IS DISTINCT FROM stored.starts_at)
@@ -197,28 +188,21 @@ stored.token_claimed_at, stored.previous_claimed_at;
 
 -- scheduled registration, 5: the same as registration, 5
 
--- scheduled registration, 6: the same as registration, 6
-
--- scheduled registration, 7: the same as registration, 7
-
--- scheduled registration, 8: $1 bigint, $2 bigint, $3 text, $4 bigint, $5 text, $6 text[], $7 bigint
+-- scheduled registration, 6: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bigint, $6 bigint, $7 text
 UPDATE activity_aliases al SET ended = false WHERE al.app_number = $1::numeric AND al.ctid = ANY(ARRAY(
-    SELECT found.row FROM activities a CROSS JOIN LATERAL jsonb_each(a.aliases) AS kinds
+    SELECT found.row FROM (SELECT m.* FROM activities m
+WHERE m.app_number = $2 AND m.environment = $3::apns_environment
+    AND m.activity_id = ANY($4) AND m.batch_number = $5) AS a CROSS JOIN LATERAL jsonb_each(a.aliases) AS kinds
 CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS JOIN LATERAL (
         SELECT r.ctid AS row FROM activity_aliases r
-        WHERE r.app_number = $2 AND r.environment = $3::apns_environment AND r.kind = kinds.key AND r.value = alias_values.value AND r.ended = (true)
+        WHERE r.app_number = $6 AND r.environment = $7::apns_environment AND r.kind = kinds.key AND r.value = alias_values.value AND r.ended = (true)
             AND r.activity_number = a.activity_number
         LIMIT 1
     ) AS found
-    WHERE a.app_number = $4 AND a.environment = $5::apns_environment
-AND a.activity_id = ANY($6) AND (NOT (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)) IS TRUE AND a.batch_number = $7
+    WHERE (NOT (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)) IS TRUE
 ));
 
--- scheduled registration, 9: the same as registration, 8
-
--- scheduled registration, 10: the same as registration, 9
-
--- scheduled registration, 11: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bytea[], $6 bytea[], $7 timestamp with time zone[], $8 timestamp with time zone[], $9 bytea[], $10 text[], $11 jsonb[], $12 timestamp with time zone[], $13 jsonb[], $14 timestamp with time zone[], $15 boolean[], $16 text[], $17 boolean[], $18 bigint, $19 text, $20 bigint, $21 text, $22 bigint, $23 text, $24 bigint, $25 text, $26 bigint, $27 bigint, $28 text, $29 interval, $30 bigint, $31 text
+-- scheduled registration, 7: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bytea[], $6 bytea[], $7 timestamp with time zone[], $8 timestamp with time zone[], $9 bytea[], $10 text[], $11 jsonb[], $12 timestamp with time zone[], $13 jsonb[], $14 timestamp with time zone[], $15 boolean[], $16 text[], $17 boolean[], $18 bigint, $19 text, $20 bigint, $21 text, $22 bigint, $23 text, $24 bigint, $25 text, $26 bigint, $27 bigint, $28 text, $29 interval, $30 bigint, $31 text
 SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_number = $1),
     '{}'::text[], ARRAY(SELECT r.activity_id FROM apps app CROSS JOIN LATERAL (SELECT q.*, clock.received_at, CASE WHEN q.observed_at IS NOT NULL THEN q.observed_at
 WHEN known.token_digest = q.token_digest THEN known.token_observed_at

@@ -97,17 +97,16 @@ WITH page AS MATERIALIZED (
 )
 SELECT count(*) FROM page;
 
--- sweep, 12: $1 bigint, $2 bigint, $3 text, $4 bigint, $5 text, $6 text[]
+-- sweep, 12: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bigint, $6 text
 DELETE FROM activity_aliases al WHERE al.app_number = $1::numeric AND al.ctid = ANY(ARRAY(
-    SELECT found.row FROM activities a CROSS JOIN LATERAL jsonb_each(a.aliases) AS kinds
+    SELECT found.row FROM (SELECT m.* FROM activities m WHERE m.app_number = $2 AND m.environment = $3::apns_environment AND m.activity_id = ANY($4)) AS a CROSS JOIN LATERAL jsonb_each(a.aliases) AS kinds
 CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS JOIN LATERAL (
         SELECT r.ctid AS row FROM activity_aliases r
-        WHERE r.app_number = $2 AND r.environment = $3::apns_environment AND r.kind = kinds.key AND r.value = alias_values.value AND r.ended = (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)
+        WHERE r.app_number = $5 AND r.environment = $6::apns_environment AND r.kind = kinds.key AND r.value = alias_values.value AND r.ended = (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)
             AND r.activity_number = a.activity_number
         LIMIT 1
     ) AS found
-    WHERE a.app_number = $4 AND a.environment = $5::apns_environment
-AND a.activity_id = ANY($6) AND true
+    WHERE true
 ));
 
 -- sweep, 13: $1 bigint, $2 text, $3 text[]

@@ -19,6 +19,9 @@ public struct PostgresTransaction: ~Copyable {
     let deadline: Deadline
     let progress: TransactionProgress
 
+    /// Whether the session is with a distributed Postgres; see ``PostgresSession/isDistributed``.
+    public var isDistributed: Bool { link.isDistributed }
+
     /// Runs one statement.
     public func execute(
         _ sql: SQL,

@@ -196,7 +196,9 @@ struct AliasDivision {
                 scope: scope
             )
         }
-        let results = try RegistrationRequest.merge(named) { try transaction.pipeline($0) }
+        let results = try RegistrationRequest.merge(named, isDistributed: transaction.isDistributed) {
+            try transaction.pipeline($0)
+        }
         guard !results.contains(where: \.isUnforeseen) else { throw UnforeseenRefusal() }
         // A registration of something erased, or of another's activity, leaves no identity either: the transaction is
         // given up.

@@ -75,15 +75,7 @@ enum EventStatements {
 
     /// The aliases of the row called `row` and those that its last change took away: whoever follows either hears of it.
     private static func allAliases(of row: String) -> String {
-        """
-        (SELECT jsonb_object_agg(alias_kinds.kind, alias_kinds.alias_values) FROM (
-            SELECT kinds.key AS kind, jsonb_agg(DISTINCT alias_values.value) AS alias_values
-            FROM (VALUES (\(row).aliases), (\(row).displaced_aliases)) AS sets (aliases)
-            CROSS JOIN LATERAL jsonb_each(sets.aliases) AS kinds
-            CROSS JOIN LATERAL jsonb_array_elements(kinds.value) AS alias_values
-            GROUP BY kinds.key
-        ) AS alias_kinds)
-        """
+        "all_aliases(\(row).aliases, \(row).displaced_aliases)"
     }
 
     /// Writes an event for each row.
@@ -95,7 +87,7 @@ enum EventStatements {
     }
 
     /// Writes an event for each row; the rows have a column `who`, too.
-    static func insertion(_ rows: SQL, in scope: Scope) -> SQL {
+    static func insertion(_ rows: SQL, in scope: Scope, isForOnePostgres: Bool = false) -> SQL {
         .insertion(
             into: "events",
             """
@@ -107,7 +99,8 @@ enum EventStatements {
                 e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4),
                 e.token_kind, e.attributes_type
             FROM (\(sql: rows)) AS e
-            """
+            """,
+            isForOnePostgres: isForOnePostgres
         )
     }
 

@@ -41,7 +41,9 @@ extension Registry {
                         scope: scope
                     )
                 }
-                let results = try RegistrationRequest.merge(requests) { try transaction.pipeline($0) }
+                let results = try RegistrationRequest.merge(requests, isDistributed: transaction.isDistributed) {
+                    try transaction.pipeline($0)
+                }
                 guard !results.contains(where: \.isUnforeseen) else { throw UnforeseenRefusal() }
                 let present = zip(listed, results).filter { !$1.isOfAnother }.map(\.0.activityID)
                 let ended = try Self.dismiss(present, statements, transaction)

@@ -5,14 +5,18 @@ import PostgresDriver
 /// Each is a greatest or a least, so the order in which requests come does not matter (R0). They ask no clock, no table and no
 /// parameter, for a distributed Postgres sends them to where the row is, where nothing of that is known: the time of the
 /// request's transaction comes with it, as `excluded.touched_at`, and so does what its installation said.
-enum ActivityMerge {
+///
+/// A batch of which no request gives something has no expression about it: Postgres makes all of them ready for each statement.
+struct ActivityMerge {
+    let shape: RegistrationBatch.Shape
+
     /// The request's token has the greatest (time, digest) so far (R2).
-    static let wins = """
+    private static let wins = """
         (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
         OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest)))
         """
 
-    static let differs = "(excluded.token_digest <> stored.token_digest)"
+    private static let differs = "(excluded.token_digest <> stored.token_digest)"
 
     /// It was missing from its installation's full state, and the request observed it later (R9).
     ///
@@ -20,7 +24,7 @@ enum ActivityMerge {
     /// between: then it is the one that the request names, which is the same or none. So of two requests that met at the row's
     /// first moment the later may be told that it refreshed what it brought back, as it would have been had it come first. What
     /// is dismissed follows from the times alone, which hold in either case.
-    static let reactivates = """
+    private static let reactivates = """
         coalesce(stored.installation_hash IS NOT NULL AND excluded.installation_full_state_at > stored.last_observed_at
         AND excluded.installation_full_state_at <= excluded.last_observed_at, false)
         """
@@ -28,39 +32,51 @@ enum ActivityMerge {
     /// The request says earlier than all others when the activity starts (R5).
     private static let schedules = isFirst("starts_at", "starts_at_observed_at")
 
-    private static let startsAt = "CASE WHEN \(schedules) THEN excluded.starts_at ELSE stored.starts_at END"
+    private var startsAt: String {
+        shape.hasStarts
+            ? "CASE WHEN \(Self.schedules) THEN excluded.starts_at ELSE stored.starts_at END" : "stored.starts_at"
+    }
 
     /// Its lifetime runs from its start, or from the one that it was scheduled for, whichever is later (R5).
     ///
     /// A distributed Postgres takes a sum for a matter of the time zone unless it is made without one. Sessions have UTC, so it is
     /// the same sum. By its name Postgres would look the zone up each time.
-    private static let expiresAt = """
+    private var expiresAt: String {
+        """
         ((greatest(least(stored.started_at, excluded.started_at), \(startsAt)) AT TIME ZONE interval '0' + stored.lifetime)
         AT TIME ZONE interval '0')
         """
+    }
 
     /// It had expired by all that was said, and is now known to be scheduled for later. What was said against its token
     /// meanwhile was not noted with it, so the token's value decides.
-    private static let returns = "(stored.expires_at <= excluded.touched_at AND \(expiresAt) > excluded.touched_at)"
+    private var returns: String {
+        shape.hasStarts ? "(stored.expires_at <= excluded.touched_at AND \(expiresAt) > excluded.touched_at)" : "false"
+    }
 
     /// Ended goes before expired: an end is final, whatever comes (R4, R5).
-    static let outcome = """
+    private var outcome: String {
+        """
         CASE WHEN stored.ended_at IS NOT NULL THEN 'refused'::activity_outcome
         WHEN \(expiresAt) <= excluded.touched_at THEN 'expired'
         WHEN excluded.token_digest IS NOT NULL AND stored.token_digest IS NULL THEN 'registered'
-        WHEN \(differs) THEN CASE WHEN \(wins) THEN 'rotated'::activity_outcome ELSE 'superseded' END
-        WHEN \(reactivates) OR \(returns) THEN 'reactivated'
+        WHEN \(Self.differs) THEN CASE WHEN \(Self.wins) THEN 'rotated'::activity_outcome ELSE 'superseded' END
+        WHEN \(Self.reactivates) OR \(returns) THEN 'reactivated'
         WHEN excluded.token_digest IS NULL THEN 'observed' ELSE 'refreshed' END
         """
+    }
 
     /// The last request changed what a sender would see.
-    static let changesView = """
-        (\(wins) AND stored.token_digest IS DISTINCT FROM excluded.token_digest)
-        OR excluded.started_at < stored.started_at
-        OR (\(schedules) AND excluded.starts_at IS DISTINCT FROM stored.starts_at) OR \(returns)
-        OR \(StoredFact.all.map { "(stored.\($0.name) IS NULL AND excluded.\($0.name) IS NOT NULL)" }.joined(separator: "\nOR "))
-        OR \(reactivates)
-        """
+    private var changesView: String {
+        let changes =
+            [
+                "(\(Self.wins) AND stored.token_digest IS DISTINCT FROM excluded.token_digest)",
+                "excluded.started_at < stored.started_at",
+            ] + (shape.hasStarts ? [Self.changesFact("starts_at"), returns] : [])
+            + StoredFact.all.map { "(stored.\($0.name) IS NULL AND excluded.\($0.name) IS NOT NULL)" }
+            + [Self.reactivates]
+        return changes.joined(separator: "\nOR ")
+    }
 
     /// A fact of the activity: the first given stays, by (time, value) (R6).
     static func firstGiven(_ column: String, _ time: String) -> String {
@@ -90,16 +106,19 @@ enum ActivityMerge {
     }
 
     /// The request gives other aliases than those that hold.
-    static let changesAliases = """
+    private static let changesAliases = """
         (excluded.aliases IS NOT NULL AND excluded.aliases IS DISTINCT FROM stored.aliases AND (stored.aliases IS NULL
         OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases)))
         """
 
     /// The request changes a fact that a sender sees, apart from the token and the aliases.
-    static let changesFacts = """
-        coalesce(excluded.started_at < stored.started_at
-        OR \((["starts_at", "installation_hash"] + StoredFact.all.map(\.name)).map(changesFact).joined(separator: "\nOR ")), false)
-        """
+    private var changesFacts: String {
+        let facts = (shape.hasStarts ? ["starts_at"] : []) + ["installation_hash"] + StoredFact.all.map(\.name)
+        return """
+            coalesce(excluded.started_at < stored.started_at
+            OR \(facts.map(Self.changesFact).joined(separator: "\nOR ")), false)
+            """
+    }
 
     private static func changesFact(_ column: String) -> String {
         let time = column == "installation_hash" ? "installation_observed_at" : column + "_observed_at"
@@ -107,37 +126,65 @@ enum ActivityMerge {
     }
 
     /// The `SET` list of a registration.
-    static let assignments = """
-        token = CASE WHEN stored.ended_at IS NOT NULL THEN NULL
-        WHEN stored.expiry_recorded_at IS NOT NULL AND \(expiresAt) <= excluded.touched_at THEN NULL
-        WHEN \(wins) OR (stored.token IS NULL AND NOT \(differs)) THEN excluded.token ELSE stored.token END,
-        token_digest = CASE WHEN \(wins) THEN excluded.token_digest ELSE stored.token_digest END,
-        token_observed_at = CASE WHEN \(wins) THEN excluded.token_observed_at ELSE stored.token_observed_at END,
-        token_claimed_at = CASE WHEN excluded.token_digest = stored.token_digest
-        THEN greatest(stored.token_claimed_at, excluded.token_claimed_at)
-        WHEN \(wins) THEN excluded.token_claimed_at ELSE stored.token_claimed_at END,
-        previous_claimed_at = CASE WHEN excluded.token_digest = stored.token_digest THEN stored.token_claimed_at END,
-        token_is_doubted = (stored.token_is_doubted OR \(returns)) AND NOT coalesce(\(differs) AND \(wins), false),
+    var assignments: String {
+        ([token, times] + (shape.hasStarts ? [Self.firstGiven("starts_at", "starts_at_observed_at")] : []) + facts + [
+            aliases, effect,
+        ])
+        .joined(separator: ",\n")
+    }
+
+    private var token: String {
+        let (wins, differs) = (Self.wins, Self.differs)
+        return """
+            token = CASE WHEN stored.ended_at IS NOT NULL THEN NULL
+            WHEN stored.expiry_recorded_at IS NOT NULL AND \(expiresAt) <= excluded.touched_at THEN NULL
+            WHEN \(wins) OR (stored.token IS NULL AND NOT \(differs)) THEN excluded.token ELSE stored.token END,
+            token_digest = CASE WHEN \(wins) THEN excluded.token_digest ELSE stored.token_digest END,
+            token_observed_at = CASE WHEN \(wins) THEN excluded.token_observed_at ELSE stored.token_observed_at END,
+            token_claimed_at = CASE WHEN excluded.token_digest = stored.token_digest
+            THEN greatest(stored.token_claimed_at, excluded.token_claimed_at)
+            WHEN \(wins) THEN excluded.token_claimed_at ELSE stored.token_claimed_at END,
+            previous_claimed_at = CASE WHEN excluded.token_digest = stored.token_digest THEN stored.token_claimed_at END,
+            token_is_doubted = (stored.token_is_doubted OR \(returns)) AND NOT coalesce(\(differs) AND \(wins), false),
+            confirmed_at = CASE WHEN stored.ended_at IS NULL
+            AND (\(wins) OR excluded.token_digest = stored.token_digest)
+            THEN greatest(stored.confirmed_at, excluded.confirmed_at) ELSE stored.confirmed_at END
+            """
+    }
+
+    private var times: String {
+        """
         last_observed_at = greatest(stored.last_observed_at, excluded.last_observed_at),
         started_at = least(stored.started_at, excluded.started_at),
-        \(firstGiven("starts_at", "starts_at_observed_at")),
         expires_at = \(expiresAt),
-        expiry_recorded_at = CASE WHEN \(expiresAt) <= excluded.touched_at THEN stored.expiry_recorded_at END,
-        confirmed_at = CASE WHEN stored.ended_at IS NULL
-        AND (\(wins) OR excluded.token_digest = stored.token_digest)
-        THEN greatest(stored.confirmed_at, excluded.confirmed_at) ELSE stored.confirmed_at END,
-        \(firstGiven("installation_hash", "installation_observed_at")),
-        \(firstGiven("subject", "subject_observed_at")),
-        \(StoredFact.all.map { firstGiven($0.name, $0.time) }.joined(separator: ",\n")),
-        \(lastGiven("aliases", "aliases_observed_at")),
-        \(lastGiven("metadata", "metadata_observed_at")),
+        expiry_recorded_at = CASE WHEN \(expiresAt) <= excluded.touched_at THEN stored.expiry_recorded_at END
+        """
+    }
+
+    private var facts: [String] {
+        let first = [("installation_hash", "installation_observed_at"), ("subject", "subject_observed_at")]
+        return (first + StoredFact.all.map { ($0.name, $0.time) }).map(Self.firstGiven) + [
+            Self.lastGiven("metadata", "metadata_observed_at")
+        ]
+    }
+
+    private var aliases: String {
+        guard shape.hasAliases else { return "aliases_changed = false, displaced_aliases = NULL" }
+        return """
+            \(Self.lastGiven("aliases", "aliases_observed_at")),
+            aliases_changed = \(Self.changesAliases),
+            displaced_aliases = CASE WHEN \(Self.changesAliases) THEN stored.aliases END
+            """
+    }
+
+    private var effect: String {
+        """
         revision = stored.revision + CASE WHEN \(changesView) THEN 1 ELSE 0 END,
         outcome = \(outcome),
-        aliases_changed = \(changesAliases),
-        displaced_aliases = CASE WHEN \(changesAliases) THEN stored.aliases END,
         facts_changed = \(changesFacts),
         touched_at = excluded.touched_at, batch_number = excluded.batch_number,
         installation_full_state_at = excluded.installation_full_state_at,
         installation_removed_at = excluded.installation_removed_at
         """
+    }
 }

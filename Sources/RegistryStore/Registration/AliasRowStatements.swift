@@ -10,22 +10,20 @@ import RegistryCore
 enum AliasRowStatements {
     /// Removes what the last request replaced.
     ///
-    /// - Parameters:
-    ///   - ids: an array, here and below.
-    ///   - isMerged: the condition that the request was merged into activity `a`, here and below.
-    static func removal(_ ids: SQL, where isMerged: SQL, in scope: Scope) -> SQL {
-        let gone: SQL = "NOT coalesce(a.aliases -> kinds.key ? alias_values.value, false) AND \(sql: isMerged)"
+    /// - Parameter activities: the rows of the activities, as an item of `FROM`, here and below.
+    static func removal(of activities: SQL, in scope: Scope) -> SQL {
+        let gone: SQL = "NOT coalesce(a.aliases -> kinds.key ? alias_values.value, false)"
         return
-            "DELETE FROM activity_aliases al \(sql: rows(of: "a.displaced_aliases", ids, scope, where: gone, isOver))"
+            "DELETE FROM activity_aliases al \(sql: rows(of: "a.displaced_aliases", activities, scope, where: gone, isOver))"
     }
 
     /// Adds what the last request gave.
-    static func insertion(_ ids: SQL, where isMerged: SQL, in scope: Scope) -> SQL {
+    static func insertion(of activities: SQL) -> SQL {
         """
         INSERT INTO activity_aliases (app_number, environment, kind, value, ended, activity_number)
         SELECT a.app_number, a.environment, kinds.key, alias_values.value, \(unescaped: isOver), a.activity_number
-        FROM \(sql: activities("a.aliases"))
-        WHERE \(sql: isAmong(ids, scope)) AND a.aliases_changed AND \(sql: isMerged)
+        FROM \(sql: aliases("a.aliases", of: activities))
+        WHERE a.aliases_changed
         ON CONFLICT DO NOTHING
         """
     }
@@ -33,38 +31,39 @@ enum AliasRowStatements {
     /// Takes activities that are over out of the rows that resolve reads.
     static func close(_ ids: SQL, in scope: Scope) -> SQL {
         let over: SQL = "(\(unescaped: isOver))"
-        return
-            "UPDATE activity_aliases al SET ended = true \(sql: rows(of: "a.aliases", ids, scope, where: over, "false"))"
+        let rows = rows(of: "a.aliases", activities(ids, in: scope), scope, where: over, "false")
+        return "UPDATE activity_aliases al SET ended = true \(sql: rows)"
     }
 
     /// Puts activities that are running again back into the rows that resolve reads.
-    static func reopening(_ ids: SQL, where isMerged: SQL, in scope: Scope) -> SQL {
+    static func reopening(of activities: SQL, in scope: Scope) -> SQL {
         // Said so that the index of those that run cannot be asked: it has them by the time of their expiry.
-        let running: SQL = "(NOT (\(unescaped: isOver))) IS TRUE AND \(sql: isMerged)"
+        let running: SQL = "(NOT (\(unescaped: isOver))) IS TRUE"
         return
-            "UPDATE activity_aliases al SET ended = false \(sql: rows(of: "a.aliases", ids, scope, where: running, "true"))"
+            "UPDATE activity_aliases al SET ended = false \(sql: rows(of: "a.aliases", activities, scope, where: running, "true"))"
     }
 
     /// Removes all rows of activities.
     static func deletion(_ ids: SQL, in scope: Scope) -> SQL {
-        "DELETE FROM activity_aliases al \(sql: rows(of: "a.aliases", ids, scope, where: "true", isOver))"
+        let rows = rows(of: "a.aliases", activities(ids, in: scope), scope, where: "true", isOver)
+        return "DELETE FROM activity_aliases al \(sql: rows)"
     }
 
     /// The value of the rows' column `ended` for activity `a`.
     private static let isOver = "a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL"
 
-    /// Activities, each with the aliases in one of its columns.
-    private static func activities(_ column: String) -> SQL {
-        """
-        activities a CROSS JOIN LATERAL jsonb_each(\(unescaped: column)) AS kinds
-        CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values
-        """
+    /// The rows of activities.
+    ///
+    /// - Parameter ids: an array.
+    private static func activities(_ ids: SQL, in scope: Scope) -> SQL {
+        "(SELECT m.* FROM activities m WHERE \(sql: scope.contains("m")) AND m.activity_id = ANY(\(sql: ids)))"
     }
 
-    private static func isAmong(_ ids: SQL, _ scope: Scope) -> SQL {
+    /// Activities `a`, each with the aliases in one of its columns.
+    private static func aliases(_ column: String, of activities: SQL) -> SQL {
         """
-        \(sql: scope.contains("a"))
-        AND a.activity_id = ANY(\(sql: ids))
+        \(sql: activities) AS a CROSS JOIN LATERAL jsonb_each(\(unescaped: column)) AS kinds
+        CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values
         """
     }
 
@@ -72,20 +71,20 @@ enum AliasRowStatements {
     /// would read the whole table.
     private static func rows(
         of column: String,
-        _ ids: SQL,
+        _ activities: SQL,
         _ scope: Scope,
         where condition: SQL,
         _ ended: String
     ) -> SQL {
         """
         WHERE \(sql: RowPlaces.isOf(scope.app.number, "al")) AND al.ctid = ANY(ARRAY(
-            SELECT found.row FROM \(sql: activities(column)) CROSS JOIN LATERAL (
+            SELECT found.row FROM \(sql: aliases(column, of: activities)) CROSS JOIN LATERAL (
                 SELECT r.ctid AS row FROM activity_aliases r
                 WHERE \(sql: scope.contains("r")) AND r.kind = kinds.key AND r.value = alias_values.value AND r.ended = (\(unescaped: ended))
                     AND r.activity_number = a.activity_number
                 LIMIT 1
             ) AS found
-            WHERE \(sql: isAmong(ids, scope)) AND \(sql: condition)
+            WHERE \(sql: condition)
         ))
         """
     }

@@ -97,27 +97,6 @@ struct RegistrationBatch {
     /// which the statements after the merge read, is that of an earlier one.
     func isMerged(_ row: String) -> SQL { "\(unescaped: row).batch_number = \(sql: number)" }
 
-    /// The requests `q` that the merge before took in, with their activities' rows `a` and their values' `t`. Each row is
-    /// looked up by its key, whatever the planner believes of the tables' sizes: of a table that was never analyzed it
-    /// expects few rows, and would compare all of them with all requests.
-    func merged(in scope: Scope) -> SQL {
-        """
-        \(sql: claims)
-        CROSS JOIN LATERAL (
-            SELECT m.* FROM activities m
-            WHERE \(sql: scope.contains("m"))
-                AND m.activity_id = q.activity_id AND \(sql: isMerged("m"))
-            LIMIT 1
-        ) AS a
-        LEFT JOIN LATERAL (
-            SELECT v.* FROM token_values v
-            WHERE \(sql: scope.contains("v"))
-                AND v.token_digest = q.token_digest
-            LIMIT 1
-        ) AS t ON true
-        """
-    }
-
     /// Those of the requests' activities that are another's than the one who asked, as an array of ids.
     func foreign(in scope: Scope) -> SQL {
         guard shape.isGuarded else { return Refusal.nobody }

@@ -17,7 +17,9 @@ extension Batcher<RegistrationRequest, RegistrationAnswer> {
             },
             perform: { lane in
                 try await units.serve(lane, .registrations, .ifSafe) { session, requests in
-                    let results = try RegistrationRequest.merge(requests) { try session.pipeline($0) }
+                    let results = try RegistrationRequest.merge(requests, isDistributed: session.isDistributed) {
+                        try session.pipeline($0)
+                    }
                     if results.contains(where: \.isUnforeseen) { units.log(UnforeseenRefusal()) }
                     return results
                 }
@@ -30,11 +32,14 @@ extension RegistrationRequest {
     /// Merges registrations of one scope in the order given, through as few round trips as repeated activities and tokens
     /// allow.
     ///
-    /// - Parameter run: runs statements in one round trip, inside of the transaction that all of them belong to when
-    ///   there may be more than one round.
+    /// - Parameters:
+    ///   - isDistributed: whether Postgres is a distributed one.
+    ///   - run: runs statements in one round trip, inside of the transaction that all of them belong to when there may be more
+    ///     than one round.
     /// - Returns: a result for each, in the order given.
     static func merge(
         _ requests: [RegistrationRequest],
+        isDistributed: Bool,
         _ run: ([SQL]) throws -> [PostgresResult]
     ) throws -> [Result<RegistrationAnswer, Problem>] {
         var results: [Int: Result<RegistrationAnswer, Problem>] = [:]
@@ -43,7 +48,10 @@ extension RegistrationRequest {
             var selection = RegistrationSelection(isGuarded: requests[open[0]].isGuarded)
             let round = open.filter { selection.add(requests[$0]) }
             open.removeAll(where: Set(round).contains)
-            for (index, result) in zip(round, try mergeOnce(round.map { requests[$0] }, run)) {
+            for (index, result) in zip(
+                round,
+                try mergeOnce(round.map { requests[$0] }, isDistributed: isDistributed, run)
+            ) {
                 results[index] = result
             }
         }
@@ -53,9 +61,14 @@ extension RegistrationRequest {
     /// Merges registrations that may be in one batch.
     private static func mergeOnce(
         _ requests: [RegistrationRequest],
+        isDistributed: Bool,
         _ run: ([SQL]) throws -> [PostgresResult]
     ) throws -> [Result<RegistrationAnswer, Problem>] {
-        let statements = RegistrationStatements(batch: RegistrationBatch(requests), scope: requests[0].scope)
+        let statements = RegistrationStatements(
+            batch: RegistrationBatch(requests),
+            scope: requests[0].scope,
+            isDistributed: isDistributed
+        )
         let results = try run(RegistrationTemplates.statements(of: statements))
         var answers = try RegistrationAnswers(
             merged: results[statements.mergeIndex],

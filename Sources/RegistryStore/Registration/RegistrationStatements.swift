@@ -5,32 +5,24 @@ import RegistryCore
 /// The statements of a batch of registrations, sent in one round trip and committed as one transaction.
 ///
 /// They are statements of their own and not one with many CTEs: each then sees what was committed while the first one
-/// waited for its row locks. Rows are locked in one order everywhere (installation, activities by id, tokens by
-/// digest, former claims by key), so batches do not deadlock.
+/// waited for its row locks. What follows from the merged rows is one statement: all that it reads is locked by then. Rows are
+/// locked in one order everywhere (installation, activities by id, tokens by digest, former claims by key), so batches do not
+/// deadlock.
 struct RegistrationStatements {
     let batch: RegistrationBatch
     let scope: Scope
+    /// Postgres is a distributed one, which takes no insertion in a CTE: what follows is then several statements.
+    var isDistributed = false
 
     private var app: Int64 { scope.app.number }
     private var environment: String { scope.environment.rawValue }
 
     /// All of them, in order. The results at ``mergeIndex`` and ``ownershipIndex`` are needed for the answer.
     var all: [SQL] {
-        let (ids, isMerged) = (batch.activityIDs, batch.isMerged("a"))
-        var statements = batch.shape.needsReceiptOrder ? [creation, lock] : [lock]
-        statements += [merge, ownership, reconciliation]
-        if batch.shape.hasAliases {
-            statements += [
-                AliasRowStatements.removal(ids, where: isMerged, in: scope),
-                AliasRowStatements.insertion(ids, where: isMerged, in: scope),
-            ]
-        }
-        if batch.shape.hasStarts {
-            statements += [
-                AliasRowStatements.reopening(ids, where: isMerged, in: scope)
-            ]
-        }
-        return statements + [formerClaims, event]
+        let consequences = RegistrationConsequences(batch: batch, scope: scope)
+        return (batch.shape.needsReceiptOrder ? [creation, lock] : [lock]) + [merge, ownership]
+            + (isDistributed ? consequences.apart : [consequences.together])
+            + (batch.shape.hasStarts ? [consequences.reopening] : [])
     }
 
     var mergeIndex: Int { batch.shape.needsReceiptOrder ? 2 : 1 }
@@ -119,11 +111,12 @@ struct RegistrationStatements {
             WHERE app.app_number = \(app) AND (r.observed_at IS NULL OR r.observed_at <= now() + interval '5 minutes')
                 AND NOT \(sql: isErased)
             ORDER BY r.activity_id
-            """
+            """,
+            isForOnePostgres: !isDistributed
         )
         return """
             \(sql: insertion)
-            ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET \(unescaped: ActivityMerge.assignments)
+            ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET \(unescaped: ActivityMerge(shape: batch.shape).assignments)
             \(sql: batch.shape.isGuarded ? Self.permitted : "")
             RETURNING \(MergedActivity.columns)
             """
@@ -203,145 +196,4 @@ struct RegistrationStatements {
         """
 
     private static let displaces = "\(claimsMore) AND excluded.activity_id <> stored.activity_id"
-
-    // MARK: What follows from the merged rows
-
-    /// The claims that their values' rows do not keep: of owners whom the batch displaced, and its own where another has the value.
-    private var formerClaims: SQL {
-        let claims: SQL = """
-            SELECT lost.* FROM \(sql: batch.claims)
-            CROSS JOIN LATERAL (
-                SELECT v.* FROM token_values v
-                WHERE \(sql: scope.contains("v")) AND v.token_digest = q.token_digest
-                    AND (v.activity_id <> q.activity_id OR v.displaced_activity_id IS NOT NULL)
-                LIMIT 1
-            ) AS t
-            CROSS JOIN LATERAL (
-                SELECT m.* FROM activities m
-                WHERE \(sql: scope.contains("m"))
-                    AND m.activity_id = q.activity_id AND \(sql: batch.isMerged("m"))
-                LIMIT 1
-            ) AS a
-            CROSS JOIN LATERAL (
-                SELECT a.app_number, a.environment, a.activity_id, t.token_digest,
-                    coalesce(q.observed_at, a.token_observed_at)
-                WHERE t.activity_id <> q.activity_id
-                UNION ALL
-                SELECT t.app_number, t.environment, t.displaced_activity_id, t.token_digest, t.displaced_observed_at
-                WHERE t.displaced_activity_id IS NOT NULL
-            ) AS lost
-            WHERE q.observed_at IS NOT NULL OR a.token_digest = t.token_digest
-            """
-        let insertion = SQL.insertion(
-            into: "former_claims",
-            as: "stored",
-            "app_number, environment, activity_id, token_digest, observed_at",
-            "\(sql: claims) ORDER BY 3, 4"
-        )
-        return """
-            \(sql: insertion)
-            ON CONFLICT (app_number, environment, activity_id, token_digest) DO UPDATE SET
-                observed_at = greatest(stored.observed_at, excluded.observed_at)
-            """
-    }
-
-    /// Activities whose token `t` belongs to another one since request `q`, or did before it. A request without
-    /// `observedAt` whose token is retired claimed nothing, so it displaced nobody.
-    private var formerHolders: SQL {
-        """
-        (SELECT * FROM activities other
-        WHERE (t.displaced_activity_id IS NOT NULL OR t.activity_id <> q.activity_id)
-            AND (q.observed_at IS NOT NULL OR a.token_digest = t.token_digest)
-            AND \(sql: scope.contains("other"))
-            AND other.activity_id = ANY(ARRAY[t.displaced_activity_id, q.activity_id])
-            AND other.activity_id <> t.activity_id AND other.token_digest = t.token_digest AND other.ended_at IS NULL
-        ) AS loser
-        """
-    }
-
-    /// Updates the activities that have the values now by what the values' rows say. R8: an activity that claimed a
-    /// token later than APNs said it dead, or than it was quarantined, has it back. One that lost a token, or got one
-    /// against which something is known, is not handed out without a look at the value; most values have nothing
-    /// against them, and their activities are not read.
-    private var reconciliation: SQL {
-        """
-        UPDATE activities a SET (token_is_doubted, outcome, revision) = (
-            SELECT a.token_is_doubted OR \(unescaped: Self.isDoubtful),
-                CASE WHEN \(sql: isBack) THEN 'reactivated' ELSE a.outcome END,
-                a.revision + CASE WHEN \(sql: isBack) THEN 1 ELSE 0 END
-            FROM (SELECT) AS one LEFT JOIN token_values t ON \(sql: scope.contains("t")) AND t.token_digest = a.token_digest
-        )
-        WHERE \(sql: scope.contains("a"))
-            AND a.activity_id = ANY(ARRAY(\(sql: unsettled)))
-        """
-    }
-
-    /// The activities whose row does not yet say what their value's row says, each looked up by its key.
-    private var unsettled: SQL {
-        """
-        SELECT a.activity_id FROM \(sql: batch.claims)
-        CROSS JOIN LATERAL (
-            SELECT v.* FROM token_values v
-            WHERE \(sql: scope.contains("v"))
-                AND v.token_digest = q.token_digest AND (v.activity_id <> q.activity_id OR v.displaced_activity_id IS NOT NULL
-                    OR v.installation_hash IS NOT NULL OR v.dead_at IS NOT NULL OR v.quarantined_at IS NOT NULL)
-            LIMIT 1
-        ) AS t
-        CROSS JOIN unnest(ARRAY[q.activity_id, t.displaced_activity_id]) AS named (activity_id)
-        CROSS JOIN LATERAL (
-            SELECT n.* FROM activities n
-            WHERE \(sql: scope.contains("n"))
-                AND n.activity_id = named.activity_id AND n.token_digest = t.token_digest
-            LIMIT 1
-        ) AS a
-        WHERE \(sql: isBack)
-            OR (NOT a.token_is_doubted AND a.ended_at IS NULL AND \(unescaped: Self.isDoubtful))
-        """
-    }
-
-    private var isBack: SQL {
-        """
-        (\(sql: batch.isMerged("a")) AND a.outcome IN ('refreshed', 'reactivated') AND t.activity_id = a.activity_id
-        AND coalesce(a.previous_claimed_at <= greatest(t.dead_at, t.quarantined_at)
-        AND a.token_claimed_at > greatest(t.dead_at, t.quarantined_at), false))
-        """
-    }
-
-    /// Value `t`, which activity `a` has, is another's or of another kind, or said to be dead or quarantined.
-    private static let isDoubtful = """
-        (t.activity_id IS DISTINCT FROM a.activity_id OR t.installation_hash IS NOT NULL
-        OR coalesce(a.token_claimed_at <= greatest(t.dead_at, t.quarantined_at), false))
-        """
-
-    /// R11, R7 for the activity that lost its token to another, and R8 for a token that was dead when it came.
-    private var event: SQL {
-        EventStatements.insertion(
-            """
-            SELECT e.*, q.who FROM \(sql: batch.merged(in: scope)) CROSS JOIN LATERAL (
-                SELECT a.outcome::text AS type, \(unescaped: EventStatements.columns(of: "a"))
-                WHERE a.outcome IN ('registered', 'rotated', 'reactivated')
-                UNION ALL
-                SELECT 'taken-over', \(unescaped: EventStatements.columns(of: "loser"))
-                FROM \(sql: formerHolders)
-                WHERE loser.activity_id = t.displaced_activity_id
-                    OR loser.outcome IN ('registered', 'rotated', 'reactivated')
-                UNION ALL
-                SELECT 'dropped', \(unescaped: EventStatements.columns(of: "a"))
-                WHERE a.outcome IN ('registered', 'rotated') AND t.activity_id = a.activity_id
-                    AND a.token_claimed_at <= t.dead_at
-                UNION ALL
-                -- It has its value back, which another had or nobody.
-                SELECT 'reactivated', \(unescaped: EventStatements.columns(of: "a"))
-                WHERE a.outcome = 'refreshed' AND t.activity_id = a.activity_id AND a.token_digest = t.token_digest
-                    AND (t.displaced_activity_id IS NOT NULL OR t.is_newly_owned)
-                UNION ALL
-                SELECT CASE WHEN a.aliases_changed THEN 'aliases-changed' ELSE 'changed' END,
-                    \(unescaped: EventStatements.columns(ofChanged: "a"))
-                WHERE a.outcome IN ('refreshed', 'observed', 'superseded') AND (a.aliases_changed OR a.facts_changed)
-                    OR a.outcome IN ('registered', 'rotated', 'reactivated') AND a.displaced_aliases IS NOT NULL
-            ) AS e
-            """,
-            in: scope
-        )
-    }
 }

@@ -4,18 +4,30 @@ import RegistryCore
 /// The statements of a batch of registrations, from the templates of its shape.
 enum RegistrationTemplates {
     static func statements(of input: RegistrationStatements) -> [SQL] {
-        guard let templates = all[input.batch.shape] else { preconditionFailure("every shape has its templates") }
+        guard let templates = (input.isDistributed ? distributed : all)[input.batch.shape] else {
+            preconditionFailure("every shape has its templates")
+        }
         return templates.statements(of: input)
     }
 
-    static let all = Dictionary(
-        uniqueKeysWithValues: RegistrationBatch.Shape.all.map { shape in
-            let sample = RegistrationStatements(batch: RegistrationBatch(sampleOf: shape), scope: .sample)
-            return (
-                shape, TemplatedStatements(sample: sample, values: { $0.batch.values + $0.scope.values }, make: \.all)
-            )
-        }
-    )
+    /// Those for one Postgres.
+    static let all = make(isDistributed: false)
+    private static let distributed = make(isDistributed: true)
+
+    private static func make(
+        isDistributed: Bool
+    ) -> [RegistrationBatch.Shape: TemplatedStatements<RegistrationStatements>] {
+        Dictionary(
+            uniqueKeysWithValues: RegistrationBatch.Shape.all.map { shape in
+                let batch = RegistrationBatch(sampleOf: shape)
+                let sample = RegistrationStatements(batch: batch, scope: .sample, isDistributed: isDistributed)
+                return (
+                    shape,
+                    TemplatedStatements(sample: sample, values: { $0.batch.values + $0.scope.values }, make: \.all)
+                )
+            }
+        )
+    }
 
     /// The names of the values.
     static let valueNames = RegistrationBatch.valueNames + Scope.valueNames

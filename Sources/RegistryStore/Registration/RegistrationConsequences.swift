@@ -1,0 +1,231 @@
+import PostgresDriver
+import RegistryCore
+
+/// The statements that write down what follows from a batch's merge: which tokens are doubted, the rows of aliases, the claims that
+/// their values' rows do not keep, and the audit trail.
+///
+/// They begin with the rows that were merged, and look at others only where something is out of the ordinary.
+struct RegistrationConsequences {
+    let batch: RegistrationBatch
+    let scope: Scope
+
+    /// All in one statement, which looks the merged rows up once. No two of its parts write the same row.
+    var together: SQL {
+        let aliases: SQL =
+            batch.shape.hasAliases
+            ? """
+            , removed AS (
+            \(sql: AliasRowStatements.removal(of: "merged", in: scope))
+            ), added AS (
+            \(sql: AliasRowStatements.insertion(of: "merged"))
+            )
+            """ : ""
+        return """
+            WITH merged AS MATERIALIZED (
+            \(sql: merged)
+            ), reconciled AS (
+            \(sql: reconciliation(of: "merged"))
+            )\(sql: aliases), claimed AS (
+            \(sql: formerClaims(of: "merged", isForOnePostgres: true))
+            )
+            \(sql: event(of: "merged", isForOnePostgres: true))
+            """
+    }
+
+    /// The same as statements of their own, each of which looks the merged rows up for itself.
+    var apart: [SQL] {
+        let (rows, activities): (SQL, SQL) = ("(\(sql: merged))", mergedActivities)
+        let aliases =
+            batch.shape.hasAliases
+            ? [AliasRowStatements.removal(of: activities, in: scope), AliasRowStatements.insertion(of: activities)] : []
+        return [reconciliation(of: rows)] + aliases + [
+            formerClaims(of: rows, isForOnePostgres: false), event(of: rows, isForOnePostgres: false),
+        ]
+    }
+
+    /// Where a request told of a later start: puts what expired, and runs again, back into the rows that resolve reads.
+    var reopening: SQL { AliasRowStatements.reopening(of: mergedActivities, in: scope) }
+
+    // MARK: The merged rows
+
+    /// The activities that requests were merged into, each with what its request claimed, what is known of that value, and the
+    /// request's effect. Each row is looked up by its key, whatever the planner believes of the tables' sizes: of a table that was
+    /// never analyzed it expects few rows, and would compare all of them with all requests.
+    private var merged: SQL {
+        """
+        SELECT \(unescaped: Self.activityColumns), t.*, q.who, q.observed_at AS said_at, q.token_digest AS claimed_digest,
+            CASE WHEN \(sql: isBack("a", "t")) THEN 'reactivated' ELSE a.outcome END AS effect
+        FROM \(sql: batch.claims)
+        CROSS JOIN LATERAL (
+            SELECT m.* FROM activities m
+            WHERE \(sql: scope.contains("m"))
+                AND m.activity_id = q.activity_id AND \(sql: batch.isMerged("m"))
+            LIMIT 1
+        ) AS a
+        LEFT JOIN LATERAL (
+            SELECT \(unescaped: Self.valueColumns) FROM token_values v
+            WHERE \(sql: scope.contains("v"))
+                AND v.token_digest = q.token_digest
+            LIMIT 1
+        ) AS t ON true
+        """
+    }
+
+    /// The same activities, for those who need no more of them.
+    private var mergedActivities: SQL {
+        """
+        (SELECT m.* FROM activities m
+        WHERE \(sql: scope.contains("m"))
+            AND m.activity_id = ANY(\(sql: batch.activityIDs)) AND \(sql: batch.isMerged("m")))
+        """
+    }
+
+    /// What is told of activity `a`.
+    private static let activityColumns = """
+        a.app_number, a.environment, a.activity_id, a.activity_number, a.installation_hash, a.subject, a.aliases, a.aliases_changed,
+        a.displaced_aliases, a.facts_changed, a.token_digest, a.token_observed_at, a.token_claimed_at, a.ended_at,
+        a.expiry_recorded_at
+        """
+
+    /// What is known of value `v`, by names that no column of an activity has.
+    private static let valueColumns = """
+        v.activity_id AS owner, v.displaced_activity_id, v.displaced_observed_at, v.is_newly_owned, v.dead_at,
+        greatest(v.dead_at, v.quarantined_at) AS barred_at, v.installation_hash IS NOT NULL AS is_of_installation
+        """
+
+    // MARK: What is known against tokens
+
+    /// Updates the activities that have the values now by what the values' rows say. R8: an activity that claimed a
+    /// token later than APNs said it dead, or than it was quarantined, has it back. One that lost a token, or got one
+    /// against which something is known, is not handed out without a look at the value; most values have nothing
+    /// against them, and their activities are not read.
+    private func reconciliation(of rows: SQL) -> SQL {
+        """
+        UPDATE activities a SET (token_is_doubted, outcome, revision) = (
+            SELECT a.token_is_doubted OR \(unescaped: Self.isDoubtful("a", "t")),
+                CASE WHEN \(sql: isBack("a", "t")) THEN 'reactivated' ELSE a.outcome END,
+                a.revision + CASE WHEN \(sql: isBack("a", "t")) THEN 1 ELSE 0 END
+            FROM (SELECT) AS one LEFT JOIN (
+                SELECT v.token_digest, \(unescaped: Self.valueColumns) FROM token_values v WHERE \(sql: scope.contains("v"))
+            ) AS t ON t.token_digest = a.token_digest
+        )
+        WHERE \(sql: scope.contains("a"))
+            AND a.activity_id = ANY(ARRAY(\(sql: unsettled(of: rows))))
+        """
+    }
+
+    /// The activities whose row does not yet say what their value's row says, each looked up by its key.
+    private func unsettled(of rows: SQL) -> SQL {
+        """
+        SELECT a.activity_id FROM \(sql: rows) AS s
+        CROSS JOIN unnest(ARRAY[s.activity_id, s.displaced_activity_id]) AS named (activity_id)
+        CROSS JOIN LATERAL (
+            SELECT n.* FROM activities n
+            WHERE \(sql: scope.contains("n"))
+                AND n.activity_id = named.activity_id AND n.token_digest = s.claimed_digest
+            LIMIT 1
+        ) AS a
+        WHERE (s.owner <> s.activity_id OR s.displaced_activity_id IS NOT NULL OR s.is_of_installation
+            OR s.barred_at IS NOT NULL)
+            AND (\(sql: isBack("a", "s"))
+                OR (NOT a.token_is_doubted AND a.ended_at IS NULL AND \(unescaped: Self.isDoubtful("a", "s"))))
+        """
+    }
+
+    /// The request claimed the token of an activity later than anything was said against it, and none had before.
+    private func isBack(_ activity: String, _ value: String) -> SQL {
+        """
+        (\(sql: batch.isMerged(activity)) AND \(unescaped: activity).outcome IN ('refreshed', 'reactivated')
+        AND \(unescaped: value).owner = \(unescaped: activity).activity_id
+        AND coalesce(\(unescaped: activity).previous_claimed_at <= \(unescaped: value).barred_at
+        AND \(unescaped: activity).token_claimed_at > \(unescaped: value).barred_at, false))
+        """
+    }
+
+    /// The value that an activity has is another's or of another kind, or said to be dead or quarantined.
+    private static func isDoubtful(_ activity: String, _ value: String) -> String {
+        """
+        (\(value).owner IS DISTINCT FROM \(activity).activity_id OR \(value).is_of_installation
+        OR coalesce(\(activity).token_claimed_at <= \(value).barred_at, false))
+        """
+    }
+
+    // MARK: Claims
+
+    /// The claims that their values' rows do not keep: of owners whom the batch displaced, and its own where another has the value.
+    private func formerClaims(of rows: SQL, isForOnePostgres: Bool) -> SQL {
+        let insertion = SQL.insertion(
+            into: "former_claims",
+            as: "stored",
+            "app_number, environment, activity_id, token_digest, observed_at",
+            """
+            SELECT lost.* FROM \(sql: rows) AS s
+            CROSS JOIN LATERAL (
+                SELECT s.app_number, s.environment, s.activity_id, s.claimed_digest, coalesce(s.said_at, s.token_observed_at)
+                WHERE s.owner <> s.activity_id
+                UNION ALL
+                SELECT s.app_number, s.environment, s.displaced_activity_id, s.claimed_digest, s.displaced_observed_at
+                WHERE s.displaced_activity_id IS NOT NULL
+            ) AS lost
+            WHERE (s.owner <> s.activity_id OR s.displaced_activity_id IS NOT NULL)
+                AND (s.said_at IS NOT NULL OR s.token_digest = s.claimed_digest)
+            ORDER BY 3, 4
+            """,
+            isForOnePostgres: isForOnePostgres
+        )
+        return """
+            \(sql: insertion)
+            ON CONFLICT (app_number, environment, activity_id, token_digest) DO UPDATE SET
+                observed_at = greatest(stored.observed_at, excluded.observed_at)
+            """
+    }
+
+    // MARK: The audit trail
+
+    /// R11, R7 for the activity that lost its token to another, and R8 for a token that was dead when it came.
+    private func event(of rows: SQL, isForOnePostgres: Bool) -> SQL {
+        EventStatements.insertion(
+            """
+            SELECT e.*, s.who FROM \(sql: rows) AS s CROSS JOIN LATERAL (
+                SELECT s.effect::text AS type, \(unescaped: EventStatements.columns(of: "s"))
+                WHERE s.effect IN ('registered', 'rotated', 'reactivated')
+                UNION ALL
+                SELECT 'taken-over', \(unescaped: EventStatements.columns(of: "loser"))
+                FROM \(sql: formerHolders)
+                WHERE loser.activity_id = s.displaced_activity_id
+                    OR loser.outcome IN ('registered', 'rotated', 'reactivated')
+                UNION ALL
+                SELECT 'dropped', \(unescaped: EventStatements.columns(of: "s"))
+                WHERE s.effect IN ('registered', 'rotated') AND s.owner = s.activity_id
+                    AND s.token_claimed_at <= s.dead_at
+                UNION ALL
+                -- It has its value back, which another had or nobody.
+                SELECT 'reactivated', \(unescaped: EventStatements.columns(of: "s"))
+                WHERE s.effect = 'refreshed' AND s.owner = s.activity_id AND s.token_digest = s.claimed_digest
+                    AND (s.displaced_activity_id IS NOT NULL OR s.is_newly_owned)
+                UNION ALL
+                SELECT CASE WHEN s.aliases_changed THEN 'aliases-changed' ELSE 'changed' END,
+                    \(unescaped: EventStatements.columns(ofChanged: "s"))
+                WHERE s.effect IN ('refreshed', 'observed', 'superseded') AND (s.aliases_changed OR s.facts_changed)
+                    OR s.effect IN ('registered', 'rotated', 'reactivated') AND s.displaced_aliases IS NOT NULL
+            ) AS e
+            """,
+            in: scope,
+            isForOnePostgres: isForOnePostgres
+        )
+    }
+
+    /// Activities whose token belongs to another one since request `s`, or did before it. A request without
+    /// `observedAt` whose token is retired claimed nothing, so it displaced nobody.
+    private var formerHolders: SQL {
+        """
+        (SELECT * FROM activities other
+        WHERE (s.displaced_activity_id IS NOT NULL OR s.owner <> s.activity_id)
+            AND (s.said_at IS NOT NULL OR s.token_digest = s.claimed_digest)
+            AND \(sql: scope.contains("other"))
+            AND other.activity_id = ANY(ARRAY[s.displaced_activity_id, s.activity_id])
+            AND other.activity_id <> s.owner AND other.token_digest = s.claimed_digest AND other.ended_at IS NULL
+        ) AS loser
+        """
+    }
+}
