@@ -80,14 +80,14 @@ struct RegistrationConsequences {
         """
     }
 
-    /// What is told of activity `a`.
+    /// The columns of activity `a` that statements of what follows read.
     private static let activityColumns = """
         a.app_number, a.environment, a.activity_id, a.activity_number, a.installation_hash, a.subject, a.aliases, a.aliases_changed,
         a.displaced_aliases, a.facts_changed, a.token_digest, a.token_observed_at, a.token_claimed_at, a.ended_at,
         a.expiry_recorded_at
         """
 
-    /// What is known of value `v`, by names that no column of an activity has.
+    /// The columns of value `v`, by names that no column of an activity has.
     private static let valueColumns = """
         v.activity_id AS owner, v.displaced_activity_id, v.displaced_observed_at, v.is_newly_owned, v.dead_at,
         greatest(v.dead_at, v.quarantined_at) AS barred_at, v.installation_hash IS NOT NULL AS is_of_installation
