@@ -96,23 +96,37 @@ import Testing
         }
     }
 
-    @Test("Tables that come with a later migration are distributed, too")
+    @Test("Tables that come with a later migration are distributed, too, and its functions are on the workers")
     func laterMigrationsAreDistributed() async throws {
         guard let database = try await Self.make() else { return }
         let migrator = SchemaMigrator(pool: database.pool)
         #expect(try await database.condition().missingTables == [])
-        for command in ["DROP TABLE start_leases", "ALTER TABLE events DROP COLUMN lease_id"] {
+        let undo = [
+            "DROP FUNCTION all_aliases(jsonb, jsonb)", "DROP TABLE start_leases",
+            "ALTER TABLE events DROP COLUMN lease_id",
+        ]
+        for command in undo {
             try await database.pool.withSession { try $0.simple(command) }
         }
-        try await database.run("DELETE FROM schema_migrations WHERE version = 6")
+        try await database.run("DELETE FROM schema_migrations WHERE version >= 6")
         let distributed = Recorded()
-        #expect(try await migrator.migrate(onDistributed: { distributed.append($0) }).map(\.version) == [6])
+        #expect(try await migrator.migrate(onDistributed: { distributed.append($0) }).map(\.version) == [6, 7])
         #expect(distributed.names == ["start_leases"])
         let condition = try await database.condition()
         #expect(condition.isDistributed && condition.missingTables == [] && condition.misplacedTables == [])
         // Once more changes nothing.
         #expect(try await migrator.migrate(distributes: true, onDistributed: { distributed.append($0) }) == [])
         #expect(distributed.names == ["start_leases"])
+        // The event of a change of aliases is made where the activity is.
+        let scope = try await database.scope()
+        let activity = TestActivity(database: database, scope: scope, id: .sample("a"))
+        for (minutes, order) in [(2.0, "1"), (1, "2")] {
+            try await activity.register(1, at: .minutesAgo(minutes), aliases: [.sample("orderId", order)])
+        }
+        let changes: SQL = """
+            SELECT count(*) FROM events WHERE type = 'aliases-changed' AND aliases = '{"orderId": ["1", "2"]}'
+            """
+        #expect(try await database.count(changes) == 1)
     }
 
     @Test("Commands of migrations end where lines do") func commandsOfMigrations() {

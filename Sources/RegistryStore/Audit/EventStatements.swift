@@ -87,7 +87,7 @@ enum EventStatements {
     }
 
     /// Writes an event for each row; the rows have a column `who`, too.
-    static func insertion(_ rows: SQL, in scope: Scope, isForOnePostgres: Bool = false) -> SQL {
+    static func insertion(_ rows: SQL, in scope: Scope, isDistributed: Bool = true) -> SQL {
         .insertion(
             into: "events",
             """
@@ -100,7 +100,7 @@ enum EventStatements {
                 e.token_kind, e.attributes_type
             FROM (\(sql: rows)) AS e
             """,
-            isForOnePostgres: isForOnePostgres
+            isDistributed: isDistributed
         )
     }
 

@@ -26,9 +26,9 @@ struct RegistrationConsequences {
             ), reconciled AS (
             \(sql: reconciliation(of: "merged"))
             )\(sql: aliases), claimed AS (
-            \(sql: formerClaims(of: "merged", isForOnePostgres: true))
+            \(sql: formerClaims(of: "merged", isDistributed: false))
             )
-            \(sql: event(of: "merged", isForOnePostgres: true))
+            \(sql: event(of: "merged", isDistributed: false))
             """
     }
 
@@ -39,7 +39,7 @@ struct RegistrationConsequences {
             batch.shape.hasAliases
             ? [AliasRowStatements.removal(of: activities, in: scope), AliasRowStatements.insertion(of: activities)] : []
         return [reconciliation(of: rows)] + aliases + [
-            formerClaims(of: rows, isForOnePostgres: false), event(of: rows, isForOnePostgres: false),
+            formerClaims(of: rows, isDistributed: true), event(of: rows, isDistributed: true),
         ]
     }
 
@@ -153,7 +153,7 @@ struct RegistrationConsequences {
     // MARK: Claims
 
     /// The claims that their values' rows do not keep: of owners whom the batch displaced, and its own where another has the value.
-    private func formerClaims(of rows: SQL, isForOnePostgres: Bool) -> SQL {
+    private func formerClaims(of rows: SQL, isDistributed: Bool) -> SQL {
         let insertion = SQL.insertion(
             into: "former_claims",
             as: "stored",
@@ -171,7 +171,7 @@ struct RegistrationConsequences {
                 AND (s.said_at IS NOT NULL OR s.token_digest = s.claimed_digest)
             ORDER BY 3, 4
             """,
-            isForOnePostgres: isForOnePostgres
+            isDistributed: isDistributed
         )
         return """
             \(sql: insertion)
@@ -183,7 +183,7 @@ struct RegistrationConsequences {
     // MARK: The audit trail
 
     /// R11, R7 for the activity that lost its token to another, and R8 for a token that was dead when it came.
-    private func event(of rows: SQL, isForOnePostgres: Bool) -> SQL {
+    private func event(of rows: SQL, isDistributed: Bool) -> SQL {
         EventStatements.insertion(
             """
             SELECT e.*, s.who FROM \(sql: rows) AS s CROSS JOIN LATERAL (
@@ -211,7 +211,7 @@ struct RegistrationConsequences {
             ) AS e
             """,
             in: scope,
-            isForOnePostgres: isForOnePostgres
+            isDistributed: isDistributed
         )
     }
 

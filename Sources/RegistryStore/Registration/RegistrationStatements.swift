@@ -112,7 +112,7 @@ struct RegistrationStatements {
                 AND NOT \(sql: isErased)
             ORDER BY r.activity_id
             """,
-            isForOnePostgres: !isDistributed
+            isDistributed: isDistributed
         )
         return """
             \(sql: insertion)

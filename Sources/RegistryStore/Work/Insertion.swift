@@ -10,20 +10,20 @@ extension SQL {
     /// - Parameters:
     ///   - name: what the table's row is called in what follows; nil where nothing asks for it.
     ///   - columns: the names of the columns, of which no constant in the query may be of an unknown type.
-    ///   - isForOnePostgres: whether no distributed one gets the statement.
+    ///   - isDistributed: whether a distributed Postgres may get the statement.
     static func insertion(
         into table: String,
         as name: String? = nil,
         _ columns: String,
         _ rows: SQL,
-        isForOnePostgres: Bool = false
+        isDistributed: Bool = true
     ) -> SQL {
         let target: SQL = """
             INSERT INTO \(unescaped: table)\(unescaped: name.map { " AS \($0)" } ?? "") (
                 \(unescaped: columns)
             )
             """
-        guard !isForOnePostgres else { return "\(sql: target)\n\(sql: rows)" }
+        guard isDistributed else { return "\(sql: target)\n\(sql: rows)" }
         return """
             \(sql: target)
             WITH given (
