@@ -80,6 +80,7 @@ import Testing
                     #expect(lent.updateValue(lease.priority, forKey: lease.connection) == nil)
                     #expect(waiting.removeValue(forKey: waiter) == lease.priority)
                 case .connect: opening += 1
+                case .wake: break
                 case .fail, .close: Issue.record("\(effect)")
                 }
             }

@@ -164,17 +164,56 @@ import Testing
         state.closed()
         #expect(state.isEmpty)
     }
+
+    @Test("One timer refuses all who have waited until their deadlines, each in its time")
+    func oneTimerRefusesAllWhoHaveWaited() {
+        var state = state(connections: 1)
+        func time(_ seconds: Int) -> ContinuousClock.Instant { start.advanced(by: .seconds(seconds)) }
+        #expect(state.enqueue("a", id: 1, until: time(10), now: start).wakes == [time(10)])
+        #expect(state.enqueue("b", id: 2, until: time(20), now: start).wakes == [])
+        #expect(state.enqueue("c", id: 3, .hot, until: time(30), now: start).wakes == [])
+        // Who waits for a shorter time needs an earlier one.
+        #expect(state.enqueue("d", id: 4, until: time(5), now: start).wakes == [time(5)])
+        let first = state.refuseOverdue(planned: time(5), now: time(5))
+        #expect(first.summary == ["fail d deadlineExceeded"] && first.wakes == [time(10)])
+        // It is late, and finds two.
+        let second = state.refuseOverdue(planned: time(10), now: time(20))
+        #expect(second.summary == ["fail a deadlineExceeded", "fail b deadlineExceeded"] && second.wakes == [time(30)])
+        // The timer that an earlier one went ahead of finds nothing and asks for nothing.
+        let third = state.refuseOverdue(planned: time(10), now: time(20))
+        #expect(third.summary == [] && third.wakes == [])
+        #expect(state.connected(lease(7), now: time(21)).summary == ["lend 7 to c"])
+        let last = state.refuseOverdue(planned: time(30), now: time(30))
+        #expect(last.summary == [] && last.wakes == [] && state.waitingCount == 0)
+        #expect(state.enqueue("e", id: 5, until: time(50), now: time(31)).wakes == [time(50)])
+    }
+}
+
+extension PoolState where Connection == Int, Waiter == String {
+    /// Puts a caller into the queue who waits for a minute.
+    mutating func enqueue(_ waiter: String, id: UInt64, _ priority: PoolPriority = .usual, now: Instant) -> [Effect] {
+        enqueue(waiter, id: id, priority, until: now.advanced(by: .seconds(60)), now: now)
+    }
 }
 
 extension [PoolState<Int, String>.Effect] {
+    /// The effects in words, but for the times to wake.
     var summary: [String] {
-        map { effect in
+        compactMap { effect in
             switch effect {
             case .lend(let lease, let waiter): "lend \(lease.connection) to \(waiter)"
             case .fail(let waiter, let error): "fail \(waiter) \((error as? PostgresError)?.code.rawValue ?? "")"
             case .connect(let generation): "connect \(generation.number)"
             case .close(let connection): "close \(connection)"
+            case .wake: nil
             }
+        }
+    }
+
+    /// When the pool wants to be woken.
+    var wakes: [ContinuousClock.Instant] {
+        compactMap { effect in
+            if case .wake(let time) = effect { time } else { nil }
         }
     }
 }

@@ -32,6 +32,8 @@ struct PoolState<Connection, Waiter> {
         case connect(PoolGeneration)
         /// Closes a connection, and calls `closed()` then.
         case close(Connection)
+        /// Calls `refuseOverdue` at that time.
+        case wake(at: Instant)
     }
 
     private struct Pending {
@@ -39,6 +41,8 @@ struct PoolState<Connection, Waiter> {
         let waiter: Waiter
         /// How many came before.
         let arrival: Int
+        /// Until when it waits.
+        let deadline: Instant
     }
 
     private let maximumConnections: Int
@@ -49,6 +53,9 @@ struct PoolState<Connection, Waiter> {
     private var hot: [Pending] = []
     private var usual: [Pending] = []
     private var arrivals = 0
+    /// When `refuseOverdue` is called next. One timer for all who wait: a cancelled sleep of each would keep its memory until
+    /// its time.
+    private var nextWake: Instant?
     private var busyWithUsual = 0
     private var connecting = 0
     private var closing = 0
@@ -89,20 +96,40 @@ extension PoolState {
     }
 
     /// Puts a caller at the end of the queue, or refuses it.
+    ///
+    /// - Parameter deadline: until when it waits.
     mutating func enqueue(
         _ waiter: Waiter,
         id: UInt64,
         _ priority: PoolPriority = .usual,
+        until deadline: Instant,
         now: Instant
     ) -> [Effect] {
         if let refusal = refusal(priority, now: now) { return [.fail(waiter, refusal)] }
-        let pending = Pending(id: id, waiter: waiter, arrival: arrivals)
+        let pending = Pending(id: id, waiter: waiter, arrival: arrivals, deadline: deadline)
         arrivals += 1
         switch priority {
         case .hot: hot.append(pending)
         case .usual: usual.append(pending)
         }
-        return serve(now: now)
+        return serve(now: now) + wake(at: deadline)
+    }
+
+    /// Refuses those who have waited until their deadlines.
+    ///
+    /// - Parameter planned: the time at which this call was to come.
+    mutating func refuseOverdue(planned: Instant, now: Instant) -> [Effect] {
+        let overdue = (hot + usual).filter { $0.deadline <= now }.sorted { $0.arrival < $1.arrival }
+        if !overdue.isEmpty {
+            hot.removeAll { $0.deadline <= now }
+            usual.removeAll { $0.deadline <= now }
+        }
+        let refusals = overdue.map { Effect.fail($0.waiter, Self.outOfTime) }
+        // Else another call is to come before any deadline.
+        guard planned == nextWake else { return refusals }
+        nextWake = nil
+        guard let next = (hot + usual).map(\.deadline).min() else { return refusals }
+        return refusals + wake(at: next)
     }
 
     /// Takes a caller out of the queue; nothing happens if it has been served.
@@ -110,6 +137,16 @@ extension PoolState {
         if let index = hot.firstIndex(where: { $0.id == id }) { return [.fail(hot.remove(at: index).waiter, error)] }
         guard let index = usual.firstIndex(where: { $0.id == id }) else { return [] }
         return [.fail(usual.remove(at: index).waiter, error)]
+    }
+
+    private mutating func wake(at time: Instant) -> [Effect] {
+        if let nextWake, nextWake <= time { return [] }
+        nextWake = time
+        return [.wake(at: time)]
+    }
+
+    private static var outOfTime: PostgresError {
+        PostgresError(.deadlineExceeded, "no connection was free in time", outcome: .nothingTookEffect)
     }
 
     private func isWaitedFor(_ priority: PoolPriority) -> Bool { priority == .hot ? !hot.isEmpty : !usual.isEmpty }

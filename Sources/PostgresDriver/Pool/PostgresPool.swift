@@ -170,25 +170,18 @@ extension PostgresPool {
         try Task.checkCancellation()
         if let lease = state.withLock({ $0.takeIdle(priority) }) { return lease }
         let ticket = nextTicket.add(1, ordering: .relaxed).newValue
-        let timer = Task {
-            try await Task.sleep(until: deadline.instant, clock: .continuous)
-            giveUp(ticket, because: Self.outOfTime)
-        }
-        defer { timer.cancel() }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                perform(state.withLock { $0.enqueue(continuation, id: ticket, priority, now: .now) })
-                // Timer and cancellation may have come before the ticket was in the queue, and found nothing.
+                let effects = state.withLock {
+                    $0.enqueue(continuation, id: ticket, priority, until: deadline.instant, now: .now)
+                }
+                perform(effects)
+                // The cancellation may have come before the ticket was in the queue, and found nothing.
                 if Task.isCancelled { giveUp(ticket, because: CancellationError()) }
-                if deadline.isPassed { giveUp(ticket, because: Self.outOfTime) }
             }
         } onCancel: {
             giveUp(ticket, because: CancellationError())
         }
-    }
-
-    private static var outOfTime: PostgresError {
-        PostgresError(.deadlineExceeded, "no connection was free in time", outcome: .nothingTookEffect)
     }
 
     private func giveUp(_ ticket: UInt64, because error: any Error) {
@@ -202,6 +195,12 @@ extension PostgresPool {
             case .fail(let continuation, let error): continuation.resume(throwing: error)
             case .connect(let generation): Task { await connect(generation) }
             case .close(let connection): Task { await close(connection) }
+            case .wake(let time):
+                Task { [weak self] in
+                    try await Task.sleep(until: time, clock: .continuous)
+                    guard let self else { return }
+                    perform(state.withLock { $0.refuseOverdue(planned: time, now: .now) })
+                }
             }
         }
         resumeIfClosed()

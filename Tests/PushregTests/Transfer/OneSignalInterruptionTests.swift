@@ -11,7 +11,7 @@ import Testing
 @Suite(.serialized) struct OneSignalInterruptionTests {
     private static let count = TestScale.isLong ? 1_000_000 : 20_000
     /// In KiB, of a program that was built without optimization, whatever the size of the file.
-    private static let mostMemory = 192 * 1024
+    private static let mostMemory = 128 * 1024
 
     @Test("A killed import goes on in bounded memory, and doubles nothing", .timeLimit(.minutes(120)))
     func goesOn() async throws {
