@@ -10,11 +10,11 @@ SELECT e.event_number, e.recorded_at, e.type, e.who, e.activity_id, e.installati
 WHERE e.app_number = $1 AND e.environment = $2::apns_environment AND e.event_number >= $3 AND e.event_number < $4
 ORDER BY e.event_number DESC LIMIT $5;
 
--- audit events, 3: $1 bigint, $2 text, $3 text, $4 text, $5 bigint, $6 bigint
+-- audit events, 3: $1 bigint, $2 text, $3 text, $4 text, $5 text, $6 bigint, $7 bigint
 SELECT e.event_number, e.recorded_at, e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, e.token_fingerprint, e.lease_id FROM events e
-WHERE e.app_number = $1 AND e.environment = $2::apns_environment AND e.activity_id >= $3
-    AND (e.activity_id, e.event_number) < ($4, $5)
-ORDER BY e.activity_id DESC, e.event_number DESC LIMIT $6;
+WHERE e.app_number = $1 AND e.environment = $2::apns_environment AND e.activity_id = $3 AND hashtextextended(e.activity_id, 0) >= hashtextextended($4, 0)
+    AND (hashtextextended(e.activity_id, 0), e.event_number) < (hashtextextended($5, 0), $6)
+ORDER BY hashtextextended(e.activity_id, 0) DESC, e.event_number DESC LIMIT $7;
 
 -- audit events, 4: $1 bigint, $2 timestamp with time zone, $3 timestamp with time zone
 SELECT min(e.event_number) FROM events e

@@ -15,10 +15,12 @@ WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_
 WHERE al.app_number = $4 AND al.environment = $5::apns_environment AND al.kind = $6 AND al.value = $7 LIMIT $8))
 ORDER BY a.activity_id FOR UPDATE;
 
--- erasure of a Live Activity, 3: $1 text, $2 bigint, $3 text, $4 text[]
+-- erasure of a Live Activity, 3: $1 text, $2 bigint, $3 text, $4 text[], $5 text[]
 UPDATE events e SET activity_id = NULL, installation_hash = NULL, subject = NULL, aliases = NULL,
     token_fingerprint = NULL, who = CASE WHEN starts_with(e.who, $1) THEN 'erased' ELSE e.who END
-WHERE e.app_number = $2 AND e.environment = $3::apns_environment AND e.activity_id = ANY($4);
+WHERE e.app_number = $2 AND e.environment = $3::apns_environment AND hashtextextended(e.activity_id, 0) = ANY(ARRAY(
+    SELECT hashtextextended(q.id, 0) FROM unnest($4) AS q (id)
+)) AND e.activity_id = ANY($5);
 
 -- erasure of a Live Activity, 4: $1 text, $2 text[], $3 bigint
 INSERT INTO erasures AS stored (app_number, environment, erased_digest, erased_at)

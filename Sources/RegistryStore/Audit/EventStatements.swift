@@ -104,6 +104,10 @@ enum EventStatements {
         )
     }
 
+    /// The hash of an activity's id, by which the index of events has an activity's. Ids may share one, so that they are asked for,
+    /// too.
+    static func activityHash(_ id: SQL) -> SQL { "hashtextextended(\(sql: id), 0)" }
+
     /// The first day at whose start an event of now is past the app's retention.
     static func dropDay(of app: App) -> SQL { "(now() + \(app.settings.eventRetention))::date + 1" }
 

@@ -109,9 +109,9 @@ struct AuditEventStatements {
             // from its end.
             return """
                 SELECT \(AuditEvent.columns) FROM events e
-                WHERE \(sql: isAsked) AND \(unescaped: column) >= \(value)
-                    AND (\(unescaped: column), e.event_number) < (\(value), \(number))
-                ORDER BY \(unescaped: column) DESC, e.event_number DESC LIMIT \(limit)
+                WHERE \(sql: isAsked) AND \(sql: column) >= \(sql: value)
+                    AND (\(sql: column), e.event_number) < (\(sql: value), \(number))
+                ORDER BY \(sql: column) DESC, e.event_number DESC LIMIT \(limit)
                 """
         }
         return """
@@ -123,13 +123,20 @@ struct AuditEventStatements {
             """
     }
 
-    /// The column by which an index has what is asked for in the order of event numbers, and its value.
-    private var indexOrder: (column: String, value: UTF8Text)? {
-        if let id = filter.activityID { return ("e.activity_id", id.rawValue) }
-        guard filter.installation == nil, filter.subject == nil, let type = filter.type,
+    /// The column or expression by which an index has what is asked for in the order of event numbers, and its value.
+    private var indexOrder: (column: SQL, value: SQL)? {
+        if let id = filter.activityID {
+            return (EventStatements.activityHash("e.activity_id"), EventStatements.activityHash("\(id.rawValue)"))
+        }
+        return typeOfOrder.map { ("e.type", "\($0)") }
+    }
+
+    /// The type by whose index the events are found, where nothing else finds them.
+    private var typeOfOrder: UTF8Text? {
+        guard filter.activityID == nil, filter.installation == nil, filter.subject == nil, let type = filter.type,
             !Self.commonTypes.contains(type)
         else { return nil }
-        return ("e.type", type)
+        return type
     }
 
     /// The lower end of the next range, how many events it has, and when the latest of them was recorded.
@@ -162,7 +169,7 @@ struct AuditEventStatements {
         """
     }
 
-    /// All that is asked for but the column of ``indexOrder``.
+    /// All that is asked for but ``typeOfOrder``.
     private var isAsked: SQL { isAsked(inScope) }
 
     private var inScope: SQL {
@@ -172,6 +179,7 @@ struct AuditEventStatements {
     private func isAsked(_ inScope: SQL) -> SQL {
         var condition = inScope
         func and(_ more: SQL?) { if let more { condition = "\(sql: condition) AND \(sql: more)" } }
+        and(filter.activityID.map { "e.activity_id = \($0.rawValue)" })
         and(filter.installation.map { "e.installation_hash = \($0.bytes)" })
         and(filter.subject.map { "e.subject = \($0)" })
         and(filter.alias.map { "e.aliases -> \($0.kind) ? \($0.value)" })
@@ -186,7 +194,7 @@ struct AuditEventStatements {
         guard !Self.commonTypes.contains(type) else { return "e.type = \(type)" }
         let common = Self.commonTypes.sorted().map { "'\($0)'" }.joined(separator: ", ")
         let isRare: SQL = "e.type NOT IN (\(unescaped: common))"
-        return indexOrder?.column == "e.type" ? isRare : "e.type = \(type) AND \(sql: isRare)"
+        return typeOfOrder == type ? isRare : "e.type = \(type) AND \(sql: isRare)"
     }
 }
 

@@ -13,7 +13,7 @@ struct StatisticsStatements {
     /// is over or its token handed out, which takes five to fifteen microseconds.
     static func sampleSize(of table: String) -> Int {
         switch table {
-        case "events": 50_000
+        case "events": 100_000
         case "activities": 30_000
         default: 40_000
         }

@@ -100,7 +100,16 @@ struct ErasureStatements {
     }
 
     /// Redacts what the audit trail says of activities.
-    func redactEvents(of ids: [ActivityID]) -> SQL { redaction("e.activity_id = ANY(\(ids))") }
+    func redactEvents(of ids: [ActivityID]) -> SQL {
+        let hash = EventStatements.activityHash("q.id")
+        return redaction(
+            """
+            \(sql: EventStatements.activityHash("e.activity_id")) = ANY(ARRAY(
+                SELECT \(sql: hash) FROM unnest(\(ids)) AS q (id)
+            )) AND e.activity_id = ANY(\(ids))
+            """
+        )
+    }
 
     /// Leaves tombstones for names: what was observed of them before does not come back.
     ///
