@@ -9,5 +9,6 @@ public enum Migrations {
         ("0005_token_counts.sql", PackageResources._005_token_counts_sql),
         ("0006_start_leases.sql", PackageResources._006_start_leases_sql),
         ("0007_all_aliases.sql", PackageResources._007_all_aliases_sql),
+        ("0008_smaller_indexes.sql", PackageResources._008_smaller_indexes_sql),
     ]
 }

