@@ -52,7 +52,7 @@ ELSE clock.received_at END AS given_at,
 FROM unnest($5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) AS q (activity_id, token, token_digest, observed_at, started_at, installation_hash, subject, aliases, aliases_given_at, metadata, attributes_type, frequent_pushes_enabled)
 CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE q.activity_id IS NOT NULL) AS clock
 LEFT JOIN LATERAL (
-    SELECT k.* FROM activities k
+    SELECT k.installation_hash, k.token_digest, k.token_observed_at, k.token_claimed_at FROM activities k
     WHERE k.app_number = $17 AND k.environment = $18::apns_environment AND k.activity_id = q.activity_id
     LIMIT 1
 ) AS known ON true
@@ -194,16 +194,16 @@ greatest(v.dead_at, v.quarantined_at) AS barred_at, v.installation_hash IS NOT N
     ) AS t ON t.token_digest = a.token_digest
 )
 WHERE a.app_number = $5 AND a.environment = $6::apns_environment
-    AND a.activity_id = ANY(ARRAY(SELECT a.activity_id FROM (SELECT a.app_number, a.environment, a.activity_id, a.activity_number, a.installation_hash, a.subject, a.aliases, a.aliases_changed,
-a.displaced_aliases, a.facts_changed, a.token_digest, a.token_observed_at, a.token_claimed_at, a.ended_at,
-a.expiry_recorded_at, t.*, q.who, q.observed_at AS said_at, q.token_digest AS claimed_digest,
+    AND a.activity_id = ANY(ARRAY(SELECT a.activity_id FROM (SELECT a.*, t.*, q.who, q.observed_at AS said_at, q.token_digest AS claimed_digest,
     CASE WHEN (a.batch_number = $7 AND a.outcome IN ('refreshed', 'reactivated')
 AND t.owner = a.activity_id
 AND coalesce(a.previous_claimed_at <= t.barred_at
 AND a.token_claimed_at > t.barred_at, false)) THEN 'reactivated' ELSE a.outcome END AS effect
 FROM unnest($8, $9, $10, $11) AS q (activity_id, token_digest, observed_at, who)
 CROSS JOIN LATERAL (
-    SELECT m.* FROM activities m
+    SELECT m.app_number, m.environment, m.activity_id, m.activity_number, m.installation_hash, m.subject, m.aliases, m.aliases_changed,
+m.displaced_aliases, m.facts_changed, m.token_digest, m.token_observed_at, m.token_claimed_at, m.previous_claimed_at,
+m.ended_at, m.expiry_recorded_at, m.outcome, m.batch_number FROM activities m
     WHERE m.app_number = $12 AND m.environment = $13::apns_environment
         AND m.activity_id = q.activity_id AND m.batch_number = $14
     LIMIT 1
@@ -217,7 +217,8 @@ greatest(v.dead_at, v.quarantined_at) AS barred_at, v.installation_hash IS NOT N
 ) AS t ON true) AS s
 CROSS JOIN unnest(ARRAY[s.activity_id, s.displaced_activity_id]) AS named (activity_id)
 CROSS JOIN LATERAL (
-    SELECT n.* FROM activities n
+    SELECT n.activity_id, n.ended_at, n.token_claimed_at, n.previous_claimed_at, n.token_is_doubted, n.outcome, n.batch_number
+    FROM activities n
     WHERE n.app_number = $17 AND n.environment = $18::apns_environment
         AND n.activity_id = named.activity_id AND n.token_digest = s.claimed_digest
     LIMIT 1
@@ -233,7 +234,9 @@ OR coalesce(a.token_claimed_at <= s.barred_at, false))))));
 
 -- registration on Citus, 6: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bigint, $6 bigint, $7 text
 DELETE FROM activity_aliases al WHERE al.app_number = $1::numeric AND al.ctid = ANY(ARRAY(
-    SELECT found.row FROM (SELECT m.* FROM activities m
+    SELECT found.row FROM (SELECT m.app_number, m.environment, m.activity_id, m.activity_number, m.installation_hash, m.subject, m.aliases, m.aliases_changed,
+m.displaced_aliases, m.facts_changed, m.token_digest, m.token_observed_at, m.token_claimed_at, m.previous_claimed_at,
+m.ended_at, m.expiry_recorded_at, m.outcome, m.batch_number FROM activities m
 WHERE m.app_number = $2 AND m.environment = $3::apns_environment
     AND m.activity_id = ANY($4) AND m.batch_number = $5) AS a CROSS JOIN LATERAL jsonb_each(a.displaced_aliases) AS kinds
 CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS JOIN LATERAL (
@@ -248,7 +251,9 @@ CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS 
 -- registration on Citus, 7: $1 bigint, $2 text, $3 text[], $4 bigint
 INSERT INTO activity_aliases (app_number, environment, kind, value, ended, activity_number)
 SELECT a.app_number, a.environment, kinds.key, alias_values.value, a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL, a.activity_number
-FROM (SELECT m.* FROM activities m
+FROM (SELECT m.app_number, m.environment, m.activity_id, m.activity_number, m.installation_hash, m.subject, m.aliases, m.aliases_changed,
+m.displaced_aliases, m.facts_changed, m.token_digest, m.token_observed_at, m.token_claimed_at, m.previous_claimed_at,
+m.ended_at, m.expiry_recorded_at, m.outcome, m.batch_number FROM activities m
 WHERE m.app_number = $1 AND m.environment = $2::apns_environment
     AND m.activity_id = ANY($3) AND m.batch_number = $4) AS a CROSS JOIN LATERAL jsonb_each(a.aliases) AS kinds
 CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values
@@ -262,16 +267,16 @@ INSERT INTO former_claims AS stored (
 WITH given (
     app_number, environment, activity_id, token_digest, observed_at
 ) AS MATERIALIZED (
-SELECT lost.* FROM (SELECT a.app_number, a.environment, a.activity_id, a.activity_number, a.installation_hash, a.subject, a.aliases, a.aliases_changed,
-a.displaced_aliases, a.facts_changed, a.token_digest, a.token_observed_at, a.token_claimed_at, a.ended_at,
-a.expiry_recorded_at, t.*, q.who, q.observed_at AS said_at, q.token_digest AS claimed_digest,
+SELECT lost.* FROM (SELECT a.*, t.*, q.who, q.observed_at AS said_at, q.token_digest AS claimed_digest,
     CASE WHEN (a.batch_number = $1 AND a.outcome IN ('refreshed', 'reactivated')
 AND t.owner = a.activity_id
 AND coalesce(a.previous_claimed_at <= t.barred_at
 AND a.token_claimed_at > t.barred_at, false)) THEN 'reactivated' ELSE a.outcome END AS effect
 FROM unnest($2, $3, $4, $5) AS q (activity_id, token_digest, observed_at, who)
 CROSS JOIN LATERAL (
-    SELECT m.* FROM activities m
+    SELECT m.app_number, m.environment, m.activity_id, m.activity_number, m.installation_hash, m.subject, m.aliases, m.aliases_changed,
+m.displaced_aliases, m.facts_changed, m.token_digest, m.token_observed_at, m.token_claimed_at, m.previous_claimed_at,
+m.ended_at, m.expiry_recorded_at, m.outcome, m.batch_number FROM activities m
     WHERE m.app_number = $6 AND m.environment = $7::apns_environment
         AND m.activity_id = q.activity_id AND m.batch_number = $8
     LIMIT 1
@@ -310,16 +315,16 @@ token_kind, attributes_type
 SELECT $1, (now() + $2)::date + 1, $3::apns_environment,
     e.type, e.who, e.activity_id, e.installation_hash, e.subject, e.aliases, substr(e.token_digest, 1, 4),
     e.token_kind, e.attributes_type
-FROM (SELECT e.*, s.who FROM (SELECT a.app_number, a.environment, a.activity_id, a.activity_number, a.installation_hash, a.subject, a.aliases, a.aliases_changed,
-a.displaced_aliases, a.facts_changed, a.token_digest, a.token_observed_at, a.token_claimed_at, a.ended_at,
-a.expiry_recorded_at, t.*, q.who, q.observed_at AS said_at, q.token_digest AS claimed_digest,
+FROM (SELECT e.*, s.who FROM (SELECT a.*, t.*, q.who, q.observed_at AS said_at, q.token_digest AS claimed_digest,
     CASE WHEN (a.batch_number = $4 AND a.outcome IN ('refreshed', 'reactivated')
 AND t.owner = a.activity_id
 AND coalesce(a.previous_claimed_at <= t.barred_at
 AND a.token_claimed_at > t.barred_at, false)) THEN 'reactivated' ELSE a.outcome END AS effect
 FROM unnest($5, $6, $7, $8) AS q (activity_id, token_digest, observed_at, who)
 CROSS JOIN LATERAL (
-    SELECT m.* FROM activities m
+    SELECT m.app_number, m.environment, m.activity_id, m.activity_number, m.installation_hash, m.subject, m.aliases, m.aliases_changed,
+m.displaced_aliases, m.facts_changed, m.token_digest, m.token_observed_at, m.token_claimed_at, m.previous_claimed_at,
+m.ended_at, m.expiry_recorded_at, m.outcome, m.batch_number FROM activities m
     WHERE m.app_number = $9 AND m.environment = $10::apns_environment
         AND m.activity_id = q.activity_id AND m.batch_number = $11
     LIMIT 1

@@ -75,7 +75,7 @@ ELSE clock.received_at END AS given_at,
 FROM unnest($5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) AS q (activity_id, token, token_digest, observed_at, started_at, installation_hash, subject, aliases, aliases_given_at, metadata, attributes_type, frequent_pushes_enabled)
 CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE q.activity_id IS NOT NULL) AS clock
 LEFT JOIN LATERAL (
-    SELECT k.* FROM activities k
+    SELECT k.installation_hash, k.token_digest, k.token_observed_at, k.token_claimed_at FROM activities k
     WHERE k.app_number = $17 AND k.environment = $18::apns_environment AND k.activity_id = q.activity_id
     LIMIT 1
 ) AS known ON true
@@ -202,7 +202,8 @@ INSERT INTO token_values AS stored (
 SELECT a.app_number, a.environment, q.token_digest, a.activity_id, a.activity_number,
     coalesce(q.observed_at, a.token_observed_at), true
 FROM unnest($1, $2, $3, $4) AS q (activity_id, token_digest, observed_at, who) CROSS JOIN LATERAL (
-    SELECT m.* FROM activities m
+    SELECT m.app_number, m.environment, m.activity_id, m.activity_number, m.token_digest, m.token_observed_at
+    FROM activities m
     WHERE m.app_number = $5 AND m.environment = $6::apns_environment
         AND m.activity_id = q.activity_id AND m.batch_number = $7
     LIMIT 1
@@ -226,16 +227,16 @@ stored.installation_hash IS NOT NULL, coalesce(stored.purged_at = stored.dead_at
 
 -- registration, 5: $1 bigint, $2 text[], $3 bytea[], $4 timestamp with time zone[], $5 text[], $6 bigint, $7 text, $8 bigint, $9 bigint, $10 text, $11 bigint, $12 bigint, $13 bigint, $14 text, $15 bigint, $16 text, $17 bigint, $18 text, $19 bigint, $20 bigint, $21 bigint, $22 text, $23 bigint, $24 interval, $25 text, $26 bigint, $27 text
 WITH merged AS MATERIALIZED (
-SELECT a.app_number, a.environment, a.activity_id, a.activity_number, a.installation_hash, a.subject, a.aliases, a.aliases_changed,
-a.displaced_aliases, a.facts_changed, a.token_digest, a.token_observed_at, a.token_claimed_at, a.ended_at,
-a.expiry_recorded_at, t.*, q.who, q.observed_at AS said_at, q.token_digest AS claimed_digest,
+SELECT a.*, t.*, q.who, q.observed_at AS said_at, q.token_digest AS claimed_digest,
     CASE WHEN (a.batch_number = $1 AND a.outcome IN ('refreshed', 'reactivated')
 AND t.owner = a.activity_id
 AND coalesce(a.previous_claimed_at <= t.barred_at
 AND a.token_claimed_at > t.barred_at, false)) THEN 'reactivated' ELSE a.outcome END AS effect
 FROM unnest($2, $3, $4, $5) AS q (activity_id, token_digest, observed_at, who)
 CROSS JOIN LATERAL (
-    SELECT m.* FROM activities m
+    SELECT m.app_number, m.environment, m.activity_id, m.activity_number, m.installation_hash, m.subject, m.aliases, m.aliases_changed,
+m.displaced_aliases, m.facts_changed, m.token_digest, m.token_observed_at, m.token_claimed_at, m.previous_claimed_at,
+m.ended_at, m.expiry_recorded_at, m.outcome, m.batch_number FROM activities m
     WHERE m.app_number = $6 AND m.environment = $7::apns_environment
         AND m.activity_id = q.activity_id AND m.batch_number = $8
     LIMIT 1
@@ -268,7 +269,8 @@ WHERE a.app_number = $15 AND a.environment = $16::apns_environment
     AND a.activity_id = ANY(ARRAY(SELECT a.activity_id FROM merged AS s
 CROSS JOIN unnest(ARRAY[s.activity_id, s.displaced_activity_id]) AS named (activity_id)
 CROSS JOIN LATERAL (
-    SELECT n.* FROM activities n
+    SELECT n.activity_id, n.ended_at, n.token_claimed_at, n.previous_claimed_at, n.token_is_doubted, n.outcome, n.batch_number
+    FROM activities n
     WHERE n.app_number = $17 AND n.environment = $18::apns_environment
         AND n.activity_id = named.activity_id AND n.token_digest = s.claimed_digest
     LIMIT 1
@@ -378,7 +380,7 @@ ELSE clock.received_at END AS given_at,
 FROM unnest($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) AS q (activity_id, token, token_digest, observed_at, started_at, installation_hash, subject, aliases, aliases_given_at, metadata, attributes_type, frequent_pushes_enabled)
 CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE q.activity_id IS NOT NULL) AS clock
 LEFT JOIN LATERAL (
-    SELECT k.* FROM activities k
+    SELECT k.installation_hash, k.token_digest, k.token_observed_at, k.token_claimed_at FROM activities k
     WHERE k.app_number = $16 AND k.environment = $17::apns_environment AND k.activity_id = q.activity_id
     LIMIT 1
 ) AS known ON true

@@ -45,7 +45,7 @@ ELSE clock.received_at END AS given_at,
 FROM unnest($5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18) AS q (activity_id, token, token_digest, observed_at, started_at, installation_hash, subject, aliases, aliases_given_at, metadata, starts_at, was_accepted, attributes_type, frequent_pushes_enabled)
 CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE q.activity_id IS NOT NULL) AS clock
 LEFT JOIN LATERAL (
-    SELECT k.* FROM activities k
+    SELECT k.installation_hash, k.token_digest, k.token_observed_at, k.token_claimed_at FROM activities k
     WHERE k.app_number = $19 AND k.environment = $20::apns_environment AND k.activity_id = q.activity_id
     LIMIT 1
 ) AS known ON true
@@ -190,7 +190,9 @@ stored.token_claimed_at, stored.previous_claimed_at;
 
 -- scheduled registration, 6: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bigint, $6 bigint, $7 text
 UPDATE activity_aliases al SET ended = false WHERE al.app_number = $1::numeric AND al.ctid = ANY(ARRAY(
-    SELECT found.row FROM (SELECT m.* FROM activities m
+    SELECT found.row FROM (SELECT m.app_number, m.environment, m.activity_id, m.activity_number, m.installation_hash, m.subject, m.aliases, m.aliases_changed,
+m.displaced_aliases, m.facts_changed, m.token_digest, m.token_observed_at, m.token_claimed_at, m.previous_claimed_at,
+m.ended_at, m.expiry_recorded_at, m.outcome, m.batch_number FROM activities m
 WHERE m.app_number = $2 AND m.environment = $3::apns_environment
     AND m.activity_id = ANY($4) AND m.batch_number = $5) AS a CROSS JOIN LATERAL jsonb_each(a.aliases) AS kinds
 CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS JOIN LATERAL (
@@ -222,7 +224,7 @@ ELSE clock.received_at END AS given_at,
 FROM unnest($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) AS q (activity_id, token, token_digest, observed_at, started_at, installation_hash, subject, aliases, aliases_given_at, metadata, starts_at, was_accepted, attributes_type, frequent_pushes_enabled)
 CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE q.activity_id IS NOT NULL) AS clock
 LEFT JOIN LATERAL (
-    SELECT k.* FROM activities k
+    SELECT k.installation_hash, k.token_digest, k.token_observed_at, k.token_claimed_at FROM activities k
     WHERE k.app_number = $18 AND k.environment = $19::apns_environment AND k.activity_id = q.activity_id
     LIMIT 1
 ) AS known ON true

@@ -16,7 +16,7 @@ extension RegistrationBatch {
                 least(coalesce(q.started_at, q.observed_at, clock.received_at), clock.received_at) AS said_started_at
             FROM \(sql: rows)
             CROSS JOIN LATERAL (SELECT clock_timestamp() AS received_at WHERE q.activity_id IS NOT NULL) AS clock
-            \(sql: Self.known(in: scope))
+            \(sql: known(in: scope))
             \(sql: shape.needsReceiptOrder ? Self.retired(in: scope) : "")
             """
     }
@@ -24,20 +24,21 @@ extension RegistrationBatch {
     /// The activities as they are `known`, and their installations `its`, or those that the requests name where the activities
     /// have none yet: what they said last is merged with the requests, for the merge itself may look into no table where tables
     /// are distributed.
-    private static func known(in scope: Scope) -> SQL {
-        """
-        LEFT JOIN LATERAL (
-            SELECT k.* FROM activities k
-            WHERE \(sql: scope.contains("k")) AND k.activity_id = q.activity_id
-            LIMIT 1
-        ) AS known ON true
-        LEFT JOIN LATERAL (
-            SELECT i.full_state_at, i.removed_at FROM installations i
-            WHERE \(sql: scope.contains("i"))
-                AND i.installation_hash = coalesce(known.installation_hash, q.installation_hash)
-            LIMIT 1
-        ) AS its ON true
-        """
+    private func known(in scope: Scope) -> SQL {
+        let columns = ["installation_hash"] + (shape.needsReceiptOrder ? Self.columnsOfReceiptTimes : [])
+        return """
+            LEFT JOIN LATERAL (
+                SELECT \(unescaped: columns.map { "k.\($0)" }.joined(separator: ", ")) FROM activities k
+                WHERE \(sql: scope.contains("k")) AND k.activity_id = q.activity_id
+                LIMIT 1
+            ) AS known ON true
+            LEFT JOIN LATERAL (
+                SELECT i.full_state_at, i.removed_at FROM installations i
+                WHERE \(sql: scope.contains("i"))
+                    AND i.installation_hash = coalesce(known.installation_hash, q.installation_hash)
+                LIMIT 1
+            ) AS its ON true
+            """
     }
 
     /// R5: a start is scheduled where it lies after the request was observed. What was observed longer ago than an activity lives
@@ -46,6 +47,9 @@ extension RegistrationBatch {
         CASE WHEN q.starts_at > coalesce(q.observed_at, clock.received_at) AND (q.was_accepted
             OR coalesce(q.observed_at > clock.received_at - app.activity_lifetime, true)) THEN q.starts_at END
         """
+
+    /// The columns of `known` that ``receiptTimes(in:)`` reads.
+    private static let columnsOfReceiptTimes = ["token_digest", "token_observed_at", "token_claimed_at"]
 
     /// R3: the current token again claims nothing new; a retired one claims what it did, and so loses; another
     /// counts as observed now.

@@ -53,11 +53,11 @@ struct RegistrationConsequences {
     /// never analyzed it expects few rows, and would compare all of them with all requests.
     private var merged: SQL {
         """
-        SELECT \(unescaped: Self.activityColumns), t.*, q.who, q.observed_at AS said_at, q.token_digest AS claimed_digest,
+        SELECT a.*, t.*, q.who, q.observed_at AS said_at, q.token_digest AS claimed_digest,
             CASE WHEN \(sql: isBack("a", "t")) THEN 'reactivated' ELSE a.outcome END AS effect
         FROM \(sql: batch.claims)
         CROSS JOIN LATERAL (
-            SELECT m.* FROM activities m
+            SELECT \(unescaped: Self.activityColumns) FROM activities m
             WHERE \(sql: scope.contains("m"))
                 AND m.activity_id = q.activity_id AND \(sql: batch.isMerged("m"))
             LIMIT 1
@@ -74,17 +74,18 @@ struct RegistrationConsequences {
     /// The same activities, for those who need no more of them.
     private var mergedActivities: SQL {
         """
-        (SELECT m.* FROM activities m
+        (SELECT \(unescaped: Self.activityColumns) FROM activities m
         WHERE \(sql: scope.contains("m"))
             AND m.activity_id = ANY(\(sql: batch.activityIDs)) AND \(sql: batch.isMerged("m")))
         """
     }
 
-    /// The columns of activity `a` that statements of what follows read.
+    /// The columns of activity `m` that statements of what follows read. Postgres makes each ready in every part of a statement, so
+    /// they are not all.
     private static let activityColumns = """
-        a.app_number, a.environment, a.activity_id, a.activity_number, a.installation_hash, a.subject, a.aliases, a.aliases_changed,
-        a.displaced_aliases, a.facts_changed, a.token_digest, a.token_observed_at, a.token_claimed_at, a.ended_at,
-        a.expiry_recorded_at
+        m.app_number, m.environment, m.activity_id, m.activity_number, m.installation_hash, m.subject, m.aliases, m.aliases_changed,
+        m.displaced_aliases, m.facts_changed, m.token_digest, m.token_observed_at, m.token_claimed_at, m.previous_claimed_at,
+        m.ended_at, m.expiry_recorded_at, m.outcome, m.batch_number
         """
 
     /// The columns of value `v`, by names that no column of an activity has.
@@ -120,7 +121,8 @@ struct RegistrationConsequences {
         SELECT a.activity_id FROM \(sql: rows) AS s
         CROSS JOIN unnest(ARRAY[s.activity_id, s.displaced_activity_id]) AS named (activity_id)
         CROSS JOIN LATERAL (
-            SELECT n.* FROM activities n
+            SELECT n.activity_id, n.ended_at, n.token_claimed_at, n.previous_claimed_at, n.token_is_doubted, n.outcome, n.batch_number
+            FROM activities n
             WHERE \(sql: scope.contains("n"))
                 AND n.activity_id = named.activity_id AND n.token_digest = s.claimed_digest
             LIMIT 1

@@ -171,7 +171,8 @@ struct RegistrationStatements {
         SELECT a.app_number, a.environment, q.token_digest, a.activity_id, a.activity_number,
             coalesce(q.observed_at, a.token_observed_at), true
         FROM \(sql: batch.claims) CROSS JOIN LATERAL (
-            SELECT m.* FROM activities m
+            SELECT m.app_number, m.environment, m.activity_id, m.activity_number, m.token_digest, m.token_observed_at
+            FROM activities m
             WHERE \(sql: scope.contains("m"))
                 AND m.activity_id = q.activity_id AND \(sql: batch.isMerged("m"))
             LIMIT 1
