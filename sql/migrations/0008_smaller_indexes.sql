@@ -5,8 +5,8 @@
 -- it goes on.
 
 -- The environment fills the word that the digest begins: with the number between them an entry is 8 bytes longer.
-ALTER TABLE token_values DROP CONSTRAINT token_values_pkey,
-    ADD CONSTRAINT token_values_pkey PRIMARY KEY (token_digest, environment, app_number);
+ALTER TABLE token_values DROP CONSTRAINT token_values_pkey;
+ALTER TABLE token_values ADD CONSTRAINT token_values_pkey PRIMARY KEY (token_digest, environment, app_number);
 
 -- The number of an activity is no other app's.
 DROP INDEX token_values_of_activity;
