@@ -22,6 +22,12 @@ extension Probe {
         Probe("putTokenOfKind", "that another has", widget("w-3", 302, 2))
             .after(widget("w-4", 302, 1))
             .fails(.superseded, ["reason": "taken-over", "kind": "widget"]),
+        Probe("putDeviceToken", "a widget's, later", device("w-14", 311))
+            .after(widget("w-14", 311, 1))
+            .fails(.tokenKindConflict, ["reason": "kind-conflict", "kind": "device"]),
+        Probe("putTokenOfKind", "a device's, later", widget("w-15", 312, 3))
+            .after(device("w-15", 312))
+            .fails(.tokenKindConflict, ["reason": "kind-conflict", "kind": "widget"]),
         Probe("putTokenOfKind", "deleted since", widget("w-5", 303, 2))
             .after(.delete(path + "w-5/tokens/widget"))
             .fails(.superseded, ["reason": "deleted"]),
