@@ -73,6 +73,9 @@ import Testing
             #expect(none.status == 422 && none.problem == "invalid-request /platform")
             let odd = try await server.call(.post, "…/feedback/gorush", Self.post("Unregistered", token: "no hex"))
             #expect(odd.status == 422)
+            // Also where its post would be ignored.
+            let number: JSONValue = ["type": "failed-push", "platform": "android", "token": 1]
+            #expect(try await server.call(.post, "…/feedback/gorush", number).problem == "invalid-request /token")
         }
     }
 }

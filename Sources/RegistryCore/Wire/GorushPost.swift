@@ -35,12 +35,12 @@ public enum GorushPost: Sendable, Hashable {
     public static func read(_ json: inout JSONReader) -> GorushPost? {
         let type = json.string("type")
         let platform = json.string("platform")
+        let masked = json.optionalString("token")
         let error = json.optionalString("error", text)
         guard let type, let platform, json.faults.isEmpty else { return nil }
         guard platform == "ios" else { return .ignored(.platform) }
         guard type == "failed-push" else { return .ignored(.type) }
-        guard let masked = json.string("token") else { return nil }
-        guard !masked.contains("*") else { return .ignored(.maskedToken) }
+        guard masked?.contains("*") != true else { return .ignored(.maskedToken) }
         guard let token = json.string("token", PushToken.init(hexadecimal:)) else { return nil }
         guard let error, !error.isEmpty else { return .ignored(.noError) }
         let status = goneReasons.contains(UTF8Text(error)) ? 410 : 400
