@@ -172,7 +172,7 @@ import Testing
         #expect(state.enqueue("a", id: 1, until: time(10), now: start).wakes == [time(10)])
         #expect(state.enqueue("b", id: 2, until: time(20), now: start).wakes == [])
         #expect(state.enqueue("c", id: 3, .hot, until: time(30), now: start).wakes == [])
-        // Who waits for a shorter time needs an earlier one.
+        // A shorter wait needs an earlier one.
         #expect(state.enqueue("d", id: 4, until: time(5), now: start).wakes == [time(5)])
         let first = state.refuseOverdue(planned: time(5), now: time(5))
         #expect(first.summary == ["fail d deadlineExceeded"] && first.wakes == [time(10)])
