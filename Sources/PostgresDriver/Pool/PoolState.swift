@@ -119,12 +119,7 @@ extension PoolState {
     ///
     /// - Parameter planned: the time at which this call was to come.
     mutating func refuseOverdue(planned: Instant, now: Instant) -> [Effect] {
-        let overdue = (hot + usual).filter { $0.deadline <= now }.sorted { $0.arrival < $1.arrival }
-        if !overdue.isEmpty {
-            hot.removeAll { $0.deadline <= now }
-            usual.removeAll { $0.deadline <= now }
-        }
-        let refusals = overdue.map { Effect.fail($0.waiter, Self.outOfTime) }
+        let refusals = fail(Self.outOfTime) { $0.deadline <= now }
         // Else another call is to come before any deadline.
         guard planned == nextWake else { return refusals }
         nextWake = nil
@@ -166,9 +161,13 @@ extension PoolState {
     /// How many more connections usual work may have.
     private var usualRoom: Int { usualLimit - busyWithUsual }
 
-    private mutating func failAll(_ error: any Error) -> [Effect] {
-        defer { (hot, usual) = ([], []) }
-        return (hot + usual).sorted { $0.arrival < $1.arrival }.map { .fail($0.waiter, error) }
+    private mutating func failAll(_ error: any Error) -> [Effect] { fail(error) { _ in true } }
+
+    private mutating func fail(_ error: any Error, where isOver: (Pending) -> Bool) -> [Effect] {
+        let failed = (hot + usual).filter(isOver).sorted { $0.arrival < $1.arrival }
+        hot.removeAll(where: isOver)
+        usual.removeAll(where: isOver)
+        return failed.map { .fail($0.waiter, error) }
     }
 
     private mutating func lendIdle(_ priority: PoolPriority) -> PoolLease<Connection>? {

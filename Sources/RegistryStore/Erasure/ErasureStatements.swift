@@ -101,11 +101,10 @@ struct ErasureStatements {
 
     /// Redacts what the audit trail says of activities.
     func redactEvents(of ids: [ActivityID]) -> SQL {
-        let hash = EventStatements.activityHash("q.id")
-        return redaction(
+        redaction(
             """
             \(sql: EventStatements.activityHash("e.activity_id")) = ANY(ARRAY(
-                SELECT \(sql: hash) FROM unnest(\(ids)) AS q (id)
+                SELECT \(sql: EventStatements.activityHash("q.id")) FROM unnest(\(ids)) AS q (id)
             )) AND e.activity_id = ANY(\(ids))
             """
         )
