@@ -43,7 +43,7 @@ struct HourScript: Sendable {
     private mutating func live(_ number: Int, _ random: inout SeededGenerator) {
         let phone = "phone-\(number)"
         switch number % 8 {
-        case 5: return add(.random(in: 5...40, using: &random), .install(phone))
+        case 5: return add(.random(in: minutes / 12...minutes * 2 / 3, using: &random), .install(phone))
         // When all contents have been told: only the change feed says that there is another phone.
         case 7: return add(minutes - .random(in: 1...2, using: &random), .install(phone))
         default: add(0, .install(phone))
@@ -56,8 +56,9 @@ struct HourScript: Sendable {
             add(.random(in: 15...25, using: &random), .connect(phone))
             add(.random(in: 30...40, using: &random), .disconnect(phone))
             add(.random(in: 45...55, using: &random), .connect(phone))
-        case 3: add(.random(in: 20...50, using: &random), .dismiss(phone))
-        case 4: add(.random(in: 20...50, using: &random), .uninstall(phone))
+        case 3: add(.random(in: minutes / 3...minutes * 5 / 6, using: &random), .dismiss(phone))
+        // Well before the last contents: a push to a dead token is sure.
+        case 4: add(.random(in: minutes / 3...minutes / 2, using: &random), .uninstall(phone))
         case 6:
             let away = Double.random(in: 15...30, using: &random)
             add(away, .disconnect(phone))
