@@ -138,13 +138,13 @@ class Connection:
         self.writer.write(request(method, path, key, body, fields))
         return await self.receive(method, timeout)
 
-    async def receive(self, method="GET", timeout=10):
-        """The next answer.
+    async def receive(self, method="GET", timeout=10, may_stream=False):
+        """The next answer; of a stream without an end, where one may come, no more than its head.
 
         Raises Gone at the connection's end, TimeoutError."""
-        return await asyncio.wait_for(self._receive(method), timeout)
+        return await asyncio.wait_for(self._receive(method, may_stream), timeout)
 
-    async def _receive(self, method):
+    async def _receive(self, method, may_stream):
         status = 100
         while 100 <= status < 200 and status != 101:
             head = await self._until(b"\r\n\r\n")
@@ -156,6 +156,8 @@ class Connection:
                 name, value = line.split(":", 1)
                 name = name.lower()
                 fields[name] = f"{fields[name]}, {value.strip()}" if name in fields else value.strip()
+        if may_stream and fields.get("content-type", "").startswith("application/x-ndjson"):
+            return Answer(status, fields | {"connection": "close"}, b"")
         return Answer(status, fields, await self._body(method, status, fields))
 
     async def _body(self, method, status, fields):

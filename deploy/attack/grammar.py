@@ -160,7 +160,7 @@ async def call(target, grammar, count, row):
         try:
             connection = connection or await Connection.open(target)
             connection.writer.write(text)
-            answer = await connection.receive(method, 40)
+            answer = await connection.receive(method, 40, may_stream="/changes" in where)
             if answer.status >= 500:
                 faults.append(f"{what}: {answer.status} {answer.body[:200]!r}")
             is_over = answer.says_close()

@@ -37,15 +37,13 @@ class Form:
     """How a request is written: one of the ways that the service answers in another manner."""
 
     FAST = "fast"
-    SLOW = ["keep-alive", "Keep-Alive", "field", "expect", "chunks", "chunks of one"]
+    SLOW = ["odd expect", "expect", "chunks", "chunks of one"]
 
     @staticmethod
     def bytes(form, method, target, fields, body):
         lines = [f"{method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in fields)]
-        if form in ("keep-alive", "Keep-Alive"):
-            lines.append(f"Connection: {form}")
-        elif form == "field":
-            lines.append("connection: x-nothing")
+        if form == "odd expect":
+            lines.append("Expect: nothing")
         elif form == "expect":
             lines.append("Expect: 100-continue")
         content = body or b""
