@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// A program of Postgres's, run to its end on a thread that may block.
 ///
@@ -46,7 +47,9 @@ struct Command {
         let environment = Self.environment.map { strdup($0) } + [nil]
         defer { for text in argv + environment { free(text) } }
         var pid: pid_t = 0
-        let failure = posix_spawn(&pid, arguments[0], &actions, &attributes, argv, environment)
+        let failure = Descriptor.inheritance.withLock { _ in
+            posix_spawn(&pid, arguments[0], &actions, &attributes, argv, environment)
+        }
         guard failure == 0 else { throw .system("run", arguments[0], failure) }
         return pid
     }

@@ -25,11 +25,17 @@ final class Descriptor: Sendable {
         return Descriptor(number)
     }
 
+    /// Held while a pipe is made, which is not closed on exec from its first moment on, and while a program starts.
+    static let inheritance = Mutex(())
+
     /// The two ends of a new pipe.
     static func pipe() throws(EmbeddedPostgresError) -> (read: Descriptor, write: Descriptor) {
-        var ends: [CInt] = [0, 0]
-        guard Glibc.pipe(&ends) == 0 else { throw .system("open", "a pipe") }
-        return (Descriptor(ends[0]), Descriptor(ends[1]))
+        let ends: (Descriptor, Descriptor)? = inheritance.withLock { _ in
+            var ends: [CInt] = [0, 0]
+            return Glibc.pipe(&ends) == 0 ? (Descriptor(ends[0]), Descriptor(ends[1])) : nil
+        }
+        guard let ends else { throw .system("open", "a pipe") }
+        return ends
     }
 
     /// The numbers of all files that this program has open.

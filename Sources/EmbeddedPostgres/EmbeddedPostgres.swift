@@ -17,7 +17,8 @@ public final class EmbeddedPostgres: Sendable {
 
     /// Opens the directory: initialises it if it is new, starts Postgres if it isn't running, and waits until it is ready.
     ///
-    /// The work is done on a thread of its own. It isn't interrupted by the task's cancellation, but every wait has a deadline.
+    /// The work is done on a thread of its own. It isn't interrupted by the task's cancellation, but each wait for a server has a
+    /// deadline.
     ///
     /// - Parameters:
     ///   - directory: made if it isn't there. An existing one must be empty, or come from an earlier call.

@@ -16,7 +16,7 @@ struct InstallationSearch: Sendable {
     let directories: [String]
 
     static var standard: InstallationSearch {
-        let packaged = ["/usr/lib/postgresql", "/usr/local/pgsql", "/opt/homebrew/opt"]
+        let packaged = ["/usr/lib/postgresql", "/usr/local/pgsql"]
             .flatMap { root in
                 ((try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []).map { "\(root)/\($0)/bin" }
             }

@@ -4,6 +4,8 @@ import Foundation
 struct Postmaster: Sendable {
     let pid: pid_t
     let socketDirectory: String
+    /// Whether it takes connections: neither starting, as after a crash, nor stopping.
+    let isReady: Bool
 
     /// The server that runs on a data directory, nil when none does.
     ///
@@ -14,9 +16,11 @@ struct Postmaster: Sendable {
             return nil
         }
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-        guard lines.count >= 5, let pid = pid_t(lines[0]), Self.runs(pid, in: place) else { return nil }
+        guard lines.count > 1, let pid = pid_t(lines[0]), Self.runs(pid, in: place) else { return nil }
         self.pid = pid
-        socketDirectory = String(lines[4])
+        // Each line is written when it is known (postmaster/miscadmin.h, LOCK_FILE_LINE_PM_STATUS).
+        socketDirectory = lines.count > 4 ? String(lines[4]) : ""
+        isReady = lines.count > 7 && lines[7].hasPrefix("ready")
     }
 
     /// Whether a process is there and works in the data directory.

@@ -8,14 +8,26 @@ struct Server: Sendable {
     let search: InstallationSearch
     let logger: Logger
 
+    /// Longer than recovery after a crash takes. It is not broken off: it would begin from its beginning the next time.
+    private static let patience = Duration.seconds(1800)
+
     func joinOrStart() throws(EmbeddedPostgresError) -> Postmaster {
-        if let running = Postmaster(of: place) {
+        if let running = settled() {
             logger.debug("joined the Postgres of \(place.root)")
             return running
         }
         let installation = try search.find(version: place.version)
         if place.version == nil { try initialise(installation) }
         return try start(installation)
+    }
+
+    /// The server that runs, once it takes connections: a program that was killed may have left one that starts or stops.
+    private func settled() -> Postmaster? {
+        let settled = Deadline.after(Self.patience).poll { () -> Postmaster?? in
+            guard let running = Postmaster(of: place) else { return .some(nil) }
+            return running.isReady ? running : nil
+        }
+        return settled ?? nil
     }
 
     /// Stops it in order; those who are connected are sent away.
@@ -55,15 +67,18 @@ struct Server: Sendable {
         Postmaster.removeFileOfZombie(in: place)
         let socketDirectory = try place.makeSocketDirectory()
         let options = ServerSettings.arguments(socketDirectory: socketDirectory, overrides: settings)
-        let arguments = [installation.program("pg_ctl"), "start", "-D", place.data, "-l", place.log, "-w", "-t", "60"]
+        let patience = "\(Self.patience.components.seconds)"
+        let arguments = [
+            installation.program("pg_ctl"), "start", "-D", place.data, "-l", place.log, "-w", "-t", patience,
+        ]
         let command = Command(place.user.command(arguments + ["-o", options.map(Self.quoted).joined(separator: " ")]))
-        // The children of a killed server hold its shared memory for a moment longer.
         let started = try Deadline.after(.seconds(10)).poll { () throws(EmbeddedPostgresError) -> Postmaster? in
-            try command.run().succeeded || !lastLinesOfLog.contains("shared memory") ? Postmaster(of: place) : nil
+            if try command.run().succeeded { return Postmaster(of: place) }
+            // The children of a killed server hold its shared memory for a moment longer, and it its own file.
+            guard ["shared memory", "lock file"].contains(where: lastLinesOfLog.contains) else { throw notStarted }
+            return nil
         }
-        guard let postmaster = started else {
-            throw EmbeddedPostgresError(.startFailed, "Postgres did not start in \(place.root).\n\(lastLinesOfLog)")
-        }
+        guard let postmaster = started else { throw notStarted }
         logger.debug("started the Postgres of \(place.root)")
         return postmaster
     }
@@ -77,6 +92,10 @@ struct Server: Sendable {
         guard outcome.succeeded else {
             throw EmbeddedPostgresError(code, "Cannot make a database in \(place.root).\n\(outcome.output)")
         }
+    }
+
+    private var notStarted: EmbeddedPostgresError {
+        EmbeddedPostgresError(.startFailed, "Postgres did not start in \(place.root).\n\(lastLinesOfLog)")
     }
 
     private var lastLinesOfLog: String {

@@ -55,7 +55,9 @@ struct ServerUser: Sendable, Equatable {
         var entry = passwd()
         var found: UnsafeMutablePointer<passwd>?
         var texts = [CChar](repeating: 0, count: 16_384)
-        guard lookup(&entry, &texts, texts.count, &found) == 0, found != nil else { return nil }
-        return ServerUser(id: entry.pw_uid, group: entry.pw_gid, name: String(cString: entry.pw_name))
+        return texts.withUnsafeMutableBufferPointer { texts in
+            guard lookup(&entry, texts.baseAddress!, texts.count, &found) == 0, found != nil else { return nil }
+            return ServerUser(id: entry.pw_uid, group: entry.pw_gid, name: String(cString: entry.pw_name))
+        }
     }
 }

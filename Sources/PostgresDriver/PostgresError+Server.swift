@@ -98,4 +98,12 @@ enum ServerMessage {
         return kept.joined(separator: "\"").split(whereSeparator: \.isNewline)
             .map { $0.drop(while: \.isWhitespace) }.joined(separator: "; ")
     }
+
+    /// libpq's words about a connection string that it cannot read, with everything from the first to the last double quote left
+    /// out: what it quotes may hold quotes of its own.
+    static func withoutQuotation(_ message: UnsafePointer<CChar>?) -> String {
+        guard let message else { return "out of memory" }
+        let line = String(cString: message).split(whereSeparator: \.isNewline).joined(separator: " ")
+        return line.replacing(#/".*"/#, with: "\"…\"")
+    }
 }

@@ -69,6 +69,40 @@ import Testing
         }
     }
 
+    @Test("A server that is still starting is waited for") func startingServerIsWaitedFor() async throws {
+        try await TemporaryDirectory.use { directory in
+            let first = try await open(directory)
+            let place = try DatabaseDirectory(preparing: directory)
+            try run("CREATE TABLE t AS SELECT n FROM generate_series(1, 300000) AS n", on: first)
+            kill(first.serverPID, SIGKILL)
+            while !isGone(first.serverPID) { await Task.yield() }
+            // Started by a program that did not wait for the end of its recovery.
+            let options = try ServerSettings.arguments(socketDirectory: place.makeSocketDirectory(), overrides: [:])
+            let start = try [
+                InstallationSearch.standard.find(version: nil).program("pg_ctl"), "start", "-W", "-D", place.data,
+                "-l", place.log, "-o", options.map { "'\($0)'" }.joined(separator: " "),
+            ]
+            Postmaster.removeFileOfZombie(in: place)
+            while Postmaster(of: place) == nil { _ = try Command(place.user.command(start)).run() }
+            let second = try await open(directory)
+            #expect(try run("SELECT count(*) FROM t", on: second) == "300000")
+            await second.close()
+            await first.close()
+        }
+    }
+
+    @Test("A server that cannot start is not tried again and again") func brokenServerIsToldAtOnce() async throws {
+        try await TemporaryDirectory.use { directory in
+            await (try open(directory)).close()
+            let began = ContinuousClock.now
+            let error = await #expect(throws: EmbeddedPostgresError.self) {
+                try await EmbeddedPostgres.open(directory, settings: ["no_such_setting": "1"], logger: .silent)
+            }
+            #expect(error?.code == .startFailed && error?.description.contains("no_such_setting") == true)
+            #expect(began.duration(to: .now) < .seconds(8))
+        }
+    }
+
     @Test("Long paths move the socket") func longPathsMoveTheSocket() async throws {
         try await TemporaryDirectory.use { directory in
             let long = directory + "/" + String(repeating: "long", count: 40)

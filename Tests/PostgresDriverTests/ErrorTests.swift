@@ -36,6 +36,8 @@ import Testing
         "postgresql://postgres:hunter2%zz@127.0.0.1:PORT/nothere",
         "host=127.0.0.1 password=x hunter2",
         "host=127.0.0.1 password='hunter2",
+        #"postgresql://postgres:a"hunter2%zz@127.0.0.1:PORT/nothere"#,
+        #"host=127.0.0.1 password=x a"hunter2"#,
         "password=hunter2 host=127.0.0.1 port=1",
     ]
 

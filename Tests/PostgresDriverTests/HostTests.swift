@@ -85,11 +85,16 @@ import Testing
         }
     }
 
-    @Test("A server that freezes costs one deadline, not one for each of its connections") func aServerThatFreezes()
-        async throws
-    {
+    /// Connections whose plans are too old ask for new ones first.
+    @Test(
+        "A server that freezes costs one deadline, not one for each of its connections",
+        arguments: [nil, Duration.zero]
+    ) func aServerThatFreezes(planLifetime: Duration?) async throws {
         let (frozen, other) = (try await ThrowawayCluster.start(), try await ThrowawayCluster.shared)
-        try await withPool(4, on: string([frozen.port, other.port])) { pool in
+        let configuration = try await ownSchema(4, on: string([frozen.port, other.port])) {
+            $0.planLifetime = planLifetime
+        }
+        try await withPool(configuration: configuration) { pool in
             let backends = try await meet(pool, "SELECT pg_backend_pid()")
             #expect(Set(backends).count == 4)
             let stopped = try [frozen.postmaster()] + backends.map { pid_t($0) }
@@ -138,6 +143,19 @@ import Testing
             #expect(try await slow.code == .deadlineExceeded)
             let last = try await pool.value(Int.self, "SELECT pg_backend_pid()")
             #expect(last == other && backends.contains(other) && pool.statistics.connects == 2)
+        }
+    }
+
+    @Test("A caller with little time says nothing of the server") func aHurriedCaller() async throws {
+        try await withPool(2) { pool in
+            let backends = try await meet(pool, "SELECT pg_backend_pid()", width: 2)
+            let error = try await postgresError {
+                try await pool.withSession(timeout: .milliseconds(100)) { _ = try $0.execute("SELECT pg_sleep(20)") }
+            }
+            #expect(error.code == .deadlineExceeded)
+            // The other connection stays.
+            let last = try await pool.value(Int.self, "SELECT pg_backend_pid()")
+            #expect(backends.contains(last) && pool.statistics.connects == 2)
         }
     }
 

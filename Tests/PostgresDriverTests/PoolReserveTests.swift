@@ -22,6 +22,13 @@ import Testing
         return state
     }
 
+    @Test("Who is lent a connection has time left to use it") func waitingEndsEarly() {
+        let long = Deadline.after(.seconds(60))
+        #expect(long.endOfWaiting.duration(to: long.instant) == .milliseconds(250))
+        let short = Deadline.after(.milliseconds(400))
+        #expect((.zero ... .milliseconds(100)).contains(short.endOfWaiting.duration(to: short.instant)))
+    }
+
     @Test("The reserve is for hot work alone") func theReserveIsForHotWorkAlone() {
         var state = crowded()
         #expect(state.enqueue("late", id: 10, now: start).summary == [])

@@ -69,7 +69,8 @@ import Testing
             #expect(error.code == .deadlineExceeded)
             #expect(error.isSafeToRetry)
             #expect(error.file.hasSuffix("PoolTests.swift"))
-            #expect((.milliseconds(100) ..< .seconds(10)).contains(start.duration(to: .now)))
+            // With a quarter of its time a statement could still be answered.
+            #expect((.milliseconds(75) ..< .seconds(10)).contains(start.duration(to: .now)))
             #expect(pool.statistics.waiting == 0)
             end.open()
             try await holder.value

@@ -36,7 +36,7 @@ import Testing
                         let read: [SQL] = ["SET TRANSACTION ISOLATION LEVEL SERIALIZABLE", "SELECT n FROM t"]
                         let old = try transaction.pipeline(read)[1][0].decode(Int.self)
                         meeting.arrive()
-                        _ = try transaction.execute("UPDATE t SET n = \(old + 1)", finishing: true)
+                        _ = try transaction.pipeline(["UPDATE t SET n = \(old + 1)"], finishing: true)
                     }
                 }
             }
@@ -145,7 +145,7 @@ import Testing
             let error = try await postgresError {
                 try await pool.withSession { session in
                     try? session.transaction { transaction in
-                        _ = try transaction.execute("INSERT INTO t VALUES (1)", finishing: true)
+                        _ = try transaction.pipeline(["INSERT INTO t VALUES (1)"], finishing: true)
                         throw Failure("after the commit")
                     }
                     _ = try session.execute(unlucky)

@@ -65,7 +65,7 @@ import Testing
         try await withTable { pool in
             let count = try await pool.withSession { session in
                 try session.transaction { transaction in
-                    try transaction.execute("SELECT count(*) FROM t", finishing: true)[0].decode(Int.self)
+                    try transaction.pipeline(["SELECT count(*) FROM t"], finishing: true)[0][0].decode(Int.self)
                 }
             }
             #expect(count == 0)

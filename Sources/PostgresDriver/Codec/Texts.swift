@@ -34,11 +34,6 @@ public struct JSONB: Hashable, Sendable, PostgresEncodable, PostgresDecodable {
         self.bytes = bytes
     }
 
-    /// Wraps a JSON text.
-    public init(_ text: String) {
-        bytes = Array(text.utf8)
-    }
-
     /// The JSON text.
     public var text: String { String(decoding: bytes, as: UTF8.self) }
 

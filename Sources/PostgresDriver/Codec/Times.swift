@@ -52,7 +52,6 @@ extension Duration: PostgresEncodable, PostgresDecodable {
     /// interval.
     public static var postgresType: PostgresType { .interval }
 
-    private static let microsecondsPerDay: Int64 = 86_400_000_000
     private static let attosecondsPerMicrosecond: Int64 = 1_000_000_000_000
 
     /// Appends the microseconds as an int8, then no days and no months.
@@ -80,6 +79,6 @@ extension Duration: PostgresEncodable, PostgresDecodable {
         let months = try reader.integer(Int32.self)
         guard reader.rest.isEmpty else { throw .malformed(Self.self) }
         guard months == 0 else { throw PostgresError(.decoding, "an interval with months has no fixed length") }
-        self = .microseconds(microseconds) + .microseconds(Int64(days) * Self.microsecondsPerDay)
+        self = .microseconds(microseconds) + .seconds(Int64(days) * 86_400)
     }
 }

@@ -10,6 +10,10 @@ struct Deadline: Sendable, Comparable {
 
     var isPassed: Bool { instant <= .now }
 
+    /// Until when to wait for a connection: a statement that is sent with a moment left is answered to nobody, and costs the
+    /// connection.
+    var endOfWaiting: ContinuousClock.Instant { instant.advanced(by: .zero - min(.milliseconds(250), remaining / 4)) }
+
     var remaining: Duration { ContinuousClock.now.duration(to: instant) }
 
     /// The time left for poll(2), rounded up so that a wait never ends too early; 0 once passed.

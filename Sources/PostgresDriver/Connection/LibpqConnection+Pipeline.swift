@@ -73,7 +73,7 @@ extension LibpqConnection {
 // MARK: - Sending
 
 extension LibpqConnection {
-    /// Queues the messages in libpq's memory; the socket takes them while the answers are read.
+    /// Gives the messages to libpq, which sends what the socket takes at once, and the rest while the answers are read.
     private func queue(
         _ sqls: [SQL],
         on pointer: OpaquePointer,

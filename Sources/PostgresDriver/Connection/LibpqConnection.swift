@@ -2,7 +2,8 @@ import CLibpq
 import Foundation
 import Logging
 
-/// One libpq connection in non-blocking mode. It belongs to one thread at a time; every wait has a deadline.
+/// One libpq connection in non-blocking mode. It belongs to one thread at a time; every wait for the server has
+/// a deadline, except that of libpq for a host's address.
 final class LibpqConnection {
     private var pointer: OpaquePointer?
     private let notices: NoticeSink
@@ -22,7 +23,9 @@ final class LibpqConnection {
     private var lastQuestion = ContinuousClock.now
     /// When the current caller's work began.
     private var workBegan = ContinuousClock.now
-    /// The host that it is to, where several were given.
+    /// The shortest time without an answer that says something of the server: of a caller who came late it says nothing.
+    var leastSilence = Duration.zero
+    /// The host that it is to; nil where libpq was to find one by itself.
     var server: ConnectionOptions.Host?
     /// The host before it that did not answer.
     var skipped: ConnectionOptions.Host?
@@ -62,7 +65,9 @@ final class LibpqConnection {
     /// Whether the server has answered nobody since the last question, for most of the caller's time: of many questions, each
     /// answered at once, one is the last before the time is over.
     var isServerSilent: Bool {
-        generation?.answers == answersBefore && lastQuestion.duration(to: .now) > workBegan.duration(to: lastQuestion)
+        let silence = lastQuestion.duration(to: .now)
+        return generation?.answers == answersBefore && silence >= leastSilence
+            && silence > workBegan.duration(to: lastQuestion)
     }
 
     /// Marks the connection as not to be used by another caller.

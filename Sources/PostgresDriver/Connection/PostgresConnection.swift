@@ -19,7 +19,7 @@ actor PostgresConnection {
 
     /// A server that answered on none of its connections while one waited for it.
     struct SilentServer: Sendable {
-        /// Nil unless several were given.
+        /// Nil where libpq was to find one by itself.
         let host: ConnectionOptions.Host?
     }
 
@@ -73,6 +73,7 @@ actor PostgresConnection {
         ).trying(last: host, for: time)
         let link = try LibpqConnection.connect(options, until: deadline, logger: logger)
         link.generation = generation
+        link.leastSilence = min(.seconds(1), configuration.requestTimeout / 2)
         let session = PostgresSession(link: link, deadline: deadline)
         _ = try session.execute(configuration.settingsStatement)
         try configuration.onConnect?(session)
@@ -91,21 +92,22 @@ actor PostgresConnection {
     ) -> Loan<Value> {
         guard let link, link.isAlive() else { return .dead }
         link.beginWork()
-        renewPlans(link, until: deadline)
         let session = PostgresSession(link: link, deadline: deadline, isIdempotent: isIdempotent)
-        let result = Result { try body(session) }
+        let result = Result {
+            try renewPlans(link, until: deadline)
+            return try body(session)
+        }
         guard !link.isReusable else { return Loan(result: result, isReusable: true, wasDead: false) }
         let silent = link.isServerSilent ? SilentServer(host: link.server) : nil
         return Loan(result: result, isReusable: false, wasDead: false, silentServer: silent)
     }
 
     /// Gives up plans that are too old; each is made anew when its statement is run the next time, for the tables as they are.
-    private func renewPlans(_ link: LibpqConnection, until deadline: Deadline) {
+    private func renewPlans(_ link: LibpqConnection, until deadline: Deadline) throws {
         let now = ContinuousClock.now
         guard let planLifetime, now - plannedAt >= planLifetime else { return }
         plannedAt = now
-        // A connection that fails at this tells the caller so at the next statement.
-        _ = try? link.run(["DISCARD PLANS"], RoundTrip(deadline: deadline, canCommit: false, site: .unknown))
+        _ = try link.run(["DISCARD PLANS"], RoundTrip(deadline: deadline, canCommit: false, site: .unknown))
     }
 
     /// Closes the socket.

@@ -87,8 +87,8 @@ public final class PostgresPool: Sendable {
     ///   - retry: after which errors of the closure it is run again.
     ///   - priority: whether it may have a connection of the reserve.
     ///   - timeout: for queueing, statements and retries together; the configuration's `requestTimeout` if nil.
-    /// - Throws: what the closure throws, or ``PostgresError``; `CancellationError` if the task is cancelled before the
-    ///   closure runs. A running statement is not cancelled.
+    /// - Throws: what the closure throws, or ``PostgresError``; `CancellationError` if the task is cancelled while it waits for
+    ///   a connection or for another try. A running statement is not cancelled.
     public func withSession<Value: Sendable>(
         _ retry: RetryPolicy = .ifSafe,
         priority: PoolPriority = .usual,
@@ -173,7 +173,7 @@ extension PostgresPool {
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let effects = state.withLock {
-                    $0.enqueue(continuation, id: ticket, priority, until: deadline.instant, now: .now)
+                    $0.enqueue(continuation, id: ticket, priority, until: deadline.endOfWaiting, now: .now)
                 }
                 perform(effects)
                 // The cancellation may have come before the ticket was in the queue, and found nothing.

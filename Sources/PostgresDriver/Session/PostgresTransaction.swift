@@ -25,11 +25,10 @@ public struct PostgresTransaction: ~Copyable {
     /// Runs one statement.
     public func execute(
         _ sql: SQL,
-        finishing: Bool = false,
         file: String = #fileID,
         line: Int = #line
     ) throws(PostgresError) -> PostgresResult {
-        try pipeline([sql], finishing: finishing, file: file, line: line)[0]
+        try pipeline([sql], file: file, line: line)[0]
     }
 
     /// Runs statements in one round trip.
