@@ -1,8 +1,10 @@
 import Foundation
+import PostgresDriver
 import RegistryCore
-import RegistryStore
 import TestSupport
 import Testing
+
+@testable import RegistryStore
 
 /// R9 and R10: the full state of an installation.
 @Suite struct FullStateTests {
@@ -42,6 +44,31 @@ import Testing
         #expect(try await gone.register(1, at: after(2)).outcome == .reactivated)
         #expect(try await gone.tokens(alias) == [.sample(1), .sample(2)])
         #expect(try await gone.events() == ["registered", "dismissed", "reactivated"])
+    }
+
+    /// It looked its installation up before it waited for its row.
+    @Test("What waits for the full state that dismisses it says that it is back") func aWaitingRegistrationIsBack()
+        async throws
+    {
+        let activity = try await TestActivity.make()
+        try await activity.register(1, at: t0, installation: phone)
+        _ = try await apply([item(activity)], at: after(0.5), to: activity)
+        let scope = activity.scope
+        let dismissal: SQL = """
+            WITH told AS (
+                UPDATE installations i SET full_state_at = \(after(1)) WHERE \(sql: scope.contains("i")) RETURNING i.full_state_at
+            )
+            UPDATE activities a SET outcome = 'dismissed', revision = a.revision + 1,
+                installation_full_state_at = told.full_state_at
+            FROM told WHERE \(sql: scope.contains("a"))
+            """
+        let state = try await HeldTransaction(dismissal, in: activity.database, commits: true)
+        let waiting = Task { try await activity.register(1, at: after(2)) }
+        try await state.waitUntilSomebodyWaits()
+        try await state.release()
+        let answer = try await waiting.value
+        #expect(answer.outcome == .reactivated && answer.activity.state == .active)
+        #expect(try await activity.events() == ["registered", "reactivated"])
     }
 
     @Test("Late registration is born dismissed") func lateRegistrationIsBornDismissed() async throws {

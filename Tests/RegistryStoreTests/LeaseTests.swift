@@ -77,6 +77,29 @@ import Testing
         #expect(try await plan.step().waitReason == .leased)
     }
 
+    @Test("Nor does the late repetition of one that fell out, or has expired", arguments: [false, true])
+    func aRepetitionOfWhatIsOverFreesNothing(hasExpired: Bool) async throws {
+        let plan = try await TestPlan.make()
+        let activity = try await plan.register(at: .minutesAgo(2))
+        if hasExpired {
+            try await activity.age(by: "9 hours")
+        } else {
+            try await plan.tellFullState(nil, at: .minutesAgo(1))
+        }
+        _ = try await plan.start()
+        _ = try? await plan.register(at: .minutesAgo(hasExpired ? 9 * 60 + 2 : 2))
+        #expect(try await plan.step().waitReason == .leased)
+    }
+
+    @Test("What is given back when it is over stays an attempt") func aLeaseThatIsOverIsNotReleased() async throws {
+        let plan = try await TestPlan.make()
+        let lease = try await plan.start()
+        try await plan.pass(61)
+        try await plan.database.registry.release(lease.id, in: plan.scope, by: "sender")
+        #expect(try await plan.start().attempt == 2)
+        #expect(try await plan.leaseEvents() == ["lease-taken", "lease-taken"])
+    }
+
     @Test("The late end of an activity that fell out frees nothing") func aLateEndFreesNothing() async throws {
         let plan = try await TestPlan.make()
         let activity = try await plan.register(at: .minutesAgo(2))

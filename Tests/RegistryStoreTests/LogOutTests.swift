@@ -188,6 +188,23 @@ import Testing
         #expect(try await phone.another(4).record()?.metadata == nil)
     }
 
+    @Test("A log-out without a time makes room for the next user, whatever a fast clock said of the last one")
+    func logOutWithoutATimeTakesTheOwner() async throws {
+        let phone = try await TestInstallation.make()
+        let user = phone.asUser("u-1")
+        let state = FullState(observedAt: .minutesAgo(-4), items: [])
+        _ = try await phone.database.registry.apply(
+            state,
+            of: phone.hash,
+            in: phone.scope,
+            by: "test",
+            claimant: user.claimant
+        )
+        try await user.logOut(at: nil)
+        try await phone.asUser("u-2").register(1, in: TestInstallation.device, at: .minutesAgo(-4.5))
+        #expect(try await phone.token(in: TestInstallation.device) == .sample(1))
+    }
+
     @Test("Times far ahead are refused") func timesFarAheadAreRefused() async throws {
         let phone = try await TestInstallation.make()
         try await phone.register(1, at: t0)

@@ -285,7 +285,7 @@ struct PlannedStatements {
             let ids = [ActivityID.sample("activity-5")]
             return Self(
                 name: "erasure of \(name)",
-                statements: [erasure.remember, erasure.activities(limit: 500), erasure.redactEvents(of: ids)]
+                statements: [erasure.remember, erasure.activities(limit: 500)] + erasure.redactEvents(of: ids)
                     + erasure.forget(ids) + [erasure.installations(limit: 500)]
                     + [AuditEventStatements.preferIndexes]
                     + erasure.delete(installations: [[UInt8](repeating: 7, count: 32)]) + erasure.deleteRest

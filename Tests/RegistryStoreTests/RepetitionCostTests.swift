@@ -28,7 +28,7 @@ import Testing
             let repeated = try await cost(count, "items of one \(what)") {
                 what == "token" ? Self.item("t-\($0)", token: 0) : Self.item("one", token: $0)
             }
-            #expect(repeated.pages <= different.pages * 3 / 2 + 100)
+            #expect(repeated.pages <= different.pages * 2 + 100)
             #expect(repeated.postgres <= different.postgres * 1.5 + .milliseconds(5))
         }
     }

@@ -1,4 +1,5 @@
 import Foundation
+import PostgresDriver
 import RegistryCore
 import RegistryStore
 import TestSupport
@@ -110,7 +111,11 @@ import Testing
         try await activity.another("a1").end()
         let registry = activity.database.registry
         #expect(try await registry.endAll(under: alias, in: activity.scope, by: "test") == 4)
+        // R1: whoever ended them may have died before a standby had it.
+        let written: SQL = "SELECT max(touched_at)::text FROM activities"
+        let before = try await activity.column(written)
         #expect(try await registry.endAll(under: alias, in: activity.scope, by: "test") == 0)
+        #expect(try await activity.column(written) != before)
         #expect(try await activity.tokens(alias) == [])
         #expect(try await activity.another("a3").events() == ["registered", "ended"])
     }

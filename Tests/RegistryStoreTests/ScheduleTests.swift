@@ -123,6 +123,29 @@ import Testing
         #expect(try await activity.retired() == ["rotated"])
     }
 
+    /// The rows that resolve reads are those of the aliases that it has now, also where it had others when it expired.
+    @Test("What returns with other aliases is found by those alone", arguments: [[1, 2], [2], [1]])
+    func itReturnsWithOtherAliases(numbers: [Int]) async throws {
+        let activity = try await TestActivity.make()
+        let alias = { (number: Int) in Alias.sample("orderId", "\(number)") }
+        try await activity.register(1, at: t0, aliases: [alias(1), alias(3)])
+        try await activity.age(by: "9 hours")
+        #expect(try await activity.sweep(.expiry) == 1)
+        let anew = try await activity.register(
+            1,
+            at: .minutesAgo(0),
+            startsAt: .minutesAgo(-60),
+            aliases: numbers.map(alias)
+        )
+        #expect(anew.outcome == .reactivated)
+        for number in 1...3 {
+            let tokens = try await activity.tokens(alias(number))
+            #expect(tokens == (numbers.contains(number) ? [.sample(1)] : []), "\(number)")
+        }
+        #expect(try await activity.count("SELECT count(*) FROM activity_aliases") == numbers.count)
+        #expect(try await activity.count("SELECT count(*) FROM activity_aliases WHERE ended") == 0)
+    }
+
     @Test("A registration that was accepted before counts, however long ago")
     func whatWasAcceptedBeforeCountsHoweverLongAgo() async throws {
         let activity = try await TestActivity.make()

@@ -173,6 +173,15 @@ import Testing
         let tables = AppDeletionStatements.scannedTables + AppDeletionStatements.indexedTables
         // As the first transaction of the deletion leaves it.
         try await database.run(AppDeletionStatements.delete(app.bundleID))
+        // Another instance may believe in the app for a moment still, and write for it, so a later sweep looks once more.
+        #expect(try await database.registry.finishDeletions() == 1)
+        try await database.run("UPDATE deleted_apps SET deleted_at = now() - interval '1 minute'")
+        try await database.run(
+            """
+            INSERT INTO quarantine_guards (app_number, environment, kind)
+            VALUES (\(app.number), 'sandbox', 'update')
+            """
+        )
         #expect(try await database.registry.finishDeletions() == 1)
         #expect(try await database.registry.finishDeletions() == 0)
         for table in tables {

@@ -1,15 +1,14 @@
--- alias identity, 1: $1 text, $2 text, $3 text, $4 timestamp with time zone, $5 bigint, $6 timestamp with time zone, $7 bigint, $8 text, $9 interval, $10 bigint, $11 text, $12 text[], $13 timestamp with time zone
+-- alias identity, 1: $1 text, $2 text, $3 text, $4 timestamp with time zone, $5 bigint, $6 timestamp with time zone, $7 bigint, $8 text, $9 text[], $10 timestamp with time zone
 INSERT INTO alias_identities AS stored (app_number, environment, alias, owner, touched_at)
 SELECT app.app_number, $1::apns_environment, $2, $3,
     greatest(clock_timestamp(), $4)
 FROM apps app
 WHERE app.app_number = $5 AND coalesce($6 <= now() + interval '5 minutes', true)
-    AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $7 AND recent.environment = $8::apns_environment AND recent.erased_at > '-infinity'
-    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $9, false) AND EXISTS (
+    AND NOT (EXISTS (
     SELECT FROM erasures erased
-    WHERE erased.app_number = $10 AND erased.environment = $11::apns_environment
-        AND erased.erased_digest = ANY(ARRAY(SELECT sha256(uuid_send(app.erasure_salt) || convert_to(named.name, 'UTF8')) FROM unnest($12) AS named (name)))
-        AND (erased.erased_digest = NULL OR erased.erased_at >= coalesce($13, now()))
+    WHERE erased.app_number = $7 AND erased.environment = $8::apns_environment
+        AND erased.erased_digest = ANY(ARRAY(SELECT sha256(uuid_send(app.erasure_salt) || convert_to(named.name, 'UTF8')) FROM unnest($9) AS named (name)))
+        AND (erased.erased_digest = NULL OR erased.erased_at >= coalesce($10, now()))
 )) IS TRUE
 ON CONFLICT (app_number, environment, alias, owner) DO UPDATE SET touched_at = greatest(stored.touched_at, excluded.touched_at)
 RETURNING stored.activity_id, stored.closed_activity_id, stored.ended_at;
@@ -46,14 +45,13 @@ WHERE r.app_number = $7 AND r.environment = $8::apns_environment
 AND r.alias = $9 AND r.owner = $10 AND (i.ended_at IS NULL OR r.observed_at > i.ended_at) AND r.token IS NOT NULL
 ORDER BY r.observed_at DESC, r.token_digest DESC LIMIT $11;
 
--- alias identity, 5: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 interval, $6 bigint, $7 text, $8 text[], $9 timestamp with time zone
+-- alias identity, 5: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 text[], $6 timestamp with time zone
 SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_number = $1),
-    '{}'::text[], ARRAY(SELECT 'identity' FROM apps app WHERE app.app_number = $2 AND (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $3 AND recent.environment = $4::apns_environment AND recent.erased_at > '-infinity'
-    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $5, false) AND EXISTS (
+    '{}'::text[], ARRAY(SELECT 'identity' FROM apps app WHERE app.app_number = $2 AND (EXISTS (
     SELECT FROM erasures erased
-    WHERE erased.app_number = $6 AND erased.environment = $7::apns_environment
-        AND erased.erased_digest = ANY(ARRAY(SELECT sha256(uuid_send(app.erasure_salt) || convert_to(named.name, 'UTF8')) FROM unnest($8) AS named (name)))
-        AND (erased.erased_digest = NULL OR erased.erased_at >= coalesce($9, now()))
+    WHERE erased.app_number = $3 AND erased.environment = $4::apns_environment
+        AND erased.erased_digest = ANY(ARRAY(SELECT sha256(uuid_send(app.erasure_salt) || convert_to(named.name, 'UTF8')) FROM unnest($5) AS named (name)))
+        AND (erased.erased_digest = NULL OR erased.erased_at >= coalesce($6, now()))
 )) IS TRUE), false;
 
 -- alias identity, 6: $1 timestamp with time zone[], $2 bytea[], $3 bigint, $4 text, $5 text, $6 text

@@ -6,28 +6,28 @@ INSERT INTO deleted_apps (app_number) SELECT deleted.app_number FROM deleted RET
 SELECT pg_relation_size('activities') / current_setting('block_size')::int8;
 
 -- deletion of an app, 3: $1 bigint, $2 text, $3 text
-DELETE FROM activity_aliases WHERE app_number = $1
-    AND ctid >= $2::text::tid AND ctid < $3::text::tid;
+DELETE FROM activity_aliases d WHERE d.app_number = $1 AND d.ctid >= $2::text::tid
+AND d.ctid < $3::text::tid;
 
 -- deletion of an app, 4: $1 bigint, $2 text, $3 text
-DELETE FROM token_values WHERE app_number = $1
-    AND ctid >= $2::text::tid AND ctid < $3::text::tid;
+DELETE FROM token_values d WHERE d.app_number = $1 AND d.ctid >= $2::text::tid
+AND d.ctid < $3::text::tid;
 
 -- deletion of an app, 5: $1 bigint, $2 text, $3 text
-DELETE FROM former_claims WHERE app_number = $1
-    AND ctid >= $2::text::tid AND ctid < $3::text::tid;
+DELETE FROM former_claims d WHERE d.app_number = $1 AND d.ctid >= $2::text::tid
+AND d.ctid < $3::text::tid;
 
 -- deletion of an app, 6: $1 bigint, $2 text, $3 text
-DELETE FROM activities WHERE app_number = $1
-    AND ctid >= $2::text::tid AND ctid < $3::text::tid;
+DELETE FROM activities d WHERE d.app_number = $1 AND d.ctid >= $2::text::tid
+AND d.ctid < $3::text::tid;
 
 -- deletion of an app, 7: $1 bigint, $2 text, $3 text
-DELETE FROM erasures WHERE app_number = $1
-    AND ctid >= $2::text::tid AND ctid < $3::text::tid;
+DELETE FROM erasures d WHERE d.app_number = $1 AND d.ctid >= $2::text::tid
+AND d.ctid < $3::text::tid;
 
 -- deletion of an app, 8: $1 bigint, $2 text, $3 text
-DELETE FROM start_leases WHERE app_number = $1
-    AND ctid >= $2::text::tid AND ctid < $3::text::tid;
+DELETE FROM start_leases d WHERE d.app_number = $1 AND d.ctid >= $2::text::tid
+AND d.ctid < $3::text::tid;
 
 -- deletion of an app, 9: $1 bigint, $2 bigint
 DELETE FROM alias_registrations WHERE app_number = $1 AND (tableoid, ctid) IN (
@@ -90,7 +90,7 @@ DELETE FROM api_keys WHERE app_number = $1 AND (tableoid, ctid) IN (
 );
 
 -- deletion of an app, 21: $1 bigint
-DELETE FROM deleted_apps WHERE app_number = $1;
+DELETE FROM deleted_apps WHERE app_number = $1 AND deleted_at <= now() - interval '1 minute';
 
 -- deletion of an app, 22
 SELECT app_number FROM deleted_apps WHERE deleted_at <= now() ORDER BY app_number;

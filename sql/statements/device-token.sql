@@ -1,4 +1,4 @@
--- device token, 1: $1 text, $2 bytea, $3 bigint, $4 timestamp with time zone, $5 text, $6 boolean, $7 timestamp with time zone, $8 bigint, $9 timestamp with time zone, $10 bigint, $11 text, $12 interval, $13 bigint, $14 text, $15 text[], $16 timestamp with time zone
+-- device token, 1: $1 text, $2 bytea, $3 bigint, $4 timestamp with time zone, $5 text, $6 boolean, $7 timestamp with time zone, $8 bigint, $9 timestamp with time zone, $10 bigint, $11 text, $12 text[], $13 timestamp with time zone
 INSERT INTO installations AS stored (
     app_number, environment, installation_hash, request_number, request_observed_at, subject, subject_observed_at
 )
@@ -7,12 +7,11 @@ SELECT app.app_number, $1::apns_environment, $2, $3, $4,
     CASE WHEN $6 THEN coalesce($7, clock_timestamp()) END
 FROM apps app
 WHERE app.app_number = $8 AND coalesce($9 <= now() + interval '5 minutes', true)
-    AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $10 AND recent.environment = $11::apns_environment AND recent.erased_at > '-infinity'
-    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $12, false) AND EXISTS (
+    AND NOT (EXISTS (
     SELECT FROM erasures erased
-    WHERE erased.app_number = $13 AND erased.environment = $14::apns_environment
-        AND erased.erased_digest = ANY(ARRAY(SELECT sha256(uuid_send(app.erasure_salt) || convert_to(named.name, 'UTF8')) FROM unnest($15) AS named (name)))
-        AND (erased.erased_digest = NULL OR erased.erased_at >= coalesce($16, now()))
+    WHERE erased.app_number = $10 AND erased.environment = $11::apns_environment
+        AND erased.erased_digest = ANY(ARRAY(SELECT sha256(uuid_send(app.erasure_salt) || convert_to(named.name, 'UTF8')) FROM unnest($12) AS named (name)))
+        AND (erased.erased_digest = NULL OR erased.erased_at >= coalesce($13, now()))
 )) IS TRUE
 ON CONFLICT (app_number, environment, installation_hash) DO UPDATE SET
     touched_at = excluded.touched_at, request_number = excluded.request_number,

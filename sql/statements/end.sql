@@ -19,7 +19,7 @@ WHERE app.app_number = $7 AND NOT (coalesce((SELECT recent.erased_at FROM erasur
         AND erased.erased_digest = ANY(ARRAY[sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || e.activity_id, 'UTF8'))])
         AND (erased.erased_digest = sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || e.activity_id, 'UTF8')) OR erased.erased_at >= 'infinity')
 )) IS TRUE
-ORDER BY e.activity_id
+ORDER BY e.activity_id COLLATE "C"
 )
 SELECT * FROM given
 ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET
@@ -115,7 +115,7 @@ WHERE app.app_number = $11 AND NOT (coalesce((SELECT recent.erased_at FROM erasu
         AND erased.erased_digest = ANY(ARRAY[sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || e.activity_id, 'UTF8'))])
         AND (erased.erased_digest = sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || e.activity_id, 'UTF8')) OR erased.erased_at >= 'infinity')
 )) IS TRUE
-ORDER BY e.activity_id
+ORDER BY e.activity_id COLLATE "C"
 )
 SELECT * FROM given
 ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET

@@ -22,7 +22,13 @@ WHERE e.app_number = $2 AND e.environment = $3::apns_environment AND hashtextext
     SELECT hashtextextended(q.id, 0) FROM unnest($4) AS q (id)
 )) AND e.activity_id = ANY($5);
 
--- erasure of a Live Activity, 4: $1 text, $2 text[], $3 bigint
+-- erasure of a Live Activity, 4: $1 bigint, $2 text, $3 bigint, $4 text, $5 text[], $6 text[]
+UPDATE token_values t SET displaced_activity_id = NULL, displaced_observed_at = NULL
+WHERE t.app_number = $1 AND t.environment = $2::apns_environment AND t.token_digest = ANY(ARRAY(
+    SELECT f.token_digest FROM former_claims f WHERE f.app_number = $3 AND f.environment = $4::apns_environment AND f.activity_id = ANY($5)
+)) AND t.displaced_activity_id = ANY($6);
+
+-- erasure of a Live Activity, 5: $1 text, $2 text[], $3 bigint
 INSERT INTO erasures AS stored (app_number, environment, erased_digest, erased_at)
 SELECT app.app_number, $1::apns_environment, sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || q.id, 'UTF8')), clock_timestamp()
 FROM apps app CROSS JOIN unnest($2) AS q (id)
@@ -30,43 +36,45 @@ WHERE app.app_number = $3
 ORDER BY 3
 ON CONFLICT (app_number, environment, erased_digest) DO UPDATE SET erased_at = excluded.erased_at;
 
--- erasure of a Live Activity, 5: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text, $7 bigint, $8 text, $9 text[]
+-- erasure of a Live Activity, 6: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text, $7 bigint, $8 text, $9 text[]
 DELETE FROM alias_registrations d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.row FROM activities a
     CROSS JOIN LATERAL jsonb_array_elements_text(a.aliases -> $2) AS named
     CROSS JOIN unnest(ARRAY['installation:' || encode(a.installation_hash, 'hex'), 'subject:' || a.subject, 'app'])
         AS owners (owner)
-    CROSS JOIN LATERAL (
-        SELECT i.alias, i.owner FROM alias_identities i
+    LEFT JOIN LATERAL (
+        SELECT true AS is_whole FROM alias_identities i
         WHERE i.app_number = $3 AND i.environment = $4::apns_environment AND i.alias = named.value AND i.owner = owners.owner
             AND a.activity_id IN (i.activity_id, i.closed_activity_id) LIMIT 1
-    ) AS its
+    ) AS its ON true
     CROSS JOIN LATERAL (
-        SELECT r.ctid AS row FROM alias_registrations r
-        WHERE r.app_number = $5 AND r.environment = $6::apns_environment AND r.alias = its.alias AND r.owner = its.owner OFFSET 0
+        SELECT r.ctid AS row, r.activity_id FROM alias_registrations r
+        WHERE r.app_number = $5 AND r.environment = $6::apns_environment AND r.alias = named.value AND r.owner = owners.owner OFFSET 0
     ) AS found
     WHERE a.app_number = $7 AND a.environment = $8::apns_environment AND a.activity_id = ANY($9)
+        AND (its.is_whole OR found.activity_id = a.activity_id)
 ));
 
--- erasure of a Live Activity, 6: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text, $7 bigint, $8 text, $9 text[]
+-- erasure of a Live Activity, 7: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text, $7 bigint, $8 text, $9 text[]
 DELETE FROM alias_identities d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.row FROM activities a
     CROSS JOIN LATERAL jsonb_array_elements_text(a.aliases -> $2) AS named
     CROSS JOIN unnest(ARRAY['installation:' || encode(a.installation_hash, 'hex'), 'subject:' || a.subject, 'app'])
         AS owners (owner)
-    CROSS JOIN LATERAL (
-        SELECT i.alias, i.owner FROM alias_identities i
+    LEFT JOIN LATERAL (
+        SELECT true AS is_whole FROM alias_identities i
         WHERE i.app_number = $3 AND i.environment = $4::apns_environment AND i.alias = named.value AND i.owner = owners.owner
             AND a.activity_id IN (i.activity_id, i.closed_activity_id) LIMIT 1
-    ) AS its
+    ) AS its ON true
     CROSS JOIN LATERAL (
-        SELECT r.ctid AS row FROM alias_identities r
-        WHERE r.app_number = $5 AND r.environment = $6::apns_environment AND r.alias = its.alias AND r.owner = its.owner OFFSET 0
+        SELECT r.ctid AS row, r.activity_id FROM alias_identities r
+        WHERE r.app_number = $5 AND r.environment = $6::apns_environment AND r.alias = named.value AND r.owner = owners.owner OFFSET 0
     ) AS found
     WHERE a.app_number = $7 AND a.environment = $8::apns_environment AND a.activity_id = ANY($9)
+        AND (its.is_whole OR found.activity_id = a.activity_id)
 ));
 
--- erasure of a Live Activity, 7: $1 bigint, $2 text, $3 text, $4 text, $5 bigint, $6 bigint, $7 text
+-- erasure of a Live Activity, 8: $1 bigint, $2 text, $3 text, $4 text, $5 bigint, $6 bigint, $7 text
 SELECT i.installation_hash
 FROM (
     SELECT found.hash FROM (SELECT al.installation_hash FROM installation_aliases al
@@ -76,10 +84,10 @@ WHERE al.app_number = $1 AND al.environment = $2::apns_environment AND al.kind =
     WHERE its.app_number = $6 AND its.environment = $7::apns_environment AND its.installation_hash = named.hash LIMIT 1 FOR UPDATE
 ) AS i;
 
--- erasure of a Live Activity, 8
+-- erasure of a Live Activity, 9
 SELECT set_config('enable_seqscan', 'off', true);
 
--- erasure of a Live Activity, 9: $1 text, $2 bytea[], $3 bigint
+-- erasure of a Live Activity, 10: $1 text, $2 bytea[], $3 bigint
 INSERT INTO erasures AS stored (app_number, environment, erased_digest, erased_at)
 SELECT app.app_number, $1::apns_environment, sha256(uuid_send(app.erasure_salt) || convert_to('installation:' || encode(q.installation_hash, 'hex'), 'UTF8')), clock_timestamp()
 FROM apps app CROSS JOIN unnest($2) AS q (installation_hash)
@@ -87,7 +95,7 @@ WHERE app.app_number = $3
 ORDER BY 3
 ON CONFLICT (app_number, environment, erased_digest) DO UPDATE SET erased_at = excluded.erased_at;
 
--- erasure of a Live Activity, 10: $1 bigint, $2 text, $3 bytea[], $4 bigint, $5 text, $6 bytea[], $7 bigint, $8 text, $9 bytea[], $10 bigint, $11 text, $12 bytea[]
+-- erasure of a Live Activity, 11: $1 bigint, $2 text, $3 bytea[], $4 bigint, $5 text, $6 bytea[], $7 bigint, $8 text, $9 bytea[], $10 bigint, $11 text, $12 bytea[]
 DELETE FROM token_values t WHERE t.app_number = $1 AND t.environment = $2::apns_environment AND t.token_digest = ANY(ARRAY(
     SELECT found.it FROM unnest($3) AS named (hash) CROSS JOIN LATERAL (
     SELECT its.token_digest AS it FROM installation_token_claims its
@@ -106,7 +114,7 @@ DELETE FROM token_values t WHERE t.app_number = $1 AND t.environment = $2::apns_
         AND r.token_digest = t.token_digest AND r.installation_hash <> ALL($12) LIMIT 1
 ) IS NULL));
 
--- erasure of a Live Activity, 11: $1 bigint, $2 text, $3 bytea[], $4 bigint, $5 text, $6 bytea[], $7 bigint, $8 text, $9 bytea[]
+-- erasure of a Live Activity, 12: $1 bigint, $2 text, $3 bytea[], $4 bigint, $5 text, $6 bytea[], $7 bigint, $8 text, $9 bytea[]
 UPDATE token_values t SET installation_hash = NULL, installation_kind = NULL, installation_observed_at = NULL,
     displaced_installation_hash = NULL, displaced_installation_kind = NULL
 WHERE t.app_number = $1 AND t.environment = $2::apns_environment AND t.token_digest = ANY(ARRAY(
@@ -123,7 +131,23 @@ WHERE t.app_number = $1 AND t.environment = $2::apns_environment AND t.token_dig
 ))
     AND t.activity_id IS NOT NULL AND t.installation_hash = ANY($9);
 
--- erasure of a Live Activity, 12: $1 bigint, $2 bytea[], $3 bigint, $4 text
+-- erasure of a Live Activity, 13: $1 bigint, $2 text, $3 bytea[], $4 bigint, $5 text, $6 bytea[], $7 bigint, $8 text, $9 bytea[]
+UPDATE token_values t SET displaced_installation_hash = NULL, displaced_installation_kind = NULL
+WHERE t.app_number = $1 AND t.environment = $2::apns_environment AND t.token_digest = ANY(ARRAY(
+    SELECT found.it FROM unnest($3) AS named (hash) CROSS JOIN LATERAL (
+    SELECT its.token_digest AS it FROM installation_token_claims its
+    WHERE its.app_number = $4 AND its.environment = $5::apns_environment
+        AND its.installation_hash = named.hash OFFSET 0
+) AS found
+    UNION ALL SELECT found.it FROM unnest($6) AS named (hash) CROSS JOIN LATERAL (
+    SELECT its.token_digest AS it FROM installation_tokens its
+    WHERE its.app_number = $7 AND its.environment = $8::apns_environment
+        AND its.installation_hash = named.hash OFFSET 0
+) AS found
+))
+    AND t.displaced_installation_hash = ANY($9);
+
+-- erasure of a Live Activity, 14: $1 bigint, $2 bytea[], $3 bigint, $4 text
 DELETE FROM start_leases d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.it FROM unnest($2) AS named (hash) CROSS JOIN LATERAL (
     SELECT its.ctid AS it FROM start_leases its
@@ -132,7 +156,7 @@ DELETE FROM start_leases d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARR
 ) AS found
 ));
 
--- erasure of a Live Activity, 13: $1 bigint, $2 bytea[], $3 bigint, $4 text
+-- erasure of a Live Activity, 15: $1 bigint, $2 bytea[], $3 bigint, $4 text
 DELETE FROM installation_tokens d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.it FROM unnest($2) AS named (hash) CROSS JOIN LATERAL (
     SELECT its.ctid AS it FROM installation_tokens its
@@ -141,7 +165,7 @@ DELETE FROM installation_tokens d WHERE d.app_number = $1::numeric AND d.ctid = 
 ) AS found
 ));
 
--- erasure of a Live Activity, 14: $1 bigint, $2 bytea[], $3 bigint, $4 text
+-- erasure of a Live Activity, 16: $1 bigint, $2 bytea[], $3 bigint, $4 text
 DELETE FROM installation_token_claims d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.it FROM unnest($2) AS named (hash) CROSS JOIN LATERAL (
     SELECT its.ctid AS it FROM installation_token_claims its
@@ -150,7 +174,7 @@ DELETE FROM installation_token_claims d WHERE d.app_number = $1::numeric AND d.c
 ) AS found
 ));
 
--- erasure of a Live Activity, 15: $1 bigint, $2 bytea[], $3 bigint, $4 text
+-- erasure of a Live Activity, 17: $1 bigint, $2 bytea[], $3 bigint, $4 text
 DELETE FROM installation_aliases d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.it FROM unnest($2) AS named (hash) CROSS JOIN LATERAL (
     SELECT its.ctid AS it FROM installation_aliases its
@@ -159,7 +183,7 @@ DELETE FROM installation_aliases d WHERE d.app_number = $1::numeric AND d.ctid =
 ) AS found
 ));
 
--- erasure of a Live Activity, 16: $1 bigint, $2 bytea[], $3 bigint, $4 text
+-- erasure of a Live Activity, 18: $1 bigint, $2 bytea[], $3 bigint, $4 text
 DELETE FROM installations d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.it FROM unnest($2) AS named (hash) CROSS JOIN LATERAL (
     SELECT its.ctid AS it FROM installations its
@@ -168,19 +192,19 @@ DELETE FROM installations d WHERE d.app_number = $1::numeric AND d.ctid = ANY(AR
 ) AS found
 ));
 
--- erasure of a Live Activity, 17: $1 text, $2 bigint, $3 text, $4 bigint, $5 text, $6 bytea[]
+-- erasure of a Live Activity, 19: $1 text, $2 bigint, $3 text, $4 bigint, $5 text, $6 bytea[]
 UPDATE events e SET activity_id = NULL, installation_hash = NULL, subject = NULL, aliases = NULL,
     token_fingerprint = NULL, who = CASE WHEN starts_with(e.who, $1) THEN 'erased' ELSE e.who END
 WHERE e.app_number = $2 AND e.environment = $3::apns_environment AND e.event_number = ANY(ARRAY(SELECT o.event_number FROM events o
 WHERE (o.app_number = $4) IS TRUE
     AND (o.environment = $5::apns_environment) IS TRUE AND o.installation_hash = ANY($6)));
 
--- erasure of a Live Activity, 18: $1 bigint, $2 text, $3 text
+-- erasure of a Live Activity, 20: $1 bigint, $2 text, $3 text
 DELETE FROM alias_registrations d WHERE d.app_number = $1 AND d.environment = $2::apns_environment AND d.alias = $3;
 
--- erasure of a Live Activity, 19: $1 bigint, $2 text, $3 text
+-- erasure of a Live Activity, 21: $1 bigint, $2 text, $3 text
 DELETE FROM alias_identities d WHERE d.app_number = $1 AND d.environment = $2::apns_environment AND d.alias = $3;
 
--- erasure of a Live Activity, 20: $1 bigint, $2 text, $3 text, $4 text
+-- erasure of a Live Activity, 22: $1 bigint, $2 text, $3 text, $4 text
 DELETE FROM channels c
 WHERE c.app_number = $1 AND c.environment = $2::apns_environment AND c.kind = $3 AND c.value = $4;

@@ -13,7 +13,9 @@ ORDER BY a.activity_id FOR UPDATE;
 
 -- erasure of a user, 6: the same as erasure of a Live Activity, 6
 
--- erasure of a user, 7: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint, $6 text
+-- erasure of a user, 7: the same as erasure of a Live Activity, 7
+
+-- erasure of a user, 8: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint, $6 text
 SELECT i.installation_hash
 FROM (
     SELECT found.hash FROM (SELECT c.installation_hash FROM installations c WHERE c.app_number = $1 AND c.environment = $2::apns_environment AND c.subject = $3 LIMIT $4) AS found (hash) ORDER BY found.hash
@@ -21,8 +23,6 @@ FROM (
     SELECT its.installation_hash FROM installations its
     WHERE its.app_number = $5 AND its.environment = $6::apns_environment AND its.installation_hash = named.hash LIMIT 1 FOR UPDATE
 ) AS i;
-
--- erasure of a user, 8: the same as erasure of a Live Activity, 8
 
 -- erasure of a user, 9: the same as erasure of a Live Activity, 9
 
@@ -42,7 +42,11 @@ FROM (
 
 -- erasure of a user, 17: the same as erasure of a Live Activity, 17
 
--- erasure of a user, 18: $1 bigint, $2 bigint, $3 text, $4 text, $5 bigint, $6 text
+-- erasure of a user, 18: the same as erasure of a Live Activity, 18
+
+-- erasure of a user, 19: the same as erasure of a Live Activity, 19
+
+-- erasure of a user, 20: $1 bigint, $2 bigint, $3 text, $4 text, $5 bigint, $6 text
 DELETE FROM alias_registrations d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT its.row FROM (
         SELECT i.alias, i.owner FROM alias_identities i
@@ -53,7 +57,7 @@ DELETE FROM alias_registrations d WHERE d.app_number = $1::numeric AND d.ctid = 
     ) AS its
 ));
 
--- erasure of a user, 19: $1 bigint, $2 bigint, $3 text, $4 text, $5 bigint, $6 text
+-- erasure of a user, 21: $1 bigint, $2 bigint, $3 text, $4 text, $5 bigint, $6 text
 DELETE FROM alias_identities d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT its.row FROM (
         SELECT i.alias, i.owner FROM alias_identities i

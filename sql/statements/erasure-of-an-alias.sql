@@ -32,4 +32,8 @@
 
 -- erasure of an alias, 17: the same as erasure of a Live Activity, 17
 
--- erasure of an alias, 18: the same as erasure of a Live Activity, 20
+-- erasure of an alias, 18: the same as erasure of a Live Activity, 18
+
+-- erasure of an alias, 19: the same as erasure of a Live Activity, 19
+
+-- erasure of an alias, 20: the same as erasure of a Live Activity, 22

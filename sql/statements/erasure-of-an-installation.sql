@@ -13,7 +13,9 @@ ORDER BY a.activity_id FOR UPDATE;
 
 -- erasure of an installation, 6: the same as erasure of a Live Activity, 6
 
--- erasure of an installation, 7: $1 bytea, $2 bigint, $3 bigint, $4 text
+-- erasure of an installation, 7: the same as erasure of a Live Activity, 7
+
+-- erasure of an installation, 8: $1 bytea, $2 bigint, $3 bigint, $4 text
 SELECT i.installation_hash
 FROM (
     SELECT found.hash FROM (SELECT $1::bytea LIMIT $2) AS found (hash) ORDER BY found.hash
@@ -21,8 +23,6 @@ FROM (
     SELECT its.installation_hash FROM installations its
     WHERE its.app_number = $3 AND its.environment = $4::apns_environment AND its.installation_hash = named.hash LIMIT 1 FOR UPDATE
 ) AS i;
-
--- erasure of an installation, 8: the same as erasure of a Live Activity, 8
 
 -- erasure of an installation, 9: the same as erasure of a Live Activity, 9
 
@@ -42,6 +42,10 @@ FROM (
 
 -- erasure of an installation, 17: the same as erasure of a Live Activity, 17
 
--- erasure of an installation, 18: the same as erasure of a user, 18
+-- erasure of an installation, 18: the same as erasure of a Live Activity, 18
 
--- erasure of an installation, 19: the same as erasure of a user, 19
+-- erasure of an installation, 19: the same as erasure of a Live Activity, 19
+
+-- erasure of an installation, 20: the same as erasure of a user, 20
+
+-- erasure of an installation, 21: the same as erasure of a user, 21

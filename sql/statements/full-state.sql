@@ -23,7 +23,8 @@ WHERE a.app_number = $4 AND a.environment = $5::apns_environment
 ORDER BY a.activity_id FOR UPDATE;
 
 -- full state, 4: $1 bigint, $2 text, $3 bytea, $4 timestamp with time zone, $5 bigint, $6 text, $7 text[]
-UPDATE activities a SET outcome = 'dismissed', revision = a.revision + 1, touched_at = statement_timestamp()
+UPDATE activities a SET outcome = 'dismissed', revision = a.revision + 1, touched_at = statement_timestamp(),
+    installation_full_state_at = i.full_state_at
 FROM installations i
 WHERE i.app_number = $1 AND i.environment = $2::apns_environment
     AND i.installation_hash = $3 AND i.full_state_at = $4

@@ -1,6 +1,6 @@
 -- installation, 1: the same as device token, 1
 
--- installation, 2: $1 text, $2 bytea, $3 bigint, $4 timestamp with time zone, $5 text, $6 boolean, $7 timestamp with time zone, $8 bigint, $9 timestamp with time zone, $10 bigint, $11 text, $12 interval, $13 bigint, $14 text, $15 text[], $16 timestamp with time zone
+-- installation, 2: $1 text, $2 bytea, $3 bigint, $4 timestamp with time zone, $5 text, $6 boolean, $7 timestamp with time zone, $8 bigint, $9 timestamp with time zone, $10 bigint, $11 text, $12 text[], $13 timestamp with time zone
 INSERT INTO installations AS stored (
     app_number, environment, installation_hash, request_number, request_observed_at, subject, subject_observed_at
 )
@@ -9,12 +9,11 @@ SELECT app.app_number, $1::apns_environment, $2, $3, $4,
     CASE WHEN $6 THEN coalesce($7, clock_timestamp()) END
 FROM apps app
 WHERE app.app_number = $8 AND coalesce($9 <= now() + interval '5 minutes', true)
-    AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $10 AND recent.environment = $11::apns_environment AND recent.erased_at > '-infinity'
-    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $12, false) AND EXISTS (
+    AND NOT (EXISTS (
     SELECT FROM erasures erased
-    WHERE erased.app_number = $13 AND erased.environment = $14::apns_environment
-        AND erased.erased_digest = ANY(ARRAY(SELECT sha256(uuid_send(app.erasure_salt) || convert_to(named.name, 'UTF8')) FROM unnest($15) AS named (name)))
-        AND (erased.erased_digest = NULL OR erased.erased_at >= coalesce($16, now()))
+    WHERE erased.app_number = $10 AND erased.environment = $11::apns_environment
+        AND erased.erased_digest = ANY(ARRAY(SELECT sha256(uuid_send(app.erasure_salt) || convert_to(named.name, 'UTF8')) FROM unnest($12) AS named (name)))
+        AND (erased.erased_digest = NULL OR erased.erased_at >= coalesce($13, now()))
 )) IS TRUE
 ON CONFLICT (app_number, environment, installation_hash) DO UPDATE SET
     touched_at = excluded.touched_at, request_number = excluded.request_number,
@@ -127,17 +126,16 @@ AND i.installation_hash = $3 AND EXISTS (SELECT FROM installations held WHERE he
 AND held.installation_hash = $6 AND held.request_number = $7)
 ON CONFLICT DO NOTHING;
 
--- installation, 8: $1 bigint, $2 bigint, $3 text, $4 bytea, $5 text, $6 bigint, $7 bigint, $8 text, $9 interval, $10 bigint, $11 text, $12 text[], $13 timestamp with time zone
+-- installation, 8: $1 bigint, $2 bigint, $3 text, $4 bytea, $5 text, $6 bigint, $7 bigint, $8 text, $9 text[], $10 timestamp with time zone
 SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_number = $1),
     ARRAY(SELECT 'installation' FROM installations i
 WHERE i.app_number = $2 AND i.environment = $3::apns_environment
 AND i.installation_hash = $4 AND NOT coalesce(i.subject = $5::text, true)), ARRAY(SELECT 'installation' FROM apps app
-    WHERE app.app_number = $6 AND (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $7 AND recent.environment = $8::apns_environment AND recent.erased_at > '-infinity'
-    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $9, false) AND EXISTS (
+    WHERE app.app_number = $6 AND (EXISTS (
     SELECT FROM erasures erased
-    WHERE erased.app_number = $10 AND erased.environment = $11::apns_environment
-        AND erased.erased_digest = ANY(ARRAY(SELECT sha256(uuid_send(app.erasure_salt) || convert_to(named.name, 'UTF8')) FROM unnest($12) AS named (name)))
-        AND (erased.erased_digest = NULL OR erased.erased_at >= coalesce($13, now()))
+    WHERE erased.app_number = $7 AND erased.environment = $8::apns_environment
+        AND erased.erased_digest = ANY(ARRAY(SELECT sha256(uuid_send(app.erasure_salt) || convert_to(named.name, 'UTF8')) FROM unnest($9) AS named (name)))
+        AND (erased.erased_digest = NULL OR erased.erased_at >= coalesce($10, now()))
 )) IS TRUE), false;
 
 -- installation, 9: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bytea, $8 bigint, $9 text, $10 bytea, $11 bigint

@@ -36,8 +36,8 @@ SELECT * FROM given;
 
 -- leases, 3: $1 bigint, $2 text, $3 bytea
 UPDATE start_leases l SET leased_until = least(l.leased_until, f.at), touched_at = f.at,
-    released_at = CASE WHEN l.failed_at IS NULL THEN coalesce(l.released_at, f.at) END,
-    attempted_at = CASE WHEN l.failed_at IS NULL AND l.released_at IS NULL
+    released_at = CASE WHEN l.failed_at IS NULL AND l.leased_until > f.at THEN f.at ELSE l.released_at END,
+    attempted_at = CASE WHEN l.failed_at IS NULL AND l.leased_until > f.at
         THEN l.attempted_at[:cardinality(l.attempted_at) - 1] ELSE l.attempted_at END
 FROM (SELECT now() AS at) AS f
 WHERE l.app_number = $1 AND l.environment = $2::apns_environment AND l.lease_id = $3;

@@ -3,7 +3,7 @@ SELECT al.activity_number, al.ended, a.activity_id, a.state, coalesce(a.verdict,
     WHEN 'expired' THEN a.expires_at WHEN 'dismissed' THEN a.full_state_at WHEN 'no-token' THEN NULL
     WHEN 'taken-over' THEN t.observed_at WHEN 'kind-conflict' THEN t.installation_observed_at
     WHEN 'purged' THEN t.purged_at WHEN 'unregistered' THEN t.dead_at
-    WHEN 'quarantined' THEN t.quarantined_at ELSE a.token_observed_at END, a.end_reason::text, t.quarantine_reason, substr(a.token_digest, 1, 4), a.installation_hash, a.attributes_type, a.started_at, a.starts_at, coalesce(a.token_observed_at, a.last_observed_at), a.confirmed_at, a.expires_at, t.delivered_at, a.subject, a.aliases, a.metadata, a.attributes_type, a.frequent_pushes_enabled, a.revision, a.created_at, a.touched_at, a.last_observed_at, a.ended_at, a.expiry_recorded_at, t.dead_at, t.quarantined_at, t.quarantine_reason, i.full_state_at, i.removed_at, t.purged_at
+    WHEN 'quarantined' THEN t.quarantined_at ELSE a.token_observed_at END, a.end_reason::text, t.quarantine_reason, substr(a.token_digest, 1, 4), a.installation_hash, a.attributes_type, a.started_at, a.starts_at, coalesce(a.token_observed_at, a.last_observed_at), a.confirmed_at, a.expires_at, t.delivered_at, a.subject, a.aliases, a.metadata, a.attributes_type, a.frequent_pushes_enabled, a.revision, a.created_at, a.last_observed_at, a.ended_at, t.dead_at, t.quarantine_reason, i.full_state_at, i.removed_at
 FROM (SELECT s.app_number, s.activity_number, (s.ended_at IS NOT NULL OR s.expiry_recorded_at IS NOT NULL) AS ended FROM activities s
 WHERE s.app_number = $1 AND s.environment = $2::apns_environment AND s.activity_id = $3 LIMIT 1) al
 CROSS JOIN LATERAL (SELECT * FROM (SELECT

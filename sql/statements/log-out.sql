@@ -2,7 +2,7 @@
 
 -- log-out, 2: $1 timestamp with time zone, $2 bigint, $3 text, $4 bytea, $5 bigint, $6 text, $7 bytea
 SELECT coalesce($1, greatest(clock_timestamp(), i.aliases_observed_at, i.metadata_observed_at,
-    (SELECT max(r.observed_at) FROM installation_tokens r WHERE r.app_number = $2 AND r.environment = $3::apns_environment
+    i.subject_observed_at, (SELECT max(r.observed_at) FROM installation_tokens r WHERE r.app_number = $2 AND r.environment = $3::apns_environment
 AND r.installation_hash = $4)))
 FROM installations i WHERE i.app_number = $5 AND i.environment = $6::apns_environment
 AND i.installation_hash = $7;

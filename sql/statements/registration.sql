@@ -15,7 +15,7 @@ WHERE app.app_number = $6 AND q.observed_at IS NULL AND NOT (coalesce((SELECT re
         AND erased.erased_digest = ANY(ARRAY[sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || q.activity_id, 'UTF8'))])
         AND (erased.erased_digest = sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || q.activity_id, 'UTF8')) OR erased.erased_at >= 'infinity')
 )) IS TRUE
-ORDER BY q.activity_id
+ORDER BY q.activity_id COLLATE "C"
 )
 SELECT * FROM given
 ON CONFLICT (app_number, environment, activity_id) DO NOTHING;
@@ -108,7 +108,7 @@ SELECT sha256(uuid_send(app.erasure_salt) || convert_to('alias:' || kinds.key ||
 FROM jsonb_each(r.aliases) AS kinds CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values)))
         AND (erased.erased_digest = sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || r.activity_id, 'UTF8')) OR erased.erased_at >= r.claimed_at)
 )) IS TRUE
-ORDER BY r.activity_id
+ORDER BY r.activity_id COLLATE "C"
 ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET token = CASE WHEN stored.ended_at IS NOT NULL THEN NULL
 WHEN stored.expiry_recorded_at IS NOT NULL AND ((greatest(least(stored.started_at, excluded.started_at), stored.starts_at) AT TIME ZONE interval '0' + stored.lifetime)
 AT TIME ZONE interval '0') <= excluded.touched_at THEN NULL
@@ -168,16 +168,20 @@ OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_
 OR excluded.started_at < stored.started_at
 OR (stored.attributes_type IS NULL AND excluded.attributes_type IS NOT NULL)
 OR (stored.frequent_pushes_enabled IS NULL AND excluded.frequent_pushes_enabled IS NOT NULL)
-OR coalesce(stored.installation_hash IS NOT NULL AND excluded.installation_full_state_at > stored.last_observed_at
-AND excluded.installation_full_state_at <= excluded.last_observed_at, false) THEN 1 ELSE 0 END,
+OR coalesce(stored.installation_hash IS NOT NULL AND greatest(excluded.installation_full_state_at,
+CASE WHEN stored.outcome = 'dismissed' THEN stored.installation_full_state_at END) > stored.last_observed_at
+AND greatest(excluded.installation_full_state_at,
+CASE WHEN stored.outcome = 'dismissed' THEN stored.installation_full_state_at END) <= excluded.last_observed_at, false) THEN 1 ELSE 0 END,
 outcome = CASE WHEN stored.ended_at IS NOT NULL THEN 'refused'::activity_outcome
 WHEN ((greatest(least(stored.started_at, excluded.started_at), stored.starts_at) AT TIME ZONE interval '0' + stored.lifetime)
 AT TIME ZONE interval '0') <= excluded.touched_at THEN 'expired'
 WHEN excluded.token_digest IS NOT NULL AND stored.token_digest IS NULL THEN 'registered'
 WHEN (excluded.token_digest <> stored.token_digest) THEN CASE WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
 OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) THEN 'rotated'::activity_outcome ELSE 'superseded' END
-WHEN coalesce(stored.installation_hash IS NOT NULL AND excluded.installation_full_state_at > stored.last_observed_at
-AND excluded.installation_full_state_at <= excluded.last_observed_at, false) OR false THEN 'reactivated'
+WHEN coalesce(stored.installation_hash IS NOT NULL AND greatest(excluded.installation_full_state_at,
+CASE WHEN stored.outcome = 'dismissed' THEN stored.installation_full_state_at END) > stored.last_observed_at
+AND greatest(excluded.installation_full_state_at,
+CASE WHEN stored.outcome = 'dismissed' THEN stored.installation_full_state_at END) <= excluded.last_observed_at, false) OR false THEN 'reactivated'
 WHEN excluded.token_digest IS NULL THEN 'observed' ELSE 'refreshed' END,
 facts_changed = coalesce(excluded.started_at < stored.started_at
 OR (excluded.installation_hash IS NOT NULL AND (stored.installation_hash IS NULL
@@ -187,7 +191,8 @@ OR (excluded.attributes_type_observed_at, excluded.attributes_type) < (stored.at
 OR (excluded.frequent_pushes_enabled IS NOT NULL AND (stored.frequent_pushes_enabled IS NULL
 OR (excluded.frequent_pushes_enabled_observed_at, excluded.frequent_pushes_enabled) < (stored.frequent_pushes_enabled_observed_at, stored.frequent_pushes_enabled)) AND excluded.frequent_pushes_enabled IS DISTINCT FROM stored.frequent_pushes_enabled), false),
 touched_at = excluded.touched_at, batch_number = excluded.batch_number,
-installation_full_state_at = excluded.installation_full_state_at,
+installation_full_state_at = greatest(excluded.installation_full_state_at,
+CASE WHEN stored.outcome = 'dismissed' THEN stored.installation_full_state_at END),
 installation_removed_at = excluded.installation_removed_at
 
 RETURNING stored.outcome::text, stored.token_digest, stored.activity_id, stored.end_reason::text, coalesce(stored.ended_at, CASE WHEN stored.installation_removed_at >= stored.started_at THEN stored.installation_removed_at END), coalesce(stored.token_observed_at, stored.last_observed_at),

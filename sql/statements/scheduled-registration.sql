@@ -78,7 +78,7 @@ SELECT sha256(uuid_send(app.erasure_salt) || convert_to('alias:' || kinds.key ||
 FROM jsonb_each(r.aliases) AS kinds CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values)))
         AND (erased.erased_digest = sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || r.activity_id, 'UTF8')) OR erased.erased_at >= r.claimed_at)
 )) IS TRUE
-ORDER BY r.activity_id
+ORDER BY r.activity_id COLLATE "C"
 ON CONFLICT (app_number, environment, activity_id) DO UPDATE SET token = CASE WHEN stored.ended_at IS NOT NULL THEN NULL
 WHEN stored.expiry_recorded_at IS NOT NULL AND ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
 OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE interval '0' + stored.lifetime)
@@ -152,8 +152,10 @@ OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_obse
 AT TIME ZONE interval '0') > excluded.touched_at)
 OR (stored.attributes_type IS NULL AND excluded.attributes_type IS NOT NULL)
 OR (stored.frequent_pushes_enabled IS NULL AND excluded.frequent_pushes_enabled IS NOT NULL)
-OR coalesce(stored.installation_hash IS NOT NULL AND excluded.installation_full_state_at > stored.last_observed_at
-AND excluded.installation_full_state_at <= excluded.last_observed_at, false) THEN 1 ELSE 0 END,
+OR coalesce(stored.installation_hash IS NOT NULL AND greatest(excluded.installation_full_state_at,
+CASE WHEN stored.outcome = 'dismissed' THEN stored.installation_full_state_at END) > stored.last_observed_at
+AND greatest(excluded.installation_full_state_at,
+CASE WHEN stored.outcome = 'dismissed' THEN stored.installation_full_state_at END) <= excluded.last_observed_at, false) THEN 1 ELSE 0 END,
 outcome = CASE WHEN stored.ended_at IS NOT NULL THEN 'refused'::activity_outcome
 WHEN ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
 OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE interval '0' + stored.lifetime)
@@ -161,8 +163,10 @@ AT TIME ZONE interval '0') <= excluded.touched_at THEN 'expired'
 WHEN excluded.token_digest IS NOT NULL AND stored.token_digest IS NULL THEN 'registered'
 WHEN (excluded.token_digest <> stored.token_digest) THEN CASE WHEN (excluded.token_digest IS NOT NULL AND (stored.token_digest IS NULL
 OR (excluded.token_observed_at, excluded.token_digest) > (stored.token_observed_at, stored.token_digest))) THEN 'rotated'::activity_outcome ELSE 'superseded' END
-WHEN coalesce(stored.installation_hash IS NOT NULL AND excluded.installation_full_state_at > stored.last_observed_at
-AND excluded.installation_full_state_at <= excluded.last_observed_at, false) OR (stored.expires_at <= excluded.touched_at AND ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
+WHEN coalesce(stored.installation_hash IS NOT NULL AND greatest(excluded.installation_full_state_at,
+CASE WHEN stored.outcome = 'dismissed' THEN stored.installation_full_state_at END) > stored.last_observed_at
+AND greatest(excluded.installation_full_state_at,
+CASE WHEN stored.outcome = 'dismissed' THEN stored.installation_full_state_at END) <= excluded.last_observed_at, false) OR (stored.expires_at <= excluded.touched_at AND ((greatest(least(stored.started_at, excluded.started_at), CASE WHEN excluded.starts_at IS NOT NULL AND (stored.starts_at IS NULL
 OR (excluded.starts_at_observed_at, excluded.starts_at) < (stored.starts_at_observed_at, stored.starts_at)) THEN excluded.starts_at ELSE stored.starts_at END) AT TIME ZONE interval '0' + stored.lifetime)
 AT TIME ZONE interval '0') > excluded.touched_at) THEN 'reactivated'
 WHEN excluded.token_digest IS NULL THEN 'observed' ELSE 'refreshed' END,
@@ -176,7 +180,8 @@ OR (excluded.attributes_type_observed_at, excluded.attributes_type) < (stored.at
 OR (excluded.frequent_pushes_enabled IS NOT NULL AND (stored.frequent_pushes_enabled IS NULL
 OR (excluded.frequent_pushes_enabled_observed_at, excluded.frequent_pushes_enabled) < (stored.frequent_pushes_enabled_observed_at, stored.frequent_pushes_enabled)) AND excluded.frequent_pushes_enabled IS DISTINCT FROM stored.frequent_pushes_enabled), false),
 touched_at = excluded.touched_at, batch_number = excluded.batch_number,
-installation_full_state_at = excluded.installation_full_state_at,
+installation_full_state_at = greatest(excluded.installation_full_state_at,
+CASE WHEN stored.outcome = 'dismissed' THEN stored.installation_full_state_at END),
 installation_removed_at = excluded.installation_removed_at
 
 RETURNING stored.outcome::text, stored.token_digest, stored.activity_id, stored.end_reason::text, coalesce(stored.ended_at, CASE WHEN stored.installation_removed_at >= stored.started_at THEN stored.installation_removed_at END), coalesce(stored.token_observed_at, stored.last_observed_at),
@@ -186,15 +191,13 @@ stored.token_claimed_at, stored.previous_claimed_at;
 
 -- scheduled registration, 4: the same as registration, 4
 
--- scheduled registration, 5: the same as registration, 5
-
--- scheduled registration, 6: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bigint, $6 bigint, $7 text
+-- scheduled registration, 5: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bigint, $6 bigint, $7 text
 UPDATE activity_aliases al SET ended = false WHERE al.app_number = $1::numeric AND al.ctid = ANY(ARRAY(
     SELECT found.row FROM (SELECT m.app_number, m.environment, m.activity_id, m.activity_number, m.installation_hash, m.subject, m.aliases, m.aliases_changed,
 m.displaced_aliases, m.facts_changed, m.token_digest, m.token_observed_at, m.token_claimed_at, m.previous_claimed_at,
 m.ended_at, m.expiry_recorded_at, m.outcome, m.batch_number FROM activities m
 WHERE m.app_number = $2 AND m.environment = $3::apns_environment
-    AND m.activity_id = ANY($4) AND m.batch_number = $5) AS a CROSS JOIN LATERAL jsonb_each(a.aliases) AS kinds
+    AND m.activity_id = ANY($4) AND m.batch_number = $5) AS a CROSS JOIN LATERAL jsonb_each(coalesce(a.displaced_aliases, a.aliases)) AS kinds
 CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS JOIN LATERAL (
         SELECT r.ctid AS row FROM activity_aliases r
         WHERE r.app_number = $6 AND r.environment = $7::apns_environment AND r.kind = kinds.key AND r.value = alias_values.value AND r.ended = (true)
@@ -203,6 +206,8 @@ CROSS JOIN LATERAL jsonb_array_elements_text(kinds.value) AS alias_values CROSS 
     ) AS found
     WHERE (NOT (a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL)) IS TRUE
 ));
+
+-- scheduled registration, 6: the same as registration, 5
 
 -- scheduled registration, 7: $1 bigint, $2 bigint, $3 text, $4 text[], $5 bytea[], $6 bytea[], $7 timestamp with time zone[], $8 timestamp with time zone[], $9 bytea[], $10 text[], $11 jsonb[], $12 timestamp with time zone[], $13 jsonb[], $14 timestamp with time zone[], $15 boolean[], $16 text[], $17 boolean[], $18 bigint, $19 text, $20 bigint, $21 text, $22 bigint, $23 text, $24 bigint, $25 text, $26 bigint, $27 bigint, $28 text, $29 interval, $30 bigint, $31 text
 SELECT clock_timestamp(), EXISTS (SELECT FROM apps app WHERE app.app_number = $1),

@@ -70,7 +70,7 @@ struct AliasDivision {
         )
         return try divide(
             identity.registrations + [(entry, timed)],
-            by: claimant,
+            isLastInHand: true,
             after: identity.endedAt,
             closed: [],
             identity.closedActivityID,
@@ -110,7 +110,7 @@ struct AliasDivision {
         )
         try check(all, ended: results[0], observedAt, results[results.count - 1][0])
         if !remaining.isEmpty {
-            _ = try divide(remaining, by: .any, after: end, closed: Set(closing), ended, transaction)
+            _ = try divide(remaining, isLastInHand: false, after: end, closed: Set(closing), ended, transaction)
         }
         let forgotten = identity.registrations.map(\.entry).filter { $0.observedAt <= end }
         _ = try transaction.pipeline([statements.forget(forgotten), statements.forgetDigests, statements.forgetOld])
@@ -129,10 +129,12 @@ struct AliasDivision {
     // MARK: Division
 
     /// Merges each registration into the activity that it belongs to, unless that has been done; the answer is that of
-    /// the last registration, which is made by the claimant's right.
+    /// the last registration. Of those that are remembered, one that names what was erased since is forgotten.
+    ///
+    /// - Parameter isLastInHand: whether the last is the one in hand, and not remembered.
     private func divide(
         _ registrations: [(entry: AliasTimeline.Registration, registration: ActivityRegistration)],
-        by claimant: Claimant,
+        isLastInHand: Bool,
         after end: Date?,
         closed: Set<ActivityID>,
         _ closedActivityID: ActivityID?,
@@ -149,12 +151,16 @@ struct AliasDivision {
         let targets = targets(timeline, closed: closed)
         let open = registrations.compactMap { item in targets[item.entry].map { (id: $0, item: item) } }
         let moves = open.filter { $0.id != $0.item.entry.activityID }
-        let results = try merge(moves.map { ($0.id, $0.item.registration) }, by: claimant, transaction)
-        let latest = open.max { $0.item.entry.observedAt < $1.item.entry.observedAt }
-        let remembered = moves.filter { $0.item.entry != surplus }.map { move in
+        let merged = moves.map { ($0.id, $0.item.registration) }
+        let results = try merge(merged, by: isLastInHand ? claimant : .any, isLastInHand: isLastInHand, transaction)
+        let gone = Set(zip(moves, results).filter { $1.isOfErased }.map { $0.0.item.entry.key })
+        let isKept = { (entry: AliasTimeline.Registration) in entry != surplus && !gone.contains(entry.key) }
+        let latest = open.filter { !gone.contains($0.item.entry.key) }
+            .max { $0.item.entry.observedAt < $1.item.entry.observedAt }
+        let remembered = moves.filter { isKept($0.item.entry) }.map { move in
             statements.remember(move.item.registration, at: move.item.entry.observedAt, as: move.id)
         }
-        let forgotten = registrations.map(\.entry).filter { targets[$0] == nil || $0 == surplus }
+        let forgotten = registrations.map(\.entry).filter { targets[$0] == nil || !isKept($0) }
         let update = statements.update(
             activityID: latest?.id ?? identity.activityID,
             closedActivityID: closedActivityID,
@@ -177,10 +183,13 @@ struct AliasDivision {
         return targets
     }
 
-    /// - Parameter claimant: by whose right the last one is made.
+    /// - Parameters:
+    ///   - claimant: by whose right the last one is made.
+    ///   - isLastInHand: whether the last is the one in hand, and not remembered.
     private func merge(
         _ registrations: [(ActivityID, ActivityRegistration)],
         by claimant: Claimant,
+        isLastInHand: Bool = true,
         _ transaction: borrowing PostgresTransaction
     ) throws -> [Result<RegistrationAnswer, Problem>] {
         let name = AliasSet(stored: [Alias(checkedKind: Alias.liveActivityKind, value: statements.alias)])
@@ -202,9 +211,16 @@ struct AliasDivision {
         guard !results.contains(where: \.isUnforeseen) else { throw UnforeseenRefusal() }
         // A registration of something erased, or of another's activity, leaves no identity either: the transaction is
         // given up.
-        for case .failure(let problem) in results where problem.isOfErased || problem.code == .notYours {
+        if isLastInHand, case .failure(let problem)? = results.last, problem.isOfErased || problem.code == .notYours {
             throw problem
         }
         return results
+    }
+}
+
+extension Result<RegistrationAnswer, Problem> {
+    /// Whether it was refused because it names what was erased.
+    fileprivate var isOfErased: Bool {
+        if case .failure(let problem) = self { problem.isOfErased } else { false }
     }
 }

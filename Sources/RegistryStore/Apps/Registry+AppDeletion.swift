@@ -32,7 +32,11 @@ extension Registry {
     private func deleteRows(of app: Int64) async throws {
         // One who had seen the app may write its rows still.
         try await waitForWriters()
-        for table in AppDeletionStatements.scannedTables { try await deleteRows(of: app, readingThrough: table) }
+        for table in AppDeletionStatements.scannedTables {
+            try await readThrough(table, holding: app) { pages in
+                AppDeletionStatements.deleteRows(of: app, from: table, pages: pages)
+            }
+        }
         for table in AppDeletionStatements.indexedTables {
             while try await write({
                 try $0.execute(AppDeletionStatements.deleteRows(of: app, from: table)).affectedRows
@@ -44,7 +48,10 @@ extension Registry {
     /// Pages of 8 KiB that a statement reads: 16 MiB, which is quick on any disk.
     private static let pagesOfAStatement = 2048
 
-    private func deleteRows(of app: Int64, readingThrough table: String) async throws {
+    /// Runs a statement on one part of a table after the other: none has an index by what is looked for.
+    ///
+    /// - Parameter app: of the app's rows.
+    func readThrough(_ table: String, holding app: Int64, _ statement: (Range<Int>) -> SQL) async throws {
         let end = try await read { session in
             guard session.isDistributed else {
                 return try session.execute(AppDeletionStatements.pageCount(of: table))[0].decode(Int.self)
@@ -56,12 +63,8 @@ extension Registry {
             return pages
         }
         for first in stride(from: 0, to: end, by: Self.pagesOfAStatement) {
-            let statement = AppDeletionStatements.deleteRows(
-                of: app,
-                from: table,
-                pages: first..<first + Self.pagesOfAStatement
-            )
-            _ = try await write { try $0.execute(statement).affectedRows }
+            let part = statement(first..<first + Self.pagesOfAStatement)
+            _ = try await write { try $0.execute(part).affectedRows }
         }
     }
 }
@@ -80,8 +83,11 @@ enum AppDeletionStatements {
     /// time off with each step until the app is there.
     static let unfinished: SQL = "SELECT app_number FROM deleted_apps WHERE deleted_at <= now() ORDER BY app_number"
 
-    /// Forgets a deleted app of which nothing is left.
-    static func finish(_ app: Int64) -> SQL { "DELETE FROM deleted_apps WHERE app_number = \(app)" }
+    /// Forgets a deleted app of which nothing is left. Not before other instances do not believe in it any more, who may still
+    /// write rows of it: a later sweep looks again.
+    static func finish(_ app: Int64) -> SQL {
+        "DELETE FROM deleted_apps WHERE app_number = \(app) AND deleted_at <= now() - interval '1 minute'"
+    }
 
     /// The tables whose keys begin with the app.
     static let indexedTables = [
@@ -112,9 +118,6 @@ enum AppDeletionStatements {
 
     /// Deletes the rows of an app that stand between two pages of a table.
     static func deleteRows(of app: Int64, from table: String, pages: Range<Int>) -> SQL {
-        """
-        DELETE FROM \(unescaped: table) WHERE app_number = \(app)
-            AND ctid >= \("(\(pages.lowerBound),0)")::text::tid AND ctid < \("(\(pages.upperBound),0)")::text::tid
-        """
+        "DELETE FROM \(unescaped: table) d WHERE d.app_number = \(app) AND \(sql: RowPlaces.areOn(pages, "d"))"
     }
 }

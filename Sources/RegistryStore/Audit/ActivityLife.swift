@@ -26,28 +26,20 @@ public struct ActivityLife: Sendable {
     public let facts: ActivityFacts
     /// Counts the changes of what a sender would see, from 1.
     public let revision: Int64
-    /// The first and the last receipt of anything about it.
+    /// Postgres's clock at the first receipt of anything about it.
     public let createdAt: Date
-    /// Postgres's clock at the last receipt.
-    public let touchedAt: Date
     /// The latest observation of it, full states included; nil when only an end is known.
     public let lastObservedAt: Date?
     /// As of when it was ended; nil when nobody ended it, though its installation may have logged out.
     public let endedAt: Date?
-    /// When a sweep wrote down that it expired.
-    public let expiryRecordedAt: Date?
     /// As of when APNs said that its token is dead, or an admin purged it.
     public let deadAt: Date?
-    /// As of when its token was quarantined, whether or not that still holds; nil if it was not, or was released.
-    public let quarantinedAt: Date?
     /// APNs's reason in the report by which its token was quarantined, such as `BadDeviceToken`.
     public let quarantineReason: String?
     /// The last full state of its installation, and its last log-out.
     public let fullStateAt: Date?
     /// The last log-out of its installation; nil when there was none.
     public let loggedOutAt: Date?
-    /// Until when an admin purged claims on its token.
-    public let purgedAt: Date?
     /// The latest first.
     public internal(set) var retired: [RetiredToken] = []
     /// The newest first.
@@ -64,16 +56,12 @@ public struct ActivityLife: Sendable {
         ActivityFacts.columns(of: "a"),
         .one("a.revision"),
         .one("a.created_at"),
-        .one("a.touched_at"),
         .one("a.last_observed_at"),
         .one("a.ended_at"),
-        .one("a.expiry_recorded_at"),
         .one("t.dead_at"),
-        .one("t.quarantined_at"),
         .one("t.quarantine_reason"),
         .one("i.full_state_at"),
         .one("i.removed_at"),
-        .one("t.purged_at"),
         .constant([]),
         .constant([]),
         .constant(false),

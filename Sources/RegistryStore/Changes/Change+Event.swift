@@ -61,9 +61,9 @@ extension Change {
 
         private init?(ofInstallation event: ChangeEvent) {
             switch event.type {
-            // Of a phone that was erased meanwhile, or of an activity.
             case "logged-out": self.init("unavailable", reason: "logged-out")
             case "taken-over", "installation-changed": self.init("aliases")
+            // The event was of an activity, or of something else of a phone, that was erased meanwhile.
             default: return nil
             }
         }

@@ -34,18 +34,21 @@ enum ChangeStatements {
 
     /// A page of the events that one snapshot sees and an earlier one does not, in the order of their numbers.
     ///
-    /// - Parameter number: all are greater than it.
+    /// - Parameters:
+    ///   - number: all are greater than it.
+    ///   - last: and no greater than this.
     static func page(
         since: TransactionSnapshot,
         until upper: TransactionSnapshot,
         after number: Int64,
+        through last: Int64 = .max,
         limit: Int,
         in scope: Scope
     ) -> SQL {
         """
         SELECT \(ChangeEvent.columns) FROM (
             SELECT * FROM events n
-            WHERE \(sql: scope.contains("n")) AND n.event_number > \(number)
+            WHERE \(sql: scope.contains("n")) AND n.event_number > \(number) AND n.event_number <= \(last)
                 AND NOT pg_visible_in_snapshot(n.transaction_id, \(since.text)::pg_snapshot)
                 AND pg_visible_in_snapshot(n.transaction_id, \(upper.text)::pg_snapshot)
             ORDER BY n.event_number LIMIT \(limit)
@@ -63,8 +66,6 @@ enum ChangeStatements {
 /// An event of the audit trail as the change feed reads it.
 struct ChangeEvent {
     let number: Int64
-    /// The id of the transaction that wrote it, as Postgres's text.
-    let transaction: String
     let recordedAt: Date
     let type: String
     let activityID: UTF8Text?
@@ -77,7 +78,6 @@ struct ChangeEvent {
     /// The columns of the row called `e`, and of its activity `a`.
     static let columns = Columns(
         .one("e.event_number"),
-        .one("e.transaction_id::text"),
         .one("e.recorded_at"),
         .one("e.type"),
         .one("e.activity_id"),

@@ -13,8 +13,7 @@ public struct ChangePage: Sendable {
 }
 
 extension Registry {
-    /// The most numbers of events that a page goes through: where a transaction of the server stays open for so many, the
-    /// feed waits for it.
+    /// The most numbers of events that a page goes through, however few of them are the scope's.
     static let mostChangeNumbers: Int64 = 1_000_000
 
     /// The position of the change feed from now on.
@@ -41,11 +40,14 @@ extension Registry {
             guard upper.snapshot != position.since.snapshot else {
                 return ChangePage(changes: [], position: try Self.move(position, to: upper, session), hasMore: false)
             }
-            guard upper.number - position.low <= Self.mostChangeNumbers else { throw Self.tooLongATransaction }
+            let start = max(position.low, position.page?.last ?? 0)
+            let end = start + Self.mostChangeNumbers
             let page = ChangeStatements.page(
                 since: position.since.snapshot,
                 until: upper.snapshot,
-                after: max(position.low, position.page?.last ?? 0),
+                after: start,
+                // The last part may see numbers that were drawn since.
+                through: end < upper.number ? end : .max,
                 limit: limit,
                 in: scope
             )
@@ -56,6 +58,9 @@ extension Registry {
             guard dropped <= position.since.number else { throw Problem.feedExpired }
             let changes = events.compactMap(Change.init)
             guard events.count == limit, let last = events.last else {
+                guard end >= upper.number else {
+                    return ChangePage(changes: changes, position: position.moved(within: upper, to: end), hasMore: true)
+                }
                 let next = try Self.move(position, to: upper, session)
                 return ChangePage(changes: changes, position: next, hasMore: position.page != nil)
             }
@@ -65,18 +70,6 @@ extension Registry {
                 hasMore: true
             )
         }
-    }
-
-    private static var tooLongATransaction: Problem {
-        var problem = Problem(
-            .unavailable,
-            """
-            A transaction on the Postgres server has been open for so long that too many events would have to be looked at. \
-            The operator finds it in pg_stat_activity; nothing of the feed is lost meanwhile.
-            """
-        )
-        problem.retryAfter = .seconds(30)
-        return problem
     }
 
     private static func move(

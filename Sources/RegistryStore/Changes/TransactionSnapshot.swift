@@ -35,9 +35,4 @@ struct TransactionSnapshot: Sendable, Hashable {
     var text: UTF8Text {
         UTF8Text("\(oldest):\(next):\(running.map(String.init).joined(separator: ","))")
     }
-
-    /// Whether what a transaction wrote is seen, if it was committed.
-    func sees(_ transaction: UInt64) -> Bool {
-        transaction < oldest || (transaction < next && !running.contains(transaction))
-    }
 }

@@ -26,29 +26,35 @@ extension Registry {
         }
     }
 
-    /// Ends all running activities that bear the alias, a thousand a transaction.
+    /// Ends all running activities that bear the alias, a thousand a transaction. Always writes where there was one (R1).
     ///
     /// - Returns: how many of them ran.
     public func endAll(under alias: Alias, in scope: Scope, by who: UTF8Text) async throws -> Int {
-        var (ended, next) = (0, Int64?.some(0))
+        var (ended, hasWritten, next) = (0, false, Int64?.some(0))
         while let number = next {
             let page = try await write { try Self.endPage(under: alias, after: number, in: scope, by: who, $0) }
             ended += page.running
+            hasWritten = hasWritten || page.hasWritten
             next = page.last
+        }
+        if !hasWritten {
+            let touch = EndStatements(scope: scope, who: who).touch(under: alias)
+            try await write { _ = try $0.execute(touch) }
         }
         return ended
     }
 
     private static let endPageSize = 1000
 
-    /// - Returns: how many of the page ran, and the number of its last activity; nil for the last page.
+    /// - Returns: how many of the page ran, whether anything was written, and the number of its last activity; nil for the last
+    ///   page.
     private static func endPage(
         under alias: Alias,
         after number: Int64,
         in scope: Scope,
         by who: UTF8Text,
         _ session: borrowing PostgresSession
-    ) throws -> (running: Int, last: Int64?) {
+    ) throws -> (running: Int, hasWritten: Bool, last: Int64?) {
         let statements = EndStatements(scope: scope, who: who)
         let end = ResolveStatements.number(of: alias, after: number, count: endPageSize, in: scope)
         return try session.transaction { transaction in
@@ -57,7 +63,7 @@ extension Registry {
             let ended = try transaction.execute(page).decode(EndedActivity.columns)
             _ = try transaction.pipeline(statements.consequences(ended.map(\.activityID)), finishing: true)
             let running = ended.filter { $0.outcome == "ended" && $0.isWithinLifetime }
-            return (running.count, last)
+            return (running.count, !ended.isEmpty, last)
         }
     }
 }
@@ -119,6 +125,17 @@ struct EndStatements {
         )
     }
 
+    /// Writes one of the alias's ended activities anew: whoever ended them may have died before a standby had it.
+    func touch(under alias: Alias) -> SQL {
+        """
+        UPDATE activities a SET touched_at = now() WHERE \(sql: scope.contains("a")) AND a.activity_number = (
+            SELECT al.activity_number FROM activity_aliases al
+            WHERE \(sql: scope.contains("al")) AND al.kind = \(alias.kind) AND al.value = \(alias.value) AND al.ended
+            ORDER BY al.activity_number DESC LIMIT 1
+        )
+        """
+    }
+
     /// The statements that must follow in the same transaction for the activities that ``merge`` ended.
     func consequences(_ ids: [ActivityID]) -> [SQL] {
         [AliasRowStatements.close("\(ids)", in: scope), event(ids)]
@@ -142,7 +159,7 @@ struct EndStatements {
                 \(batchNumber), \(sql: owner)
             FROM apps app CROSS JOIN (\(sql: ends)) AS e
             WHERE app.app_number = \(app) AND NOT \(sql: isErased)
-            ORDER BY e.activity_id
+            ORDER BY e.activity_id COLLATE "C"
             """
         )
         return """

@@ -4,8 +4,8 @@ import RegistryCore
 
 /// The check that keeps out what was erased.
 extension ErasureStatements {
-    /// Whether something was erased lately: only then need a request be looked at. What is older than the retention is
-    /// past its lifetime.
+    /// Whether something was erased lately: only then need a request about an activity be looked at. What is older than the
+    /// retention is past its lifetime.
     private static func isRecent(in scope: Scope) -> SQL {
         """
         coalesce((SELECT recent.erased_at FROM erasures recent WHERE \(sql: scope.contains("recent")) AND recent.erased_at > '-infinity'
@@ -13,8 +13,8 @@ extension ErasureStatements {
         """
     }
 
-    /// Whether a request is about what was erased: its activity, or anything that it names and observed no later than
-    /// the erasure. `IS TRUE` keeps each digest a lookup of its own: joined, all that the app ever erased would be read.
+    /// Whether a request about an activity is about what was erased: the activity, or anything that it names and observed no
+    /// later than the erasure.
     ///
     /// - Parameters:
     ///   - digests: the digests of all that the request names, the activity's included.
@@ -22,26 +22,28 @@ extension ErasureStatements {
     ///   - time: when it was observed.
     static func isErased(digests: SQL, activity: SQL, observedAt time: SQL, in scope: Scope) -> SQL {
         """
-        (\(sql: isRecent(in: scope)) AND EXISTS (
+        (\(sql: isRecent(in: scope)) AND \(sql: isNoted(digests, activity: activity, observedAt: time, in: scope))) IS TRUE
+        """
+    }
+
+    /// Whether any of the names was erased after a request was observed, however long ago: an installation's aliases and tokens
+    /// have no lifetime. A request without a time is later than all erasures. The row of the app is called `app`.
+    static func isErased(_ names: [UTF8Text], observedAt: Date?, in scope: Scope) -> SQL {
+        let digests: SQL = "ARRAY(SELECT \(unescaped: digest("named.name")) FROM unnest(\(names)) AS named (name))"
+        let time: SQL = "coalesce(\(observedAt), now())"
+        return "(\(sql: isNoted(digests, activity: "NULL", observedAt: time, in: scope))) IS TRUE"
+    }
+
+    /// `IS TRUE` behind it keeps each digest a lookup of its own: joined, all that the app ever erased would be read.
+    private static func isNoted(_ digests: SQL, activity: SQL, observedAt time: SQL, in scope: Scope) -> SQL {
+        """
+        EXISTS (
             SELECT FROM erasures erased
             WHERE \(sql: scope.contains("erased"))
                 AND erased.erased_digest = ANY(\(sql: digests))
                 AND (erased.erased_digest = \(sql: activity) OR erased.erased_at >= \(sql: time))
-        )) IS TRUE
-        """
-    }
-
-    /// Whether any of the names was erased after a request was observed; one without a time is later than all erasures.
-    /// The row of the app is called `app`.
-    static func isErased(_ names: [UTF8Text], observedAt: Date?, in scope: Scope) -> SQL {
-        isErased(
-            digests: """
-                ARRAY(SELECT \(unescaped: digest("named.name")) FROM unnest(\(names)) AS named (name))
-                """,
-            activity: "NULL",
-            observedAt: "coalesce(\(observedAt), now())",
-            in: scope
         )
+        """
     }
 
     /// The digests of all that registration `r` names.

@@ -59,7 +59,7 @@ struct ErasureStatements {
         """
         SELECT count(*) FROM pg_locks l JOIN pg_stat_activity s ON s.pid = l.pid
         WHERE l.locktype = 'relation' AND l.mode = 'RowExclusiveLock' AND l.pid <> pg_backend_pid()
-            AND l.relation = ANY(ARRAY['activities', 'installations', 'alias_identities', 'token_values', 'channels', 'start_leases']::regclass[]::oid[])
+            AND l.relation = ANY(ARRAY['activities', 'installations', 'alias_identities', 'token_values', 'channels', 'channel_quotas', 'start_leases', 'quarantine_guards', 'token_counts']::regclass[]::oid[])
             AND s.xact_start <= \(time)
         """
     }
@@ -99,15 +99,23 @@ struct ErasureStatements {
         [tombstones("'activity:' || q.id", of: "unnest(\(ids)) AS q (id)")] + identities(of: ids)
     }
 
-    /// Redacts what the audit trail says of activities.
-    func redactEvents(of ids: [ActivityID]) -> SQL {
-        redaction(
+    /// Redacts what the audit trail says of activities, which is the first result; and takes them out of the values that others
+    /// took over from them, while their claims say which those are.
+    func redactEvents(of ids: [ActivityID]) -> [SQL] {
+        let events = redaction(
             """
             \(sql: EventStatements.activityHash("e.activity_id")) = ANY(ARRAY(
                 SELECT \(sql: EventStatements.activityHash("q.id")) FROM unnest(\(ids)) AS q (id)
             )) AND e.activity_id = ANY(\(ids))
             """
         )
+        let values: SQL = """
+            UPDATE token_values t SET displaced_activity_id = NULL, displaced_observed_at = NULL
+            WHERE \(sql: scope.contains("t")) AND t.token_digest = ANY(ARRAY(
+                SELECT f.token_digest FROM former_claims f WHERE \(sql: scope.contains("f")) AND f.activity_id = ANY(\(ids))
+            )) AND t.displaced_activity_id = ANY(\(ids))
+            """
+        return [events, values]
     }
 
     /// Leaves tombstones for names: what was observed of them before does not come back.
@@ -126,7 +134,8 @@ struct ErasureStatements {
         """
     }
 
-    /// The identities under which activities were made, which name an alias and an owner.
+    /// The identities under which activities were made, which name an alias and an owner; of those under which another runs
+    /// by now, the activities' own registrations.
     private func identities(of ids: [ActivityID]) -> [SQL] {
         ["alias_registrations", "alias_identities"].map { table in
             """
@@ -135,16 +144,17 @@ struct ErasureStatements {
                 CROSS JOIN LATERAL jsonb_array_elements_text(a.aliases -> \(Alias.liveActivityKind)) AS named
                 CROSS JOIN unnest(ARRAY['installation:' || encode(a.installation_hash, 'hex'), 'subject:' || a.subject, 'app'])
                     AS owners (owner)
-                CROSS JOIN LATERAL (
-                    SELECT i.alias, i.owner FROM alias_identities i
+                LEFT JOIN LATERAL (
+                    SELECT true AS is_whole FROM alias_identities i
                     WHERE \(sql: scope.contains("i")) AND i.alias = named.value AND i.owner = owners.owner
                         AND a.activity_id IN (i.activity_id, i.closed_activity_id) LIMIT 1
-                ) AS its
+                ) AS its ON true
                 CROSS JOIN LATERAL (
-                    SELECT r.ctid AS row FROM \(unescaped: table) r
-                    WHERE \(sql: scope.contains("r")) AND r.alias = its.alias AND r.owner = its.owner OFFSET 0
+                    SELECT r.ctid AS row, r.activity_id FROM \(unescaped: table) r
+                    WHERE \(sql: scope.contains("r")) AND r.alias = named.value AND r.owner = owners.owner OFFSET 0
                 ) AS found
                 WHERE \(sql: scope.contains("a")) AND a.activity_id = ANY(\(ids))
+                    AND (its.is_whole OR found.activity_id = a.activity_id)
             ))
             """
         }
@@ -188,7 +198,7 @@ struct ErasureStatements {
             tombstones(
                 "'installation:' || encode(q.installation_hash, 'hex')",
                 of: "unnest(\(hashes)) AS q (installation_hash)"
-            ), values(of: hashes), releasedValues(of: hashes),
+            ), values(of: hashes), releasedValues(of: hashes), displacedInstallations(hashes),
         ]
             + tables.map { table in
                 """
@@ -219,6 +229,15 @@ struct ErasureStatements {
         """
     }
 
+    /// Takes the installations out of values that others took over from them.
+    private func displacedInstallations(_ hashes: [[UInt8]]) -> SQL {
+        """
+        UPDATE token_values t SET displaced_installation_hash = NULL, displaced_installation_kind = NULL
+        WHERE \(sql: scope.contains("t")) AND t.token_digest = ANY(\(sql: digests(of: hashes)))
+            AND t.displaced_installation_hash = ANY(\(hashes))
+        """
+    }
+
     /// Deletes the values of their tokens, while it is known which they are. One without an owner may be another
     /// installation's, too.
     private func values(of hashes: [[UInt8]]) -> SQL {
@@ -236,6 +255,30 @@ struct ErasureStatements {
         """
         SELECT o.event_number FROM events o
         WHERE \(sql: scope.containsUnindexed("o")) AND o.installation_hash = ANY(\(hashes))
+        """
+    }
+
+    // MARK: Aliases that were replaced
+
+    /// The columns that keep an alias after it was replaced, by table: what the last change took away, and what is remembered of
+    /// registrations to divide them anew. No index finds them.
+    static let replaced = [
+        (table: "activities", aliases: "displaced_aliases", cleared: "displaced_aliases = NULL"),
+        (table: "installations", aliases: "displaced_aliases", cleared: "displaced_aliases = NULL"),
+        (table: "alias_registrations", aliases: "facts -> 'aliases'", cleared: "token = NULL, facts = NULL"),
+    ]
+
+    /// Clears one of ``replaced`` where it names an alias, in a part of its table.
+    static func clear(
+        _ replaced: (table: String, aliases: String, cleared: String),
+        of alias: Alias,
+        pages: Range<Int>,
+        in scope: Scope
+    ) -> SQL {
+        """
+        UPDATE \(unescaped: replaced.table) r SET \(unescaped: replaced.cleared)
+        WHERE \(sql: scope.containsUnindexed("r")) AND \(sql: RowPlaces.areOn(pages, "r"))
+            AND (r.\(unescaped: replaced.aliases)) -> \(alias.kind) ? \(alias.value)
         """
     }
 

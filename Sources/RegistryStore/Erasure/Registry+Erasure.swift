@@ -26,23 +26,27 @@ extension Registry {
             guard results[0].affectedRows > 0 else { throw try Refusal(of: nil, results[1][0]).problem }
         }
         try await waitForWriters()
+        let event = EventStatements.insertion(
+            "SELECT 'erased' AS type, \(sql: EventStatements.columns(ofAliases: "NULL::jsonb"))",
+            by: who,
+            in: scope
+        )
         var counts = ErasureCounts()
-        try await eraseActivities(statements, &counts)
-        try await eraseInstallations(statements, &counts)
+        let pages =
+            try await eraseActivities(statements, event, &counts)
+            + eraseInstallations(statements, event, &counts)
+        // Followers of the feed list anew each time that they hear of it: first, when all is deleted, and once the trail that they
+        // may have to read names nothing any more.
+        if pages > 1 { _ = try await write { try $0.execute(event).affectedRows } }
         counts.records += try await write { session in
             let rest = statements.deleteRest
             return rest.isEmpty ? 0 : try session.pipeline(rest).map(\.affectedRows).reduce(0, +)
         }
         counts.records += try await eraseLeases(statements)
-        counts.events += try await redactEvents(statements)
-        let event = EventStatements.insertion(
-            """
-            SELECT 'erased' AS type, \(sql: EventStatements.columns(ofAliases: "NULL::jsonb"))
-            """,
-            by: who,
-            in: scope
-        )
-        _ = try await write { try $0.execute(event).affectedRows }
+        try await clearReplaced(statements)
+        let redacted = try await redactEvents(statements)
+        counts.events += redacted
+        if pages == 0 || redacted > 0 { _ = try await write { try $0.execute(event).affectedRows } }
         return counts
     }
 
@@ -66,37 +70,54 @@ extension Registry {
     private static let redactionPageSize = 10_000
 
     /// Page after page, each a transaction, until nothing is found: what was deleted is found no more.
-    private func eraseActivities(_ statements: ErasureStatements, _ counts: inout ErasureCounts) async throws {
+    ///
+    /// - Returns: how many pages there were; the first one's transaction tells of the erasure.
+    private func eraseActivities(
+        _ statements: ErasureStatements,
+        _ event: SQL,
+        _ counts: inout ErasureCounts
+    ) async throws -> Int {
+        var pages = 0
         while true {
-            let (found, events, isGone) = try await write { session in
+            let (found, events, isGone) = try await write { [pages] session in
                 try session.transaction { transaction in
                     let search = statements.activities(limit: Self.erasurePageSize)
                     let ids = try transaction.execute(search).decode(ActivityID.self)
-                    let events =
-                        ids.isEmpty ? 0 : try transaction.execute(statements.redactEvents(of: ids)).affectedRows
+                    let redaction = statements.redactEvents(of: ids) + (pages == 0 ? [event] : [])
+                    let events = ids.isEmpty ? 0 : try transaction.pipeline(redaction)[0].affectedRows
                     let sweep = SweepStatements(scope: statements.scope)
                     return (ids.count, events, try sweep.delete(ids, statements.forget(ids), transaction))
                 }
             }
-            guard found > 0 else { return }
+            guard found > 0 else { return pages }
+            pages += 1
             counts.events += events
             if isGone { counts.activities += found }
         }
     }
 
-    private func eraseInstallations(_ statements: ErasureStatements, _ counts: inout ErasureCounts) async throws {
+    /// - Returns: how many pages there were; the first one's transaction tells of the erasure.
+    private func eraseInstallations(
+        _ statements: ErasureStatements,
+        _ event: SQL,
+        _ counts: inout ErasureCounts
+    ) async throws -> Int {
+        var pages = 0
         let search = statements.installations(limit: Self.installationPageSize)
         while true {
-            let rows = try await write { session in
+            let rows = try await write { [pages] session in
                 try session.transaction { transaction in
                     let hashes = try transaction.execute(search).decode([UInt8].self)
-                    let page = [AuditEventStatements.preferIndexes] + statements.delete(installations: hashes)
+                    let page =
+                        (pages == 0 ? [event] : []) + [AuditEventStatements.preferIndexes]
+                        + statements.delete(installations: hashes)
                     let deleted = try transaction.pipeline(hashes.isEmpty ? [] : page, finishing: true)
-                    return deleted.dropFirst().map(\.affectedRows)
+                    return deleted.dropFirst(pages == 0 ? 2 : 1).map(\.affectedRows)
                 }
             }
             // The first result is of the tombstones.
-            guard let events = rows.last else { return }
+            guard let events = rows.last else { return pages }
+            pages += 1
             counts.records += rows.dropFirst().dropLast().reduce(0, +)
             counts.events += events
         }
@@ -109,6 +130,17 @@ extension Registry {
         var total = 0
         while case let count = try await write({ try $0.execute(page).affectedRows }), count > 0 { total += count }
         return total
+    }
+
+    /// Rows may remember an alias that they do not bear any more.
+    private func clearReplaced(_ statements: ErasureStatements) async throws {
+        guard case .alias(let alias) = statements.subject else { return }
+        let scope = statements.scope
+        for replaced in ErasureStatements.replaced {
+            try await readThrough(replaced.table, holding: scope.app.number) { pages in
+                ErasureStatements.clear(replaced, of: alias, pages: pages, in: scope)
+            }
+        }
     }
 
     private func redactEvents(_ statements: ErasureStatements) async throws -> Int {

@@ -195,7 +195,8 @@ struct FullStateStatements {
     /// Notes those that fall out: that they are dismissed follows from the times alone; this counts and tells it.
     func dismissal(listed ids: [ActivityID]) -> SQL {
         """
-        UPDATE activities a SET outcome = 'dismissed', revision = a.revision + 1, touched_at = statement_timestamp()
+        UPDATE activities a SET outcome = 'dismissed', revision = a.revision + 1, touched_at = statement_timestamp(),
+            installation_full_state_at = i.full_state_at
         FROM installations i
         WHERE \(sql: scope.contains("i"))
             AND i.installation_hash = \(installation.bytes) AND i.full_state_at = \(observedAt)

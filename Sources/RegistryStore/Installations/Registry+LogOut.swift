@@ -91,7 +91,7 @@ struct LogOutStatements {
     func time(_ observedAt: Date?) -> SQL {
         """
         SELECT coalesce(\(observedAt), greatest(clock_timestamp(), i.aliases_observed_at, i.metadata_observed_at,
-            (SELECT max(r.observed_at) FROM installation_tokens r WHERE \(sql: rows.isOf("r")))))
+            i.subject_observed_at, (SELECT max(r.observed_at) FROM installation_tokens r WHERE \(sql: rows.isOf("r")))))
         FROM installations i WHERE \(sql: rows.isOf("i"))
         """
     }

@@ -54,13 +54,13 @@ struct LeaseStatements {
 
     // MARK: Giving back
 
-    /// Gives a lease back: the attempt was none. Always writes what is known (R1).
+    /// Gives a lease back: the attempt was none. Always writes what is known (R1); one that is over stays as it is.
     func release(_ lease: LeaseID) -> [SQL] {
         [
             """
             UPDATE start_leases l SET leased_until = least(l.leased_until, f.at), touched_at = f.at,
-                released_at = CASE WHEN l.failed_at IS NULL THEN coalesce(l.released_at, f.at) END,
-                attempted_at = CASE WHEN l.failed_at IS NULL AND l.released_at IS NULL
+                released_at = CASE WHEN l.failed_at IS NULL AND l.leased_until > f.at THEN f.at ELSE l.released_at END,
+                attempted_at = CASE WHEN l.failed_at IS NULL AND l.leased_until > f.at
                     THEN l.attempted_at[:cardinality(l.attempted_at) - 1] ELSE l.attempted_at END
             FROM (SELECT now() AS at) AS f
             WHERE \(sql: scope.contains("l")) AND l.lease_id = \(lease.bytes)

@@ -204,7 +204,9 @@ struct PlanStatements {
         ) AS phone ON true
         CROSS JOIN LATERAL (
             SELECT max(b.activity_number) FILTER (WHERE b.state = 'active') AS running,
-                max(greatest(b.created_at, b.confirmed_at)) AS registered_at,
+                -- Of one that is over by the times, a late repetition says nothing.
+                max(least(greatest(b.created_at, b.confirmed_at), b.expires_at,
+                    CASE WHEN b.state = 'dismissed' THEN phone.full_state_at END)) AS registered_at,
                 coalesce((array_agg(b.end_reason = 'dismissed'
                         AND b.expires_at > now() - \(scope.app.settings.tombstoneRetention)
                     ORDER BY b.started_at DESC, b.activity_number DESC))[1], false) AS was_dismissed

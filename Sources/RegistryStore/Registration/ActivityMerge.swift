@@ -25,8 +25,14 @@ struct ActivityMerge {
     /// first moment the later may be told that it refreshed what it brought back, as it would have been had it come first. What
     /// is dismissed follows from the times alone, which hold in either case.
     private static let reactivates = """
-        coalesce(stored.installation_hash IS NOT NULL AND excluded.installation_full_state_at > stored.last_observed_at
-        AND excluded.installation_full_state_at <= excluded.last_observed_at, false)
+        coalesce(stored.installation_hash IS NOT NULL AND \(fullStateAt) > stored.last_observed_at
+        AND \(fullStateAt) <= excluded.last_observed_at, false)
+        """
+
+    /// The installation's last full state: as it was looked up, or as the row says that was dismissed by one since.
+    private static let fullStateAt = """
+        greatest(excluded.installation_full_state_at,
+        CASE WHEN stored.outcome = 'dismissed' THEN stored.installation_full_state_at END)
         """
 
     /// The request says earlier than all others when the activity starts (R5).
@@ -183,7 +189,7 @@ struct ActivityMerge {
         outcome = \(outcome),
         facts_changed = \(changesFacts),
         touched_at = excluded.touched_at, batch_number = excluded.batch_number,
-        installation_full_state_at = excluded.installation_full_state_at,
+        installation_full_state_at = \(Self.fullStateAt),
         installation_removed_at = excluded.installation_removed_at
         """
     }

@@ -35,12 +35,12 @@ enum AliasRowStatements {
         return "UPDATE activity_aliases al SET ended = true \(sql: rows)"
     }
 
-    /// Puts activities that are running again back into the rows that resolve reads.
+    /// Puts activities that are running again back into the rows that resolve reads, which are those of the aliases that they had.
     static func reopening(of activities: SQL, in scope: Scope) -> SQL {
         // Said so that the index of those that run cannot be asked: it has them by the time of their expiry.
         let running: SQL = "(NOT (\(unescaped: isOver))) IS TRUE"
-        return
-            "UPDATE activity_aliases al SET ended = false \(sql: rows(of: "a.aliases", activities, scope, where: running, "true"))"
+        let rows = rows(of: "coalesce(a.displaced_aliases, a.aliases)", activities, scope, where: running, "true")
+        return "UPDATE activity_aliases al SET ended = false \(sql: rows)"
     }
 
     /// Removes all rows of activities.

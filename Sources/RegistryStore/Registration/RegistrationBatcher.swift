@@ -2,7 +2,8 @@ import PostgresDriver
 import RegistryCore
 
 extension Batcher<RegistrationRequest, RegistrationAnswer> {
-    /// Registrations of many callers share statements and a commit. Those of one activity or token follow one another.
+    /// Registrations of many callers share statements and a commit. Those of one activity or token go in
+    /// batches of their own, in order within a lane.
     static func registrations(_ units: UnitsOfWork) -> Batcher {
         Batcher(
             lanes: 2,

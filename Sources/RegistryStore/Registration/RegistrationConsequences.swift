@@ -43,7 +43,8 @@ struct RegistrationConsequences {
         ]
     }
 
-    /// Where a request told of a later start: puts what expired, and runs again, back into the rows that resolve reads.
+    /// Where a request told of a later start: puts what expired, and runs again, back into the rows that resolve reads. Before the
+    /// others, which add to the rows of running activities and remove from them.
     var reopening: SQL { AliasRowStatements.reopening(of: mergedActivities, in: scope) }
 
     // MARK: The merged rows

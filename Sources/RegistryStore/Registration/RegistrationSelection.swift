@@ -14,9 +14,8 @@ struct RegistrationSelection {
     /// Takes a request unless its activity or token has been offered already; then it must wait for a later batch, and so
     /// must all that are offered after it for the same activity or token.
     mutating func add(_ request: RegistrationRequest) -> Bool {
-        guard request.isGuarded == isGuarded else { return false }
         let isNewActivity = activities.insert(request.id).inserted
         let isNewToken = request.registration.token.map { tokens.insert($0).inserted } ?? true
-        return isNewActivity && isNewToken
+        return isNewActivity && isNewToken && request.isGuarded == isGuarded
     }
 }

@@ -6,8 +6,9 @@ import RegistryCore
 ///
 /// They are statements of their own and not one with many CTEs: each then sees what was committed while the first one
 /// waited for its row locks. What follows from the merged rows is one statement: all that it reads is locked by then. Rows are
-/// locked in one order everywhere (installation, activities by id, tokens by digest, former claims by key), so batches do not
-/// deadlock.
+/// locked in one order everywhere (installation, activities by the bytes of their ids, tokens by digest, former claims by key).
+/// Out of order come only rows that are made before the others are locked, and losers who got their token meanwhile: where
+/// batches meet across there, Postgres ends one of them, and it is done again.
 struct RegistrationStatements {
     let batch: RegistrationBatch
     let scope: Scope
@@ -21,8 +22,8 @@ struct RegistrationStatements {
     var all: [SQL] {
         let consequences = RegistrationConsequences(batch: batch, scope: scope)
         return (batch.shape.needsReceiptOrder ? [creation, lock] : [lock]) + [merge, ownership]
-            + (isDistributed ? consequences.apart : [consequences.together])
             + (batch.shape.hasStarts ? [consequences.reopening] : [])
+            + (isDistributed ? consequences.apart : [consequences.together])
     }
 
     var mergeIndex: Int { batch.shape.needsReceiptOrder ? 2 : 1 }
@@ -40,7 +41,7 @@ struct RegistrationStatements {
                 now() + app.activity_lifetime, 'observed'::activity_outcome, now()
             FROM apps app CROSS JOIN \(sql: batch.claims)
             WHERE app.app_number = \(app) AND q.observed_at IS NULL AND NOT \(sql: isErasedActivity)
-            ORDER BY q.activity_id
+            ORDER BY q.activity_id COLLATE "C"
             """
         )
         return "\(sql: insertion)\nON CONFLICT (app_number, environment, activity_id) DO NOTHING"
@@ -110,7 +111,7 @@ struct RegistrationStatements {
             FROM apps app CROSS JOIN LATERAL (\(sql: batch.timed(in: scope))) AS r
             WHERE app.app_number = \(app) AND (r.observed_at IS NULL OR r.observed_at <= now() + interval '5 minutes')
                 AND NOT \(sql: isErased)
-            ORDER BY r.activity_id
+            ORDER BY r.activity_id COLLATE "C"
             """,
             isDistributed: isDistributed
         )

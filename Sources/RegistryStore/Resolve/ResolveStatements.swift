@@ -66,9 +66,9 @@ enum ResolveStatements {
         """
     }
 
-    /// The first activities of many aliases; each row begins with the alias's position in the request. In no order: to sort
-    /// such wide rows costs more than to put a few numbers in order afterwards. But those of one alias come before those of
-    /// the next, for what is joined laterally is looked up alias by alias; so the limit of all leaves out the last aliases.
+    /// The first activities of many aliases; each row begins with the alias's position in the request. They come alias
+    /// by alias, for what is joined laterally is looked up so; hence the limit of all leaves out the last aliases. Within an
+    /// alias they are unsorted: to sort such wide rows costs more than to put a few numbers in order afterwards.
     static func resolve(_ aliases: [Alias], limitPerAlias: Int, limit: Int, in scope: Scope) -> SQL {
         """
         SELECT q.position, c.*

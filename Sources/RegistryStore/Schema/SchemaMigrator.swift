@@ -42,13 +42,13 @@ public struct SchemaMigrator: Sendable {
     ) async throws -> [Migration] {
         try await pool.withSession(.never, timeout: .seconds(600)) { session in
             let settings = try Self.liftTimeouts(session)
-            // Held by the session, so that it spans the transactions of all files.
-            _ = try session.execute("SELECT pg_advisory_lock(\(Self.lockKey))")
             // The connection goes back to the pool as it came; one that cannot be restored is closed by the pool.
             defer {
                 _ = try? session.execute("SELECT pg_advisory_unlock(\(Self.lockKey))")
                 try? session.simple(settings)
             }
+            // Held by the session, so that it spans the transactions of all files.
+            _ = try session.execute("SELECT pg_advisory_lock(\(Self.lockKey))")
             try session.simple(Self.table)
             let pending = try SchemaStatus(applied: Self.applied(session)).pending
             for migration in pending {

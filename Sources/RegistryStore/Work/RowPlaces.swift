@@ -11,6 +11,14 @@ enum RowPlaces {
     /// stands in another expression (`IS TRUE`) says nothing to either.
     static func isOf(_ app: Int64, _ row: String) -> SQL { "\(unescaped: row).app_number = \(app)::numeric" }
 
+    /// The row called `row` stands on one of some pages of its table.
+    static func areOn(_ pages: Range<Int>, _ row: String) -> SQL {
+        """
+        \(unescaped: row).ctid >= \("(\(pages.lowerBound),0)")::text::tid
+        AND \(unescaped: row).ctid < \("(\(pages.upperBound),0)")::text::tid
+        """
+    }
+
     /// A column of each of the rows, called `its`, of some installations.
     static func rows(of hashes: [[UInt8]], in table: String, _ column: String, _ scope: Scope) -> SQL {
         """
