@@ -57,6 +57,12 @@ import Testing
         await cluster.remove()
     }
 
+    @Test("A directory without a database is left as it is") func noDatabaseIsMade() async throws {
+        let outcome = try await Program.run(["doctor", "--embedded", "/nowhere/at-all"])
+        #expect(outcome.status == 69 && outcome.results.contains("There is no database in /nowhere/at-all"))
+        #expect(!FileManager.default.fileExists(atPath: "/nowhere"))
+    }
+
     @Test("A user whom Postgres refuses is told so") func refusedUserIsToldSo() async throws {
         let database = try await TestDatabase.make()
         let found = try await Self.findings(database.connectionString + " user=nobody_of_ours password=hunter2")

@@ -19,6 +19,12 @@ enum Program {
         try await run(executable, arguments, environment)
     }
 
+    /// Runs a command whose standard output takes nothing, as that of a full disk.
+    static func intoNowhere(_ arguments: [String]) async throws -> Outcome {
+        let shell = ["-c", #"exec "$0" "$@" >/dev/full"#, executable.path]
+        return try await run(URL(fileURLWithPath: "/bin/sh"), shell + arguments, [:])
+    }
+
     /// Runs a program and collects what it prints.
     static func run(_ program: URL, _ arguments: [String], _ environment: [String: String]) async throws -> Outcome {
         let process = Process()

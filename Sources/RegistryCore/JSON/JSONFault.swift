@@ -22,18 +22,6 @@ extension JSONFault: JSONEncodable {
     }
 }
 
-extension JSONFault {
-    /// Reads `{"pointer", "detail"}`.
-    ///
-    /// - Throws: a sentence when the value is anything else.
-    public init(_ json: JSONValue) throws(JSONFaultReason) {
-        guard case .string(let pointer) = json["pointer"], case .string(let detail) = json["detail"] else {
-            throw JSONFaultReason("must be an object with the strings pointer and detail")
-        }
-        self.init(pointer: pointer, detail: detail)
-    }
-}
-
 /// Why a value was refused, thrown by code that reads a single value and does not know where it stands.
 public struct JSONFaultReason: Error, Sendable, Hashable, CustomStringConvertible {
     /// The fault, said of the value: "must be a string". It never repeats secrets.

@@ -122,6 +122,10 @@ public struct APIKeyRequest: Sendable, Hashable {
 
     private static func expiry(_ time: Date, _ now: Date) throws(JSONFaultReason) -> Date {
         guard time > now else { throw JSONFaultReason("must lie in the future") }
+        // Which stands for the end of time (`Date.distantFuture`).
+        guard time < .distantFuture else {
+            throw JSONFaultReason("must lie before the year 4001; a key without it never expires")
+        }
         return time
     }
 

@@ -39,13 +39,9 @@ extension Apps {
 
         func run() async throws {
             let bundleID = try Apps.bundleID(bundleID)
-            var changes = AppChanges()
-            changes.name = name
-            changes.activityLifetime = try duration(activityLifetime, "--activity-lifetime")
-            changes.tombstoneRetention = try duration(tombstoneRetention, "--tombstone-retention")
-            changes.eventRetention = try duration(eventRetention, "--event-retention")
+            let changes = try changes()
             let settings = try DatabaseSettings(SettingSources(flags: database.flags))
-            let (app, isNew) = try await settings.withDatabase { [changes] database in
+            let (app, isNew) = try await settings.withDatabase { database in
                 try await database.registry.put(changes, for: bundleID, by: Apps.who)
             }
             Output.errors.note(
@@ -54,12 +50,19 @@ extension Apps {
             if json { try Output.results.line(app.jsonLine) }
         }
 
-        private func duration(_ text: String?, _ flag: String) throws(CommandFailure) -> Duration? {
-            guard let text else { return nil }
-            guard let duration = ISO8601Duration.parse(text), duration > .zero else {
-                throw CommandFailure(.usage, "\(flag) must be an ISO 8601 duration, such as PT8H or P7D.")
-            }
-            return duration
+        /// The settings, as the API takes them.
+        private func changes() throws(CommandFailure) -> AppChanges {
+            let members = [
+                ("name", "--name", name), ("activityLifetime", "--activity-lifetime", activityLifetime),
+                ("tombstoneRetention", "--tombstone-retention", tombstoneRetention),
+                ("eventRetention", "--event-retention", eventRetention),
+            ]
+            let given = members.compactMap { member, _, text in text.map { (member, JSONValue.string($0)) } }
+            var json = JSONReader(.object(JSONObject(given)))
+            let changes = AppChanges(from: &json)
+            guard let fault = json.faults.first else { return changes }
+            let flag = members.first { "/\($0.0)" == fault.pointer }.map(\.1) ?? ""
+            throw CommandFailure(.usage, "\(flag) \(fault.detail).")
         }
     }
 

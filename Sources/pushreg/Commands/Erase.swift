@@ -35,7 +35,12 @@ struct Erase: AsyncParsableCommand {
             if self.scope.json {
                 try Output.results.line("{\"activities\":\(activities),\"records\":\(records),\"events\":\(events)}")
             }
-            Output.errors.note("Erased \(activities) activities and \(records) records, and redacted \(events) events.")
+            let gone = "Erased \(activities.of("activity", "activities")) and \(records.of("record", "records"))"
+            Output.errors.note("\(gone), and redacted \(events.of("event", "events")).")
         }
     }
+}
+
+extension Int {
+    fileprivate func of(_ one: String, _ more: String) -> String { self == 1 ? "1 \(one)" : "\(self) \(more)" }
 }

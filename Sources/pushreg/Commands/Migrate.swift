@@ -36,7 +36,7 @@ extension Migrate {
 
         func run() async throws {
             let settings = try DatabaseSettings(SettingSources(flags: database.flags))
-            try await settings.withDatabase(.leave) { database in
+            try await settings.withDatabase(dryRun ? .look : .leave) { database in
                 if dryRun {
                     for migration in try await database.migrator.pending() { try show(migration, withSQL: true) }
                 } else {
@@ -80,7 +80,7 @@ extension Migrate {
 
         func run() async throws {
             let settings = try DatabaseSettings(SettingSources(flags: database.flags))
-            try await settings.withDatabase(.leave) { database in
+            try await settings.withDatabase(.look) { database in
                 try show(await database.migrator.status())
             }
         }

@@ -13,11 +13,8 @@ struct ScopeArguments: ParsableArguments {
     /// Opens the database and lends the registry and the scope in it.
     ///
     /// - Throws: a ``CommandFailure`` for arguments that are no names, and when there is no such app.
-    func withRegistry<Result: Sendable>(
-        limits: ConnectionLimits = ConnectionLimits(),
-        _ body: (Registry, Scope) async throws -> Result
-    ) async throws -> Result {
-        try await database.withScope(bundleID, environment, limits: limits, body)
+    func withRegistry<Result: Sendable>(_ body: (Registry, Scope) async throws -> Result) async throws -> Result {
+        try await database.withScope(bundleID, environment, body)
     }
 }
 
@@ -114,7 +111,7 @@ func readOption<Value>(
 
 /// The filters of stale tokens, which `audit stale` and `purge` share.
 struct StaleOptions: ParsableArguments {
-    @Option(help: "Only tokens of this kind: update, start or device.") var kind: String?
+    @Option(help: "Only tokens of this kind: update, start, device or widget.") var kind: String?
     @Option(help: "Only tokens of this attributes type.") var attributesType: String?
     @Option(help: "Only tokens with this reason: unconfirmed, expired, quarantined or flapping.") var reason: String?
     @Option(help: "How long a token may be unconfirmed, such as PT2H or P30D.") var unconfirmedFor: String?

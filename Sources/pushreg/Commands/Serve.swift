@@ -8,8 +8,8 @@ struct Serve: AsyncParsableCommand {
             Once it accepts requests it logs one line with its addresses to standard error: JSON, or words on a terminal. \
             SIGTERM and SIGINT let requests in flight finish, for at most 10 seconds, and the exit code is 0.
 
-            An embedded database brings its schema up to date by itself. Any other whose schema is behind or ahead is \
-            refused with exit code 69, unless --migrate is given.
+            An embedded database brings its schema up to date by itself. Any other whose schema is behind is refused with \
+            exit code 69, unless --migrate is given; one whose schema is ahead always is.
             """
     )
 

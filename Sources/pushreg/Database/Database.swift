@@ -1,4 +1,5 @@
 import EmbeddedPostgres
+import Foundation
 import Logging
 import PostgresDriver
 import RegistryCore
@@ -23,6 +24,8 @@ enum SchemaPolicy: Sendable {
     case require
     /// Takes it as it is.
     case leave
+    /// The same, and makes no embedded database where there is none.
+    case look
 }
 
 /// How a command uses the connections to Postgres.
@@ -46,6 +49,9 @@ extension DatabaseSettings {
         case .remote(let connectionString):
             return try await withPool(connectionString.revealed, policy, isEmbedded: false, limits, logger, body)
         case .embedded(let directory):
+            guard policy != .look || FileManager.default.fileExists(atPath: "\(directory)/data") else {
+                throw CommandFailure(.unavailable, "There is no database in \(directory): pushreg serve makes one.")
+            }
             return try await withEmbedded(directory, logger) { connectionString in
                 try await withPool(connectionString, policy, isEmbedded: true, limits, logger, body)
             }
@@ -110,7 +116,7 @@ extension Database {
         case .migrate: try await migrate()
         case .require where isEmbedded: try await migrate()
         case .require: try await migrator.checkCompatible()
-        case .leave: break
+        case .leave, .look: break
         }
     }
 

@@ -25,7 +25,7 @@ struct Doctor: AsyncParsableCommand {
         database.allowsUnsafeDurability = true
         var (findings, status) = (settings.findings, CommandFailure.Status.failed)
         do {
-            findings += try await database.withDatabase(.leave) { try await Self.examine($0, settings) }
+            findings += try await database.withDatabase(.look) { try await Self.examine($0, settings) }
         } catch {
             let failure = try Self.unavailability(error)
             findings.append(Finding(.postgresUnavailable, failure.sentence, remedy: Self.remedy(failure.status)))

@@ -91,7 +91,12 @@ struct Delivery {
     ///
     /// - Throws: a ``CommandFailure`` when no other push would fare better.
     private mutating func deliver(_ push: Push) async throws {
-        try printer.announce(push)
+        do {
+            try printer.announce(push)
+        } catch {
+            if let lease = push.lease { try? await giveBack(lease) }
+            throw error
+        }
         guard let connection else {
             taken += 1
             return try printer.conclude(push, nil, nil)

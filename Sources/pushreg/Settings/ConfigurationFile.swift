@@ -36,7 +36,7 @@ enum ConfigurationFile {
             return object
         } catch let error as JSONSyntaxError {
             let line = 1 + text.utf8.prefix(error.offset).count { $0 == UInt8(ascii: "\n") }
-            throw CommandFailure(.usage, "The config file \(path) is not JSON: line \(line): \(error.detail).")
+            throw CommandFailure(.usage, "The config file \(path) is not JSON: line \(line): \(error.detail)")
         } catch let failure as CommandFailure {
             throw failure
         } catch {

@@ -47,7 +47,8 @@ enum ConnectionStringMask {
         while !rest.isEmpty {
             guard let equals = rest.firstIndex(of: "=") else { return nil }
             let keyword = rest[..<equals].trimmingCharacters(in: .whitespaces)
-            guard !keyword.contains(where: \.isWhitespace) else { return nil }
+            // Else it is no keyword, and may be anything: a URI in quotation marks has a password before its first `=`.
+            guard keyword.wholeMatch(of: /[a-z_]+/) != nil else { return nil }
             rest = rest[equals...].dropFirst().drop(while: \.isWhitespace)
             guard let value = takeValue(from: &rest) else { return nil }
             shown.append("\(keyword)=" + (secretKeywords.contains(keyword) ? mask : value))

@@ -12,17 +12,19 @@ struct EverythingExport {
 
     func run(_ registry: Registry) async throws {
         let target = try EverythingTarget(path, of: app)
+        let moved: MovedApp
         do {
+            try target.begin()
             guard let written = try await registry.exportWhole(app, into: target, { try $0.add($2, of: $1) }) else {
                 throw CommandFailure.noApp(app)
             }
-            let moved = try written.finish()
-            if json, path != nil { try Output.results.line(moved.jsonLine) }
-            Output.errors.note("Exported \(app) whole, \(moved.sentence).")
+            moved = try written.finish()
         } catch {
             target.discard()
             throw error
         }
+        if json, path != nil { try Output.results.line(moved.jsonLine) }
+        Output.errors.note("Exported \(app) whole, \(moved.sentence).")
     }
 }
 
@@ -40,15 +42,14 @@ private struct EverythingTarget: Sendable {
         (self.app, self.path) = (app.rawValue, path)
         guard let path else {
             output = .results
-            try writeHeader()
             return
         }
         let remedy = "An export of everything is of one moment and begins anew: remove the file, or name another."
         output = Output(descriptor: try ExportFile.open(path, mayBeThere: false, otherwise: remedy))
-        try writeHeader()
     }
 
-    private func writeHeader() throws(CommandFailure) {
+    /// Writes the first line.
+    func begin() throws(CommandFailure) {
         try output.line(EverythingFrame.header(app: app, schema: SchemaMigrator.currentVersion).jsonLine)
     }
 
@@ -78,8 +79,6 @@ private struct EverythingTarget: Sendable {
 
     /// Removes what is not whole.
     func discard() {
-        guard let path else { return }
-        close(output.descriptor)
-        unlink(path)
+        if let path { unlink(path) }
     }
 }

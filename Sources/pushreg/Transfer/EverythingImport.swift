@@ -127,7 +127,9 @@ struct EverythingImport {
             try await registry.check(chunk.rows, of: chunk.table)
             rows[chunk.table.name, default: 0] += chunk.rows.count
         }
-        rows[MovedTable.app] = try whole(source).rows[MovedTable.app]
+        let end = try whole(source).rows
+        rows[MovedTable.app] = end[MovedTable.app]
+        try compare(rows, with: end, "Nothing was written.")
         try report("Read \(source.app) whole, and wrote nothing", source, rows)
     }
 
@@ -153,7 +155,11 @@ struct EverythingImport {
         of app: Int64,
         _ consequence: String
     ) async throws {
-        let found = try await registry.rowCounts(tables, ofApp: app)
+        try compare(await registry.rowCounts(tables, ofApp: app), with: rows, consequence)
+    }
+
+    private func compare(_ found: [String: Int], with rows: [String: Int], _ consequence: String) throws(CommandFailure)
+    {
         for (table, count) in found.sorted(by: { $0.key < $1.key }) where table != MovedTable.app {
             guard count != rows[table] ?? 0 else { continue }
             throw CommandFailure(

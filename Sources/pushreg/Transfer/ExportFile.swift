@@ -7,13 +7,32 @@ enum ExportFile {
     /// - Parameters:
     ///   - mayBeThere: whether one that is there is opened.
     ///   - remedy: what to do about one that is there and must not be.
-    /// - Throws: a ``CommandFailure`` when it cannot be opened.
+    /// - Throws: a ``CommandFailure`` when it cannot be opened, or is no file: a device would get the rights of a file of tokens.
     static func open(_ path: String, mayBeThere: Bool, otherwise remedy: String) throws(CommandFailure) -> Int32 {
         let flags = O_RDWR | O_CREAT | O_CLOEXEC | (mayBeThere ? 0 : O_EXCL)
         let descriptor = Foundation.open(path, flags, 0o600)
-        if descriptor < 0, errno == EEXIST { throw CommandFailure(.usage, "\(path) is there already. \(remedy)") }
+        if descriptor < 0, errno == EEXIST {
+            throw isNoFile(path) ? noFile(path) : CommandFailure(.usage, "\(path) is there already. \(remedy)")
+        }
         guard descriptor >= 0 else { throw failure(path, errno) }
+        guard !isNoFile(path) else {
+            Foundation.close(descriptor)
+            throw noFile(path)
+        }
         return descriptor
+    }
+
+    private static func isNoFile(_ path: String) -> Bool {
+        let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+        let type = try? FileManager.default.attributesOfItem(atPath: target)[.type] as? FileAttributeType
+        return type.map { $0 != .typeRegular } ?? false
+    }
+
+    private static func noFile(_ path: String) -> CommandFailure {
+        CommandFailure(
+            .usage,
+            "\(path) is no file. Leave --output away to write to standard output, which may be anything."
+        )
     }
 
     /// Sees to it that a file is on disk, and closes it; standard output stays open.
@@ -24,8 +43,7 @@ enum ExportFile {
         let isOnDisk = fsync(output.descriptor) == 0
         let code = errno
         Foundation.close(output.descriptor)
-        // A device, such as /dev/null or a pipe, has nothing to be kept.
-        guard isOnDisk || code == EINVAL || code == EROFS else {
+        guard isOnDisk else {
             throw CommandFailure(.failed, "The file could not be kept: \(String(cString: strerror(code))).")
         }
     }

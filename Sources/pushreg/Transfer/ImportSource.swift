@@ -39,6 +39,8 @@ struct ImportSource {
     private var isFile = false
     /// It began as an export does and has not ended as one does.
     private var lacksEnd = false
+    /// Where the last record ends. What follows it, as the end of an export, is read again after an interruption.
+    private var done = (line: 0, offset: 0)
     /// How many lines an earlier import did.
     private(set) var linesBefore = 0
     /// How many of those were no records.
@@ -102,7 +104,7 @@ struct ImportSource {
             rows.goOn(descriptor, offset: kept.offset, number: kept.line)
             reader = .oneSignal(rows)
         }
-        (linesBefore, faultyBefore) = (kept.line, kept.faulty)
+        (linesBefore, faultyBefore, done) = (kept.line, kept.faulty, (kept.line, kept.offset))
     }
 
     /// How much of the file was read, 0 to 1; nil where nobody knows.
@@ -114,7 +116,10 @@ struct ImportSource {
     /// The next lines; none at the end.
     mutating func next() throws(CommandFailure) -> [ImportedLine] {
         var chunk: [ImportedLine] = []
-        while chunk.count < Self.chunkSize, let line = try nextLine() { chunk.append(line) }
+        while chunk.count < Self.chunkSize, let line = try nextLine() {
+            chunk.append(line)
+            done = (reader.number, reader.offset)
+        }
         return chunk
     }
 
@@ -146,7 +151,7 @@ struct ImportSource {
     /// - Parameter faulty: how many of those that this import did are no records.
     mutating func settle(faulty: Int) {
         guard var settled = progress else { return }
-        (settled.line, settled.offset, settled.faulty) = (reader.number, reader.offset, faultyBefore + faulty)
+        (settled.line, settled.offset, settled.faulty) = (done.line, done.offset, faultyBefore + faulty)
         // Where it cannot be kept, an interrupted import begins anew, which costs but time.
         progress = settled.keep(at: place) ? settled : nil
     }
@@ -157,7 +162,7 @@ struct ImportSource {
     func finish() throws(CommandFailure) {
         if isFile { unlink(place) }
         guard !lacksEnd else {
-            let rest = isDry ? "" : " All of it is imported."
+            let rest = isDry ? "" : " Its lines were read to the end."
             throw CommandFailure(.failed, "The file is incomplete: its export was interrupted.\(rest)")
         }
     }

@@ -91,7 +91,7 @@ extension TransferRecord {
         do {
             value = try JSONParser.parse(line, maximumDepth: JSONParser.deepestNesting)
         } catch {
-            return .failure(JSONFaultReason("It is not JSON: \(error.description)."))
+            return .failure(JSONFaultReason("It is not JSON: \(error.description)"))
         }
         var json = JSONReader(value)
         let record = TransferRecord.read(&json, now: Date()) { InstallationHash(of: $0, in: app) }

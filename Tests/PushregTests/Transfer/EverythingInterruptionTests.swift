@@ -59,7 +59,7 @@ import Testing
         let file = try TransferFile()
         defer { file.remove() }
         try await file.exportWhole(from: source)
-        let end: SQL = "UPDATE deleted_apps SET deleted_at = now()"
+        let end: SQL = "UPDATE deleted_apps SET deleted_at = now() - interval '1 minute'"
         let isLost = [
             // A sweep may delete it, or has.
             { try await target.execute(end) },

@@ -192,6 +192,11 @@ import Testing
             #expect(outcome.status != 0 && outcome.words.contains(says), "\(command): \(outcome.words)")
         }
         #expect(!FileManager.default.fileExists(atPath: file.path))
+        // The file stays, though nobody hears of it.
+        let command = ["export", "--everything", Self.name, "--output", file.path, "--json"] + flags
+        #expect(try await Program.intoNowhere(command).status != 0)
+        #expect(file.text.contains(#""end""#))
+        try FileManager.default.removeItem(atPath: file.path)
         try await file.exportWhole(from: database)
         let again = try await file.exportWhole(from: database)
         #expect(

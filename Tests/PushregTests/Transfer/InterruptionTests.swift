@@ -60,6 +60,26 @@ import Testing
             let isSame = Array(file.text.utf8) == whole
             #expect(isSame, "cut at \(cut)")
         }
+        // A device would get the rights of a file of tokens.
+        for flags in [["--resume"], []] {
+            let place = ["--output", "/dev/null"] + TransferFile.flags(database) + flags
+            let device = try await Program.run(["export"] + TransferFile.scope + place)
+            #expect(device.status == 64 && device.words.contains("/dev/null is no file"), "\(device.words)")
+        }
+        #expect(FileManager.default.isReadableFile(atPath: "/dev/null"))
+    }
+
+    /// The last chunk is done and the file's end was read when the program stops, here at a reader that has gone.
+    @Test("An import that stopped behind the last record knows that the file is whole", .timeLimit(.minutes(15)))
+    func theEndIsReadAgain() async throws {
+        let (_, target, file) = try await Self.exported(100)
+        defer { file.remove() }
+        let command = ["import"] + TransferFile.scope + [file.path, "--json"] + TransferFile.flags(target)
+        let unheard = try await Program.intoNowhere(command)
+        #expect(unheard.status != 0)
+        let again = try await file.load(into: target)
+        #expect(again.status == 0, "\(again.words)")
+        #expect(try await target.count("SELECT count(*) FROM activities") == 100)
     }
 
     /// An import into another database, or of a file that has changed since, says nothing about this one.

@@ -184,11 +184,10 @@ import Testing
         #expect(found.last == "/list/999 must be a string")
     }
 
-    @Test("A fault is written and read")
-    func faultsTravel() throws {
+    @Test("A fault is written")
+    func faultIsWritten() throws {
         let fault = JSONFault(pointer: "/a~1b/0", detail: "must be \"x\"")
-        #expect(try JSONFault(JSONParser.parse(fault.jsonBytes)) == fault)
-        #expect(throws: JSONFaultReason.self) { try JSONFault(["pointer": "/a"]) }
+        #expect(try JSONParser.parse(fault.jsonBytes) == ["pointer": "/a~1b/0", "detail": "must be \"x\""])
         #expect(JSONFaultReason("is odd").description == "is odd")
     }
 }

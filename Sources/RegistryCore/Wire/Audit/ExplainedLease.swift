@@ -68,12 +68,12 @@ public struct ExplainedLease: Sendable, Hashable {
 
     /// The same as ``state`` in one sentence.
     public var sentence: String {
-        let start = "Start \(attempt) of 24 hours"
+        let start = "Start \(attempt) within 24 hours"
         return switch state {
         case .live: "\(start) is under way until \(RFC3339.format(leasedUntil)); nobody else starts the activity."
         case .registered: "The activity was registered after start \(attempt)."
         case .failed: "\(start) failed: APNs said \(failure?.string ?? "no")."
-        case .released: "Its holder gave it back: nothing was sent."
+        case .released: "Its holder gave it back."
         case .expired: "\(start) brought no activity by \(RFC3339.format(leasedUntil))."
         }
     }
