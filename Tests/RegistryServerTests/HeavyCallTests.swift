@@ -116,7 +116,7 @@ import Testing
     /// The fields of a request that takes the usual way.
     private func slow(_ fields: HTTPFields) -> HTTPFields {
         var fields = fields
-        fields[.connection] = "keep-alive"
+        fields[.expect] = "nothing"
         return fields
     }
 

@@ -70,7 +70,7 @@ import Testing
             func register(_ phone: String, _ body: JSONValue, slow: Bool = false) async throws -> Reply {
                 var fields = key.fields
                 fields[.installationID] = phone
-                if slow { fields[.connection] = "keep-alive" }
+                if slow { fields[.expect] = "nothing" }
                 return try await server.call(.put, "…/activities/\(phone)", body, fields)
             }
             for number in 0..<20 {

@@ -21,7 +21,7 @@ import Testing
             bucket.take(at: .seconds(4)), bucket.take(at: .milliseconds(5101)), bucket.take(at: .milliseconds(5102)),
         ]
         #expect(second == [false, true, false])
-        #expect(bucket.remaining(at: .seconds(9)) == 2 && bucket.isFull(at: .seconds(9)))
+        #expect(bucket.whole == 0 && bucket.isFull(at: .seconds(9)))
     }
 
     @Test("Table is bounded") func tableIsBounded() {

@@ -84,6 +84,6 @@ extension TokenBucket {
     /// Takes one if there is one, and tells how many are left, and after how long there is one where there was none.
     fileprivate mutating func count(at now: Duration) -> (remaining: Int, wait: Duration?) {
         let isTaken = take(at: now)
-        return (remaining(at: now), isTaken ? nil : wait(at: now))
+        return (whole, isTaken ? nil : wait(at: now))
     }
 }

@@ -20,7 +20,7 @@ struct RememberedKey: Sendable {
 
     /// Whether a request bears the same key, in one field of the very same bytes.
     func isBorne(by fields: HTTPFields) -> Bool {
-        // Of two fields the text would hold a comma, which no key does.
-        fields[.authorization].map { Secret($0) == field } ?? false
+        let values = fields[values: .authorization]
+        return values.count == 1 && Secret(values[0]) == field
     }
 }

@@ -26,8 +26,8 @@ struct TokenBucket: Sendable {
     /// Puts one back that was taken and not used.
     mutating func giveBack() { level = min(capacity, level + 1) }
 
-    /// How many are left.
-    func remaining(at now: Duration) -> Int { Int(level(at: now)) }
+    /// How many there were when the last one was taken.
+    var whole: Int { Int(level) }
 
     /// Whether it is as full as a new one, so that it need not be kept.
     func isFull(at now: Duration) -> Bool { level(at: now) >= capacity }

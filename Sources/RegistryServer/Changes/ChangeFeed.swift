@@ -33,8 +33,16 @@ final class ChangeFeed: Sendable {
         var position: ChangePosition?
     }
 
+    /// A scope whatever its app's settings are, which change.
+    private struct Place: Hashable {
+        let app: Int64
+        let environment: APNSEnvironment
+
+        init(_ scope: Scope) { (app, environment) = (scope.app.number, scope.environment) }
+    }
+
     private struct State {
-        var channels: [Scope: Channel] = [:]
+        var channels: [Place: Channel] = [:]
         var lastNumber = 0
     }
 
@@ -58,49 +66,51 @@ final class ChangeFeed: Sendable {
             of: Message.self,
             bufferingPolicy: .bufferingOldest(Self.mostWaiting)
         )
+        let place = Place(scope)
         let (number, isFirst) = state.withLock { state in
             state.lastNumber += 1
-            let isFirst = state.channels[scope] == nil
+            let isFirst = state.channels[place] == nil
             let follower = Follower(continuation: continuation, deadline: deadline)
-            state.channels[scope, default: Channel()].followers[state.lastNumber] = follower
-            if let position = state.channels[scope]?.position { continuation.yield(.batch(ChangeBatch([], position))) }
+            state.channels[place, default: Channel()].followers[state.lastNumber] = follower
+            if let position = state.channels[place]?.position { continuation.yield(.batch(ChangeBatch([], position))) }
             return (state.lastNumber, isFirst)
         }
         continuation.onTermination = { [self] _ in
-            state.withLock { $0.channels[scope]?.followers[number] = nil }
+            state.withLock { $0.channels[place]?.followers[number] = nil }
         }
-        if isFirst { Task { await read(scope) } }
+        // On its own: it goes on when the call that began it is over, and has none of its time.
+        if isFirst { Task.detached { await self.read(scope, place) } }
         return stream
     }
 
     /// How many scopes are read.
     var scopeCount: Int { state.withLock { $0.channels.count } }
 
-    private func read(_ scope: Scope) async {
+    private func read(_ scope: Scope, _ place: Place) async {
         var position: ChangePosition?
         var lastBookmark = ContinuousClock.now
-        while keepsReading(scope) {
+        while keepsReading(place) {
             do {
                 if let known = position {
                     let page = try await registry.changes(after: known, limit: Self.pageSize, in: scope)
                     position = page.position
                     let isDue = lastBookmark.duration(to: .now) >= Self.bookmarkInterval
-                    note(page.position, of: scope)
+                    note(page.position, of: place)
                     if !page.changes.isEmpty || isDue {
-                        send(.batch(ChangeBatch(page)), to: scope)
+                        send(.batch(ChangeBatch(page)), to: place)
                         lastBookmark = .now
                     }
                     if page.hasMore { continue }
                 } else {
                     let present = try await registry.presentChangePosition()
                     position = present
-                    note(present, of: scope)
-                    send(.batch(ChangeBatch([], present)), to: scope)
+                    note(present, of: place)
+                    send(.batch(ChangeBatch([], present)), to: place)
                 }
             } catch let problem as Problem where problem.code == .feedReset || problem.code == .feedExpired {
                 // Of a standby that was promoted, most likely: all who follow begin anew.
                 position = nil
-                end(scope, problem)
+                end(place, problem)
             } catch {
                 logger.debug("the change feed waits for Postgres", metadata: ["error": "\(error)"])
             }
@@ -111,40 +121,40 @@ final class ChangeFeed: Sendable {
     /// Lets those go whose time is over.
     ///
     /// - Returns: false when nobody follows any more: the scope is forgotten then.
-    private func keepsReading(_ scope: Scope) -> Bool {
+    private func keepsReading(_ place: Place) -> Bool {
         let now = ContinuousClock.now
         let isOver = shutdownNotice.isGiven
         let (over, isEmpty) = state.withLock { state in
-            let over = state.channels[scope]?.followers.filter { isOver || $0.value.deadline <= now } ?? [:]
-            for number in over.keys { state.channels[scope]?.followers[number] = nil }
-            let isEmpty = state.channels[scope]?.followers.isEmpty ?? true
-            if isEmpty { state.channels[scope] = nil }
+            let over = state.channels[place]?.followers.filter { isOver || $0.value.deadline <= now } ?? [:]
+            for number in over.keys { state.channels[place]?.followers[number] = nil }
+            let isEmpty = state.channels[place]?.followers.isEmpty ?? true
+            if isEmpty { state.channels[place] = nil }
             return (over.values.map(\.continuation), isEmpty)
         }
         for continuation in over { Self.end(continuation, nil) }
         return !isEmpty
     }
 
-    private func note(_ position: ChangePosition, of scope: Scope) {
-        state.withLock { $0.channels[scope]?.position = position }
+    private func note(_ position: ChangePosition, of place: Place) {
+        state.withLock { $0.channels[place]?.position = position }
     }
 
-    private func send(_ message: Message, to scope: Scope) {
-        let followers = state.withLock { $0.channels[scope]?.followers ?? [:] }
+    private func send(_ message: Message, to place: Place) {
+        let followers = state.withLock { $0.channels[place]?.followers ?? [:] }
         for (number, follower) in followers {
             guard case .dropped = follower.continuation.yield(message) else { continue }
-            state.withLock { $0.channels[scope]?.followers[number] = nil }
+            state.withLock { $0.channels[place]?.followers[number] = nil }
             follower.continuation.finish()
         }
     }
 
-    private func end(_ scope: Scope, _ problem: Problem) {
+    private func end(_ place: Place, _ problem: Problem) {
         let followers = state.withLock { state in
             defer {
-                state.channels[scope]?.followers = [:]
-                state.channels[scope]?.position = nil
+                state.channels[place]?.followers = [:]
+                state.channels[place]?.position = nil
             }
-            return state.channels[scope]?.followers.values.map(\.continuation) ?? []
+            return state.channels[place]?.followers.values.map(\.continuation) ?? []
         }
         for continuation in followers { Self.end(continuation, problem) }
     }

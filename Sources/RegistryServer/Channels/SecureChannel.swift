@@ -42,13 +42,15 @@ struct SecureChannel: ServerChildChannel {
     }
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
-        channel.eventLoop.scheduleTask(in: handshakeDeadline) {
+        let timer = channel.eventLoop.scheduleTask(in: handshakeDeadline) {
             let pipeline = channel.pipeline.syncOperations
             let speaks =
                 (try? pipeline.handler(type: ConnectionGuard.self)) != nil
                 || (try? pipeline.handler(type: NIOHTTP2Handler.self)) != nil
             if !speaks { channel.close(promise: nil) }
         }
+        // It would keep the channel of one who has left.
+        channel.closeFuture.whenComplete { _ in timer.cancel() }
         do {
             // A peer that has closed its side has left. Else nobody here would close the connection of one who spoke HTTP/2, before
             // it has been idle for too long.

@@ -120,7 +120,7 @@ struct BodyReader: Sendable {
 
     /// - Throws: `unsupported-media-type`.
     static func checkMediaType(_ fields: HTTPFields) throws(Problem) {
-        guard let type = fields[.contentType], MediaType(type).isJSON else {
+        guard let type = fields[.contentType], type == MediaType.json || MediaType(type).isJSON else {
             throw Problem(.unsupportedMediaType, "Send JSON in UTF-8, and Content-Type: application/json.")
         }
         try checkEncoding(fields)

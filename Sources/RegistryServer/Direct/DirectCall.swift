@@ -29,9 +29,9 @@ extension RegistryResponder {
         let fields = head.headerFields
         // The usual way says that this is the connection's last answer.
         guard !shutdownNotice.isGiven else { return nil }
-        guard routes.hotMethods.contains(head.method), Self.isOrdinary(fields), let located = try? locate(head),
+        guard head.method != .head, Self.isOrdinary(fields), let located = try? locate(head),
             case .hot(let action, asLines: _) = located.match.route.action, isBrief(located, fields),
-            located.match.route.body != .none || fields[.contentLength] == nil,
+            located.match.route.body != .none || !fields.contains(.contentLength),
             let principal = access.authenticator.knownPrincipal(
                 for: fields,
                 of: located.match.parameters["bundleId"],
@@ -48,9 +48,10 @@ extension RegistryResponder {
         return DirectCall(admission: admission, scope: scope, action: action, head: head)
     }
 
-    /// Whether the fields leave the course of the connection unchanged; other requests are not for this way.
+    /// Whether the fields leave the course of the connection unchanged; other requests are not for this way. The last request of a
+    /// connection says `close`: see ``HTTP1Framing``. Many clients say `keep-alive` with each.
     private static func isOrdinary(_ fields: HTTPFields) -> Bool {
-        fields[.connection] == nil && fields[.expect] == nil
+        !fields.contains(.expect) && (!fields.contains(.connection) || fields[.connection] != "close")
     }
 
     /// Starts a call.

@@ -112,7 +112,8 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     private func write(_ answer: DirectAnswer, _ context: ChannelHandlerContext) {
         encoder?.write(NIOAny(IOData.byteBuffer(answer.bytes)), promise: nil)
-        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        // The handler before it flushes with the end.
+        context.write(wrapOutboundOut(.end(nil)), promise: nil)
     }
 
     private func pass(_ event: Event, _ context: ChannelHandlerContext) {

@@ -19,15 +19,43 @@ struct RequestTarget: Sendable, Hashable {
             throw Problem(.malformedPath, "The path with its query is longer than \(Self.longest) bytes.")
         }
         // NIO has turned bytes that are no UTF-8 into replacement characters by now; no path has a right to either.
-        guard raw.utf8.first == UInt8(ascii: "/"), raw.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+        var text = raw
+        guard let path = text.withUTF8(Path.init) else {
             throw Problem(.malformedPath, "The path must begin with '/' and percent-encode all but visible ASCII.")
         }
-        // Bytes, for characters cost far more to be told apart, and here each is one.
-        let path = raw.utf8.prefix { $0 != UInt8(ascii: "?") }
-        parts = try path.dropFirst()
-            .split(separator: UInt8(ascii: "/"), maxSplits: Self.mostParts, omittingEmptySubsequences: false)
-            .map { (part) throws(Problem) in try Self.decode(Substring(part)) }
-        query = try Query(Substring(raw.utf8[path.endIndex...].dropFirst()))
+        parts =
+            path.hasEscapes ? try path.parts.map { (part) throws(Problem) in try Self.decode(part[...]) } : path.parts
+        query = try Query(Substring(raw.utf8.dropFirst(path.length + 1)))
+    }
+
+    /// The path in a target, in parts that are still to be decoded. It is read as bytes and once, for nobody has shown who they are
+    /// yet, and every request has one.
+    private struct Path {
+        private(set) var parts: [String] = []
+        private(set) var hasEscapes = false
+        /// In bytes, without the query.
+        private(set) var length: Int
+
+        /// - Returns: nil for what does not begin with `/` or holds anything but visible ASCII.
+        init?(_ bytes: UnsafeBufferPointer<UInt8>) {
+            guard bytes.first == UInt8(ascii: "/") else { return nil }
+            parts.reserveCapacity(8)
+            length = bytes.count
+            var (start, isInPath) = (1, true)
+            for (index, byte) in bytes.enumerated().dropFirst() {
+                guard (0x21...0x7E).contains(byte) else { return nil }
+                guard isInPath else { continue }
+                switch byte {
+                case UInt8(ascii: "?"): (length, isInPath) = (index, false)
+                case UInt8(ascii: "%"): hasEscapes = true
+                case UInt8(ascii: "/") where parts.count < RequestTarget.mostParts:
+                    parts.append(String(decoding: bytes[start..<index], as: UTF8.self))
+                    start = index + 1
+                default: break
+                }
+            }
+            parts.append(String(decoding: bytes[start..<length], as: UTF8.self))
+        }
     }
 
     /// Decodes a part of a path or a query.

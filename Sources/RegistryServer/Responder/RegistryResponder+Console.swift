@@ -85,10 +85,13 @@ extension Answer {
     /// Leads a browser to another page.
     static func seeOther(_ location: String) -> Answer { Answer(status: .seeOther, fields: [.location: location]) }
 
-    /// Leads to the sign-in page, and from there back to what was asked for.
+    /// Leads to the sign-in page, and from there back to what was asked for; but not to what was searched for, which may be a
+    /// token that somebody pasted.
     fileprivate static func signIn(toward head: HTTPRequest) -> Answer {
         let isPage = head.method == .get && head.path != ConsoleLink.home
-        return seeOther(ConsoleLink.signIn + ConsoleLink.query([("next", isPage ? head.path : nil)]))
+        let path = head.path?.split(separator: "?", maxSplits: 1).first ?? ""
+        let next = path.hasSuffix("/search") ? String(path) : head.path
+        return seeOther(ConsoleLink.signIn + ConsoleLink.query([("next", isPage ? next : nil)]))
     }
 
     /// The answer that keeps a session going.

@@ -32,12 +32,9 @@ struct RouteTable: Sendable {
     }
 
     private var resources: [Resource] = []
-    /// The methods that a hot call may have.
-    private(set) var hotMethods: Set<HTTPRequest.Method> = []
 
     init(_ routes: [Route]) {
         for route in routes {
-            if case .hot = route.action { hotMethods.insert(route.method) }
             let parts = route.template.split(separator: "/").map(Resource.Part.init)
             if let index = resources.firstIndex(where: { $0.parts == parts }) {
                 resources[index].routes[route.method] = route

@@ -44,15 +44,17 @@ import Testing
         let statistics = Self.statistics {
             $0.tokenCounts = [
                 Self.step(65, ["update": 1]), Self.step(50, ["update": 8, "start": 2]), Self.step(48, ["update": 5]),
-                Self.step(20, [:]), Self.step(5, ["update": 3]),
+                Self.step(20, [:]), Self.step(5, ["update": 2]),
             ]
+            $0.tokens = [RegistryStatistics.Tokens(kind: .update, ages: [])]
+            $0.tokens[0].count = 3
         }
         let chart = try Self.chart("Live tokens", statistics)
         // From 60 minutes ago on: the count of five minutes before the window, a gap, two counts of ten minutes each, one
-        // that found nothing, and the last.
+        // that found nothing, the last, and what there is now.
         let expected =
             (0...4).map { "\($0) 1 0 0 0" } + (10...11).map { "\($0) 8 2 0 0" } + (12...21).map { "\($0) 5 0 0 0" }
-            + (55...60).map { "\($0) 3 0 0 0" }
+            + (55...59).map { "\($0) 2 0 0 0" } + ["60 3 0 0 0"]
         #expect(Self.figures(chart) == expected)
         #expect(Self.text(chart.fields["chartTotal"]) == "3" && Self.text(chart.fields["peak"]) == "10")
         let sentence = Self.text(chart.fields["sentence"])

@@ -118,7 +118,7 @@ import Testing
                     "\(sentence) in \(page.words)"
                 )
             }
-            #expect(page.words.contains(Self.words(note)) && page.words.contains("A sender gets nothing"))
+            #expect(page.words.contains(Self.words(note)) && page.words.contains("A sender gets no activity token"))
         }
     }
 

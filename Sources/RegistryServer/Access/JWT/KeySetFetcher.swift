@@ -25,9 +25,22 @@ struct KeySetFetcher: Sendable {
         if IPAddress(url.host) == nil { configuration.dnsOverride = [url.host: address.description] }
         configuration.timeout = .init(connect: .seconds(3), read: .seconds(3))
         let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-        let outcome = await Result.async { try await Self.get(url, client) }
+        let outcome = await Result.async { try await Self.inTime { try await Self.get(url, client) } }
         try? await client.shutdown()
         return try outcome.get()
+    }
+
+    /// The client's own deadline is that of the head: a body may come a byte at a time.
+    private static func inTime(_ fetch: @escaping @Sendable () async throws -> JSONValue) async throws -> JSONValue {
+        try await withThrowingTaskGroup(of: JSONValue.self) { group in
+            defer { group.cancelAll() }
+            group.addTask { try await fetch() }
+            group.addTask {
+                try await Task.sleep(for: deadline)
+                throw JSONFaultReason("they did not come in time")
+            }
+            return try await group.next()!
+        }
     }
 
     private static func get(_ url: KeySetURL, _ client: HTTPClient) async throws -> JSONValue {

@@ -35,7 +35,7 @@ extension ConsoleCall {
                 "channelPolicy": .optional(channel?.storagePolicy.sentence),
                 "topic": .text(TokenKind.update.topic(of: scope.app.bundleID)),
                 "nextPath": .optional(cursor.map { link.alias(alias, [("cursor", $0)]) }),
-                "eventsPath": .text(link.search("event:any alias:\(alias.description)")),
+                "eventsPath": .text(link.search("event:any " + SearchText.quoted("alias:\(alias.description)"))),
             ]
         )
     }
@@ -55,7 +55,7 @@ extension ConsoleCall {
     private static func summary(_ handedOut: Int, _ others: Int, isWhole: Bool) -> String {
         let tokens = DisplayText.count(handedOut, "token")
         guard isWhole else { return "Of these \(DisplayText.count(handedOut + others)), a sender gets \(tokens)." }
-        if handedOut + others == 0 { return "A sender gets nothing: no activity bears this alias." }
+        if handedOut + others == 0 { return "A sender gets no activity token: no activity bears this alias." }
         if others == 0 { return "A sender gets \(tokens), one of each activity that bears this alias." }
         let many = "\(DisplayText.count(others)) other activities are left out"
         let rest = others == 1 ? "1 other activity is left out" : many

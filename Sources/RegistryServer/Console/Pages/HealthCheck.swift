@@ -55,7 +55,10 @@ extension HealthCheck {
             group.upTo.map { $0 > .seconds(2 * 3600) } ?? true
         }
         let (count, total) = (late.map(\.1.count).reduce(0, +), tokens?.count ?? 0)
-        guard total >= fewest, count * 4 > total else {
+        guard total >= fewest else {
+            return HealthCheck(true, "There are too few activity tokens to tell how many of them clients confirm.")
+        }
+        guard count * 4 > total else {
             return HealthCheck(true, "Clients have confirmed most activity tokens within 2 hours.")
         }
         return HealthCheck(
@@ -82,11 +85,12 @@ extension HealthCheck {
         )
     }
 
-    static func cloned(_ count: Int, _ link: ConsoleLink) -> HealthCheck {
+    /// - Parameter isWhole: whether there are no more.
+    static func cloned(_ count: Int, isWhole: Bool, _ link: ConsoleLink) -> HealthCheck {
         guard count > 0 else { return HealthCheck(true, "No installation heard of lately seems to be cloned.") }
         return HealthCheck(
             false,
-            "\(DisplayText.count(count, "installation")) had tokens go A, B, A: two devices share an id, as after a restored"
+            "\(isWhole ? "" : "At least ")\(DisplayText.count(count, "installation")) had tokens go A, B, A: two devices share an id, as after a restored"
                 + " backup. The app should keep its id out of backups.",
             more: ("See them", link.page("installations"))
         )

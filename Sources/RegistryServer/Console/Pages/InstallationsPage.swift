@@ -39,7 +39,9 @@ extension ConsoleCall {
                         ]
                     }
                 ),
-                "clonedCount": .text(DisplayText.count(cloned.count, "installation")),
+                "clonedCount": .text(
+                    (cloned.count < Self.pageSize ? "" : "at least ") + DisplayText.count(cloned.count, "installation")
+                ),
                 "morePath": .text(link.page("stale", [("reason", "flapping")])),
                 "installations": .list(shown.map { row($0, link) }), "nextPath": .optional(next),
             ]

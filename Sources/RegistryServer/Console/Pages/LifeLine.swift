@@ -42,9 +42,12 @@ struct LifeLine {
         }
     }
 
-    /// Why, where more is known than the trail says.
+    /// Why, where more is known than the trail says: of what was said last against the token that it has.
     private static func detail(of event: AuditEvent, _ life: ActivityLife) -> String? {
-        switch event.type {
+        let isLast =
+            event == life.events.first { $0.type == event.type } && event.fingerprint == life.explanation.fingerprint
+        guard isLast || event.type == "ended" else { return nil }
+        return switch event.type {
         case "quarantined": life.quarantineReason.map { "A sender reported \($0) from APNs." }
         case "dropped": life.deadAt.map { "APNs said that the token is dead as of \(DisplayText.clock($0)) UTC." }
         case "ended" where life.explanation.facts.endReason == "dismissed": "The user dismissed it."

@@ -32,7 +32,6 @@ extension ConsoleCall {
                     }
                 ),
                 "computed": .row(.moment(counted.computedAt, now)), "isEstimated": .flag(counted.isEstimated),
-                "windowName": .text(DisplayText.span(window)),
             ]
         )
     }
@@ -41,7 +40,7 @@ extension ConsoleCall {
         ColumnChart.subjects.map { ColumnChart($0, statistics).fields }
     }
 
-    /// Live tokens by kind, with the share that clients confirmed lately.
+    /// Live tokens by kind.
     private func kinds(_ statistics: RegistryStatistics) -> [TemplateContext] {
         let most = max(1, statistics.tokens.map(\.count).max() ?? 0)
         return statistics.tokens.map { tokens in
@@ -71,7 +70,7 @@ extension ConsoleCall {
         var checks = try await postgresChecks(system)
         checks += [.unconfirmed(statistics, link), .drops(statistics, link)]
         checks += HealthCheck.checks(findings, of: [.burstGuard], orElse: "The burst guard is off.")
-        checks.append(.cloned(cloned.count, link))
+        checks.append(.cloned(cloned.count, isWhole: cloned.count < Self.pageSize, link))
         checks += HealthCheck.checks(findings, of: [.sweepBehind], orElse: "The sweep keeps up.", more: system)
         checks.append(.channels(channels, link))
         if Access.keyCalls.allows(principal) { checks += try await keyChecks(of: scope) }

@@ -35,7 +35,7 @@ extension ConsoleCall {
                     }
                 ),
                 "tokens": .list(counts.sample.map { Self.row($0, link) }), "hidden": .list(question.hidden),
-                "mayPurge": .flag(mayChange && counts.total > 0), "isReader": .flag(!mayChange),
+                "mayPurge": .flag(mayChange && (counts.total > 0 || !counts.isComplete)), "isReader": .flag(!mayChange),
                 "confirmation": .text(Self.confirmation(of: scope)), "fault": .optional(fault),
                 "backPath": .text(link.page("stale", question.parameters)),
                 "purgeAction": .text(link.page("stale/purge")),

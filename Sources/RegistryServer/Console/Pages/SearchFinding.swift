@@ -92,6 +92,14 @@ extension ConsoleCall {
     /// The audit trail, by what qualifiers say.
     func findEvents(_ search: SearchText, in scope: Scope) async throws -> SearchResults {
         var (filter, results) = (EventFilter(), SearchResults())
+        if let term = search.terms.first(where: { !Self.isOfEvents($0) }) {
+            let text = (term.name.map { "\($0):" } ?? "") + term.value
+            results.sentence = """
+                The audit trail is not searched by “\(text)”, but by event, activity, subject, since, an alias with its kind, such as \
+                alias:userId:u-7, and the whole hash of an installation.
+                """
+            return results
+        }
         filter.type = search["event"].flatMap { $0.lowercased() == "any" ? nil : UTF8Text($0.lowercased()) }
         filter.subject = search["subject"].map { UTF8Text($0) }
         filter.activityID = search["activity"].flatMap { try? ActivityID($0) }
@@ -119,6 +127,17 @@ extension ConsoleCall {
             results.sentence = "None so far, and there is more of the trail to look through."
         }
         return results
+    }
+
+    /// Whether events are found by a term.
+    private static func isOfEvents(_ term: SearchText.Term) -> Bool {
+        switch term.name {
+        case "event", "subject", "since", "environment": true
+        case "activity": (try? ActivityID(term.value)) != nil
+        case "alias": (try? Alias(pair: term.value)) != nil
+        case "installation": Hexadecimal.decode(term.value)?.count == 32
+        default: false
+        }
     }
 
     private static func time(_ text: String, _ now: Date) -> Date? {

@@ -49,9 +49,23 @@ struct ColumnChart {
         return starts.map { steps[number($0)] ?? [:] }
     }
 
-    /// The last count before the end of each column, unless it is so old that there should have been a later one.
+    /// The last count before the end of each column, unless it is so old that there should have been a later one; of the last
+    /// column what there is now.
     private static func levels(_ statistics: RegistryStatistics, _ starts: [Date], _ step: Double) -> [[String: Int]] {
-        var counts = statistics.tokenCounts[...]
+        let now = statistics.tokens.map { ($0.kind.name, $0.count) }
+        let last = RegistryStatistics.Step(
+            start: statistics.computedAt,
+            counts: Dictionary(now, uniquingKeysWith: +)
+        )
+        return levels((statistics.tokenCounts + [last])[...], starts, step)
+    }
+
+    private static func levels(
+        _ all: ArraySlice<RegistryStatistics.Step>,
+        _ starts: [Date],
+        _ step: Double
+    ) -> [[String: Int]] {
+        var counts = all
         var last: RegistryStatistics.Step?
         let validity = Double(RegistryStatistics.tokenCountValidity.components.seconds)
         return starts.map { start in
