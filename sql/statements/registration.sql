@@ -1,4 +1,4 @@
--- registration, 1: $1 text, $2 text[], $3 bytea[], $4 timestamp with time zone[], $5 text[], $6 bigint, $7 bigint, $8 text, $9 interval, $10 bigint, $11 text
+-- registration, 1: $1 text, $2 text[], $3 timestamp with time zone[], $4 bigint, $5 bigint, $6 text, $7 interval, $8 bigint, $9 text
 INSERT INTO activities (
     app_number, environment, activity_id, started_at, lifetime, expires_at, outcome, created_at
 )
@@ -7,11 +7,11 @@ WITH given (
 ) AS MATERIALIZED (
 SELECT app.app_number, $1::apns_environment, q.activity_id, now(), app.activity_lifetime,
     now() + app.activity_lifetime, 'observed'::activity_outcome, now()
-FROM apps app CROSS JOIN unnest($2, $3, $4, $5) AS q (activity_id, token_digest, observed_at, who)
-WHERE app.app_number = $6 AND q.observed_at IS NULL AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $7 AND recent.environment = $8::apns_environment AND recent.erased_at > '-infinity'
-    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $9, false) AND EXISTS (
+FROM apps app CROSS JOIN unnest($2, $3) AS q (activity_id, observed_at)
+WHERE app.app_number = $4 AND q.observed_at IS NULL AND NOT (coalesce((SELECT recent.erased_at FROM erasures recent WHERE recent.app_number = $5 AND recent.environment = $6::apns_environment AND recent.erased_at > '-infinity'
+    ORDER BY recent.erased_at DESC LIMIT 1) > now() - $7, false) AND EXISTS (
     SELECT FROM erasures erased
-    WHERE erased.app_number = $10 AND erased.environment = $11::apns_environment
+    WHERE erased.app_number = $8 AND erased.environment = $9::apns_environment
         AND erased.erased_digest = ANY(ARRAY[sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || q.activity_id, 'UTF8'))])
         AND (erased.erased_digest = sha256(uuid_send(app.erasure_salt) || convert_to('activity:' || q.activity_id, 'UTF8')) OR erased.erased_at >= 'infinity')
 )) IS TRUE
@@ -20,17 +20,17 @@ ORDER BY q.activity_id COLLATE "C"
 SELECT * FROM given
 ON CONFLICT (app_number, environment, activity_id) DO NOTHING;
 
--- registration, 2: $1 bigint, $2 text, $3 text[], $4 text[], $5 bytea[], $6 timestamp with time zone[], $7 text[], $8 bigint, $9 text, $10 text[]
+-- registration, 2: $1 bigint, $2 text, $3 text[], $4 text[], $5 bytea[], $6 bigint, $7 text, $8 text[]
 SELECT FROM activities a
 WHERE a.app_number = $1 AND a.environment = $2::apns_environment
     AND a.activity_id = ANY(coalesce((SELECT $3::text[] || array_agg(t.activity_id)
-FROM unnest($4, $5, $6, $7) AS q (activity_id, token_digest, observed_at, who) CROSS JOIN LATERAL (
+FROM unnest($4, $5) AS q (activity_id, token_digest) CROSS JOIN LATERAL (
     SELECT v.activity_id FROM token_values v
-    WHERE v.app_number = $8 AND v.environment = $9::apns_environment
+    WHERE v.app_number = $6 AND v.environment = $7::apns_environment
         AND v.token_digest = q.token_digest AND v.activity_id <> q.activity_id
     LIMIT 1
 ) AS t
-HAVING count(*) > 0)::text[], $10))
+HAVING count(*) > 0)::text[], $8))
 ORDER BY a.activity_id FOR UPDATE;
 
 -- registration, 3: $1 text, $2 bigint, $3 bigint, $4 text, $5 text[], $6 bytea[], $7 bytea[], $8 timestamp with time zone[], $9 timestamp with time zone[], $10 bytea[], $11 text[], $12 jsonb[], $13 timestamp with time zone[], $14 jsonb[], $15 text[], $16 boolean[], $17 bigint, $18 text, $19 bigint, $20 text, $21 bigint, $22 text, $23 bigint, $24 text, $25 bigint, $26 bigint, $27 text, $28 interval, $29 bigint, $30 text
@@ -200,17 +200,17 @@ stored.confirmed_at, stored.expires_at, stored.revision, activity_state(stored.e
 stored.installation_removed_at, stored.installation_full_state_at), now(), stored.expires_at > now(),
 stored.token_claimed_at, stored.previous_claimed_at;
 
--- registration, 4: $1 text[], $2 bytea[], $3 timestamp with time zone[], $4 text[], $5 bigint, $6 text, $7 bigint
+-- registration, 4: $1 text[], $2 bytea[], $3 timestamp with time zone[], $4 bigint, $5 text, $6 bigint
 INSERT INTO token_values AS stored (
     app_number, environment, token_digest, activity_id, activity_number, observed_at, is_newly_owned
 )
 SELECT a.app_number, a.environment, q.token_digest, a.activity_id, a.activity_number,
     coalesce(q.observed_at, a.token_observed_at), true
-FROM unnest($1, $2, $3, $4) AS q (activity_id, token_digest, observed_at, who) CROSS JOIN LATERAL (
+FROM unnest($1, $2, $3) AS q (activity_id, token_digest, observed_at) CROSS JOIN LATERAL (
     SELECT m.app_number, m.environment, m.activity_id, m.activity_number, m.token_digest, m.token_observed_at
     FROM activities m
-    WHERE m.app_number = $5 AND m.environment = $6::apns_environment
-        AND m.activity_id = q.activity_id AND m.batch_number = $7
+    WHERE m.app_number = $4 AND m.environment = $5::apns_environment
+        AND m.activity_id = q.activity_id AND m.batch_number = $6
     LIMIT 1
 ) AS a
 WHERE q.token_digest IS NOT NULL AND (q.observed_at IS NOT NULL OR a.token_digest = q.token_digest)

@@ -70,7 +70,7 @@ extension AnswerHead {
     func forEachField(requestID: String, _ tell: (HTTPField) -> Void) {
         for field in fields { tell(field) }
         tell(HTTPField(name: RequestID.field, value: requestID))
-        if fields[.cacheControl] == nil { tell(UsualFields.notCached) }
+        if !fields.contains(.cacheControl) { tell(UsualFields.notCached) }
         for field in UsualFields.inABrowser { tell(field) }
         tell(contentPolicy.map { HTTPField(name: .contentSecurityPolicy, value: $0) } ?? UsualFields.nothingLoaded)
     }

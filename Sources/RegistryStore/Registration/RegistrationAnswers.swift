@@ -97,11 +97,10 @@ extension ClaimedToken {
 
     /// The request claimed the token later than it was said dead or quarantined, and no request had before.
     fileprivate func isReactivated(by activity: MergedActivity) -> Bool {
-        guard ["refreshed", "reactivated"].contains(activity.outcome),
-            let until = [deadAt, quarantinedAt].compactMap(\.self).max(),
-            let previous = activity.previousClaimedAt, let claim = activity.claimedAt
+        guard let previous = activity.previousClaimedAt, let claim = activity.claimedAt, deadAt != nil || quarantinedAt != nil
         else { return false }
-        return previous <= until && claim > until
+        let until = max(deadAt ?? .distantPast, quarantinedAt ?? .distantPast)
+        return ["refreshed", "reactivated"].contains(activity.outcome) && previous <= until && claim > until
     }
 }
 

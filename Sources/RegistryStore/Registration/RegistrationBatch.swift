@@ -90,9 +90,6 @@ struct RegistrationBatch {
         return rows(Self.columns.map(\.name).filter { $0 != "who" && (shape.hasStarts || !starts.contains($0)) })
     }
 
-    /// The requests as rows `q`, for the statements that need no more.
-    var claims: SQL { rows(["activity_id", "token_digest", "observed_at", "who"]) }
-
     /// The condition that this batch merged a request into the row of an activity. Where a request was refused whole, its outcome,
     /// which the statements after the merge read, is that of an earlier one.
     func isMerged(_ row: String) -> SQL { "\(unescaped: row).batch_number = \(sql: number)" }

@@ -18,7 +18,7 @@ extension Batcher<RegistrationRequest, RegistrationAnswer> {
             },
             perform: { lane in
                 try await units.serve(lane, .registrations, .ifSafe) { session, requests in
-                    let results = try RegistrationRequest.merge(requests, isDistributed: session.isDistributed) {
+                    let results = try RegistrationRequest.mergeOnce(requests, isDistributed: session.isDistributed) {
                         try session.pipeline($0)
                     }
                     if results.contains(where: \.isUnforeseen) { units.log(UnforeseenRefusal()) }
@@ -60,7 +60,7 @@ extension RegistrationRequest {
     }
 
     /// Merges registrations that may be in one batch.
-    private static func mergeOnce(
+    fileprivate static func mergeOnce(
         _ requests: [RegistrationRequest],
         isDistributed: Bool,
         _ run: ([SQL]) throws -> [PostgresResult]

@@ -56,7 +56,7 @@ struct RegistrationConsequences {
         """
         SELECT a.*, t.*, q.who, q.observed_at AS said_at, q.token_digest AS claimed_digest,
             CASE WHEN \(sql: isBack("a", "t")) THEN 'reactivated' ELSE a.outcome END AS effect
-        FROM \(sql: batch.claims)
+        FROM \(sql: batch.rows(["activity_id", "token_digest", "observed_at", "who"]))
         CROSS JOIN LATERAL (
             SELECT \(unescaped: Self.activityColumns) FROM activities m
             WHERE \(sql: scope.contains("m"))

@@ -1,7 +1,8 @@
 import RegistryCore
 
-/// A registration of one activity, with all that its statements need to know.
-struct RegistrationRequest: Sendable {
+/// A registration of one activity, with all that its statements need to know. A class, for it is handed from the queue to its
+/// batch to its answer, and a copy of all that it holds would cost more each time than this.
+final class RegistrationRequest: Sendable {
     let id: ActivityID
     let registration: ActivityRegistration
     let who: UTF8Text

@@ -39,7 +39,7 @@ struct RegistrationStatements {
             """
             SELECT app.app_number, \(environment)::apns_environment, q.activity_id, now(), app.activity_lifetime,
                 now() + app.activity_lifetime, 'observed'::activity_outcome, now()
-            FROM apps app CROSS JOIN \(sql: batch.claims)
+            FROM apps app CROSS JOIN \(sql: batch.rows(["activity_id", "observed_at"]))
             WHERE app.app_number = \(app) AND q.observed_at IS NULL AND NOT \(sql: isErasedActivity)
             ORDER BY q.activity_id COLLATE "C"
             """
@@ -66,7 +66,7 @@ struct RegistrationStatements {
     private static func takeover(of batch: RegistrationBatch, in scope: Scope) -> SQL {
         """
         (SELECT \(sql: batch.activityIDs)::text[] || array_agg(t.activity_id)
-        FROM \(sql: batch.claims) CROSS JOIN LATERAL (
+        FROM \(sql: batch.rows(["activity_id", "token_digest"])) CROSS JOIN LATERAL (
             SELECT v.activity_id FROM token_values v
             WHERE \(sql: scope.contains("v"))
                 AND v.token_digest = q.token_digest AND v.activity_id <> q.activity_id
@@ -171,7 +171,7 @@ struct RegistrationStatements {
         )
         SELECT a.app_number, a.environment, q.token_digest, a.activity_id, a.activity_number,
             coalesce(q.observed_at, a.token_observed_at), true
-        FROM \(sql: batch.claims) CROSS JOIN LATERAL (
+        FROM \(sql: batch.rows(["activity_id", "token_digest", "observed_at"])) CROSS JOIN LATERAL (
             SELECT m.app_number, m.environment, m.activity_id, m.activity_number, m.token_digest, m.token_observed_at
             FROM activities m
             WHERE \(sql: scope.contains("m"))
