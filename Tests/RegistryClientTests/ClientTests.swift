@@ -168,6 +168,26 @@ import Testing
         #expect(await phone.answer().observedAt == .at(60))
     }
 
+    @Test("C15: a clock that is set while an answer is on its way is put right once", arguments: [-7200.0, 7200])
+    func clockIsSetBeforeAnAnswer(ahead: Double) async {
+        let phone = TestPhone()
+        func taken(_ time: String) -> TransportAnswer {
+            .ours(200, #"{"outcome": "registered"}"#, fields: ["Date": "Mon, 21 Sep 2026 \(time) GMT"])
+        }
+        phone.registry.report(.token("aa"))
+        await phone.answer(taken("14:13:20"))
+        while phone.registry.status.waiting > 0 { await pause() }
+        phone.clock.advance(by: 60)
+        phone.registry.report(.token("bb"))
+        let call = await phone.transport.next()
+        phone.clock.set(ahead: ahead)
+        call.answer(taken("14:14:20"))
+        while phone.registry.status.waiting > 0 { await pause() }
+        phone.clock.advance(by: 60)
+        phone.registry.report(.token("cc"))
+        #expect(await phone.answer().observedAt == .at(120))
+    }
+
     @Test("C15: a clock that nobody confirmed, and is put right, puts right what was not sent") func unknownClockIsSet()
         async
     {

@@ -56,7 +56,7 @@ extension LiveActivityRegistry {
     }
 
     /// Whether the wall clock was set; then what was not sent is moved.
-    private func notice(_ time: DeviceTime) {
+    func notice(_ time: DeviceTime) {
         if let shift = clock.notice(time) { move(by: shift, time) }
     }
 

@@ -83,6 +83,8 @@ extension LiveActivityRegistry {
         var verdict = Verdict.unanswered
         if case .answer(let answer) = result {
             verdict = Verdict(answer)
+            // A jump of the clock since it was last looked at is none of the registry's.
+            notice(now)
             let elapsed = now.uptime - sent.uptime
             let shift = answer.serverTime(verdict).flatMap { clock.correct(by: $0, at: now, elapsed: elapsed) }
             if verdict.tookTheTime { clock.wasAnswered(delivery.entry.observedAt) }

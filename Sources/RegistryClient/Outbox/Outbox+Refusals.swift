@@ -9,6 +9,10 @@ extension Outbox {
             let isFirst = count == 1
             return [.renewCredential(entries[index].owner)]
                 + (isFirst ? [.tell(.refused(entries[index].name, problem, isKept: true))] : [])
+        case (403, "not-yours") where entries[index].report.isFinal && entries[index].refusedSince == nil:
+            // The next user took the installation over meanwhile. The installation itself may still say it.
+            let owner = entries[index].owner
+            return keep(index, problem, now) + [.renewCredential(owner)]
         case (403, _), (404, _): return keep(index, problem, now)
         case (422, "clock-skew") where count <= 3:
             // The caller corrects the clock, and moves the times, before it asks for the next entry.

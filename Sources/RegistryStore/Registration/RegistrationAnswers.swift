@@ -97,7 +97,8 @@ extension ClaimedToken {
 
     /// The request claimed the token later than it was said dead or quarantined, and no request had before.
     fileprivate func isReactivated(by activity: MergedActivity) -> Bool {
-        guard let previous = activity.previousClaimedAt, let claim = activity.claimedAt, deadAt != nil || quarantinedAt != nil
+        guard let previous = activity.previousClaimedAt, let claim = activity.claimedAt,
+            deadAt != nil || quarantinedAt != nil
         else { return false }
         let until = max(deadAt ?? .distantPast, quarantinedAt ?? .distantPast)
         return ["refreshed", "reactivated"].contains(activity.outcome) && previous <= until && claim > until
