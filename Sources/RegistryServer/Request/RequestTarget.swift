@@ -41,18 +41,22 @@ struct RequestTarget: Sendable, Hashable {
             guard bytes.first == UInt8(ascii: "/") else { return nil }
             parts.reserveCapacity(8)
             length = bytes.count
-            var (start, isInPath) = (1, true)
-            for (index, byte) in bytes.enumerated().dropFirst() {
-                guard (0x21...0x7E).contains(byte) else { return nil }
-                guard isInPath else { continue }
-                switch byte {
-                case UInt8(ascii: "?"): (length, isInPath) = (index, false)
-                case UInt8(ascii: "%"): hasEscapes = true
-                case UInt8(ascii: "/") where parts.count < RequestTarget.mostParts:
-                    parts.append(String(decoding: bytes[start..<index], as: UTF8.self))
-                    start = index + 1
-                default: break
+            let (slash, question, percent) = (UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "%"))
+            var (start, index, isInPath) = (1, 1, true)
+            while index < bytes.count {
+                let byte = bytes[index]
+                guard byte > 0x20, byte < 0x7F else { return nil }
+                if isInPath {
+                    if byte == slash, parts.count < RequestTarget.mostParts {
+                        parts.append(String(decoding: bytes[start..<index], as: UTF8.self))
+                        start = index + 1
+                    } else if byte == percent {
+                        hasEscapes = true
+                    } else if byte == question {
+                        (length, isInPath) = (index, false)
+                    }
                 }
+                index += 1
             }
             parts.append(String(decoding: bytes[start..<length], as: UTF8.self))
         }
