@@ -131,7 +131,7 @@ import Testing
         try await phone.put([Self.user], at: .minutesAgo(20))
         let registry = phone.database.registry
         _ = try await registry.erase(.alias(Self.user), in: phone.scope, by: "admin")
-        try await phone.database.run("UPDATE erasures SET erased_at = erased_at - interval '300 days'")
+        try await phone.database.run("UPDATE erasures SET erased_at = earlier(erased_at, '300 days')")
         let before = Date.minutesAgo(301 * 24 * 60)
         #expect(await phone.problem { try await phone.put([Self.user], at: before) }?.code == .activityEnded)
         #expect(await phone.problem { try await phone.register(1, at: before) }?.code == .activityEnded)
@@ -167,7 +167,7 @@ import Testing
         try await identity.post(1, at: .minutesAgo(5), aliases: [Self.user])
         let activity = TestActivity(database: identity.database, scope: identity.scope, id: .sample("any"))
         try await activity.age(by: "9 hours")
-        try await identity.database.run("UPDATE alias_registrations SET observed_at = observed_at - interval '9 hours'")
+        try await identity.database.run("UPDATE alias_registrations SET observed_at = earlier(observed_at, '9 hours')")
         try await identity.post(2, at: .minutesAgo(1))
         #expect(
             try await activity.dump().lines(with: "erased-person").contains { $0.hasPrefix("alias_registrations ") }
@@ -228,7 +228,7 @@ import Testing
             by: "admin"
         )
         let together: SQL = """
-            SELECT count(*) FROM events e WHERE e.type = 'erased' AND EXISTS (SELECT FROM erasures r WHERE r.xmin = e.xmin)
+            SELECT count(*) FROM events e WHERE e.type = 'erased' AND EXISTS (SELECT FROM erasures r WHERE r.app_number = e.app_number AND r.xmin = e.xmin)
             """
         #expect(try await activity.count(together) == 2)
     }
