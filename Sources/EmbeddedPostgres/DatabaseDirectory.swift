@@ -8,7 +8,10 @@ struct DatabaseDirectory: Sendable {
     let user: ServerUser
 
     /// Postgres's own data directory.
-    var data: String { "\(root)/data" }
+    var data: String { Self.data(in: root) }
+
+    static func data(in root: String) -> String { "\(root)/data" }
+
     /// Where a new data directory is made before it gets its name.
     var unfinishedData: String { "\(root)/data.new" }
     var log: String { "\(root)/postgres.log" }
@@ -19,7 +22,7 @@ struct DatabaseDirectory: Sendable {
     init(preparing directory: String) throws(EmbeddedPostgresError) {
         root = URL(fileURLWithPath: directory).standardizedFileURL.path
         try Self.make(root)
-        if let owner = Self.owner(of: "\(root)/data") { user = owner } else { user = try .preferred() }
+        if let owner = Self.owner(of: Self.data(in: root)) { user = owner } else { user = try .preferred() }
         try checkContent()
         try user.receive(Descriptor.open(root, O_RDONLY | O_DIRECTORY), root)
         try checkAccess()

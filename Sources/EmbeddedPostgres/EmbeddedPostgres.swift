@@ -34,6 +34,11 @@ public final class EmbeddedPostgres: Sendable {
         try await open(directory, settings: settings, search: .standard, logger: logger)
     }
 
+    /// Whether a directory holds a database; nothing is made.
+    public static func holdsDatabase(_ directory: String) -> Bool {
+        FileManager.default.fileExists(atPath: DatabaseDirectory.data(in: directory))
+    }
+
     static func open(
         _ directory: String,
         settings: [String: String],

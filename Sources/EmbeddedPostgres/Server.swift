@@ -74,7 +74,7 @@ struct Server: Sendable {
         let command = Command(place.user.command(arguments + ["-o", options.map(Self.quoted).joined(separator: " ")]))
         let started = try Deadline.after(.seconds(10)).poll { () throws(EmbeddedPostgresError) -> Postmaster? in
             if try command.run().succeeded { return Postmaster(of: place) }
-            // The children of a killed server hold its shared memory for a moment longer, and it its own file.
+            // For a moment longer the children of a killed server hold its shared memory, and it holds its own file.
             guard ["shared memory", "lock file"].contains(where: lastLinesOfLog.contains) else { throw notStarted }
             return nil
         }

@@ -101,7 +101,7 @@ enum ServerMessage {
 
     /// libpq's words about a connection string that it cannot read, with everything from the first to the last double quote left
     /// out: what it quotes may hold quotes of its own.
-    static func withoutQuotation(_ message: UnsafePointer<CChar>?) -> String {
+    static func ofConnectionString(_ message: UnsafePointer<CChar>?) -> String {
         guard let message else { return "out of memory" }
         let line = String(cString: message).split(whereSeparator: \.isNewline).joined(separator: " ")
         return line.replacing(#/".*"/#, with: "\"…\"")

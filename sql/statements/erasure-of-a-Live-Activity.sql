@@ -114,40 +114,25 @@ DELETE FROM token_values t WHERE t.app_number = $1 AND t.environment = $2::apns_
         AND r.token_digest = t.token_digest AND r.installation_hash <> ALL($12) LIMIT 1
 ) IS NULL));
 
--- erasure of a Live Activity, 12: $1 bigint, $2 text, $3 bytea[], $4 bigint, $5 text, $6 bytea[], $7 bigint, $8 text, $9 bytea[]
-UPDATE token_values t SET installation_hash = NULL, installation_kind = NULL, installation_observed_at = NULL,
+-- erasure of a Live Activity, 12: $1 bytea[], $2 bigint, $3 text, $4 bytea[], $5 bigint, $6 text, $7 bytea[], $8 bigint, $9 text
+UPDATE token_values t SET installation_hash = CASE WHEN NOT t.installation_hash = ANY(gone.hashes) THEN t.installation_hash END, installation_kind = CASE WHEN NOT t.installation_hash = ANY(gone.hashes) THEN t.installation_kind END, installation_observed_at = CASE WHEN NOT t.installation_hash = ANY(gone.hashes) THEN t.installation_observed_at END,
     displaced_installation_hash = NULL, displaced_installation_kind = NULL
-WHERE t.app_number = $1 AND t.environment = $2::apns_environment AND t.token_digest = ANY(ARRAY(
-    SELECT found.it FROM unnest($3) AS named (hash) CROSS JOIN LATERAL (
+FROM (SELECT $1::bytea[] AS hashes OFFSET 0) AS gone
+WHERE t.app_number = $2 AND t.environment = $3::apns_environment AND t.token_digest = ANY(ARRAY(
+    SELECT found.it FROM unnest($4) AS named (hash) CROSS JOIN LATERAL (
     SELECT its.token_digest AS it FROM installation_token_claims its
-    WHERE its.app_number = $4 AND its.environment = $5::apns_environment
+    WHERE its.app_number = $5 AND its.environment = $6::apns_environment
         AND its.installation_hash = named.hash OFFSET 0
 ) AS found
-    UNION ALL SELECT found.it FROM unnest($6) AS named (hash) CROSS JOIN LATERAL (
+    UNION ALL SELECT found.it FROM unnest($7) AS named (hash) CROSS JOIN LATERAL (
     SELECT its.token_digest AS it FROM installation_tokens its
-    WHERE its.app_number = $7 AND its.environment = $8::apns_environment
+    WHERE its.app_number = $8 AND its.environment = $9::apns_environment
         AND its.installation_hash = named.hash OFFSET 0
 ) AS found
 ))
-    AND t.activity_id IS NOT NULL AND t.installation_hash = ANY($9);
+    AND (t.installation_hash = ANY(gone.hashes) OR t.displaced_installation_hash = ANY(gone.hashes));
 
--- erasure of a Live Activity, 13: $1 bigint, $2 text, $3 bytea[], $4 bigint, $5 text, $6 bytea[], $7 bigint, $8 text, $9 bytea[]
-UPDATE token_values t SET displaced_installation_hash = NULL, displaced_installation_kind = NULL
-WHERE t.app_number = $1 AND t.environment = $2::apns_environment AND t.token_digest = ANY(ARRAY(
-    SELECT found.it FROM unnest($3) AS named (hash) CROSS JOIN LATERAL (
-    SELECT its.token_digest AS it FROM installation_token_claims its
-    WHERE its.app_number = $4 AND its.environment = $5::apns_environment
-        AND its.installation_hash = named.hash OFFSET 0
-) AS found
-    UNION ALL SELECT found.it FROM unnest($6) AS named (hash) CROSS JOIN LATERAL (
-    SELECT its.token_digest AS it FROM installation_tokens its
-    WHERE its.app_number = $7 AND its.environment = $8::apns_environment
-        AND its.installation_hash = named.hash OFFSET 0
-) AS found
-))
-    AND t.displaced_installation_hash = ANY($9);
-
--- erasure of a Live Activity, 14: $1 bigint, $2 bytea[], $3 bigint, $4 text
+-- erasure of a Live Activity, 13: $1 bigint, $2 bytea[], $3 bigint, $4 text
 DELETE FROM start_leases d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.it FROM unnest($2) AS named (hash) CROSS JOIN LATERAL (
     SELECT its.ctid AS it FROM start_leases its
@@ -156,7 +141,7 @@ DELETE FROM start_leases d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARR
 ) AS found
 ));
 
--- erasure of a Live Activity, 15: $1 bigint, $2 bytea[], $3 bigint, $4 text
+-- erasure of a Live Activity, 14: $1 bigint, $2 bytea[], $3 bigint, $4 text
 DELETE FROM installation_tokens d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.it FROM unnest($2) AS named (hash) CROSS JOIN LATERAL (
     SELECT its.ctid AS it FROM installation_tokens its
@@ -165,7 +150,7 @@ DELETE FROM installation_tokens d WHERE d.app_number = $1::numeric AND d.ctid = 
 ) AS found
 ));
 
--- erasure of a Live Activity, 16: $1 bigint, $2 bytea[], $3 bigint, $4 text
+-- erasure of a Live Activity, 15: $1 bigint, $2 bytea[], $3 bigint, $4 text
 DELETE FROM installation_token_claims d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.it FROM unnest($2) AS named (hash) CROSS JOIN LATERAL (
     SELECT its.ctid AS it FROM installation_token_claims its
@@ -174,7 +159,7 @@ DELETE FROM installation_token_claims d WHERE d.app_number = $1::numeric AND d.c
 ) AS found
 ));
 
--- erasure of a Live Activity, 17: $1 bigint, $2 bytea[], $3 bigint, $4 text
+-- erasure of a Live Activity, 16: $1 bigint, $2 bytea[], $3 bigint, $4 text
 DELETE FROM installation_aliases d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.it FROM unnest($2) AS named (hash) CROSS JOIN LATERAL (
     SELECT its.ctid AS it FROM installation_aliases its
@@ -183,7 +168,7 @@ DELETE FROM installation_aliases d WHERE d.app_number = $1::numeric AND d.ctid =
 ) AS found
 ));
 
--- erasure of a Live Activity, 18: $1 bigint, $2 bytea[], $3 bigint, $4 text
+-- erasure of a Live Activity, 17: $1 bigint, $2 bytea[], $3 bigint, $4 text
 DELETE FROM installations d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.it FROM unnest($2) AS named (hash) CROSS JOIN LATERAL (
     SELECT its.ctid AS it FROM installations its
@@ -192,19 +177,19 @@ DELETE FROM installations d WHERE d.app_number = $1::numeric AND d.ctid = ANY(AR
 ) AS found
 ));
 
--- erasure of a Live Activity, 19: $1 text, $2 bigint, $3 text, $4 bigint, $5 text, $6 bytea[]
+-- erasure of a Live Activity, 18: $1 text, $2 bigint, $3 text, $4 bigint, $5 text, $6 bytea[]
 UPDATE events e SET activity_id = NULL, installation_hash = NULL, subject = NULL, aliases = NULL,
     token_fingerprint = NULL, who = CASE WHEN starts_with(e.who, $1) THEN 'erased' ELSE e.who END
 WHERE e.app_number = $2 AND e.environment = $3::apns_environment AND e.event_number = ANY(ARRAY(SELECT o.event_number FROM events o
 WHERE (o.app_number = $4) IS TRUE
     AND (o.environment = $5::apns_environment) IS TRUE AND o.installation_hash = ANY($6)));
 
--- erasure of a Live Activity, 20: $1 bigint, $2 text, $3 text
+-- erasure of a Live Activity, 19: $1 bigint, $2 text, $3 text
 DELETE FROM alias_registrations d WHERE d.app_number = $1 AND d.environment = $2::apns_environment AND d.alias = $3;
 
--- erasure of a Live Activity, 21: $1 bigint, $2 text, $3 text
+-- erasure of a Live Activity, 20: $1 bigint, $2 text, $3 text
 DELETE FROM alias_identities d WHERE d.app_number = $1 AND d.environment = $2::apns_environment AND d.alias = $3;
 
--- erasure of a Live Activity, 22: $1 bigint, $2 text, $3 text, $4 text
+-- erasure of a Live Activity, 21: $1 bigint, $2 text, $3 text, $4 text
 DELETE FROM channels c
 WHERE c.app_number = $1 AND c.environment = $2::apns_environment AND c.kind = $3 AND c.value = $4;

@@ -44,9 +44,7 @@ FROM (
 
 -- erasure of a user, 18: the same as erasure of a Live Activity, 18
 
--- erasure of a user, 19: the same as erasure of a Live Activity, 19
-
--- erasure of a user, 20: $1 bigint, $2 bigint, $3 text, $4 text, $5 bigint, $6 text
+-- erasure of a user, 19: $1 bigint, $2 bigint, $3 text, $4 text, $5 bigint, $6 text
 DELETE FROM alias_registrations d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT its.row FROM (
         SELECT i.alias, i.owner FROM alias_identities i
@@ -57,7 +55,7 @@ DELETE FROM alias_registrations d WHERE d.app_number = $1::numeric AND d.ctid = 
     ) AS its
 ));
 
--- erasure of a user, 21: $1 bigint, $2 bigint, $3 text, $4 text, $5 bigint, $6 text
+-- erasure of a user, 20: $1 bigint, $2 bigint, $3 text, $4 text, $5 bigint, $6 text
 DELETE FROM alias_identities d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT its.row FROM (
         SELECT i.alias, i.owner FROM alias_identities i

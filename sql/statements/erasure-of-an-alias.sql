@@ -34,6 +34,4 @@
 
 -- erasure of an alias, 18: the same as erasure of a Live Activity, 18
 
--- erasure of an alias, 19: the same as erasure of a Live Activity, 19
-
--- erasure of an alias, 20: the same as erasure of a Live Activity, 22
+-- erasure of an alias, 19: the same as erasure of a Live Activity, 21

@@ -44,8 +44,6 @@ FROM (
 
 -- erasure of an installation, 18: the same as erasure of a Live Activity, 18
 
--- erasure of an installation, 19: the same as erasure of a Live Activity, 19
+-- erasure of an installation, 19: the same as erasure of a user, 19
 
 -- erasure of an installation, 20: the same as erasure of a user, 20
-
--- erasure of an installation, 21: the same as erasure of a user, 21

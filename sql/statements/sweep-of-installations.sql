@@ -57,6 +57,6 @@ SELECT i.installation_hash FROM page CROSS JOIN LATERAL (
     FOR UPDATE SKIP LOCKED
 ) AS i;
 
--- sweep of installations, 5: the same as erasure of a Live Activity, 17
+-- sweep of installations, 5: the same as erasure of a Live Activity, 16
 
--- sweep of installations, 6: the same as erasure of a Live Activity, 18
+-- sweep of installations, 6: the same as erasure of a Live Activity, 17

@@ -88,7 +88,7 @@ struct ConnectionOptions {
         var message: UnsafeMutablePointer<CChar>?
         guard let options = PQconninfoParse(connectionString, &message) else {
             defer { PQfreemem(message) }
-            throw PostgresError(.misuse, "connection string: \(ServerMessage.withoutQuotation(message))")
+            throw PostgresError(.misuse, "connection string: \(ServerMessage.ofConnectionString(message))")
         }
         defer { PQconninfoFree(options) }
         var values: [String: String] = [:]

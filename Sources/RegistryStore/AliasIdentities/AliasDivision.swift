@@ -34,7 +34,7 @@ struct AliasDivision {
         guard let activity = identity.activity, activity.tokenDigest == identity.tokenDigest else {
             return .failure(refusal())
         }
-        return try merge([(activity.activityID, registration)], by: claimant, transaction)[0]
+        return try merge([(activity.activityID, registration)], transaction)[0]
     }
 
     private func refusal(
@@ -53,7 +53,7 @@ struct AliasDivision {
         _ transaction: borrowing PostgresTransaction
     ) throws -> Result<RegistrationAnswer, Problem> {
         let id = identity.closedActivityID ?? identity.activityID ?? identity.newActivityID()
-        return try merge([(id, registration)], by: claimant, transaction)[0]
+        return try merge([(id, registration)], transaction)[0]
     }
 
     private func registerNew(
@@ -152,7 +152,7 @@ struct AliasDivision {
         let open = registrations.compactMap { item in targets[item.entry].map { (id: $0, item: item) } }
         let moves = open.filter { $0.id != $0.item.entry.activityID }
         let merged = moves.map { ($0.id, $0.item.registration) }
-        let results = try merge(merged, by: isLastInHand ? claimant : .any, isLastInHand: isLastInHand, transaction)
+        let results = try merge(merged, isLastInHand: isLastInHand, transaction)
         let gone = Set(zip(moves, results).filter { $1.isOfErased }.map { $0.0.item.entry.key })
         let isKept = { (entry: AliasTimeline.Registration) in entry != surplus && !gone.contains(entry.key) }
         let latest = open.filter { !gone.contains($0.item.entry.key) }
@@ -183,12 +183,9 @@ struct AliasDivision {
         return targets
     }
 
-    /// - Parameters:
-    ///   - claimant: by whose right the last one is made.
-    ///   - isLastInHand: whether the last is the one in hand, and not remembered.
+    /// - Parameter isLastInHand: whether the last is the one in hand, which is made by the claimant's right, and not remembered.
     private func merge(
         _ registrations: [(ActivityID, ActivityRegistration)],
-        by claimant: Claimant,
         isLastInHand: Bool = true,
         _ transaction: borrowing PostgresTransaction
     ) throws -> [Result<RegistrationAnswer, Problem>] {
@@ -196,12 +193,12 @@ struct AliasDivision {
         let named = registrations.enumerated().map { index, item in
             var named = item.1
             named.defaultAliases = name
-            let isLast = index == registrations.count - 1
+            let isInHand = isLastInHand && index == registrations.count - 1
             return RegistrationRequest(
                 id: item.0,
                 registration: named,
                 who: who,
-                claimant: isLast ? claimant : .any,
+                claimant: isInHand ? claimant : .any,
                 scope: scope
             )
         }

@@ -198,7 +198,7 @@ struct ErasureStatements {
             tombstones(
                 "'installation:' || encode(q.installation_hash, 'hex')",
                 of: "unnest(\(hashes)) AS q (installation_hash)"
-            ), values(of: hashes), releasedValues(of: hashes), displacedInstallations(hashes),
+            ), values(of: hashes), releasedValues(of: hashes),
         ]
             + tables.map { table in
                 """
@@ -219,23 +219,19 @@ struct ErasureStatements {
         """
     }
 
-    /// Takes the installations out of values that somebody's activity has claimed, too: it keeps what APNs said of its own.
+    /// Takes the installations out of the values that are left: those that somebody's activity has claimed, too, which keep what
+    /// APNs said of them, and those that others took over.
     private func releasedValues(of hashes: [[UInt8]]) -> SQL {
-        """
-        UPDATE token_values t SET installation_hash = NULL, installation_kind = NULL, installation_observed_at = NULL,
-            displaced_installation_hash = NULL, displaced_installation_kind = NULL
-        WHERE \(sql: scope.contains("t")) AND t.token_digest = ANY(\(sql: digests(of: hashes)))
-            AND t.activity_id IS NOT NULL AND t.installation_hash = ANY(\(hashes))
-        """
-    }
-
-    /// Takes the installations out of values that others took over from them.
-    private func displacedInstallations(_ hashes: [[UInt8]]) -> SQL {
-        """
-        UPDATE token_values t SET displaced_installation_hash = NULL, displaced_installation_kind = NULL
-        WHERE \(sql: scope.contains("t")) AND t.token_digest = ANY(\(sql: digests(of: hashes)))
-            AND t.displaced_installation_hash = ANY(\(hashes))
-        """
+        let columns = ["installation_hash", "installation_kind", "installation_observed_at"].map {
+            "\($0) = CASE WHEN NOT t.installation_hash = ANY(gone.hashes) THEN t.\($0) END"
+        }
+        return """
+            UPDATE token_values t SET \(unescaped: columns.joined(separator: ", ")),
+                displaced_installation_hash = NULL, displaced_installation_kind = NULL
+            FROM (SELECT \(hashes)::bytea[] AS hashes OFFSET 0) AS gone
+            WHERE \(sql: scope.contains("t")) AND t.token_digest = ANY(\(sql: digests(of: hashes)))
+                AND (t.installation_hash = ANY(gone.hashes) OR t.displaced_installation_hash = ANY(gone.hashes))
+            """
     }
 
     /// Deletes the values of their tokens, while it is known which they are. One without an owner may be another

@@ -108,11 +108,10 @@ extension Registry {
             let rows = try await write { [pages] session in
                 try session.transaction { transaction in
                     let hashes = try transaction.execute(search).decode([UInt8].self)
-                    let page =
-                        (pages == 0 ? [event] : []) + [AuditEventStatements.preferIndexes]
-                        + statements.delete(installations: hashes)
+                    if pages == 0, !hashes.isEmpty { _ = try transaction.execute(event) }
+                    let page = [AuditEventStatements.preferIndexes] + statements.delete(installations: hashes)
                     let deleted = try transaction.pipeline(hashes.isEmpty ? [] : page, finishing: true)
-                    return deleted.dropFirst(pages == 0 ? 2 : 1).map(\.affectedRows)
+                    return deleted.dropFirst().map(\.affectedRows)
                 }
             }
             // The first result is of the tombstones.

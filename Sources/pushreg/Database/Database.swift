@@ -1,5 +1,4 @@
 import EmbeddedPostgres
-import Foundation
 import Logging
 import PostgresDriver
 import RegistryCore
@@ -49,7 +48,7 @@ extension DatabaseSettings {
         case .remote(let connectionString):
             return try await withPool(connectionString.revealed, policy, isEmbedded: false, limits, logger, body)
         case .embedded(let directory):
-            guard policy != .look || FileManager.default.fileExists(atPath: "\(directory)/data") else {
+            guard policy != .look || EmbeddedPostgres.holdsDatabase(directory) else {
                 throw CommandFailure(.unavailable, "There is no database in \(directory): pushreg serve makes one.")
             }
             return try await withEmbedded(directory, logger) { connectionString in

@@ -92,27 +92,10 @@ extension ConsoleCall {
     /// The audit trail, by what qualifiers say.
     func findEvents(_ search: SearchText, in scope: Scope) async throws -> SearchResults {
         var (filter, results) = (EventFilter(), SearchResults())
-        if let term = search.terms.first(where: { !Self.isOfEvents($0) }) {
-            let text = (term.name.map { "\($0):" } ?? "") + term.value
-            results.sentence = """
-                The audit trail is not searched by “\(text)”, but by event, activity, subject, since, an alias with its kind, such as \
-                alias:userId:u-7, and the whole hash of an installation.
-                """
+        for term in search.terms {
+            guard let sentence = Self.narrow(&filter, by: term, now) else { continue }
+            results.sentence = sentence
             return results
-        }
-        filter.type = search["event"].flatMap { $0.lowercased() == "any" ? nil : UTF8Text($0.lowercased()) }
-        filter.subject = search["subject"].map { UTF8Text($0) }
-        filter.activityID = search["activity"].flatMap { try? ActivityID($0) }
-        filter.alias = search["alias"].flatMap { try? Alias(pair: $0) }
-        if let hash = search["installation"].flatMap(Hexadecimal.decode), hash.count == 32 {
-            filter.installation = InstallationHash(bytes: hash)
-        }
-        if let since = search["since"] {
-            guard let time = Self.time(since, now) else {
-                results.sentence = "since: takes 30min, 2h, 7d or a time such as 2026-01-31T12:00:00Z."
-                return results
-            }
-            filter.since = time
         }
         let list = ["console-events", parameter("q") ?? ""]
         let page = try await registry.events(
@@ -129,15 +112,39 @@ extension ConsoleCall {
         return results
     }
 
-    /// Whether events are found by a term.
-    private static func isOfEvents(_ term: SearchText.Term) -> Bool {
+    /// Adds a term to what is asked of the audit trail.
+    ///
+    /// - Returns: why events are not found by it; nil when they are.
+    private static func narrow(_ filter: inout EventFilter, by term: SearchText.Term, _ now: Date) -> String? {
         switch term.name {
-        case "event", "subject", "since", "environment": true
-        case "activity": (try? ActivityID(term.value)) != nil
-        case "alias": (try? Alias(pair: term.value)) != nil
-        case "installation": Hexadecimal.decode(term.value)?.count == 32
-        default: false
+        case "environment": return nil
+        case "event":
+            let type = term.value.lowercased()
+            filter.type = type == "any" ? nil : UTF8Text(type)
+            return nil
+        case "since":
+            filter.since = time(term.value, now)
+            return filter.since == nil ? "since: takes 30min, 2h, 7d or a time such as 2026-01-31T12:00:00Z." : nil
+        case "subject":
+            filter.subject = UTF8Text(term.value)
+            return nil
+        case "activity":
+            filter.activityID = try? ActivityID(term.value)
+            if filter.activityID != nil { return nil }
+        case "alias":
+            filter.alias = try? Alias(pair: term.value)
+            if filter.alias != nil { return nil }
+        case "installation":
+            let hash = Hexadecimal.decode(term.value).flatMap { $0.count == 32 ? $0 : nil }
+            filter.installation = hash.map { InstallationHash(bytes: $0) }
+            if filter.installation != nil { return nil }
+        default: break
         }
+        let text = (term.name.map { "\($0):" } ?? "") + term.value
+        return """
+            The audit trail is not searched by “\(text)”, but by event, activity, subject, since, an alias with its kind, such as \
+            alias:userId:u-7, and the whole hash of an installation.
+            """
     }
 
     private static func time(_ text: String, _ now: Date) -> Date? {

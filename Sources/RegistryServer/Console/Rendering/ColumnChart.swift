@@ -52,20 +52,9 @@ struct ColumnChart {
     /// The last count before the end of each column, unless it is so old that there should have been a later one; of the last
     /// column what there is now.
     private static func levels(_ statistics: RegistryStatistics, _ starts: [Date], _ step: Double) -> [[String: Int]] {
-        let now = statistics.tokens.map { ($0.kind.name, $0.count) }
-        let last = RegistryStatistics.Step(
-            start: statistics.computedAt,
-            counts: Dictionary(now, uniquingKeysWith: +)
-        )
-        return levels((statistics.tokenCounts + [last])[...], starts, step)
-    }
-
-    private static func levels(
-        _ all: ArraySlice<RegistryStatistics.Step>,
-        _ starts: [Date],
-        _ step: Double
-    ) -> [[String: Int]] {
-        var counts = all
+        let present = Dictionary(statistics.tokens.map { ($0.kind.name, $0.count) }, uniquingKeysWith: +)
+        let now = RegistryStatistics.Step(start: statistics.computedAt, counts: present)
+        var counts = (statistics.tokenCounts + [now])[...]
         var last: RegistryStatistics.Step?
         let validity = Double(RegistryStatistics.tokenCountValidity.components.seconds)
         return starts.map { start in
