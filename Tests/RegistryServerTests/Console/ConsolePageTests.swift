@@ -168,6 +168,23 @@ import Testing
             let key = APIKey(random: .admin)
             let other = try await browser.get("…/search?q=\(key.text.revealed)")
             #expect(other.fields[.location]?.contains(key.secret.revealed) == false)
+            // Nor by way of the sign-in page, where the session has lapsed meanwhile.
+            let stranger = try await ConsoleBrowser(life.server).get("…/search?q=\(token)")
+            #expect(stranger.status == 303 && stranger.fields[.location]?.contains("search") == true)
+            #expect(stranger.fields[.location]?.contains(token) == false)
+        }
+    }
+
+    @Test("A term that the audit trail is not searched by is told, and shows none of it") func oddTermsAreTold()
+        async throws
+    {
+        try await Self.play { life, browser in
+            try await life.register(1, observed: 5)
+            #expect(try await browser.get("…/search?q=event:any%20activity:a-1").words.contains(" a-1 "))
+            for term in ["alias:order-42", "installation:ab12", "order-42", "fingerprint:1a2b3c4d", "state:active"] {
+                let page = try await browser.get("…/search?q=event:any%20\(term)")
+                #expect(page.words.contains("not searched by “\(term)”") && !page.words.contains(" a-1 "), "\(term)")
+            }
         }
     }
 
