@@ -133,12 +133,12 @@ actor PhoneLife {
     }
 
     @discardableResult
-    func begin(order: String? = nil, startsAt: Date? = nil) -> FakeActivity {
+    func begin(order: String? = nil, startsAt: Date? = nil, hasToken: Bool? = nil) -> FakeActivity {
         let id = next("a")
         let order = order ?? "\(id)-order"
         if orders.last != order { orders.append(order) }
         // At first there is no token yet, more often than not.
-        let token = numbers.isMultiple(of: 3) ? nextToken("t") : nil
+        let token = hasToken ?? numbers.isMultiple(of: 3) ? nextToken("t") : nil
         let phase = startsAt == nil ? ActivityPhase.active : .pending
         let activity = FakeActivity(id, order, phase: phase, token: token, startsAt: startsAt)
         phone.types[numbers % 2].begins(activity)

@@ -25,6 +25,19 @@ import Testing
         }
     }
 
+    @Test("An activity whose first token comes after the next user signed in is nobody's", arguments: [true, false])
+    func tokenAfterTheNextUser(isToldFirst: Bool) async throws {
+        try await Story.tell { story in
+            let activity = await story.life.begin(hasToken: false)
+            if isToldFirst { await story.play(.foreground) }
+            await story.play(.signIn(1), .time(seconds: 10))
+            await story.tokenComes(to: activity)
+            await story.play(.foreground, .time(seconds: 10))
+            try await story.handsOut(activity, false)
+            try await story.knows(activity, as: "ended")
+        }
+    }
+
     @Test("The end of the last user's activity is told by them or by the phone, and never by the next user")
     func lastUsersEnd() async throws {
         try await Story.tell { story in

@@ -34,8 +34,7 @@ package final class TestStorage: ReportStorage {
     private func changeAlone(_ decide: (StoredContent) -> StorageChange) -> Bool {
         let (content, isLocked) = state.withLock { ($0.content, $0.isLocked) }
         guard !isLocked else {
-            _ = decide(.unreadable)
-            return false
+            return decide(.unreadable) == .keep
         }
         switch decide(content) {
         case .keep: break

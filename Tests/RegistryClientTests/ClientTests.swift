@@ -217,5 +217,5 @@ private struct SeenActivity: PhoneWatch {
 
     func start() {}
     func reportsGoOut() {}
-    func runs(_ id: String) -> Bool { id == self.id }
+    func runningActivities() -> [String] { [id] }
 }

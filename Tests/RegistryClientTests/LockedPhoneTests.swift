@@ -30,6 +30,23 @@ import Testing
         #expect(storage.entries.count == 2)
     }
 
+    @Test("A file that could be read at first, and not when it was to be written, costs nothing") func unreadableLater()
+        async
+    {
+        let storage = TestStorage(Self.waiting(.token("aa", of: "before"), at: -60))
+        let phone = TestPhone(storage: storage)
+        await phone.registry.caughtUp()
+        phone.transport.goesOffline()
+        storage.lock()
+        phone.registry.report(.token("bb", of: "meanwhile"))
+        await phone.registry.caughtUp()
+        storage.unlock()
+        phone.registry.report(.token("cc", of: "later"))
+        await phone.registry.caughtUp()
+        let names = ["before", "meanwhile", "later"].map { ReportName.activity(UTF8Text($0)) }
+        #expect(storage.entries.map(\.name) == names)
+    }
+
     @Test("What was observed while the phone was locked has its time, and is later than all before")
     func timesWhileLocked() async {
         let storage = TestStorage(Self.waiting(.token("aa"), at: -60))

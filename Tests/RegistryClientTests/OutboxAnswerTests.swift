@@ -29,8 +29,8 @@ import Testing
     }
 
     @Test(
-        "403 and 404 are told once and kept for a day, tried every hour",
-        arguments: [(403, "forbidden"), (404, "unknown-app")]
+        "403, 404 and 401 to the publishable key are told once and kept for a day, tried every hour",
+        arguments: [(403, "forbidden"), (404, "unknown-app"), (401, "unauthenticated")]
     )
     func refusalsAreKeptForADay(status: Int, code: String) throws {
         let played = PlayedOutbox()

@@ -9,7 +9,7 @@ package enum Verdict: Sendable, Hashable {
     case accepted([RefusedItem])
     /// Refused, with the reason; the status says of which kind.
     case refused(status: Int, Problem)
-    /// The same bytes are to be sent again: 408, 429, 5xx.
+    /// The same bytes are to be sent again: 408, 429, 5xx of the registry, or of whoever says when.
     case repeatLater(after: Duration?)
     /// No answer, or not the registry's.
     case unanswered
@@ -25,7 +25,10 @@ package enum Verdict: Sendable, Hashable {
         let isOurs = !(answer["Request-Id"] ?? "").isEmpty
         let problem = isOurs ? try? JSONDecoder().decode(Problem.self, from: answer.body) : nil
         switch answer.status {
-        case 408, 429, 500...599: self = .repeatLater(after: Self.pause(answer["Retry-After"]))
+        case 408, 429, 500...599:
+            let pause = Self.pause(answer["Retry-After"])
+            // A proxy without a service behind it is silence.
+            self = isOurs || pause != nil ? .repeatLater(after: pause) : .unanswered
         case 204 where isOurs: self = .accepted([])
         case 200...299 where isOurs: self = Self.accepted(answer.body).map(Verdict.accepted) ?? .unanswered
         case 400...499: self = problem.map { .refused(status: answer.status, $0) } ?? .unanswered

@@ -1,3 +1,5 @@
+import Foundation
+
 /// How far the file and this process agree.
 struct Stored {
     var isLoaded = false
@@ -5,8 +7,8 @@ struct Stored {
     var isBehind = false
     /// The entries that were in the file when this process last saw it.
     var known: Set<UInt64> = []
-    /// The edition of the file that this process read or wrote last.
-    var edition: UInt64 = 0
+    /// The file as this process read or wrote it last: other bytes are another process's.
+    var bytes: Data?
 }
 
 extension LiveActivityRegistry {
@@ -24,7 +26,9 @@ extension LiveActivityRegistry {
             return state == nil ? .setAside(StoredState().bytes) : .keep
         }
         guard isDone, content != .unreadable else { return }
-        if case .bytes = content, state == nil { eventStreams.tell(.fileSetAside) }
+        if case .bytes(let bytes) = content {
+            if state == nil { eventStreams.tell(.fileSetAside) } else { stored.bytes = bytes }
+        }
         resume(state ?? StoredState())
     }
 
@@ -34,33 +38,28 @@ extension LiveActivityRegistry {
         user = state.user
         outbox = Outbox(entries: state.entries)
         stored.known = Set(state.entries.map(\.id))
-        stored.edition = state.edition
         release()
     }
 
     /// Writes the file, together with what another process has written since (C11).
     func save() {
         guard stored.isLoaded, stored.isBehind else { return }
-        var (events, isForeign) = ([RegistryEvent](), false)
-        let edition = configuration.random()
+        var (events, isForeign, written) = ([RegistryEvent](), false, Data?.none)
         let isDone = configuration.storage.change { content in
-            switch content {
-            case .unreadable: return .keep
-            case .none: return .replace(state(edition).bytes)
-            case .bytes(let bytes):
-                guard let other = StoredState(bytes) else {
-                    isForeign = true
-                    return .setAside(state(edition).bytes)
-                }
-                if other.edition != stored.edition { events = adopt(other) }
-                return .replace(state(edition).bytes)
+            if content == .unreadable { return .keep }
+            if case .bytes(let bytes) = content, bytes != stored.bytes {
+                if let other = StoredState(bytes) { events = adopt(other) } else { isForeign = true }
             }
+            let bytes = state.bytes
+            written = bytes
+            return isForeign ? .setAside(bytes) : .replace(bytes)
         }
         events.forEach(eventStreams.tell)
-        guard isDone else { return }
+        // What was not written is written next time.
+        guard isDone, let written else { return }
         if isForeign { eventStreams.tell(.fileSetAside) }
         stored.known = Set(outbox.entries.map(\.id))
-        (stored.isBehind, stored.edition, userChanged) = (false, edition, false)
+        (stored.isBehind, stored.bytes, userChanged) = (false, written, false)
     }
 
     private func adopt(_ other: StoredState) -> [RegistryEvent] {
@@ -73,10 +72,9 @@ extension LiveActivityRegistry {
         return outbox.merge(other.entries, known: stored.known)
     }
 
-    private func state(_ edition: UInt64) -> StoredState {
+    private var state: StoredState {
         var state = StoredState()
         (state.clock, state.user, state.entries) = (clock, user, outbox.entries)
-        state.edition = edition
         return state
     }
 }

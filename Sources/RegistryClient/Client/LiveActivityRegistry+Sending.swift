@@ -90,12 +90,11 @@ extension LiveActivityRegistry {
             if verdict.tookTheTime { clock.wasAnswered(delivery.entry.observedAt) }
             if let shift { move(by: shift, now) }
         }
-        let watch = attachment.withLock { $0.watch }
         let circumstances = Outbox.Circumstances(
             uptime: now.uptime,
             time: clock.corrected(now),
             jitter: Double(configuration.random() >> 11) / Double(1 << 53),
-            runs: { watch?.runs($0.string) ?? false }
+            runs: { [running = runningActivities] in running().contains($0) }
         )
         stored.isBehind = true
         for effect in outbox.settle(delivery.entry.id, verdict, circumstances) { carryOut(effect, delivery, now) }

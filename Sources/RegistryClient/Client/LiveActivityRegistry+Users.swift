@@ -1,6 +1,12 @@
 extension LiveActivityRegistry {
-    func signIn(_ user: UTF8Text, _ source: @escaping CredentialSource, _ time: DeviceTime) {
-        if self.user != nil, self.user != user { logOut(time) }
+    /// - Parameter running: the activities that ran when it was told, which were the last user's, if it is another one.
+    func signIn(
+        _ user: UTF8Text,
+        _ source: @escaping CredentialSource,
+        ending running: [UTF8Text],
+        _ time: DeviceTime
+    ) {
+        if self.user != nil, self.user != user { logOut(ending: running, time) }
         self.user = user
         userChanged = true
         sources[user] = source
@@ -9,10 +15,20 @@ extension LiveActivityRegistry {
         outbox.credentialCame(for: .user(user))
     }
 
-    func logOut(_ time: DeviceTime) {
+    /// The log-out ends what the registry knows of. An activity whose first token is still to come is ended here, or that token
+    /// would make it the next user's (C14).
+    func logOut(ending running: [UTF8Text], _ time: DeviceTime) {
+        for id in running { add(.end(activityID: id, isDismissal: false), time) }
         add(.logOut, time)
         user = nil
         userChanged = true
+    }
+}
+
+extension LiveActivityRegistry {
+    /// The activities that the phone shows now, or has scheduled.
+    nonisolated func runningActivities() -> [UTF8Text] {
+        attachment.withLock { $0.watch }?.runningActivities().map { UTF8Text($0) } ?? []
     }
 }
 

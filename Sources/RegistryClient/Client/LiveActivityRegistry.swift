@@ -82,8 +82,8 @@ extension LiveActivityRegistry {
     ///   - userID: the `sub` of their JWT.
     ///   - credential: gives a JWT that is valid now; asked before each request, and again after a refusal.
     public nonisolated func signIn(userID: String, credential: @escaping CredentialSource) {
-        let now = configuration.clock.now()
-        commands.yield(Command(waitsForFile: true) { $0.signIn(UTF8Text(userID), credential, now) })
+        let (now, running) = (configuration.clock.now(), runningActivities())
+        commands.yield(Command(waitsForFile: true) { $0.signIn(UTF8Text(userID), credential, ending: running, now) })
     }
 
     /// The user signs out: their reports but ends are dropped, the installation's tokens and names go, and its activities end.
@@ -93,9 +93,9 @@ extension LiveActivityRegistry {
     /// - Returns: true once the registry has confirmed it, false when it has not within 5 seconds.
     @discardableResult
     public nonisolated func signOut() async -> Bool {
-        let now = configuration.clock.now()
+        let (now, running) = (configuration.clock.now(), runningActivities())
         let events = events
-        commands.yield(Command(waitsForFile: true) { $0.logOut(now) })
+        commands.yield(Command(waitsForFile: true) { $0.logOut(ending: running, now) })
         return await withTaskGroup(of: Bool.self) { group in
             group.addTask { await events.compactMap(\.isConfirmedLogOut).first { _ in true } ?? false }
             group.addTask { [clock = configuration.clock] in

@@ -4,8 +4,8 @@ package protocol PhoneWatch: Sendable {
     func start()
     /// Reports go out now: a good time to look whether a start token has silently changed (C3).
     func reportsGoOut()
-    /// Whether the phone shows an activity, or has it scheduled.
-    func runs(_ id: String) -> Bool
+    /// The ids of all activities that the phone shows, or has scheduled.
+    func runningActivities() -> [String]
 }
 
 /// The layer over ActivityKit that is attached to a client, if any.

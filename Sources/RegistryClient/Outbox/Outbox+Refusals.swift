@@ -4,6 +4,8 @@ extension Outbox {
         let count = entries[index].tries.refusals[status, default: 0] + 1
         entries[index].tries.refusals[status] = count
         switch (status, problem.code) {
+        // There is no other key in this release.
+        case (401, _) where entries[index].owner == .installation: return keep(index, problem, now)
         case (401, _):
             pause(index, after: count, now)
             let isFirst = count == 1

@@ -8,7 +8,7 @@ package struct OutboxEntry: Sendable, Hashable, Codable, Identifiable {
     package internal(set) var owner: Owner
     /// A repetition of one that was answered 410 `activity-expired`: not repeated once more.
     var isObservedAnew = false
-    /// When the registry first said 403 or 404.
+    /// When the registry first said 403 or 404, or 401 to the publishable key.
     var refusedSince: Timestamp?
     /// Forgotten at each launch: then all are tried at once.
     var tries = Tries()

@@ -6,8 +6,6 @@ package struct StoredState: Sendable, Hashable, Codable {
     static let version = 1
 
     private var version = Self.version
-    /// Random, another one with each writing: a process knows by it whether it was the last one that wrote.
-    package var edition: UInt64 = 0
     package var clock = ObservationClock()
     /// The user who is signed in: what is observed before the app says so again is theirs (C14).
     package var user: UTF8Text?

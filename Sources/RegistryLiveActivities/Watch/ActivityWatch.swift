@@ -65,9 +65,9 @@ package actor ActivityWatch: PhoneWatch {
         }
     }
 
-    /// Whether the phone shows an activity, or has it scheduled.
-    package nonisolated func runs(_ id: String) -> Bool {
-        types.contains { $0.activities().contains { $0.id == id && $0.phase.runs } }
+    /// The ids of all activities that the phone shows, or has scheduled.
+    package nonisolated func runningActivities() -> [String] {
+        types.flatMap { $0.activities().filter(\.phase.runs).map(\.id) }
     }
 }
 
