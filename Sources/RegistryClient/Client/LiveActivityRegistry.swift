@@ -80,7 +80,8 @@ extension LiveActivityRegistry {
     ///
     /// - Parameters:
     ///   - userID: the `sub` of their JWT.
-    ///   - credential: gives a JWT that is valid now; asked before each request, and again after a refusal.
+    ///   - credential: gives a JWT that is valid now, or nil; asked before each request, and again after a refusal. It has to return
+    ///     within seconds: reports wait for it, also those of a user who signs in afterwards.
     public nonisolated func signIn(userID: String, credential: @escaping CredentialSource) {
         let (now, running) = (configuration.clock.now(), runningActivities())
         commands.yield(Command(waitsForFile: true) { $0.signIn(UTF8Text(userID), credential, ending: running, now) })

@@ -10,7 +10,9 @@ struct KeySetFetcher: Sendable {
     /// Whether loopback, private and link-local addresses may be asked.
     let allowsInternal: Bool
 
-    private static let deadline = Duration.seconds(5)
+    /// Until all of the keys are there, and until a name is resolved.
+    var deadline = Duration.seconds(5)
+
     private static let maximumBytes = 256 * 1024
 
     /// Gets the JSON behind a URL.
@@ -25,13 +27,13 @@ struct KeySetFetcher: Sendable {
         if IPAddress(url.host) == nil { configuration.dnsOverride = [url.host: address.description] }
         configuration.timeout = .init(connect: .seconds(3), read: .seconds(3))
         let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-        let outcome = await Result.async { try await Self.inTime { try await Self.get(url, client) } }
+        let outcome = await Result.async { try await inTime { try await get(url, client) } }
         try? await client.shutdown()
         return try outcome.get()
     }
 
     /// The client's own deadline is that of the head: a body may come a byte at a time.
-    private static func inTime(_ fetch: @escaping @Sendable () async throws -> JSONValue) async throws -> JSONValue {
+    private func inTime(_ fetch: @escaping @Sendable () async throws -> JSONValue) async throws -> JSONValue {
         try await withThrowingTaskGroup(of: JSONValue.self) { group in
             defer { group.cancelAll() }
             group.addTask { try await fetch() }
@@ -43,17 +45,17 @@ struct KeySetFetcher: Sendable {
         }
     }
 
-    private static func get(_ url: KeySetURL, _ client: HTTPClient) async throws -> JSONValue {
+    private func get(_ url: KeySetURL, _ client: HTTPClient) async throws -> JSONValue {
         var request = HTTPClientRequest(url: url.text)
         request.headers.add(name: "Accept", value: "application/jwk-set+json, application/json")
         let response = try await client.execute(request, timeout: TimeAmount(deadline))
         guard response.status == .ok else { throw JSONFaultReason("the status is \(response.status.code)") }
-        let body = try await response.body.collect(upTo: maximumBytes)
+        let body = try await response.body.collect(upTo: Self.maximumBytes)
         return try JSONParser.parse(body.readableBytesView)
     }
 
     private func permittedAddress(of host: String) async throws -> IPAddress {
-        let addresses = try await NameLookup.addresses(of: host, within: Self.deadline)
+        let addresses = try await NameLookup.addresses(of: host, within: deadline)
         guard let first = addresses.first, allowsInternal || addresses.allSatisfy(\.isPublic) else {
             throw JSONFaultReason("the host has no address, or one inside of the operator's network")
         }

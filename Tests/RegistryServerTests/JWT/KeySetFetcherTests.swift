@@ -1,0 +1,42 @@
+import NIOCore
+import NIOPosix
+import RegistryCore
+import Testing
+
+@testable import RegistryServer
+
+/// Keys of an issuer who does not answer as issuers do.
+@Suite(.timeLimit(.minutes(1))) struct KeySetFetcherTests {
+    @Test("Keys that come a byte at a time are given up") func slowKeys() async throws {
+        let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(SlowIssuer()) }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        let port = try #require(server.localAddress?.port)
+        let fetcher = KeySetFetcher(allowsInternal: true, deadline: .milliseconds(200))
+        await #expect(throws: JSONFaultReason("they did not come in time")) {
+            try await fetcher.fetch("http://127.0.0.1:\(port)/keys")
+        }
+        try await server.close()
+    }
+}
+
+/// Answers with a head at once, and with a space of the body every few milliseconds for good.
+private final class SlowIssuer: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private var next: RepeatedTask?
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard next == nil else { return }
+        let channel = context.channel
+        channel.writeAndFlush(ByteBuffer(string: "HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n"), promise: nil)
+        next = context.eventLoop.scheduleRepeatedTask(initialDelay: .zero, delay: .milliseconds(10)) { _ in
+            channel.writeAndFlush(ByteBuffer(string: " "), promise: nil)
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) { next?.cancel() }
+}
