@@ -33,7 +33,7 @@ import Testing
             goesOn: Bool = false
         ) -> Batcher<Int, Int> {
             Batcher(
-                lanes: 1,
+                lanes: 1...1,
                 largestBatch: 8,
                 capacity: capacity,
                 timeout: timeout,
@@ -43,7 +43,9 @@ import Testing
                     return candidates.map { seen.insert($0).inserted }
                 },
                 perform: { lane in
-                    repeat { lane.answer(try await self.perform(lane.requests)) } while goesOn && lane.takeNext()
+                    repeat {
+                        lane.answer(try await self.perform(lane.requests), after: .zero)
+                    } while goesOn && lane.takeNext()
                 }
             )
         }
@@ -98,6 +100,41 @@ import Testing
         let results = await Self.submit(Array(1...20), to: doubler.batcher(), doubler)
         #expect(try results.map { try $0.get() } == (1...20).map { $0 * 2 })
         #expect(doubler.batches.withLock { $0.map(\.count) } == [1, 8, 8, 3])
+    }
+
+    @Test(
+        "While Postgres is slow, more lanes are open, and each takes its share of those who wait",
+        arguments: [(Duration.milliseconds(10), [1, 2, 2, 2]), (.milliseconds(4), [1, 6])]
+    )
+    func slowLanesShare(first: Duration, expected: [Int]) async throws {
+        let sizes = Mutex<[Int]>([])
+        let isOpen = Mutex(false)
+        let batcher = Batcher<Int, Int>(
+            lanes: 1...3,
+            largestBatch: 8,
+            capacity: 100,
+            timeout: .seconds(60),
+            select: { $0.map { _ in true } },
+            perform: { lane in
+                let number = sizes.withLock { sizes in
+                    sizes.append(lane.requests.count)
+                    return sizes.count
+                }
+                // All but the first have to be under way together.
+                while number == 1 ? !isOpen.withLock(\.self) : sizes.withLock(\.count) < expected.count {
+                    await Task.yield()
+                }
+                lane.answer(lane.requests.map { .success($0) }, after: number == 1 ? first : .zero)
+            }
+        )
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { _ = await Self.result(of: 0, batcher) }
+            while sizes.withLock(\.isEmpty) { await Task.yield() }
+            for number in 1...6 { group.addTask { _ = await Self.result(of: number, batcher) } }
+            while batcher.waitingCount < 6 { await Task.yield() }
+            isOpen.withLock { $0 = true }
+        }
+        #expect(sizes.withLock(\.self) == expected)
     }
 
     @Test("Requests that may not go together follow each other") func whatMayNotGoTogetherFollows() async throws {

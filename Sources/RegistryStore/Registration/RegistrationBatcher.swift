@@ -6,7 +6,7 @@ extension Batcher<RegistrationRequest, RegistrationAnswer> {
     /// batches of their own, in order within a lane.
     static func registrations(_ units: UnitsOfWork) -> Batcher {
         Batcher(
-            lanes: 2,
+            lanes: 2...2,
             largestBatch: 128,
             capacity: 10_000,
             timeout: units.pool.requestTimeout,

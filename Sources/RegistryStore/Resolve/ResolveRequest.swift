@@ -18,7 +18,8 @@ struct ResolveRequest: Sendable {
     /// A lookup of one alias shares its statement with others of the same app and page size.
     static func batcher(_ units: UnitsOfWork) -> Batcher<ResolveRequest, AliasPage> {
         Batcher(
-            lanes: 2,
+            // Half of the connections at most, so that slow reads leave the others to writes.
+            lanes: 2...max(2, min(8, units.pool.maximumConnections / 2)),
             largestBatch: 64,
             capacity: 10_000,
             timeout: units.pool.requestTimeout,

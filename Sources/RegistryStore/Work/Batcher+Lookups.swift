@@ -11,7 +11,7 @@ extension Batcher {
         _ find: @escaping @Sendable (borrowing PostgresSession, [Request]) throws -> [Answer]
     ) -> Batcher {
         Batcher(
-            lanes: 1,
+            lanes: 1...1,
             largestBatch: 256,
             capacity: 10_000,
             timeout: units.pool.requestTimeout,

@@ -5,6 +5,10 @@ import Synchronization
 ///
 /// Nothing waits for a timer: a request that finds a free lane goes at once and alone, and when a lane becomes free all
 /// that queued meanwhile goes as one batch. So the busier it is, the larger the batches and the cheaper each request.
+///
+/// While Postgres has to fetch what is asked for from its disk, a large batch only means that one request waits for the reads of
+/// all others: then more lanes are open, and each takes its share of the queue, for a disk is quicker the more it is asked at once.
+///
 /// A batch in which one request is at fault is done again one by one, so a fault never fails its neighbours.
 final class Batcher<Request: Sendable, Answer: Sendable>: Sendable {
     /// Does the batch of a lane and answers it; it may go on with those that follow.
@@ -28,9 +32,11 @@ final class Batcher<Request: Sendable, Answer: Sendable>: Sendable {
     private struct State {
         var queue: [Waiting] = []
         var busyLanes = 0
+        /// The last batch waited for a disk, or for something as slow.
+        var isSlow = false
     }
 
-    private let lanes: Int
+    private let lanes: ClosedRange<Int>
     private let largestBatch: Int
     private let capacity: Int
     private let timeout: Duration
@@ -40,13 +46,13 @@ final class Batcher<Request: Sendable, Answer: Sendable>: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - lanes: how many batches are under way at most.
+    ///   - lanes: how many batches are under way at most: usually, and while Postgres is slow.
     ///   - largestBatch: how many requests a batch has at most.
     ///   - capacity: how many requests may wait; more are refused at once with 503, before all become slow.
     ///   - timeout: how long a request may wait for its batch and its answer together.
     ///   - measures: told the size of each batch, and how long its first request waited.
     init(
-        lanes: Int,
+        lanes: ClosedRange<Int>,
         largestBatch: Int,
         capacity: Int,
         timeout: Duration,
@@ -85,12 +91,23 @@ final class Batcher<Request: Sendable, Answer: Sendable>: Sendable {
 
     private func enqueue(_ waiting: Waiting) -> Place {
         state.withLock { state in
-            guard state.queue.count < capacity || state.busyLanes < lanes else { return .full }
+            let isBusy = state.busyLanes >= openLanes(state)
+            guard state.queue.count < capacity || !isBusy else { return .full }
             state.queue.append(waiting)
-            guard state.busyLanes < lanes else { return .queued }
+            guard !isBusy else { return .queued }
             state.busyLanes += 1
             return .free
         }
+    }
+
+    private func openLanes(_ state: borrowing State) -> Int { state.isSlow ? lanes.upperBound : lanes.lowerBound }
+
+    /// Learns from a batch whether Postgres is slow: what is in memory takes some ten microseconds, and a read of a disk a hundred
+    /// and more. A single request that is answered from memory is no sign of either.
+    fileprivate func took(_ time: Duration, for count: Int) {
+        guard lanes.count > 1 else { return }
+        let isSlow = time > .microseconds(300) * count
+        state.withLock { $0.isSlow = isSlow && ($0.isSlow || time > .milliseconds(5)) }
     }
 
     /// Does batches until nobody waits.
@@ -122,8 +139,18 @@ final class Batcher<Request: Sendable, Answer: Sendable>: Sendable {
     /// The next batch; nil, and the lane is free for others, when nobody waits.
     fileprivate func nextBatch() -> [Waiting]? {
         guard let batch = takeBatch() else { return nil }
+        if opensAnother() { Task { await work() } }
         measures?.record(size: batch.count, wait: .now - batch[0].submitted)
         return batch
+    }
+
+    /// Whether a batch was a share of the queue, and another lane is free for the rest.
+    private func opensAnother() -> Bool {
+        state.withLock { state in
+            guard state.isSlow, !state.queue.isEmpty, state.busyLanes < lanes.upperBound else { return false }
+            state.busyLanes += 1
+            return true
+        }
     }
 
     private func takeBatch() -> [Waiting]? {
@@ -132,7 +159,10 @@ final class Batcher<Request: Sendable, Answer: Sendable>: Sendable {
                 state.busyLanes -= 1
                 return nil
             }
-            let candidates = state.queue.prefix(largestBatch)
+            // The lanes that are still free have their share.
+            let share = max(1, openLanes(state) - state.busyLanes + 1)
+            let most = state.isSlow ? (state.queue.count + share - 1) / share : largestBatch
+            let candidates = state.queue.prefix(min(most, largestBatch))
             guard candidates.count > 1 else { return [state.queue.removeFirst()] }
             let goes = select(candidates.map(\.request)[...])
             guard goes.contains(false) else {
@@ -174,7 +204,10 @@ extension Batcher {
         }
 
         /// Tells the answers, one for each request, in their order.
-        func answer(_ results: [Result<Answer, Problem>]) {
+        ///
+        /// - Parameter time: how long Postgres took for them.
+        func answer(_ results: [Result<Answer, Problem>], after time: Duration) {
+            batcher?.took(time, for: results.count)
             for (waiting, result) in zip(take(), results) { waiting.complete(result) }
         }
 

@@ -42,11 +42,16 @@ struct UnitsOfWork: Sendable {
         _ body: @escaping @Sendable (borrowing PostgresSession, [Request]) throws -> [Result<Answer, Problem>]
     ) async throws {
         try await run(work, retry, .hot, within: lane.timeLeft) { session, watch in
+            func answer(_ session: borrowing PostgresSession) throws {
+                let begun = ContinuousClock.now
+                let results = try watch.timing { try body(session, lane.requests) }
+                lane.answer(results, after: .now - begun)
+            }
             // Where the closure is run again, the lane's batch is the one that failed.
-            lane.answer(try watch.timing { try body(session, lane.requests) })
+            try answer(session)
             let end = ContinuousClock.now + min(Self.leaseTime, pool.requestTimeout / 2)
             while ContinuousClock.now < end, session.isRenewable, lane.takeNext() {
-                lane.answer(try watch.timing { try body(session.renewed(timeout: lane.timeLeft), lane.requests) })
+                try answer(session.renewed(timeout: lane.timeLeft))
             }
         }
     }
