@@ -201,13 +201,18 @@ import Testing
         }
     }
 
-    @Test("All who follow a scope share one reader, which ends with the last of them") func oneReader() async throws {
+    @Test("All who follow a scope share one reader, whatever its app's settings become; it ends with the last of them")
+    func oneReader() async throws {
         let database = try await TestDatabase.make()
         let scope = try await database.scope()
+        var changes = AppChanges()
+        changes.eventRetention = .seconds(40 * 86_400)
+        let changed = try await database.scope("com.example.food", .sandbox, changes)
+        #expect(changed != scope)
         let feed = ChangeFeed(registry: database.registry, shutdownNotice: ShutdownNotice(), logger: .silent)
         #expect(feed.scopeCount == 0)
         do {
-            let streams = (0..<5).map { _ in feed.follow(scope, until: .now + .seconds(3600)) }
+            let streams = (0..<5).map { feed.follow($0 < 3 ? scope : changed, until: .now + .seconds(3600)) }
             for stream in streams { _ = await stream.first { _ in true } }
             #expect(feed.scopeCount == 1)
         }
