@@ -43,6 +43,14 @@ def keep_huge_pages(count):
         print(f"without huge pages: {error}", file=sys.stderr)
 
 
+def read_files(directory):
+    """Has the kernel read all files of a server's databases, as far as its memory goes."""
+    for path in files_of(os.path.join(directory, "base")):
+        with open(path, "rb") as file:
+            while file.read(2**20):
+                pass
+
+
 def forget_files(directory):
     """Has the kernel drop what it has read: all files by root, those of the directory by others."""
     os.sync()
@@ -52,10 +60,13 @@ def forget_files(directory):
         return
     except OSError:
         pass
-    for folder, _, names in os.walk(directory):
-        for name in names:
-            with open(os.path.join(folder, name), "rb") as file:
-                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    for path in files_of(directory):
+        with open(path, "rb") as file:
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def files_of(directory):
+    return (os.path.join(folder, name) for folder, _, names in os.walk(directory) for name in names)
 
 
 def tool(name):
@@ -120,18 +131,18 @@ class Cluster:
             self.shut_down()
         self.give_back_huge_pages()
 
-    def start(self):
-        options = " ".join(f"-c {name}='{value}'" for name, value in SETTINGS.items())
+    def start(self, **settings):
+        options = " ".join(f"-c {name}='{value}'" for name, value in (SETTINGS | settings).items())
         log = os.path.join(DIRECTORY, "postgres.log")
         self.as_user(tool("pg_ctl"), "-D", self.data, "-w", "-t", "300", "-l", log, "-o", options, "start")
 
     def shut_down(self):
         self.as_user(tool("pg_ctl"), "-D", self.data, "-w", "-t", "300", "-m", "fast", "stop")
 
-    def restart_cold(self):
-        """Begins again with nothing in memory, neither Postgres's nor the kernel's."""
+    def restart(self, prepare_files):
+        """Begins again with nothing in Postgres's memory; the kernel's may be read or dropped before."""
         self.shut_down()
-        forget_files(self.data)
+        prepare_files(self.data)
         self.start()
 
     def give_back_huge_pages(self):

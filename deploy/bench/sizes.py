@@ -1,9 +1,10 @@
-"""Databases of several sizes: empty ones, large ones, and large ones of which nothing is in memory."""
+"""Databases of several sizes: empty ones, large ones, and large ones right after a start."""
 
 import statistics
 
 import generators
 import services
+from cluster import forget_files, read_files
 from harness import note
 
 
@@ -32,10 +33,11 @@ def sizes(bench):
 
 
 COLD = {"large": 10_000_000, "small": 10_000}
+RESTARTS = {"of Postgres": read_files, "of the machine": forget_files}
 
 
 def cold(bench):
-    """Resolve right after Postgres has begun again, with nothing of the tables in memory."""
+    """Resolve right after Postgres has begun again, with its files in the kernel's memory, and after the machine has."""
     if not bench.options.sizes:
         raise SystemExit("cold needs --sizes: 10,000,000 activities take long to fill")
     bench.stop()
@@ -44,9 +46,9 @@ def cold(bench):
         bench.database.seeded(count, f"bench_{count}")
         keys[name] = bench.database.key(f"bench_{count}")
 
-    def run(name):
+    def run(name, prepare_files):
         count = COLD[name]
-        bench.database.restart_cold()
+        bench.database.restart(prepare_files)
         service = bench.start("cold", services.registry(
             bench.database, f"pushreg-cold-{count}", url=bench.database.url_of(f"bench_{count}")))
         try:
@@ -54,9 +56,10 @@ def cold(bench):
         finally:
             bench.end("cold")
 
-    figures = bench.figures("rate", large=lambda: run("large"), small=lambda: run("small"))
-    bench.table.compare(f"resolve with {COLD['large']:,} activities, nothing read yet, /s: with {COLD['small']:,}",
-                        figures["large"], figures["small"], 0.75, 0.9)
+    for begun, prepare_files in RESTARTS.items():
+        figures = bench.figures("rate", **{name: (lambda name=name: run(name, prepare_files)) for name in COLD})
+        bench.table.compare(f"resolve with {COLD['large']:,} activities, right after a start {begun}, /s: with {COLD['small']:,}",
+                            figures["large"], figures["small"], 0.75, 0.9)
 
 
 FIRST, LATER = 200_000, 60_000
