@@ -55,7 +55,7 @@ extension LiveActivityRegistry {
             return isForeign ? .setAside(bytes) : .replace(bytes)
         }
         events.forEach(eventStreams.tell)
-        // What was not written is written next time.
+        // It stays behind where nothing was written, and is written next time.
         guard isDone, let written else { return }
         if isForeign { eventStreams.tell(.fileSetAside) }
         stored.known = Set(outbox.entries.map(\.id))
