@@ -62,7 +62,7 @@ private struct AnsweredReport {
         effects = outbox.settle(
             1,
             verdict,
-            Outbox.Circumstances(uptime: .zero, time: now, jitter: 1, runs: { _ in runs })
+            Outbox.Circumstances(authority: .user("u-7"), uptime: .zero, time: now, jitter: 1, runs: { _ in runs })
         )
         isKept = !outbox.entries.isEmpty
         next = outbox.upcoming(at: .zero)

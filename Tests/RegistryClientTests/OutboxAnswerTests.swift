@@ -60,6 +60,21 @@ import Testing
         #expect(played.sent().map(\.name) == (1..<5).map { .activity(UTF8Text("a-\($0)")) })
     }
 
+    @Test("401 to the publishable key in the place of one who signed out is kept for a day, and asks for no credential")
+    func unauthenticatedForOneWhoIsGone() throws {
+        let played = PlayedOutbox()
+        played.add(.end(), at: 0, by: .user("u-7"))
+        played.answer(try #require(played.send()), .problem(401, "unauthenticated"), authority: .installation)
+        let kept = RegistryEvent.refused(
+            .end(ofActivity: "a-1"),
+            code: "unauthenticated",
+            detail: "Because.",
+            isKept: true
+        )
+        #expect(played.effects == [.tell(kept)])
+        #expect(played.pause == 3600)
+    }
+
     @Test("401 asks for a new credential, and keeps the report") func unauthenticated() throws {
         let played = PlayedOutbox()
         played.add(.token("aa"), at: 0, by: .user("u-7"))

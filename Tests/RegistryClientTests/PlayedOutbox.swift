@@ -36,9 +36,11 @@ final class PlayedOutbox {
         return entry
     }
 
-    func answer(_ entry: OutboxEntry, _ verdict: Verdict) {
+    /// - Parameter authority: the credential that it was sent by; nil is its owner's.
+    func answer(_ entry: OutboxEntry, _ verdict: Verdict, authority: Owner? = nil) {
         let running = running
         let circumstances = Outbox.Circumstances(
+            authority: authority ?? entry.owner,
             uptime: uptime,
             time: .at(now),
             jitter: jitter,

@@ -91,6 +91,7 @@ extension LiveActivityRegistry {
             if let shift { move(by: shift, now) }
         }
         let circumstances = Outbox.Circumstances(
+            authority: delivery.authority,
             uptime: now.uptime,
             time: clock.corrected(now),
             jitter: Double(configuration.random() >> 11) / Double(1 << 53),

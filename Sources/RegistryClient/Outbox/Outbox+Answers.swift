@@ -10,6 +10,8 @@ extension Outbox {
 
     /// The circumstances of an answer.
     package struct Circumstances {
+        /// The credential that the entry was sent by: its owner's, or the installation's in the place of one who signed out.
+        package var authority: Owner
         /// By the monotonic clock.
         package var uptime: Duration
         /// By the registry's clock.

@@ -5,7 +5,7 @@ extension Outbox {
         entries[index].tries.refusals[status] = count
         switch (status, problem.code) {
         // There is no other key in this release.
-        case (401, _) where entries[index].owner == .installation: return keep(index, problem, now)
+        case (401, _) where now.authority == .installation: return keep(index, problem, now)
         case (401, _):
             pause(index, after: count, now)
             let isFirst = count == 1

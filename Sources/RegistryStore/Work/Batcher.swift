@@ -110,6 +110,13 @@ final class Batcher<Request: Sendable, Answer: Sendable>: Sendable {
         state.withLock { $0.isSlow = isSlow && ($0.isSlow || time > .milliseconds(5)) }
     }
 
+    /// How many of those who wait a lane takes: while Postgres is slow, it leaves the lanes that are still free their part.
+    private func share(_ state: borrowing State) -> Int {
+        guard state.isSlow else { return state.queue.count }
+        let takers = max(1, lanes.upperBound - state.busyLanes + 1)
+        return (state.queue.count + takers - 1) / takers
+    }
+
     /// Does batches until nobody waits.
     private func work() async {
         // The request that opened the lane did not wait for it, unless another lane was quicker still.
@@ -159,10 +166,7 @@ final class Batcher<Request: Sendable, Answer: Sendable>: Sendable {
                 state.busyLanes -= 1
                 return nil
             }
-            // The lanes that are still free have their share.
-            let share = max(1, openLanes(state) - state.busyLanes + 1)
-            let most = state.isSlow ? (state.queue.count + share - 1) / share : largestBatch
-            let candidates = state.queue.prefix(min(most, largestBatch))
+            let candidates = state.queue.prefix(min(share(state), largestBatch))
             guard candidates.count > 1 else { return [state.queue.removeFirst()] }
             let goes = select(candidates.map(\.request)[...])
             guard goes.contains(false) else {
