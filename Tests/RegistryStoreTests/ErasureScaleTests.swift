@@ -12,24 +12,17 @@ import Testing
     /// Ten activities of a user, three of an installation, two of an alias, and an event each.
     private static func make(_ count: Int) async throws -> CostMeter {
         let meter = try await CostMeter.make()
-        try await PlanFilling.fill(meter.database, meter.scope, count: count)
+        try await PlanFilling.fill(meter.database, meter.scope, count: count, haveUsers: true)
         try await meter.database.pool.withSession(.never, timeout: .seconds(7200)) { session in
-            _ = try session.pipeline([
-                "UPDATE activities a SET subject = 'user-' || a.activity_number / 10",
-                """
-                UPDATE installations i SET subject = 'user-' || h.number FROM (
-                    SELECT sha256(int8send(n)) AS hash, n * 3 / 10 AS number
-                    FROM generate_series(0::bigint, \(Int64(count / 3))) AS n
-                ) AS h WHERE i.installation_hash = h.hash
-                """,
+            _ = try session.execute(
                 """
                 INSERT INTO events (app_number, drop_on, environment, type, who, activity_id, installation_hash, subject,
                     aliases, token_fingerprint)
                 SELECT a.app_number, current_date + 90, a.environment, 'registered', 'test', a.activity_id,
                     a.installation_hash, a.subject, a.aliases, substr(a.token_digest, 1, 4)
                 FROM activities a ORDER BY a.activity_number
-                """,
-            ])
+                """
+            )
         }
         try await meter.database.pool.withSession(.never, timeout: .seconds(7200)) { session in
             try session.simple("VACUUM ANALYZE activities, installations, events")

@@ -67,27 +67,31 @@ enum PlanFilling {
         ]
     }
 
-    /// Activities, three of an installation.
-    static func activityRows(_ app: Int64, _ numbers: ClosedRange<Int>) -> SQL {
+    /// Activities, three of an installation; with users, ten of a user.
+    static func activityRows(_ app: Int64, _ numbers: ClosedRange<Int>, haveUsers: Bool = false) -> SQL {
         """
         INSERT INTO activities (app_number, environment, activity_id, token, token_digest, token_observed_at,
             token_claimed_at, last_observed_at, started_at, lifetime, expires_at, confirmed_at, installation_hash,
-            installation_observed_at, aliases, aliases_observed_at, outcome, created_at)
+            installation_observed_at, aliases, aliases_observed_at, outcome, created_at, subject)
         SELECT \(app), 'sandbox', 'activity-' || n, int8send(n), sha256(int8send(n)), now(), now(), now(), now(),
             '8 hours', now() + interval '8 hours', now(), sha256(int8send(n / 3)), now(),
-            jsonb_build_object('orderId', jsonb_build_array((n / 2)::text)), now(), 'registered', now()
+            jsonb_build_object('orderId', jsonb_build_array((n / 2)::text)), now(), 'registered', now(),
+            CASE WHEN \(haveUsers) THEN 'user-' || n / 10 END
         FROM generate_series(\(Int64(numbers.lowerBound)), \(Int64(numbers.upperBound))) AS n
         """
     }
 
     /// A schema with many activities, three of an installation, and all that belongs to them.
     ///
-    /// - Parameter first: the number of the first activity; others are there already.
+    /// - Parameters:
+    ///   - first: the number of the first activity; others are there already.
+    ///   - haveUsers: whether each activity and each installation belongs to a user.
     static func fill(
         _ database: TestDatabase,
         _ scope: Scope,
         from first: Int = 1,
         count: Int = 100_000,
+        haveUsers: Bool = false,
         analyzes: Bool = true
     ) async throws {
         let app = scope.app.number
@@ -95,7 +99,7 @@ enum PlanFilling {
         try await database.pool.withSession(.never, timeout: .seconds(7200)) { session in
             try session.simple("SET statement_timeout = 0")
             _ = try session.pipeline([
-                Self.activityRows(app, first...count),
+                Self.activityRows(app, first...count, haveUsers: haveUsers),
                 """
                 INSERT INTO token_values (app_number, environment, token_digest, activity_id, activity_number, observed_at)
                 SELECT app_number, environment, token_digest, activity_id, activity_number, token_observed_at FROM activities
@@ -108,8 +112,9 @@ enum PlanFilling {
                 ON CONFLICT DO NOTHING
                 """,
                 """
-                INSERT INTO installations (app_number, environment, installation_hash)
-                SELECT DISTINCT app_number, environment, installation_hash FROM activities
+                INSERT INTO installations (app_number, environment, installation_hash, subject)
+                SELECT app_number, environment, installation_hash, min(subject) FROM activities
+                GROUP BY app_number, environment, installation_hash
                 ON CONFLICT DO NOTHING
                 """,
                 """
