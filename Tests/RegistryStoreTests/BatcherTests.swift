@@ -102,11 +102,18 @@ import Testing
         #expect(doubler.batches.withLock { $0.map(\.count) } == [1, 8, 8, 3])
     }
 
+    /// - Parameters:
+    ///   - times: what each of the first batches takes. They have one request each; while the last of them is under way, six wait.
+    ///   - expected: the sizes of all batches.
     @Test(
         "While Postgres is slow, more lanes are open, and each takes its share of those who wait",
-        arguments: [(Duration.milliseconds(10), [1, 2, 2, 2]), (.milliseconds(4), [1, 6])]
+        arguments: [
+            (times: [Duration.milliseconds(10)], expected: [1, 2, 2, 2]),
+            ([.milliseconds(4)], [1, 6]),
+            ([.milliseconds(10), .zero, .zero], [1, 1, 1, 6]),
+        ]
     )
-    func slowLanesShare(first: Duration, expected: [Int]) async throws {
+    func slowLanesShare(times: [Duration], expected: [Int]) async throws {
         let sizes = Mutex<[Int]>([])
         let isOpen = Mutex(false)
         let batcher = Batcher<Int, Int>(
@@ -120,16 +127,16 @@ import Testing
                     sizes.append(lane.requests.count)
                     return sizes.count
                 }
-                // All but the first have to be under way together.
-                while number == 1 ? !isOpen.withLock(\.self) : sizes.withLock(\.count) < expected.count {
-                    await Task.yield()
-                }
-                lane.answer(lane.requests.map { .success($0) }, after: number == 1 ? first : .zero)
+                while number == times.count && !isOpen.withLock(\.self) { await Task.yield() }
+                // All that follow have to be under way together.
+                while number > times.count && sizes.withLock(\.count) < expected.count { await Task.yield() }
+                lane.answer(lane.requests.map { .success($0) }, after: number > times.count ? .zero : times[number - 1])
             }
         )
+        for number in 1..<times.count { _ = await Self.result(of: number, batcher) }
         await withTaskGroup(of: Void.self) { group in
             group.addTask { _ = await Self.result(of: 0, batcher) }
-            while sizes.withLock(\.isEmpty) { await Task.yield() }
+            while sizes.withLock(\.count) < times.count { await Task.yield() }
             for number in 1...6 { group.addTask { _ = await Self.result(of: number, batcher) } }
             while batcher.waitingCount < 6 { await Task.yield() }
             isOpen.withLock { $0 = true }
