@@ -37,8 +37,9 @@ struct Import: AsyncParsableCommand {
     )
     var everything: String?
 
-    // A chunk waits for itself alone, however slow Postgres is.
-    private static let limits = ConnectionLimits(maximumConnections: 4, requestTimeout: .seconds(60))
+    // A chunk waits for itself alone, however slow Postgres is. Lines that share no statement share the flushes of Postgres's
+    // log, the more of them the more connections they have.
+    private static let limits = ConnectionLimits(maximumConnections: 16, requestTimeout: .seconds(60))
 
     func run() async throws {
         if let everything { return try await takeWhole(everything) }
