@@ -8,7 +8,7 @@ struct Export: AsyncParsableCommand {
         abstract: "Writes all that is registered in an app and environment, tokens included, as NDJSON.",
         discussion: """
             Each line is what a client would have said, which pushreg import says again: running activities with their \
-            tokens and aliases, ends, installations, log-outs, start and device tokens. Left out are what has expired, \
+            tokens and aliases, ends, installations, log-outs, start, device and widget tokens. Left out are what has expired, \
             values that are dead, quarantined or another's, channels, keys, settings, erasures and the audit trail. The \
             last line is {"end":true,"count":N}; a file without it is incomplete. What is registered meanwhile may be in \
             it or not.

@@ -37,10 +37,7 @@ struct CommandSession {
     }
 
     private func furnish() throws {
-        for place in [
-            "bin", "home/.config/fish/completions", "project", "run", "etc/bash_completion.d",
-            "etc/systemd/system", "usr/local/bin", "usr/local/share/zsh/site-functions", "usr/local/share/man/man1",
-        ] {
+        for place in ["bin", "home", "project", "run", "etc/systemd/system", "usr/local/bin"] {
             let path = "\(directory)/\(place)"
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         }
