@@ -16,9 +16,8 @@ struct EverythingImport {
     let json: Bool
     let registry: Registry
 
-    private var place: String { ImportProgress.place(beside: path) }
-
     func run() async throws {
+        let place = isDry || path == "-" ? nil : try ProgressFile(beside: path)
         let tables = try await registry.movedTables()
         var source = try EverythingSource(path, tables: tables)
         defer { source.close() }
@@ -27,8 +26,10 @@ struct EverythingImport {
                 try await read(&source)
             } else if let app = try await registry.app(source.app) {
                 try await compare(&source, with: app, Array(tables.values))
+                place?.remove()
             } else {
-                try await take(&source, Array(tables.values))
+                try await take(&source, Array(tables.values), place)
+                place?.remove()
             }
         } catch let fault as MovedRowFault {
             throw CommandFailure(.failed, "line \(fault.line): \(fault.reason)\(isDry ? "" : Self.nothing)")
@@ -44,15 +45,19 @@ struct EverythingImport {
 
     // MARK: Taking in
 
-    private func take(_ source: inout EverythingSource, _ tables: [MovedTable]) async throws {
-        var progress = try await begin(&source)
+    private func take(
+        _ source: inout EverythingSource,
+        _ tables: [MovedTable],
+        _ place: ProgressFile?
+    ) async throws {
+        var progress = try await begin(&source, place)
         var bar = ProgressBar(countAtStart: progress.line)
         defer { bar.clear() }
         while let chunk = try source.nextChunk() {
             try await registry.add(chunk.rows, to: chunk.table, ofApp: progress.number)
             (progress.line, progress.offset) = source.done
             // Where it cannot be kept, an interrupted import begins anew, which costs but time.
-            if path != "-" { _ = progress.keep(at: place) }
+            _ = place?.keep(progress)
             let fraction = Double(progress.offset) / Double(max(progress.file.size, 1))
             bar.show(chunk.table.name, path == "-" ? nil : fraction, count: progress.line)
         }
@@ -74,15 +79,14 @@ struct EverythingImport {
                 "line \(row.line): The app is not \(source.app), or somebody made that one meanwhile.\(Self.nothing)"
             )
         }
-        if path != "-" { unlink(place) }
         try report("Imported \(source.app) whole", source, rows)
     }
 
     /// Goes on where an earlier import of the file was interrupted, if one was.
-    private func begin(_ source: inout EverythingSource) async throws -> EverythingProgress {
+    private func begin(_ source: inout EverythingSource, _ place: ProgressFile?) async throws -> EverythingProgress {
         let database = try await registry.databaseName()
         let file = path == "-" ? nil : FileState(path)
-        if let kept = EverythingProgress(at: place), kept.database == database, path != "-" {
+        if let place, let kept = EverythingProgress(at: place.path), kept.database == database {
             if !restarts, kept.file == file, try await registry.resumeWholeImport(kept.number),
                 source.goOn(line: kept.line, offset: kept.offset)
             {
@@ -117,7 +121,6 @@ struct EverythingImport {
         let (row, rows) = try whole(source)
         for table in tables where table.name == MovedTable.app { try await check([row], table) }
         try await count(rows, tables, of: app.number, "\(app.bundleID) is there already. \(remedy)")
-        if path != "-" { unlink(place) }
         try report("\(app.bundleID) is there already as the file has it; nothing was written", source, rows)
     }
 

@@ -29,13 +29,6 @@ struct EverythingProgress: Sendable, Hashable {
         self.init(database: database, file: file, number: Int64(number))
         (self.line, self.offset) = (Int(line), Int(offset))
     }
-
-    /// Keeps it, whole or not at all.
-    ///
-    /// - Returns: false when it could not be written; then the import can only begin anew.
-    func keep(at place: String) -> Bool {
-        (try? Data(jsonBytes).write(to: URL(fileURLWithPath: place), options: .atomic)) != nil
-    }
 }
 
 extension EverythingProgress: JSONEncodable {

@@ -31,9 +31,6 @@ struct ImportProgress: Sendable, Hashable {
     /// How many of them were no records.
     var faulty = 0
 
-    /// The place beside a file where its progress is kept.
-    static func place(beside path: String) -> String { path + ".imported" }
-
     /// Reads the progress that was kept; nil when there is none, or it is about something else.
     init?(at place: String, about subject: Subject) {
         guard let text = try? String(contentsOfFile: place, encoding: .utf8),
@@ -47,13 +44,6 @@ struct ImportProgress: Sendable, Hashable {
     }
 
     init(subject: Subject) { self.subject = subject }
-
-    /// Keeps it, whole or not at all.
-    ///
-    /// - Returns: false when it could not be written; then the import can only begin anew.
-    func keep(at place: String) -> Bool {
-        (try? Data(jsonBytes).write(to: URL(fileURLWithPath: place), options: .atomic)) != nil
-    }
 }
 
 extension ImportProgress: JSONEncodable {

@@ -36,7 +36,7 @@ struct ImportSource {
     private var reader: Reader
     /// Nil where there is no file to keep it beside.
     private var progress: ImportProgress?
-    private var isFile = false
+    private var progressFile: ProgressFile?
     /// It began as an export does and has not ended as one does.
     private var lacksEnd = false
     /// Where the last record ends. What follows it, as the end of an export, is read again after an interruption.
@@ -45,8 +45,6 @@ struct ImportSource {
     private(set) var linesBefore = 0
     /// How many of those were no records.
     private(set) var faultyBefore = 0
-
-    private var place: String { ImportProgress.place(beside: path) }
 
     /// - Parameters:
     ///   - path: a file, or `-` for standard input.
@@ -91,9 +89,10 @@ struct ImportSource {
     private mutating func goOn(in descriptor: Int32, restarts: Bool) throws(CommandFailure) {
         // A pipe cannot be read again.
         guard let subject = ImportProgress.Subject(scope, path, format) else { return }
-        let kept = restarts ? nil : ImportProgress(at: place, about: subject)
+        let place = try ProgressFile(beside: path)
+        let kept = restarts ? nil : ImportProgress(at: place.path, about: subject)
         progress = kept ?? ImportProgress(subject: subject)
-        isFile = true
+        progressFile = place
         guard let kept else { return }
         // Its first line says whether it needs a last one.
         if case .ndjson(var lines) = reader, let text = try lines.next()?.text { _ = try isFrame(text) }
@@ -153,14 +152,14 @@ struct ImportSource {
         guard var settled = progress else { return }
         (settled.line, settled.offset, settled.faulty) = (done.line, done.offset, faultyBefore + faulty)
         // Where it cannot be kept, an interrupted import begins anew, which costs but time.
-        progress = settled.keep(at: place) ? settled : nil
+        progress = progressFile?.keep(settled) == true ? settled : nil
     }
 
     /// All is done.
     ///
     /// - Throws: a ``CommandFailure`` when the end of an export is missing.
     func finish() throws(CommandFailure) {
-        if isFile { unlink(place) }
+        progressFile?.remove()
         guard !lacksEnd else {
             let rest = isDry ? "" : " Its lines were read to the end."
             throw CommandFailure(.failed, "The file is incomplete: its export was interrupted.\(rest)")

@@ -35,6 +35,21 @@ import Testing
         #expect(try await Self.tokens("both", target).count == 2)
     }
 
+    @Test("A file that has the place of the progress is not lost", arguments: [[], ["--restart"]])
+    func anotherFileInThePlaceOfTheProgress(flags: [String]) async throws {
+        let database = try await TestDatabase.make()
+        _ = try await database.scope()
+        let file = try TransferFile()
+        defer { file.remove() }
+        try await file.export(from: database)
+        try file.write(file.text + "\n")
+        let theirs = "yesterday's export\n"
+        try theirs.write(toFile: file.progress, atomically: true, encoding: .utf8)
+        let loaded = try await file.load(into: database, flags)
+        #expect(loaded.status == 64 && loaded.words.contains("Move it elsewhere"), "\(loaded.words)")
+        #expect(try String(contentsOfFile: file.progress, encoding: .utf8) == theirs)
+    }
+
     /// An activity that was observed long ago, and is still to come, arrives as it was.
     @Test("Scheduled activities arrive") func scheduledActivitiesArrive() async throws {
         let (source, target) = (try await TestDatabase.make(), try await TestDatabase.make())
