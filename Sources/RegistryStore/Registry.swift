@@ -9,7 +9,7 @@ import RegistryCore
 public final class Registry: Sendable {
     let units: UnitsOfWork
     let registrations: Batcher<RegistrationRequest, RegistrationAnswer>
-    let resolutions: Batcher<ResolveRequest, AliasPage>
+    let resolutions: Batcher<ResolveRequest, AliasRows>
     let keyLookups: Batcher<APIKeyID, [StoredKey]>
     let appLookups: Batcher<BundleID, App?>
 

@@ -3,6 +3,25 @@ import RegistryCore
 import Testing
 
 @Suite struct FullStateReadingTests {
+    /// An answer that its caller does not read stays in the service's memory for a while.
+    @Test("A body that is full of faults has an answer of its own size") func faultsAreBounded() throws {
+        let values = [String](repeating: "1", count: 90).joined(separator: ",")
+        let item = #"{"activityId": "a", "aliases": {"k": [\#(values)]}}"#
+        let items = [String](repeating: item, count: 1000).joined(separator: ",")
+        var json = JSONReader(
+            try JSONParser.parse(Array(#"{"observedAt": "2026-03-01T12:00:00Z", "activities": [\#(items)]}"#.utf8))
+        )
+        let body = try #require(FullStateBody.read(&json, now: Date()))
+        let results = body.readable.items.map {
+            FullStateAnswer.ItemResult(activityID: $0.activityID, result: .failure($0.problem ?? Problem(faults: [])))
+        }
+        let faults = body.results(FullStateAnswer(results: results, ended: [])).map { result in
+            if case .failure(let problem) = result.result { problem.errors.count } else { 0 }
+        }
+        #expect(faults.first == JSONReader.maximumFaults && faults.allSatisfy { $0 >= 1 })
+        #expect(faults.reduce(0, +) <= 1000 + results.count)
+    }
+
     @Test("A result that the store did not give leaves the others in their places")
     func aLostResultLeavesTheOthersInTheirPlaces() throws {
         let text = """

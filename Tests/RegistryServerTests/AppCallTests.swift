@@ -35,6 +35,19 @@ import Testing
         }
     }
 
+    /// It is known for some seconds more where it was seen before.
+    @Test("A deleted app's key does not make the app again") func aDeletedAppStaysDeleted() async throws {
+        try await LiveServer.run { (server: LiveServer) async throws in
+            let path = "/v1/apps/com.example.food"
+            let admin = try await server.key(.admin)
+            #expect(try await server.call(.put, path, ["name": "Food"], admin.fields).status == 200)
+            #expect(try await server.call(.delete, path).status == 204)
+            let again = try await server.call(.put, path, ["name": "Food"], admin.fields)
+            #expect(again.status == 404 || again.status == 401)
+            #expect(try await server.call(.get, path).problem == "unknown-app")
+        }
+    }
+
     @Test("JWT settings come back") func jwtSettingsComeBack() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let jwt: JSONValue = ["issuer": "i", "audience": ["a", "b"], "jwks": TestIssuer.honest.keySet]

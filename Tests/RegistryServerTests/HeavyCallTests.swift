@@ -127,25 +127,29 @@ import Testing
     }
 
     private struct Nowhere: ResponseBodyWriter {
-        mutating func write(_ buffer: ByteBuffer) async throws {}
-        consuming func finish(_ trailingHeaders: HTTPFields?) async throws {}
+        let isWritten: @Sendable () -> Void
+
+        mutating func write(_ buffer: ByteBuffer) async throws { isWritten() }
+        consuming func finish(_ trailingHeaders: HTTPFields?) async throws { isWritten() }
     }
 
-    @Test("Streams are under way until they are written") func streamsAreUnderWayUntilTheyAreWritten() async throws {
+    @Test("Heavy calls are under way until their answers are written") func areUnderWay() async throws {
         let calls = HeavyCalls(ServerConfiguration.HeavyCallLimits())
-        func stream() throws -> HeavyStream {
-            let lines = Lines { #expect(calls.count == 1) }
-            return HeavyStream(stream: lines, heavyCall: try calls.begin(Self.sender, Caller(), in: "a"))
+        let isUnderWay: @Sendable () -> Void = { #expect(calls.count == 1) }
+        for body in [Answer.Body.stream(Lines(isWritten: isUnderWay)), .bytes([1, 2, 3])] {
+            func response() throws -> Response {
+                let call = try calls.begin(Self.sender, Caller(), in: "a")
+                return Answer(body: body, heavyCall: call).response(requestID: "r", isHead: false)
+            }
+            do {
+                let response = try response()
+                #expect(calls.count == 1)
+                try await response.body.write(Nowhere(isWritten: isUnderWay))
+            }
+            #expect(calls.count == 0)
+            // One that nobody reads, either.
+            _ = try response()
+            #expect(calls.count == 0)
         }
-        do {
-            let stream = try stream()
-            #expect(calls.count == 1)
-            var writer: any ResponseBodyWriter = Nowhere()
-            try await stream.write(to: &writer)
-        }
-        #expect(calls.count == 0)
-        // One that nobody reads, either.
-        _ = try stream()
-        #expect(calls.count == 0)
     }
 }

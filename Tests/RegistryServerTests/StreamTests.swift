@@ -31,8 +31,11 @@ import Testing
             registry: Registry(pool: pool, logger: .silent),
             alias: .sample("userId", "u"),
             scope: Scope(app: app, environment: .sandbox),
-            channels: [],
-            firstPage: (1...count).map { .sample($0, at: now) }
+            first: AliasPage(
+                activities: (1...count).map { .sample($0, at: now) },
+                channels: [],
+                next: count == ActivityStream.firstPageSize ? Int64(count) : nil
+            )
         )
     }
 

@@ -7,6 +7,46 @@ import Testing
 
 /// The rules of a plan, in their order.
 @Suite struct PlanRuleTests {
+    /// The report began after the planner did, and so ended the lease at a later time than the planner's.
+    @Test("A failure that comes while the lease's plan is repeated is kept", arguments: [true, false])
+    func aFailureMeanwhileIsKept(hasFailed: Bool) async throws {
+        let plan = try await TestPlan.make()
+        let lease = try await plan.start("plan-1")
+        let failure: SQL =
+            hasFailed
+            ? "failed_at = later, failure = 'x', retry_at = later + interval '1 minute'" : "released_at = later"
+        let feedback = try await HeldTransaction(
+            """
+            UPDATE start_leases SET leased_until = later, \(sql: failure)
+            FROM (SELECT now() + interval '20 seconds' AS later) AS times
+            """,
+            in: plan.database,
+            commits: true
+        )
+        async let step = plan.step("plan-1")
+        try await feedback.waitUntilSomebodyWaits()
+        try await feedback.release()
+        if hasFailed {
+            #expect(try await step.waitReason == .backOff)
+            #expect(try await plan.database.count("SELECT count(*) FROM start_leases WHERE failed_at IS NOT NULL") == 1)
+        } else {
+            guard case .start(_, let anew) = try await step else { throw TestPlan.Unexpected(step: try await step) }
+            #expect(anew.id != lease.id)
+        }
+    }
+
+    @Test("A late registration of what a log-out ended frees no lease") func aLateRegistrationFreesNoLease()
+        async throws
+    {
+        let plan = try await TestPlan.make()
+        try await plan.phone.logOut(at: nil)
+        try await plan.phone.put([plan.user], at: nil)
+        try await plan.phone.register(2, at: nil)
+        _ = try await plan.start("plan-1")
+        await #expect(throws: Problem.self) { try await plan.register(at: .minutesAgo(10)) }
+        #expect(try await plan.step("plan-2").waitReason == .leased)
+    }
+
     // MARK: Rule 1
 
     @Test("Rule 1: an activity that runs is updated, whoever has a lease") func anActivityThatRunsIsUpdated()

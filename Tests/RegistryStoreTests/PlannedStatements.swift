@@ -35,7 +35,7 @@ struct PlannedStatements {
                 name: "end",
                 statements: ends.end([.sample("activity-3")], reason: .ended, observedAt: nil) + [
                     ends.refusalFacts(about: [.sample("activity-3")]),
-                    ends.end(under: alias, after: 0, through: 1_000_000_000),
+                    ends.end(under: alias, after: 0, through: 1_000_000_000), ends.touch(under: alias),
                 ]
             ),
             Self(

@@ -12,14 +12,12 @@ VALUES ($1, $2,
     $3,
     $4,
     $5, coalesce($6, '{}'), $7)
-ON CONFLICT (bundle_id) DO UPDATE SET
-    name = coalesce($8, stored.name),
-    activity_lifetime = coalesce($9, stored.activity_lifetime),
-    tombstone_retention = coalesce($10, stored.tombstone_retention),
-    event_retention = coalesce($11, stored.event_retention),
-    alias_rules = coalesce($12, stored.alias_rules),
-    jwt = coalesce($13, stored.jwt),
-    updated_at = excluded.updated_at
+ON CONFLICT (bundle_id) DO UPDATE SET name = coalesce($8, stored.name),
+activity_lifetime = coalesce($9, stored.activity_lifetime),
+tombstone_retention = coalesce($10, stored.tombstone_retention),
+event_retention = coalesce($11, stored.event_retention),
+alias_rules = coalesce($12, stored.alias_rules),
+jwt = coalesce($13, stored.jwt), updated_at = excluded.updated_at
 RETURNING stored.app_number, stored.bundle_id, stored.name, stored.activity_lifetime, stored.tombstone_retention, stored.event_retention, stored.alias_rules, stored.jwt, stored.created_at, stored.updated_at, stored.xmax = 0;
 
 -- apps, 4: $1 text, $2 text, $3 text

@@ -137,3 +137,11 @@ OR (excluded.subject_observed_at, excluded.subject) < (stored.subject_observed_a
     touched_at = excluded.touched_at, batch_number = excluded.batch_number
 WHERE true
 RETURNING stored.activity_id, stored.outcome::text, stored.expires_at > now();
+
+-- end, 6: $1 bigint, $2 text, $3 bigint, $4 text, $5 text, $6 text
+UPDATE activities a SET touched_at = now()
+WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_number > 0 AND a.activity_number = (
+    SELECT al.activity_number FROM activity_aliases al
+    WHERE al.app_number = $3 AND al.environment = $4::apns_environment AND al.kind = $5 AND al.value = $6 AND al.ended
+    ORDER BY al.activity_number DESC LIMIT 1
+);

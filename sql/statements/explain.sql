@@ -115,7 +115,8 @@ CROSS JOIN LATERAL (
     SELECT max(b.activity_number) FILTER (WHERE b.state = 'active') AS running,
         -- Of one that is over by the times, a late repetition says nothing.
         max(least(greatest(b.created_at, b.confirmed_at), b.expires_at,
-            CASE WHEN b.state = 'dismissed' THEN phone.full_state_at END)) AS registered_at,
+            CASE WHEN b.state = 'dismissed' THEN phone.full_state_at
+                WHEN b.state = 'ended' AND b.ended_at IS NULL THEN phone.removed_at END)) AS registered_at,
         coalesce((array_agg(b.end_reason = 'dismissed'
                 AND b.expires_at > now() - $8
             ORDER BY b.started_at DESC, b.activity_number DESC))[1], false) AS was_dismissed
@@ -147,7 +148,8 @@ CROSS JOIN LATERAL (
     SELECT max(b.activity_number) FILTER (WHERE b.state = 'active') AS running,
         -- Of one that is over by the times, a late repetition says nothing.
         max(least(greatest(b.created_at, b.confirmed_at), b.expires_at,
-            CASE WHEN b.state = 'dismissed' THEN phone.full_state_at END)) AS registered_at,
+            CASE WHEN b.state = 'dismissed' THEN phone.full_state_at
+                WHEN b.state = 'ended' AND b.ended_at IS NULL THEN phone.removed_at END)) AS registered_at,
         coalesce((array_agg(b.end_reason = 'dismissed'
                 AND b.expires_at > now() - $7
             ORDER BY b.started_at DESC, b.activity_number DESC))[1], false) AS was_dismissed

@@ -22,7 +22,8 @@ CROSS JOIN LATERAL (
     SELECT max(b.activity_number) FILTER (WHERE b.state = 'active') AS running,
         -- Of one that is over by the times, a late repetition says nothing.
         max(least(greatest(b.created_at, b.confirmed_at), b.expires_at,
-            CASE WHEN b.state = 'dismissed' THEN phone.full_state_at END)) AS registered_at,
+            CASE WHEN b.state = 'dismissed' THEN phone.full_state_at
+                WHEN b.state = 'ended' AND b.ended_at IS NULL THEN phone.removed_at END)) AS registered_at,
         coalesce((array_agg(b.end_reason = 'dismissed'
                 AND b.expires_at > now() - $13
             ORDER BY b.started_at DESC, b.activity_number DESC))[1], false) AS was_dismissed
@@ -114,10 +115,10 @@ LEFT JOIN LATERAL (
 CROSS JOIN LATERAL (SELECT (SELECT CASE WHEN cur.activity_number IS NOT NULL THEN CASE WHEN cur.verdict IS NULL THEN 'update' WHEN cur.created_at > now() - interval '1 minute' THEN 'token-pending'
 ELSE 'no-update-token' END
 WHEN bearing.was_dismissed AND NOT $32 THEN 'dismissed'
-WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND (l.leased_until > now()) AND NOT coalesce(l.plan_id = asked.plan_id, false)) AND NOT coalesce(l.lease_id = substr(sha256($33 || q.installation_hash), 1, 16), false) THEN 'leased'
-WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND NOT (l.leased_until > now()) AND cardinality(l.attempted_at) >= 3
+WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND NOT coalesce(l.plan_id = asked.plan_id, false)) AND NOT coalesce(l.lease_id = substr(sha256($33 || q.installation_hash), 1, 16), false) THEN 'leased'
+WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND NOT (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND cardinality(l.attempted_at) >= 3
 AND l.attempted_at[1] AT TIME ZONE 'UTC' + interval '24 hours' > now() AT TIME ZONE 'UTC') THEN 'start-failed'
-WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND NOT (l.leased_until > now()) AND coalesce(l.retry_at > now(), false)) THEN 'back-off'
+WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND NOT (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND coalesce(l.retry_at > now(), false)) THEN 'back-off'
 WHEN st.confirmed_at > now() - $34 THEN 'start'
 WHEN st.token IS NOT NULL THEN 'start-unconfirmed' ELSE 'no-start-token' END
 FROM (SELECT $35::text AS plan_id) AS asked) AS ruling) AS ruled
@@ -125,22 +126,22 @@ WHERE coalesce(bearing.running > $36, true)) AS found WHERE found.ruling = 'star
 )
 SELECT * FROM given
 ON CONFLICT (installation_hash, app_number, environment, kind, value) DO UPDATE SET
-    attributes_type = CASE WHEN (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at) AND coalesce(stored.plan_id = excluded.plan_id, false)) THEN stored.attributes_type ELSE excluded.attributes_type END,
-    lease_id = CASE WHEN (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at) AND coalesce(stored.plan_id = excluded.plan_id, false)) THEN stored.lease_id ELSE excluded.lease_id END,
-    leased_at = CASE WHEN (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at) AND coalesce(stored.plan_id = excluded.plan_id, false)) THEN stored.leased_at ELSE excluded.leased_at END,
-    leased_until = CASE WHEN (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at) AND coalesce(stored.plan_id = excluded.plan_id, false)) THEN stored.leased_until ELSE excluded.leased_until END,
-    attempted_at = CASE WHEN (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at) AND coalesce(stored.plan_id = excluded.plan_id, false)) THEN stored.attempted_at
+    attributes_type = CASE WHEN (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at AND stored.failed_at IS NULL AND stored.released_at IS NULL) AND coalesce(stored.plan_id = excluded.plan_id, false)) THEN stored.attributes_type ELSE excluded.attributes_type END,
+    lease_id = CASE WHEN (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at AND stored.failed_at IS NULL AND stored.released_at IS NULL) AND coalesce(stored.plan_id = excluded.plan_id, false)) THEN stored.lease_id ELSE excluded.lease_id END,
+    leased_at = CASE WHEN (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at AND stored.failed_at IS NULL AND stored.released_at IS NULL) AND coalesce(stored.plan_id = excluded.plan_id, false)) THEN stored.leased_at ELSE excluded.leased_at END,
+    leased_until = CASE WHEN (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at AND stored.failed_at IS NULL AND stored.released_at IS NULL) AND coalesce(stored.plan_id = excluded.plan_id, false)) THEN stored.leased_until ELSE excluded.leased_until END,
+    attempted_at = CASE WHEN (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at AND stored.failed_at IS NULL AND stored.released_at IS NULL) AND coalesce(stored.plan_id = excluded.plan_id, false)) THEN stored.attempted_at
         WHEN coalesce(excluded.registered_at > stored.leased_at, false) THEN excluded.attempted_at
         ELSE (stored.attempted_at || excluded.attempted_at)[greatest(cardinality(stored.attempted_at) - 1, 1):] END,
     plan_id = excluded.plan_id, failed_at = NULL, failure = NULL, retry_at = NULL, released_at = NULL,
     registered_at = excluded.registered_at, touched_at = excluded.touched_at
-WHERE NOT (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at) AND NOT coalesce(stored.plan_id = excluded.plan_id, false)) AND NOT (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND NOT (stored.leased_until > excluded.leased_at) AND cardinality(stored.attempted_at) >= 3
+WHERE NOT (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at AND stored.failed_at IS NULL AND stored.released_at IS NULL) AND NOT coalesce(stored.plan_id = excluded.plan_id, false)) AND NOT (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND NOT (stored.leased_until > excluded.leased_at AND stored.failed_at IS NULL AND stored.released_at IS NULL) AND cardinality(stored.attempted_at) >= 3
 AND stored.attempted_at[1] AT TIME ZONE 'UTC' + interval '24 hours' > excluded.leased_at AT TIME ZONE 'UTC')
-    AND NOT (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND NOT (stored.leased_until > excluded.leased_at) AND coalesce(stored.retry_at > excluded.leased_at, false));
+    AND NOT (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND NOT (stored.leased_until > excluded.leased_at AND stored.failed_at IS NULL AND stored.released_at IS NULL) AND coalesce(stored.retry_at > excluded.leased_at, false));
 
 -- plan on Citus, 2: $1 bytea, $2 bytea[], $3 bigint, $4 text, $5 interval, $6 bigint, $7 text, $8 bigint, $9 text, $10 text, $11 bigint, $12 bigint, $13 bigint, $14 bigint, $15 text, $16 text, $17 text, $18 bigint, $19 bigint, $20 bigint, $21 text, $22 text, $23 text, $24 boolean, $25 bytea, $26 interval, $27 text, $28 bigint, $29 text, $30 bigint, $31 bigint, $32 bigint, $33 bigint, $34 bigint, $35 bigint, $36 text, $37 text
-SELECT p.ruling, p.installation_hash, p.retry_at, p.start_token, p.lease_id, p.leased_until, p.attempt, dt.token, cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled, cur.started_at,
-cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision FROM (SELECT q.installation_hash, bearing.running, bearing.registered_at, st.token AS start_token,
+SELECT p.ruling, p.installation_hash, p.retry_at, p.start_token, p.lease_id, p.leased_until, p.attempt, dt.token, cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled,
+cur.started_at, cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision FROM (SELECT q.installation_hash, bearing.running, bearing.registered_at, st.token AS start_token,
     CASE ruled.ruling WHEN 'token-pending' THEN cur.created_at + interval '1 minute'
         WHEN 'leased' THEN l.leased_until WHEN 'back-off' THEN l.retry_at END AS retry_at, ruled.ruling, l.lease_id, l.plan_id, l.leased_at, l.leased_until, l.attempted_at, coalesce(l.lease_id = substr(sha256($1 || q.installation_hash), 1, 16), false) AS is_ours
 FROM unnest($2) AS q (installation_hash)
@@ -152,7 +153,8 @@ CROSS JOIN LATERAL (
     SELECT max(b.activity_number) FILTER (WHERE b.state = 'active') AS running,
         -- Of one that is over by the times, a late repetition says nothing.
         max(least(greatest(b.created_at, b.confirmed_at), b.expires_at,
-            CASE WHEN b.state = 'dismissed' THEN phone.full_state_at END)) AS registered_at,
+            CASE WHEN b.state = 'dismissed' THEN phone.full_state_at
+                WHEN b.state = 'ended' AND b.ended_at IS NULL THEN phone.removed_at END)) AS registered_at,
         coalesce((array_agg(b.end_reason = 'dismissed'
                 AND b.expires_at > now() - $5
             ORDER BY b.started_at DESC, b.activity_number DESC))[1], false) AS was_dismissed
@@ -244,10 +246,10 @@ LEFT JOIN LATERAL (
 CROSS JOIN LATERAL (SELECT (SELECT CASE WHEN cur.activity_number IS NOT NULL THEN CASE WHEN cur.verdict IS NULL THEN 'update' WHEN cur.created_at > now() - interval '1 minute' THEN 'token-pending'
 ELSE 'no-update-token' END
 WHEN bearing.was_dismissed AND NOT $24 THEN 'dismissed'
-WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND (l.leased_until > now()) AND NOT coalesce(l.plan_id = asked.plan_id, false)) AND NOT coalesce(l.lease_id = substr(sha256($25 || q.installation_hash), 1, 16), false) THEN 'leased'
-WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND NOT (l.leased_until > now()) AND cardinality(l.attempted_at) >= 3
+WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND NOT coalesce(l.plan_id = asked.plan_id, false)) AND NOT coalesce(l.lease_id = substr(sha256($25 || q.installation_hash), 1, 16), false) THEN 'leased'
+WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND NOT (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND cardinality(l.attempted_at) >= 3
 AND l.attempted_at[1] AT TIME ZONE 'UTC' + interval '24 hours' > now() AT TIME ZONE 'UTC') THEN 'start-failed'
-WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND NOT (l.leased_until > now()) AND coalesce(l.retry_at > now(), false)) THEN 'back-off'
+WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND NOT (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND coalesce(l.retry_at > now(), false)) THEN 'back-off'
 WHEN st.confirmed_at > now() - $26 THEN 'start'
 WHEN st.token IS NOT NULL THEN 'start-unconfirmed' ELSE 'no-start-token' END
 FROM (SELECT $27::text AS plan_id) AS asked) AS ruling) AS ruled

@@ -1,6 +1,11 @@
--- plan, 1: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 text, $8 text, $9 bigint, $10 text, $11 text, $12 text, $13 bigint, $14 bigint
-SELECT p.ruling, p.installation_hash, p.retry_at, p.start_token, p.lease_id, p.leased_until, p.attempt, dt.token, cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled, cur.started_at,
-cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision FROM activity_aliases al
+-- plan, 1: $1 bigint, $2 text, $3 text, $4 text, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 bigint, $12 bigint, $13 text, $14 text, $15 bigint
+SELECT p.ruling, p.installation_hash, p.retry_at, p.start_token, p.lease_id, p.leased_until, p.attempt, dt.token, cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled,
+cur.started_at, cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision FROM (
+    SELECT al.activity_number FROM activity_aliases al
+    WHERE al.app_number = $1 AND al.environment = $2::apns_environment AND al.kind = $3 AND al.value = $4 AND NOT al.ended
+        AND al.activity_number > $5
+    ORDER BY al.activity_number LIMIT $6
+) AS al
 CROSS JOIN LATERAL (
     SELECT * FROM (SELECT
     a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
@@ -14,7 +19,7 @@ CROSS JOIN LATERAL (
 FROM activities a
 LEFT JOIN LATERAL (
     SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.app_number = $1 AND its.environment = a.environment
+    WHERE its.app_number = $7 AND its.environment = a.environment
         AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
     LIMIT 1
 ) AS i ON true
@@ -34,12 +39,12 @@ CROSS JOIN LATERAL (
         END
         FROM (SELECT) AS one LEFT JOIN LATERAL (
             SELECT * FROM token_values its
-            WHERE its.app_number = $2 AND its.environment = a.environment AND its.token_digest = a.token_digest
+            WHERE its.app_number = $8 AND its.environment = a.environment AND its.token_digest = a.token_digest
             LIMIT 1
         ) AS t ON true
     ) END AS value_verdict
 ) AS v) its
-    WHERE its.app_number = $3 AND its.activity_number = al.activity_number AND its.activity_number > 0
+    WHERE its.app_number = $9 AND its.activity_number = al.activity_number AND its.activity_number > 0
         AND its.state = 'active' LIMIT 1
 ) AS cur
 CROSS JOIN LATERAL (
@@ -65,21 +70,19 @@ LEFT JOIN LATERAL (
 FROM installation_tokens r
 LEFT JOIN LATERAL (
     SELECT its.subject, its.aliases, its.removed_at, its.flapped_at FROM installations its
-    WHERE its.app_number = $4 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
+    WHERE its.app_number = $10 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
     LIMIT 1
 ) AS i ON true
 LEFT JOIN LATERAL (
     SELECT * FROM token_values its
-    WHERE its.app_number = $5 AND its.environment = r.environment AND its.token_digest = r.token_digest
+    WHERE its.app_number = $11 AND its.environment = r.environment AND its.token_digest = r.token_digest
     LIMIT 1
 ) AS t ON true) r WHERE r.verdict IS NULL) its
-    WHERE its.app_number = $6 AND its.environment = $7::apns_environment AND its.installation_hash = p.installation_hash
-        AND its.kind = $8 AND its.attributes_type = ''
+    WHERE its.app_number = $12 AND its.environment = $13::apns_environment AND its.installation_hash = p.installation_hash
+        AND its.kind = $14 AND its.attributes_type = ''
         AND p.ruling IN ('no-update-token', 'dismissed', 'start-failed', 'start-unconfirmed', 'no-start-token') LIMIT 1
 ) AS dt ON true
-WHERE al.app_number = $9 AND al.environment = $10::apns_environment AND al.kind = $11 AND al.value = $12 AND NOT al.ended
-    AND al.activity_number > $13
-ORDER BY al.activity_number LIMIT $14;
+ORDER BY al.activity_number LIMIT $15;
 
 -- plan, 2: $1 text[], $2 text[], $3 bigint, $4 text, $5 bytea, $6 bigint, $7 bigint
 SELECT DISTINCT named.installation_hash
@@ -105,7 +108,8 @@ CROSS JOIN LATERAL (
     SELECT max(b.activity_number) FILTER (WHERE b.state = 'active') AS running,
         -- Of one that is over by the times, a late repetition says nothing.
         max(least(greatest(b.created_at, b.confirmed_at), b.expires_at,
-            CASE WHEN b.state = 'dismissed' THEN phone.full_state_at END)) AS registered_at,
+            CASE WHEN b.state = 'dismissed' THEN phone.full_state_at
+                WHEN b.state = 'ended' AND b.ended_at IS NULL THEN phone.removed_at END)) AS registered_at,
         coalesce((array_agg(b.end_reason = 'dismissed'
                 AND b.expires_at > now() - $4
             ORDER BY b.started_at DESC, b.activity_number DESC))[1], false) AS was_dismissed
@@ -197,10 +201,10 @@ LEFT JOIN LATERAL (
 CROSS JOIN LATERAL (SELECT (SELECT CASE WHEN cur.activity_number IS NOT NULL THEN CASE WHEN cur.verdict IS NULL THEN 'update' WHEN cur.created_at > now() - interval '1 minute' THEN 'token-pending'
 ELSE 'no-update-token' END
 WHEN bearing.was_dismissed AND NOT $23 THEN 'dismissed'
-WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND (l.leased_until > now()) AND NOT coalesce(l.plan_id = asked.plan_id, false))  THEN 'leased'
-WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND NOT (l.leased_until > now()) AND cardinality(l.attempted_at) >= 3
+WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND NOT coalesce(l.plan_id = asked.plan_id, false))  THEN 'leased'
+WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND NOT (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND cardinality(l.attempted_at) >= 3
 AND l.attempted_at[1] AT TIME ZONE 'UTC' + interval '24 hours' > now() AT TIME ZONE 'UTC') THEN 'start-failed'
-WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND NOT (l.leased_until > now()) AND coalesce(l.retry_at > now(), false)) THEN 'back-off'
+WHEN (NOT coalesce(bearing.registered_at > l.leased_at, false) AND NOT (l.leased_until > now() AND l.failed_at IS NULL AND l.released_at IS NULL) AND coalesce(l.retry_at > now(), false)) THEN 'back-off'
 WHEN st.confirmed_at > now() - $24 THEN 'start'
 WHEN st.token IS NOT NULL THEN 'start-unconfirmed' ELSE 'no-start-token' END
 FROM (SELECT $25::text AS plan_id) AS asked) AS ruling) AS ruled
@@ -210,22 +214,22 @@ attempted_at, registered_at, touched_at) SELECT $27, $28::apns_environment, foun
     $31, substr(sha256($32 || found.installation_hash), 1, 16), $33::text, now(),
     now() + $34, ARRAY[now()], found.registered_at, now()
 FROM found WHERE found.ruling = 'start' ORDER BY found.installation_hash ON CONFLICT (installation_hash, app_number, environment, kind, value) DO UPDATE SET
-    attributes_type = CASE WHEN (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at) AND coalesce(stored.plan_id = excluded.plan_id, false)) THEN stored.attributes_type ELSE excluded.attributes_type END,
-    lease_id = CASE WHEN (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at) AND coalesce(stored.plan_id = excluded.plan_id, false)) THEN stored.lease_id ELSE excluded.lease_id END,
-    leased_at = CASE WHEN (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at) AND coalesce(stored.plan_id = excluded.plan_id, false)) THEN stored.leased_at ELSE excluded.leased_at END,
-    leased_until = CASE WHEN (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at) AND coalesce(stored.plan_id = excluded.plan_id, false)) THEN stored.leased_until ELSE excluded.leased_until END,
-    attempted_at = CASE WHEN (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at) AND coalesce(stored.plan_id = excluded.plan_id, false)) THEN stored.attempted_at
+    attributes_type = CASE WHEN (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at AND stored.failed_at IS NULL AND stored.released_at IS NULL) AND coalesce(stored.plan_id = excluded.plan_id, false)) THEN stored.attributes_type ELSE excluded.attributes_type END,
+    lease_id = CASE WHEN (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at AND stored.failed_at IS NULL AND stored.released_at IS NULL) AND coalesce(stored.plan_id = excluded.plan_id, false)) THEN stored.lease_id ELSE excluded.lease_id END,
+    leased_at = CASE WHEN (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at AND stored.failed_at IS NULL AND stored.released_at IS NULL) AND coalesce(stored.plan_id = excluded.plan_id, false)) THEN stored.leased_at ELSE excluded.leased_at END,
+    leased_until = CASE WHEN (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at AND stored.failed_at IS NULL AND stored.released_at IS NULL) AND coalesce(stored.plan_id = excluded.plan_id, false)) THEN stored.leased_until ELSE excluded.leased_until END,
+    attempted_at = CASE WHEN (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at AND stored.failed_at IS NULL AND stored.released_at IS NULL) AND coalesce(stored.plan_id = excluded.plan_id, false)) THEN stored.attempted_at
         WHEN coalesce(excluded.registered_at > stored.leased_at, false) THEN excluded.attempted_at
         ELSE (stored.attempted_at || excluded.attempted_at)[greatest(cardinality(stored.attempted_at) - 1, 1):] END,
     plan_id = excluded.plan_id, failed_at = NULL, failure = NULL, retry_at = NULL, released_at = NULL,
     registered_at = excluded.registered_at, touched_at = excluded.touched_at
-WHERE NOT (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at) AND NOT coalesce(stored.plan_id = excluded.plan_id, false)) AND NOT (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND NOT (stored.leased_until > excluded.leased_at) AND cardinality(stored.attempted_at) >= 3
+WHERE NOT (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND (stored.leased_until > excluded.leased_at AND stored.failed_at IS NULL AND stored.released_at IS NULL) AND NOT coalesce(stored.plan_id = excluded.plan_id, false)) AND NOT (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND NOT (stored.leased_until > excluded.leased_at AND stored.failed_at IS NULL AND stored.released_at IS NULL) AND cardinality(stored.attempted_at) >= 3
 AND stored.attempted_at[1] AT TIME ZONE 'UTC' + interval '24 hours' > excluded.leased_at AT TIME ZONE 'UTC')
-    AND NOT (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND NOT (stored.leased_until > excluded.leased_at) AND coalesce(stored.retry_at > excluded.leased_at, false))
+    AND NOT (NOT coalesce(excluded.registered_at > stored.leased_at, false) AND NOT (stored.leased_until > excluded.leased_at AND stored.failed_at IS NULL AND stored.released_at IS NULL) AND coalesce(stored.retry_at > excluded.leased_at, false))
     RETURNING stored.installation_hash, stored.lease_id, stored.leased_at, stored.leased_until, stored.attempted_at
 )
-SELECT p.ruling, p.installation_hash, p.retry_at, p.start_token, p.lease_id, p.leased_until, p.attempt, dt.token, cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled, cur.started_at,
-cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision FROM found
+SELECT p.ruling, p.installation_hash, p.retry_at, p.start_token, p.lease_id, p.leased_until, p.attempt, dt.token, cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled,
+cur.started_at, cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision FROM found
 LEFT JOIN taken ON taken.installation_hash = found.installation_hash
 CROSS JOIN LATERAL (
     SELECT found.ruling, found.installation_hash, found.retry_at, found.start_token, taken.lease_id,

@@ -1,6 +1,13 @@
--- resolve, 1: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 text, $6 text, $7 text, $8 bigint, $9 bigint
-SELECT c.* FROM activity_aliases al CROSS JOIN LATERAL (SELECT cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled, cur.started_at,
-cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision FROM (SELECT * FROM (SELECT
+-- resolve, 1: $1 bigint, $2 text, $3 text, $4 text, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint
+SELECT al.activity_number, c.activity_id, c.token, c.installation_hash, c.attributes_type, c.frequent_pushes_enabled,
+c.started_at, c.starts_at, c.token_observed_at, c.confirmed_at, c.expires_at, c.revision FROM (
+    SELECT al.activity_number FROM activity_aliases al
+    WHERE al.app_number = $1 AND al.environment = $2::apns_environment
+    AND al.kind = $3 AND al.value = $4 AND NOT al.ended AND al.activity_number > $5
+    ORDER BY al.activity_number LIMIT $6
+) AS al
+LEFT JOIN LATERAL (SELECT cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled,
+cur.started_at, cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision FROM (SELECT * FROM (SELECT
     a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
     CASE
         WHEN a.ended_at IS NOT NULL THEN 'ended'
@@ -12,7 +19,7 @@ cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revi
 FROM activities a
 LEFT JOIN LATERAL (
     SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.app_number = $1 AND its.environment = a.environment
+    WHERE its.app_number = $7 AND its.environment = a.environment
         AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
     LIMIT 1
 ) AS i ON true
@@ -32,20 +39,18 @@ CROSS JOIN LATERAL (
         END
         FROM (SELECT) AS one LEFT JOIN LATERAL (
             SELECT * FROM token_values its
-            WHERE its.app_number = $2 AND its.environment = a.environment AND its.token_digest = a.token_digest
+            WHERE its.app_number = $8 AND its.environment = a.environment AND its.token_digest = a.token_digest
             LIMIT 1
         ) AS t ON true
     ) END AS value_verdict
 ) AS v) r WHERE r.verdict IS NULL) cur
-WHERE cur.app_number = $3 AND cur.activity_number = al.activity_number
-    AND cur.activity_number > 0 LIMIT 1) AS c
-WHERE al.app_number = $4 AND al.environment = $5::apns_environment
-    AND al.kind = $6 AND al.value = $7 AND NOT al.ended AND al.activity_number > $8
-ORDER BY al.activity_number LIMIT $9;
+WHERE cur.app_number = $9 AND cur.activity_number = al.activity_number
+    AND cur.activity_number > 0 LIMIT 1) AS c ON true
+ORDER BY al.activity_number;
 
 -- resolve, 2: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 text, $6 text, $7 text, $8 bigint, $9 bigint
-SELECT c.* FROM activity_aliases al CROSS JOIN LATERAL (SELECT cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled, cur.started_at,
-cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision FROM (SELECT * FROM (SELECT
+SELECT c.* FROM activity_aliases al CROSS JOIN LATERAL (SELECT cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled,
+cur.started_at, cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision FROM (SELECT * FROM (SELECT
     a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
     CASE
         WHEN a.ended_at IS NOT NULL THEN 'ended'
@@ -94,12 +99,18 @@ WHERE al.app_number = $1 AND al.environment = $2::apns_environment
     AND al.kind = $3 AND al.value = $4 AND NOT al.ended AND al.activity_number > $5
 ORDER BY al.activity_number LIMIT 1 OFFSET $6;
 
--- resolve, 4: $1 text[], $2 text[], $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 text, $8 bigint, $9 bigint
-SELECT q.position, c.*
+-- resolve, 4: $1 text[], $2 text[], $3 bigint, $4 text, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint
+SELECT q.position, al.activity_number, c.activity_id, c.token, c.installation_hash, c.attributes_type, c.frequent_pushes_enabled,
+c.started_at, c.starts_at, c.token_observed_at, c.confirmed_at, c.expires_at, c.revision
 FROM unnest($1, $2) WITH ORDINALITY AS q (kind, value, position)
 CROSS JOIN LATERAL (
-    SELECT c.* FROM activity_aliases al CROSS JOIN LATERAL (SELECT cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled, cur.started_at,
-cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision FROM (SELECT * FROM (SELECT
+    SELECT al.activity_number FROM activity_aliases al
+    WHERE al.app_number = $3 AND al.environment = $4::apns_environment
+        AND al.kind = q.kind AND al.value = q.value AND NOT al.ended
+    ORDER BY al.activity_number LIMIT $5
+) AS al
+LEFT JOIN LATERAL (SELECT cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled,
+cur.started_at, cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision FROM (SELECT * FROM (SELECT
     a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
     CASE
         WHEN a.ended_at IS NOT NULL THEN 'ended'
@@ -111,7 +122,7 @@ cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revi
 FROM activities a
 LEFT JOIN LATERAL (
     SELECT its.full_state_at, its.removed_at FROM installations its
-    WHERE its.app_number = $3 AND its.environment = a.environment
+    WHERE its.app_number = $6 AND its.environment = a.environment
         AND its.installation_hash = a.installation_hash AND a.installation_hash IS NOT NULL AND a.ended_at IS NULL
     LIMIT 1
 ) AS i ON true
@@ -131,17 +142,13 @@ CROSS JOIN LATERAL (
         END
         FROM (SELECT) AS one LEFT JOIN LATERAL (
             SELECT * FROM token_values its
-            WHERE its.app_number = $4 AND its.environment = a.environment AND its.token_digest = a.token_digest
+            WHERE its.app_number = $7 AND its.environment = a.environment AND its.token_digest = a.token_digest
             LIMIT 1
         ) AS t ON true
     ) END AS value_verdict
 ) AS v) r WHERE r.verdict IS NULL) cur
-WHERE cur.app_number = $5 AND cur.activity_number = al.activity_number
-    AND cur.activity_number > 0 LIMIT 1) AS c
-    WHERE al.app_number = $6 AND al.environment = $7::apns_environment
-        AND al.kind = q.kind AND al.value = q.value AND NOT al.ended
-    ORDER BY al.activity_number LIMIT $8
-) AS c
+WHERE cur.app_number = $8 AND cur.activity_number = al.activity_number
+    AND cur.activity_number > 0 LIMIT 1) AS c ON true
 LIMIT $9;
 
 -- resolve, 5: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 text

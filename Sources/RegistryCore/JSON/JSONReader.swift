@@ -16,8 +16,9 @@ public struct JSONReader: Sendable {
     /// The faults found so far, in the order of the calls; at most `maximumFaults`.
     public private(set) var faults: [JSONFault] = []
 
-    /// The most faults that are kept, for a body of many small elements must not make an answer many times its size.
-    public static let maximumFaults = 1000
+    /// The most faults that are kept: an answer must not be many times the size of its body, for whoever does not read theirs leaves it
+    /// in the service's memory for a while.
+    public static let maximumFaults = 32
 
     private let isObject: Bool
 

@@ -10,6 +10,9 @@ public struct FullStateBody: Sendable, Hashable {
     /// The most items that one body may list.
     public static let maximumItems = 1000
 
+    /// The most faults that all items together are told of, but for the first one of each.
+    private static let maximumFaults = 1000
+
     private enum Place: Sendable, Hashable {
         /// The next of the items whose activity could be read.
         case item
@@ -27,8 +30,9 @@ public struct FullStateBody: Sendable, Hashable {
         let elements = json.elements("activities", maximumCount: maximumItems)
         guard let observedAt, let elements else { return nil }
         var (items, places): ([FullState.Item], [Place]) = ([], [])
+        var room = maximumFaults
         for element in elements {
-            switch FullState.Item.read(element, now: now) {
+            switch FullState.Item.read(element, now: now, mostFaults: &room) {
             case .success(let item):
                 items.append(item)
                 places.append(.item)
@@ -68,11 +72,19 @@ public struct FullStateResult: Sendable, Hashable {
 
 extension FullState.Item {
     /// Reads an item; the failure is an item whose id cannot be read.
-    fileprivate static func read(_ json: JSONReader, now: Date) -> Result<FullState.Item, Problem> {
+    ///
+    /// - Parameter room: how many faults may be told still; one is told always.
+    fileprivate static func read(
+        _ json: JSONReader,
+        now: Date,
+        mostFaults room: inout Int
+    ) -> Result<FullState.Item, Problem> {
         var json = json
         let id = json.string("activityId", ActivityID.init)
         let registration = ActivityRegistration(from: &json, requiresToken: false, now: now)
-        let problem = json.faults.isEmpty ? nil : Problem(faults: json.faults)
+        let faults = Array(json.faults.prefix(max(room, 1)))
+        room -= faults.count
+        let problem = faults.isEmpty ? nil : Problem(faults: faults)
         guard let id else { return .failure(problem ?? Problem(faults: [])) }
         var item =
             problem.map { FullState.Item(activityID: id, problem: $0) }

@@ -12,11 +12,10 @@ struct ActivityStream: AnswerStream {
     let registry: Registry
     let alias: Alias
     let scope: Scope
-    let channels: [BroadcastChannel]
-    /// Read before the head is sent, so that Postgres being away is still a 503.
-    let firstPage: [ResolvedActivity]
+    /// The page that is read before the head is sent, so that Postgres being away is still a 503.
+    let first: AliasPage
 
-    /// How many activities are read before the head is sent. When they are fewer, they are all.
+    /// How many activities are read before the head is sent.
     static let firstPageSize = 500
     /// How many rows of the alias are looked at together; a reader who stops costs three times their lines.
     private static let rangeSize = 500
@@ -26,14 +25,14 @@ struct ActivityStream: AnswerStream {
     func write(to writer: inout any ResponseBodyWriter) async throws {
         var json = JSONWriter(reservingCapacity: Self.chunkSize)
         writeHead(to: &json)
-        for activity in firstPage { json.line(activity) }
+        for activity in first.activities { json.line(activity) }
         try await Self.send(ByteBuffer(bytes: json.bytes), to: &writer)
         json = JSONWriter()
-        var count = firstPage.count
-        if let last = firstPage.last, count == Self.firstPageSize {
+        var count = first.activities.count
+        if let last = first.next {
             try await registry.forEachRange(
                 of: alias,
-                after: last.number,
+                after: last,
                 in: scope,
                 rangeSize: Self.rangeSize,
                 prepare: Lines.init
@@ -50,7 +49,7 @@ struct ActivityStream: AnswerStream {
     private func writeHead(to json: inout JSONWriter) {
         json.object { json in
             json.writeAddress(of: alias, in: scope)
-            json.member("channels", channels)
+            json.member("channels", first.channels)
         }
         json.newline()
     }

@@ -24,6 +24,8 @@ struct Answer: AnswerHead {
     var fields: HTTPFields = [:]
     var body: Body = .none
     var contentPolicy: String?
+    /// The heavy call that it answers, which is under way until the answer has been written or is dropped.
+    var heavyCall: HeavyCall?
 
     /// An answer without a body.
     static let noContent = Answer(status: .noContent)
@@ -52,8 +54,18 @@ struct Answer: AnswerHead {
     private var responseBody: ResponseBody {
         switch body {
         case .none: ResponseBody()
-        case .bytes(let bytes): ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
-        case .stream(let stream): ResponseBody { writer in try await stream.write(to: &writer) }
+        case .bytes(let bytes) where heavyCall == nil: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
+        case .bytes(let bytes):
+            ResponseBody(contentLength: bytes.count) { [heavyCall] writer in
+                defer { withExtendedLifetime(heavyCall) {} }
+                try await writer.write(ByteBuffer(bytes: bytes))
+                try await writer.finish(nil)
+            }
+        case .stream(let stream):
+            ResponseBody { [heavyCall] writer in
+                defer { withExtendedLifetime(heavyCall) {} }
+                try await stream.write(to: &writer)
+            }
         }
     }
 }

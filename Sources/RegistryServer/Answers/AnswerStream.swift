@@ -9,17 +9,6 @@ protocol AnswerStream: Sendable {
     func write(to writer: inout any ResponseBodyWriter) async throws
 }
 
-/// A stream that is the answer to a heavy call, which is under way until it has been written.
-struct HeavyStream: AnswerStream {
-    let stream: any AnswerStream
-    let heavyCall: HeavyCall
-
-    func write(to writer: inout any ResponseBodyWriter) async throws {
-        defer { withExtendedLifetime(heavyCall) {} }
-        try await stream.write(to: &writer)
-    }
-}
-
 extension JSONWriter {
     /// Writes the last line of NDJSON, without which it is not complete.
     mutating func writeEnd(count: Int) {

@@ -5,19 +5,14 @@ extension ScopedCall {
     /// `GET …/aliases/{kind}/{value}/activities`: a page of them.
     func listActivities() throws -> DeferredAnswer {
         let (alias, limit, number) = try readList()
-        // One more than asked for tells whether there is another page.
         guard number == 0 else {
             return DeferredAnswer {
-                page(
-                    alias,
-                    limit: limit,
-                    try await registry.page(of: alias, after: number, limit: limit + 1, in: scope)
-                )
+                answer(alias, try await registry.page(of: alias, after: number, limit: limit, in: scope))
             }
         }
         return DeferredAnswer { executor, complete in
-            registry.firstPage(of: alias, limit: limit + 1, in: scope, on: executor) { result in
-                complete { result.map { page(alias, limit: limit, $0) }.mapError(\.self) }
+            registry.firstPage(of: alias, limit: limit, in: scope, on: executor) { result in
+                complete { result.map { answer(alias, $0) }.mapError(\.self) }
             }
         }
     }
@@ -32,8 +27,7 @@ extension ScopedCall {
                 registry: registry,
                 alias: alias,
                 scope: scope,
-                channels: first.channels,
-                firstPage: first.activities
+                first: first
             )
         )
     }
@@ -138,15 +132,12 @@ extension ScopedCall {
         throw problem
     }
 
-    private func page(_ alias: Alias, limit: Int, _ answer: AliasPage) -> WholeAnswer {
-        let found = answer.activities
-        let page = found.prefix(limit)
-        let last = found.count > limit ? page.last : nil
-        return .json { json in
+    private func answer(_ alias: Alias, _ page: AliasPage) -> WholeAnswer {
+        .json { json in
             json.writeAddress(of: alias, in: scope)
-            json.member("activities", Array(page))
-            json.member("channels", answer.channels)
-            json.member("nextCursor", ifPresent: last.map { Cursor.encode(after: $0.number, of: alias, in: scope) })
+            json.member("activities", page.activities)
+            json.member("channels", page.channels)
+            json.member("nextCursor", ifPresent: page.next.map { Cursor.encode(after: $0, of: alias, in: scope) })
         }
     }
 }

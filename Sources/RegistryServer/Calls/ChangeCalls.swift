@@ -54,7 +54,7 @@ extension ScopedCall {
             _ = await messages.next()
             found = try await reader.next()
             while found.isEmpty, !reader.hasMore, case .batch(let batch)? = await messages.next() {
-                if !batch.changes.isEmpty { found = try await reader.next() }
+                if !batch.changes(filter).isEmpty { found = try await reader.next() }
             }
             // The time is over, or the service ends.
             if call.shutdownNotice.isGiven { break }

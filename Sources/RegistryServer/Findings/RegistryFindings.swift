@@ -51,7 +51,9 @@ extension Finding {
             The sweep is behind: \(least)\(activities) of \(scope.app.bundleID) in \(scope.environment.rawValue) expired \
             up to \(age) ago, which nobody wrote down.
             """,
-            remedy: "See that pushreg serve runs, and that its log has no \"a part of a sweep failed\" and no \"a sweep was given up\"."
+            remedy: """
+                See that pushreg serve runs, and that its log has no "a part of a sweep failed" and no "a sweep was given up".
+                """
         )
     }
 }

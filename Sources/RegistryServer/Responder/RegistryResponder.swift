@@ -116,7 +116,8 @@ struct RegistryResponder: HTTPResponder {
         switch located.match.route.action {
         case .plain: return located.match.route.access == .everyone
         case .hot where !located.wantsLines && fields[.transferEncoding] == nil:
-            guard let length = fields[.contentLength] else { return true }
+            // By HTTP/2 a body may come without a word on its length.
+            guard let length = fields[.contentLength] else { return located.match.route.body != .batch }
             return Int(length).map { $0 <= bodies.limits.singleBody } == true
         case .hot, .app, .scoped, .page: return false
         }

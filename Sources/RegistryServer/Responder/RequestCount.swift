@@ -8,9 +8,13 @@ struct RequestCount: Sendable {
     /// Nil for calls that are not heavy.
     fileprivate var heavyCall: HeavyCall?
 
-    /// Ends the request, but for a stream, which ends when it has been written.
+    /// Ends the request, but for a heavy call, which ends when its answer has been written: what nobody reads stays in memory.
     func finish(_ result: Result<Answer, any Error>) -> Result<Answer, any Error> {
-        counted(result).map { $0.holding(heavyCall) }
+        counted(result).map { answer in
+            var answer = answer
+            answer.heavyCall = heavyCall
+            return answer
+        }
     }
 
     /// Ends the request.
@@ -59,15 +63,5 @@ extension RegistryResponder {
 
     private static func place(of match: RouteTable.Match) -> String {
         "\(match.parameters["bundleId"] ?? "")/\(match.parameters["environment"] ?? "")"
-    }
-}
-
-extension Answer {
-    /// The answer, whose stream holds on to a heavy call until it has been written.
-    fileprivate func holding(_ heavyCall: HeavyCall?) -> Answer {
-        guard let heavyCall, case .stream(let stream) = body else { return self }
-        var answer = self
-        answer.body = .stream(HeavyStream(stream: stream, heavyCall: heavyCall))
-        return answer
     }
 }

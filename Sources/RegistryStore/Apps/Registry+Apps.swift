@@ -31,6 +31,19 @@ extension Registry {
         }
     }
 
+    /// Changes the settings of an app that there is; nil when there is none.
+    ///
+    /// - Throws: `invalidRequest` when tombstones would not outlive activities by an hour.
+    public func change(_ changes: AppChanges, of bundleID: BundleID, by who: UTF8Text) async throws -> App? {
+        try await write { session in
+            try session.transaction { transaction in
+                let changed = try transaction.execute(AppStatements.change(changes, of: bundleID)).decode(App.columns)
+                let events = changed.map { EventStatements.aboutApp("app-changed", $0.bundleID, by: who) }
+                _ = try transaction.pipeline(events, finishing: true)
+                return changed.first
+            }
+        }
+    }
 }
 
 extension App {
@@ -57,12 +70,6 @@ enum AppStatements {
 
     /// Makes the app or changes its settings; null keeps what is there.
     static func put(_ changes: AppChanges, for bundleID: BundleID) -> SQL {
-        let rules = changes.aliasRules.map { rules in
-            JSONB(
-                JSONValue.object(JSONObject(rules.map { ($0.key.string, .string($0.value.rawValue)) })).canonicalBytes
-            )
-        }
-        let jwt = changes.jwt.map { JSONB(JSONValue.object($0).canonicalBytes) }
         let defaults = AppSettings()
         return """
             INSERT INTO apps AS stored (
@@ -71,17 +78,41 @@ enum AppStatements {
             VALUES (\(bundleID.rawValue), \(changes.name),
                 \(changes.activityLifetime ?? defaults.activityLifetime),
                 \(changes.tombstoneRetention ?? defaults.tombstoneRetention),
-                \(changes.eventRetention ?? defaults.eventRetention), coalesce(\(rules), '{}'), \(jwt))
-            ON CONFLICT (bundle_id) DO UPDATE SET
-                name = coalesce(\(changes.name), stored.name),
-                activity_lifetime = coalesce(\(changes.activityLifetime), stored.activity_lifetime),
-                tombstone_retention = coalesce(\(changes.tombstoneRetention), stored.tombstone_retention),
-                event_retention = coalesce(\(changes.eventRetention), stored.event_retention),
-                alias_rules = coalesce(\(rules), stored.alias_rules),
-                jwt = coalesce(\(jwt), stored.jwt),
-                updated_at = excluded.updated_at
+                \(changes.eventRetention ?? defaults.eventRetention), coalesce(\(rules(changes)), '{}'), \(jwt(changes)))
+            ON CONFLICT (bundle_id) DO UPDATE SET \(sql: assignments(changes)), updated_at = excluded.updated_at
             RETURNING \(putColumns)
             """
+    }
+
+    /// Changes the settings of an app that there is; null keeps what is there.
+    static func change(_ changes: AppChanges, of bundleID: BundleID) -> SQL {
+        """
+        UPDATE apps AS stored SET \(sql: assignments(changes)), updated_at = now()
+        WHERE stored.bundle_id = \(bundleID.rawValue)
+        RETURNING \(App.columns)
+        """
+    }
+
+    private static func assignments(_ changes: AppChanges) -> SQL {
+        """
+        name = coalesce(\(changes.name), stored.name),
+        activity_lifetime = coalesce(\(changes.activityLifetime), stored.activity_lifetime),
+        tombstone_retention = coalesce(\(changes.tombstoneRetention), stored.tombstone_retention),
+        event_retention = coalesce(\(changes.eventRetention), stored.event_retention),
+        alias_rules = coalesce(\(rules(changes)), stored.alias_rules),
+        jwt = coalesce(\(jwt(changes)), stored.jwt)
+        """
+    }
+
+    private static func rules(_ changes: AppChanges) -> JSONB? {
+        changes.aliasRules.map { rules in
+            let words = rules.map { ($0.key.string, JSONValue.string($0.value.rawValue)) }
+            return JSONB(JSONValue.object(JSONObject(words)).canonicalBytes)
+        }
+    }
+
+    private static func jwt(_ changes: AppChanges) -> JSONB? {
+        changes.jwt.map { JSONB(JSONValue.object($0).canonicalBytes) }
     }
 }
 

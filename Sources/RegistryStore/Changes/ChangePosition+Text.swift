@@ -121,7 +121,8 @@ extension ChangePosition {
             return nil
         }
 
-        mutating func signed() -> Int64? { number().flatMap { Int64(exactly: $0) } }
+        /// A number that may be added to.
+        mutating func signed() -> Int64? { number().flatMap { $0 < 1 << 62 ? Int64($0) : nil } }
         mutating func number32() -> UInt32? { number().flatMap { UInt32(exactly: $0) } }
     }
 }

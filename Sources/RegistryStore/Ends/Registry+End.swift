@@ -128,7 +128,8 @@ struct EndStatements {
     /// Writes one of the alias's ended activities anew: whoever ended them may have died before a standby had it.
     func touch(under alias: Alias) -> SQL {
         """
-        UPDATE activities a SET touched_at = now() WHERE \(sql: scope.contains("a")) AND a.activity_number = (
+        UPDATE activities a SET touched_at = now()
+        WHERE \(sql: scope.contains("a")) AND a.activity_number > 0 AND a.activity_number = (
             SELECT al.activity_number FROM activity_aliases al
             WHERE \(sql: scope.contains("al")) AND al.kind = \(alias.kind) AND al.value = \(alias.value) AND al.ended
             ORDER BY al.activity_number DESC LIMIT 1

@@ -22,7 +22,10 @@ struct LeaseRules {
     /// The activity was there after the lease was taken. All that was tried before counts no more.
     var isAnswered: String { "coalesce(\(registeredAt) > \(row).leased_at, false)" }
 
-    private var isLive: String { "(\(row).leased_until > \(now))" }
+    /// It runs. What ended it since the planner's transaction began has ended it at a later time than `now`.
+    private var isLive: String {
+        "(\(row).leased_until > \(now) AND \(row).failed_at IS NULL AND \(row).released_at IS NULL)"
+    }
 
     /// The same plan asks again, while the lease is live.
     var isRepeated: String { "(NOT \(isAnswered) AND \(isLive) AND coalesce(\(row).plan_id = \(plan), false))" }

@@ -28,18 +28,12 @@ struct PlanRow {
     let startToken: PushToken?
     let lease: Lease?
     let deviceToken: PushToken?
-    let activity: Activity?
+    let activity: AliasRow?
 
     struct Lease {
         let id: LeaseID
         let leasedUntil: Date
         let attempt: Int
-    }
-
-    struct Activity {
-        let number: Int64
-        /// Nil unless its token may be handed out.
-        let resolved: ResolvedActivity?
     }
 
     /// To start, but another planner was quicker at this very moment.
@@ -53,7 +47,7 @@ struct PlanRow {
         .one("p.start_token"),
         lease,
         .one("dt.token"),
-        activity,
+        AliasRow.optional(of: "cur", number: "cur.activity_number"),
         as: PlanRow.init
     )
 
@@ -66,37 +60,6 @@ struct PlanRow {
             return Lease(id: id, leasedUntil: until, attempt: attempt)
         }
     )
-
-    private static let facts = ActivityFacts.columns(of: "cur")
-
-    /// The columns of ``ResolvedActivity``, any of which is null where there is no activity, or no token of it.
-    private static let activity = Columns<Activity?>(sql: ResolvedActivity.columns.sql) { row in
-        let number: Int64? = try row.next()
-        let (id, token, installation): (ActivityID?, PushToken?, InstallationHash?) = try (
-            row.next(), row.next(), row.next()
-        )
-        let facts = try row.next(facts)
-        let (startedAt, startsAt, observedAt): (Date?, Date?, Date?) = try (row.next(), row.next(), row.next())
-        let (confirmedAt, expiresAt, revision): (Date?, Date?, Int?) = try (row.next(), row.next(), row.next())
-        guard let number else { return nil }
-        guard let id, let token, let startedAt, let observedAt, let confirmedAt, let expiresAt, let revision else {
-            return Activity(number: number, resolved: nil)
-        }
-        let resolved = ResolvedActivity(
-            number: number,
-            activityID: id,
-            token: token,
-            installation: installation,
-            facts: facts,
-            startedAt: startedAt,
-            startsAt: startsAt,
-            observedAt: observedAt,
-            confirmedAt: confirmedAt,
-            expiresAt: expiresAt,
-            revision: revision
-        )
-        return Activity(number: number, resolved: resolved)
-    }
 }
 
 extension PlanRow {
@@ -109,7 +72,7 @@ extension PlanRow {
 
     private func step(of alias: Alias) throws -> PlanStep {
         switch ruling {
-        case .update: .update(try given(activity?.resolved))
+        case .update: .update(try given(activity?.activity))
         case .start: .start(try given(startToken), try startLease(of: alias))
         case .tokenPending: .wait(.tokenPending, retryAt: try given(retryAt))
         case .leased: .wait(.leased, retryAt: try given(retryAt))

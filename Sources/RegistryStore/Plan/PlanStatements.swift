@@ -23,10 +23,18 @@ struct PlanStatements {
 
     // MARK: Activities
 
+    /// How many activities that bear the alias are looked at for a page: most of a crowd may be over by the times.
+    static let mostBearers = 10_000
+
     /// A page of the activities that bear the alias and run, in the order of their immutable number.
     func activities(after number: Int64, limit: Int) -> SQL {
         """
-        SELECT \(PlanRow.columns) FROM activity_aliases al
+        SELECT \(PlanRow.columns) FROM (
+            SELECT al.activity_number FROM activity_aliases al
+            WHERE \(sql: scope.contains("al")) AND al.kind = \(alias.kind) AND al.value = \(alias.value) AND NOT al.ended
+                AND al.activity_number > \(number)
+            ORDER BY al.activity_number LIMIT \(Self.mostBearers)
+        ) AS al
         CROSS JOIN LATERAL (
             SELECT * FROM \(sql: scope.view(.activities)) its
             WHERE its.app_number = \(app) AND its.activity_number = al.activity_number AND its.activity_number > 0
@@ -38,8 +46,6 @@ struct PlanStatements {
                 NULL::timestamptz AS leased_until, NULL::bigint AS attempt
         ) AS p
         \(sql: deviceToken)
-        WHERE \(sql: scope.contains("al")) AND al.kind = \(alias.kind) AND al.value = \(alias.value) AND NOT al.ended
-            AND al.activity_number > \(number)
         ORDER BY al.activity_number LIMIT \(limit)
         """
     }
@@ -206,7 +212,8 @@ struct PlanStatements {
             SELECT max(b.activity_number) FILTER (WHERE b.state = 'active') AS running,
                 -- Of one that is over by the times, a late repetition says nothing.
                 max(least(greatest(b.created_at, b.confirmed_at), b.expires_at,
-                    CASE WHEN b.state = 'dismissed' THEN phone.full_state_at END)) AS registered_at,
+                    CASE WHEN b.state = 'dismissed' THEN phone.full_state_at
+                        WHEN b.state = 'ended' AND b.ended_at IS NULL THEN phone.removed_at END)) AS registered_at,
                 coalesce((array_agg(b.end_reason = 'dismissed'
                         AND b.expires_at > now() - \(scope.app.settings.tombstoneRetention)
                     ORDER BY b.started_at DESC, b.activity_number DESC))[1], false) AS was_dismissed

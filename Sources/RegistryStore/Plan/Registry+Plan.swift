@@ -57,13 +57,24 @@ extension Registry {
         return try await read { session in
             var found = FoundPlan(lastActivity: position.activity)
             let installations = statements.installations(after: position.installation, limit: limit)
-            let activities = statements.activities(after: position.activity, limit: limit)
+            let activities = [
+                statements.activities(after: position.activity, limit: limit),
+                ResolveStatements.number(
+                    of: request.alias,
+                    after: position.activity,
+                    count: PlanStatements.mostBearers,
+                    in: scope
+                ),
+            ]
             let results = try session.pipeline(
-                [channels, installations] + (position.isAmongActivities ? [activities] : [])
+                [channels, installations] + (position.isAmongActivities ? activities : [])
             )
             found.channels = try results[0].byPosition(of: 1, BroadcastChannel.positioned)[0]
             found.installations = try results[1].decode([UInt8].self)
-            if position.isAmongActivities { found.add(try results[2].decode(PlanRow.columns), limit: request.limit) }
+            if position.isAmongActivities {
+                let last = try results[3].decode(Int64.self).first
+                found.add(try results[2].decode(PlanRow.columns), limit: request.limit, lookedThrough: last)
+            }
             return found
         }
     }
@@ -159,10 +170,11 @@ private struct FoundPlan: Sendable {
 
     init(lastActivity: Int64) { self.lastActivity = lastActivity }
 
-    mutating func add(_ activities: [PlanRow], limit: Int) {
+    /// - Parameter last: the number of the last that was looked at; nil when all were.
+    mutating func add(_ activities: [PlanRow], limit: Int, lookedThrough last: Int64?) {
         rows = Array(activities.prefix(limit))
-        hasMoreActivities = activities.count > limit
-        lastActivity = rows.last?.activity?.number ?? lastActivity
+        hasMoreActivities = activities.count > limit || last != nil
+        lastActivity = (activities.count > limit ? nil : last) ?? rows.last?.activity?.number ?? lastActivity
         if hasMoreActivities { installations = [] }
     }
 

@@ -24,24 +24,53 @@ extension Registry {
         limit: Int,
         in scope: Scope
     ) async throws -> [ResolvedActivity] {
-        let statement = ResolveStatements.page(of: alias, after: number, limit: limit, in: scope)
-        return try await read { session in try session.execute(statement).decode(ResolvedActivity.columns) }
+        var page = try await page(of: alias, after: number, limit: limit, in: scope)
+        while page.activities.isEmpty, let next = page.next {
+            page = try await self.page(of: alias, after: next, limit: limit, in: scope)
+        }
+        return page.activities
     }
 
-    /// One page of an alias as ``activities(under:after:limit:in:)`` gives it, and the alias's channels.
+    /// One page of an alias as ``activities(under:after:limit:in:)`` gives it, and the alias's channels. Where very many tokens of the
+    /// alias are withheld, a page has fewer activities than it may have, or none, and there are more all the same.
     public func page(
         of alias: Alias,
         after number: Int64,
         limit: Int,
         in scope: Scope
     ) async throws -> AliasPage {
-        try await read { try ResolveRequest.find(alias, after: number, limit: limit, in: scope, $0) }
+        let rows = try await read { try ResolveRequest.find(alias, after: number, limit: limit, in: scope, $0) }
+        var rest = Self.mostWithheld
+        return try await fill(rows, of: alias, in: scope, &rest).page
+    }
+
+    /// How many rows of an alias are looked at beyond a page's own, in search of tokens that may be handed out.
+    static let mostWithheld = 10_000
+
+    /// Looks at further rows, some at a time, until the page is full or they are at their end.
+    ///
+    /// - Parameter rest: how many may be looked at still.
+    private func fill(
+        _ rows: AliasRows,
+        of alias: Alias,
+        in scope: Scope,
+        _ rest: inout Int
+    ) async throws -> AliasRows {
+        var rows = rows
+        while rows.isShort, rest > 0, let last = rows.last {
+            let limit = min(1000, rest)
+            let statement = ResolveStatements.page(of: alias, after: last, limit: limit, in: scope)
+            let more = try await read { try $0.execute(statement).decode(AliasRow.columns).compactMap(\.self) }
+            rows.add(more, isEnd: more.count < limit)
+            rest -= limit
+        }
+        return rows
     }
 
     /// The first page of an alias, found together with those of other callers, for one who has no task that could wait.
     ///
     /// - Parameters:
-    ///   - limit: at most 1001, one more than a page may have.
+    ///   - limit: at most 1000.
     ///   - executor: runs what goes on between waits; nil is Swift's own pool.
     ///   - complete: told the page or the problem, once, on any thread.
     public func firstPage(
@@ -52,10 +81,20 @@ extension Registry {
         complete: @escaping @Sendable (Result<AliasPage, Problem>) -> Void
     ) {
         let request = ResolveRequest(alias: alias, limit: limit, scope: scope)
-        resolutions.submit(request, on: executor, complete: complete)
+        resolutions.submit(request, on: executor) { result in
+            guard case .success(let rows) = result, rows.isShort else { return complete(result.map(\.page)) }
+            Task(executorPreference: executor) {
+                var rest = Self.mostWithheld
+                do {
+                    complete(.success(try await self.fill(rows, of: alias, in: scope, &rest).page))
+                } catch {
+                    complete(.failure(error as? Problem ?? .overloaded))
+                }
+            }
+        }
     }
 
-    /// The most activities that ``resolve(_:limitPerAlias:in:)`` gives, repetitions counted: some 4 MiB of JSON.
+    /// The most activities that ``resolve(_:limitPerAlias:in:)`` gives or looks at, repetitions counted: some 4 MiB of JSON.
     public static let mostResolved = 10_000
 
     /// The activities that many aliases name, in the order asked, at most `limitPerAlias` of each and ``mostResolved`` of all.
@@ -69,20 +108,25 @@ extension Registry {
             indices[alias] = distinct.count
             distinct.append(alias)
         }
-        let (pages, complete) = try await read { [distinct] session in
-            try ResolveRequest.find(distinct, limit: limitPerAlias + 1, most: Self.mostResolved, in: scope, session)
+        var (rows, complete) = try await read { [distinct] session in
+            try ResolveRequest.find(distinct, limit: limitPerAlias, most: Self.mostResolved, in: scope, session)
         }
+        var looks = Self.mostWithheld
+        for index in rows.indices.prefix(complete) where rows[index].isShort {
+            rows[index] = try await fill(rows[index], of: distinct[index], in: scope, &looks)
+        }
+        let pages = rows.map(\.page)
         var rest = Self.mostResolved
         return aliases.compactMap { alias in
             guard let index = indices[alias] else { return nil }
             let found = pages[index].activities
-            let shown = min(found.count, limitPerAlias, rest)
+            let shown = min(found.count, rest)
             rest -= shown
             return ResolvedAlias(
                 alias: alias,
                 activities: shown < found.count ? Array(found.prefix(shown)) : found,
                 channels: pages[index].channels,
-                isTruncated: shown < found.count || index >= complete
+                isTruncated: shown < found.count || pages[index].next != nil || index >= complete
             )
         }
     }

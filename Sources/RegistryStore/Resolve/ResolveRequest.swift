@@ -7,6 +7,48 @@ public struct AliasPage: Sendable, Hashable {
     public let activities: [ResolvedActivity]
     /// The alias's channel; at most one.
     public let channels: [BroadcastChannel]
+    /// The number behind which there may be more; nil when these are the last.
+    public let next: Int64?
+
+    /// Makes a page of its parts.
+    public init(activities: [ResolvedActivity], channels: [BroadcastChannel], next: Int64?) {
+        (self.activities, self.channels, self.next) = (activities, channels, next)
+    }
+}
+
+/// The rows of an alias that were looked at for a page, and its channel.
+struct AliasRows: Sendable {
+    private(set) var activities: [ResolvedActivity]
+    let channels: [BroadcastChannel]
+    /// How many activities the page may have.
+    private let limit: Int
+    private(set) var count: Int
+    private(set) var last: Int64?
+    /// There are no other rows.
+    private var isEnd: Bool
+
+    /// - Parameter rows: the first ones in their order, one more than the limit if there are as many: with all of them handed out it
+    ///   tells that there is another page.
+    init(_ rows: [AliasRow], channels: [BroadcastChannel], limit: Int) {
+        (activities, self.channels, self.limit) = (rows.compactMap(\.activity), channels, limit)
+        (count, last, isEnd) = (rows.count, rows.last?.number, rows.count <= limit)
+    }
+
+    /// So many of the rows are withheld that others have to be looked at to fill the page.
+    var isShort: Bool { !isEnd && activities.count <= limit }
+
+    mutating func add(_ rows: [AliasRow], isEnd: Bool) {
+        activities += rows.compactMap(\.activity)
+        (count, last, self.isEnd) = (count + rows.count, rows.last?.number ?? last, isEnd)
+    }
+
+    var page: AliasPage {
+        guard activities.count > limit else {
+            return AliasPage(activities: activities, channels: channels, next: isEnd ? nil : last)
+        }
+        let first = Array(activities.prefix(limit))
+        return AliasPage(activities: first, channels: channels, next: first.last?.number ?? last)
+    }
 }
 
 /// The first page of one alias.
@@ -16,7 +58,7 @@ struct ResolveRequest: Sendable {
     let scope: Scope
 
     /// A lookup of one alias shares its statement with others of the same app and page size.
-    static func batcher(_ units: UnitsOfWork) -> Batcher<ResolveRequest, AliasPage> {
+    static func batcher(_ units: UnitsOfWork) -> Batcher<ResolveRequest, AliasRows> {
         Batcher(
             // Half of the connections at most, so that slow reads leave the others to writes.
             lanes: 2...max(2, min(8, units.pool.maximumConnections / 2)),
@@ -36,14 +78,14 @@ struct ResolveRequest: Sendable {
                     guard requests.count > 1 else {
                         let input = ResolveTemplates.Input(
                             aliases: [requests[0].alias],
-                            limit: limit,
-                            limitOfAll: limit,
+                            limit: limit + 1,
+                            limitOfAll: limit + 1,
                             scope: scope
                         )
-                        return [.success(try find(ResolveTemplates.one.statements(of: input), session))]
+                        return [.success(try find(ResolveTemplates.one.statements(of: input), limit: limit, session))]
                     }
-                    let most = requests.count * limit
-                    return try find(requests.map(\.alias), limit: limit, most: most, in: scope, session).pages
+                    let most = requests.count * (limit + 1)
+                    return try find(requests.map(\.alias), limit: limit, most: most, in: scope, session).rows
                         .map { .success($0) }
                 }
             }
@@ -57,43 +99,53 @@ struct ResolveRequest: Sendable {
         limit: Int,
         in scope: Scope,
         _ session: borrowing PostgresSession
-    ) throws -> AliasPage {
+    ) throws -> AliasRows {
         try find(
             [
-                ResolveStatements.page(of: alias, after: number, limit: limit, in: scope),
+                ResolveStatements.page(of: alias, after: number, limit: limit + 1, in: scope),
                 ResolveStatements.channels(of: [alias], in: scope),
             ],
+            limit: limit,
             session
         )
     }
 
-    private static func find(_ statements: [SQL], _ session: borrowing PostgresSession) throws -> AliasPage {
+    private static func find(
+        _ statements: [SQL],
+        limit: Int,
+        _ session: borrowing PostgresSession
+    ) throws -> AliasRows {
         let results = try session.pipeline(statements)
-        return AliasPage(
-            activities: try results[0].decode(ResolvedActivity.columns),
-            channels: try results[1].byPosition(of: 1, BroadcastChannel.positioned)[0]
+        return AliasRows(
+            try results[0].decode(AliasRow.columns).compactMap(\.self),
+            channels: try results[1].byPosition(of: 1, BroadcastChannel.positioned)[0],
+            limit: limit
         )
     }
 
-    /// The first activities of each of many aliases.
+    /// The first rows of each of many aliases.
     ///
-    /// - Parameter most: how many of all aliases together.
-    /// - Returns: a page of each alias, and how many aliases, from the first on, `most` did not cut.
+    /// - Parameters:
+    ///   - limit: how many activities the page of each may have.
+    ///   - most: how many rows of all aliases together.
+    /// - Returns: the rows of each alias, and how many aliases, from the first on, `most` did not cut.
     static func find(
         _ aliases: [Alias],
         limit: Int,
         most: Int,
         in scope: Scope,
         _ session: borrowing PostgresSession
-    ) throws -> (pages: [AliasPage], complete: Int) {
-        let input = ResolveTemplates.Input(aliases: aliases, limit: limit, limitOfAll: most + 1, scope: scope)
+    ) throws -> (rows: [AliasRows], complete: Int) {
+        let input = ResolveTemplates.Input(aliases: aliases, limit: limit + 1, limitOfAll: most + 1, scope: scope)
         let results = try session.pipeline(ResolveTemplates.many.statements(of: input))
-        var activities = try results[0].byPosition(of: aliases.count, ResolvedActivity.positioned)
-        let last = results[0].count > most ? activities.lastIndex { !$0.isEmpty } : nil
-        for index in activities.indices { activities[index].sort { $0.number < $1.number } }
+        let rows = try results[0].byPosition(of: aliases.count, AliasRow.positioned)
+        let last = results[0].count > most ? rows.lastIndex { !$0.isEmpty } : nil
         let channels = try results[1].byPosition(of: aliases.count, BroadcastChannel.positioned)
         return (
-            zip(activities, channels).map { AliasPage(activities: $0, channels: $1) },
+            zip(rows, channels).map { rows, channels in
+                let rows = rows.compactMap(\.self).sorted { $0.number < $1.number }
+                return AliasRows(rows, channels: channels, limit: limit)
+            },
             complete: last ?? aliases.count
         )
     }

@@ -15,12 +15,17 @@ enum ResolveStatements {
         """
     }
 
-    /// One page of an alias, in the order of the immutable number.
+    /// So many rows of an alias, in the order of the immutable number: whoever keeps a crowd of others under it from being handed
+    /// out makes no statement longer.
     static func page(of alias: Alias, after number: Int64, limit: Int, in scope: Scope) -> SQL {
         """
-        SELECT c.* FROM activity_aliases al CROSS JOIN LATERAL \(sql: current(in: scope))
-        WHERE \(sql: isRow(of: alias, in: scope)) AND al.activity_number > \(number)
-        ORDER BY al.activity_number LIMIT \(limit)
+        SELECT \(AliasRow.columns) FROM (
+            SELECT al.activity_number FROM activity_aliases al
+            WHERE \(sql: isRow(of: alias, in: scope)) AND al.activity_number > \(number)
+            ORDER BY al.activity_number LIMIT \(limit)
+        ) AS al
+        LEFT JOIN LATERAL \(sql: current(in: scope)) ON true
+        ORDER BY al.activity_number
         """
     }
 
@@ -66,19 +71,20 @@ enum ResolveStatements {
         """
     }
 
-    /// The first activities of many aliases; each row begins with the alias's position in the request. They come alias
+    /// The first rows of many aliases; each begins with the alias's position in the request. They come alias
     /// by alias, for what is joined laterally is looked up so; hence the limit of all leaves out the last aliases. Within an
     /// alias they are unsorted: to sort such wide rows costs more than to put a few numbers in order afterwards.
     static func resolve(_ aliases: [Alias], limitPerAlias: Int, limit: Int, in scope: Scope) -> SQL {
         """
-        SELECT q.position, c.*
+        SELECT \(AliasRow.positioned)
         FROM unnest(\(aliases.map(\.kind)), \(aliases.map(\.value))) WITH ORDINALITY AS q (kind, value, position)
         CROSS JOIN LATERAL (
-            SELECT c.* FROM activity_aliases al CROSS JOIN LATERAL \(sql: current(in: scope))
+            SELECT al.activity_number FROM activity_aliases al
             WHERE \(sql: scope.contains("al"))
                 AND al.kind = q.kind AND al.value = q.value AND NOT al.ended
             ORDER BY al.activity_number LIMIT \(limitPerAlias)
-        ) AS c
+        ) AS al
+        LEFT JOIN LATERAL \(sql: current(in: scope)) ON true
         LIMIT \(limit)
         """
     }
@@ -110,12 +116,7 @@ enum ResolveStatements {
 
 extension ResolvedActivity {
     /// The columns of the row called `cur` of the view `current_activities`.
-    static let columns = Columns(
-        sql: """
-            cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, \(facts.sql), cur.started_at,
-            cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision
-            """
-    ) { row in
+    static let columns = Columns(sql: names(of: "cur", number: "cur.activity_number")) { row in
         try ResolvedActivity(
             number: row.next(),
             activityID: row.next(),
@@ -133,8 +134,56 @@ extension ResolvedActivity {
 
     private static let facts = ActivityFacts.columns(of: "cur")
 
+    fileprivate static func names(of row: String, number: String) -> String {
+        """
+        \(number), \(row).activity_id, \(row).token, \(row).installation_hash, \(ActivityFacts.columns(of: row).sql),
+        \(row).started_at, \(row).starts_at, \(row).token_observed_at, \(row).confirmed_at, \(row).expires_at, \(row).revision
+        """
+    }
+}
+
+/// A row of an alias: the number of the activity that bears it, and the activity unless its token is withheld.
+struct AliasRow {
+    let number: Int64
+    let activity: ResolvedActivity?
+
+    /// The columns of the alias's row `al` and of the activity `c`.
+    static let columns = optional(of: "c", number: "al.activity_number")
+
     /// The same behind the position of a request `q`.
     static let positioned = columns.positioned
+
+    /// The columns of an activity, all of which are null where there is none, and all but its number where its token is withheld.
+    static func optional(of row: String, number: String) -> Columns<AliasRow?> {
+        let facts = ActivityFacts.columns(of: row)
+        return Columns(sql: ResolvedActivity.names(of: row, number: number)) { row in
+            let number: Int64? = try row.next()
+            let (id, token, installation): (ActivityID?, PushToken?, InstallationHash?) = try (
+                row.next(), row.next(), row.next()
+            )
+            let facts = try row.next(facts)
+            let (startedAt, startsAt, observedAt): (Date?, Date?, Date?) = try (row.next(), row.next(), row.next())
+            let (confirmedAt, expiresAt, revision): (Date?, Date?, Int?) = try (row.next(), row.next(), row.next())
+            guard let number else { return nil }
+            guard let id, let token, let startedAt, let observedAt, let confirmedAt, let expiresAt, let revision else {
+                return AliasRow(number: number, activity: nil)
+            }
+            let activity = ResolvedActivity(
+                number: number,
+                activityID: id,
+                token: token,
+                installation: installation,
+                facts: facts,
+                startedAt: startedAt,
+                startsAt: startsAt,
+                observedAt: observedAt,
+                confirmedAt: confirmedAt,
+                expiresAt: expiresAt,
+                revision: revision
+            )
+            return AliasRow(number: number, activity: activity)
+        }
+    }
 }
 
 extension ActivityRecord {

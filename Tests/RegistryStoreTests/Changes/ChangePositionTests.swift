@@ -41,6 +41,14 @@ import Testing
         for position in Self.positions() { #expect(try ChangePosition(position.text) == position) }
     }
 
+    @Test("A number that nothing could be added to is refused") func tooLarge() {
+        for number in [1 << 62, Int64.max] {
+            var position = Self.positions()[3]
+            position.page = position.page.map { ChangePosition.Page(upper: $0.upper, last: number) }
+            #expect(throws: JSONFaultReason.self) { try ChangePosition(position.text) }
+        }
+    }
+
     @Test("A text that is not a position's is refused, however little differs") func altered() throws {
         for position in Self.positions() {
             let text = position.text

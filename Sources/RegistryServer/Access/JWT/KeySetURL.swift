@@ -3,7 +3,7 @@ import RegistryCore
 
 /// The URL of an issuer's keys, as far as it can be judged without asking anyone.
 struct KeySetURL: Sendable {
-    /// The host as it is looked up, without brackets.
+    /// The host as the URL has it, without brackets: by this the HTTP client looks it up.
     let host: String
     let text: String
 
@@ -15,7 +15,7 @@ struct KeySetURL: Sendable {
         else { throw JSONFaultReason("must be an https URL") }
         guard url.user == nil, url.password == nil else { throw JSONFaultReason("must not hold a user or password") }
         self.text = text
-        self.host = host.trimmingCharacters(in: ["[", "]"]).lowercased()
+        self.host = host.trimmingCharacters(in: ["[", "]"])
         guard allowsInternal || !isEvidentlyInternal else {
             throw JSONFaultReason("must not point to a loopback, private or link-local address")
         }
@@ -24,7 +24,7 @@ struct KeySetURL: Sendable {
     /// Names that resolve to such addresses are found out when the keys are fetched.
     private var isEvidentlyInternal: Bool {
         if let address = IPAddress(host) { return !address.isPublic }
-        let name = host.hasSuffix(".") ? String(host.dropLast()) : host
+        let name = (host.hasSuffix(".") ? String(host.dropLast()) : host).lowercased()
         return name == "localhost" || name.hasSuffix(".localhost") || !name.contains(".")
     }
 }

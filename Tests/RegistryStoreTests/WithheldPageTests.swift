@@ -1,0 +1,80 @@
+import PostgresDriver
+import RegistryCore
+import TestSupport
+import Testing
+
+@testable import RegistryStore
+
+/// Pages of an alias under which somebody keeps a crowd of activities whose tokens are withheld.
+@Suite(.timeLimit(.minutes(15))) struct WithheldPageTests {
+    private static let alias = Alias.sample("orderId", "crowded")
+
+    /// So many withheld ones, and then some that are handed out.
+    private static func make(withheld: Int, current: Int) async throws -> TestActivity {
+        let first = try await TestActivity.make()
+        try await first.database.addActivities(1...withheld, under: alias, at: .minutesAgo(5), in: first.scope)
+        try await first.database.run("UPDATE activities SET token = NULL")
+        for number in 1...current { try await first.another("a\(number)").register(number, at: nil, aliases: [alias]) }
+        return first
+    }
+
+    private static func firstPage(_ limit: Int, _ activity: TestActivity) async throws -> AliasPage {
+        try await withCheckedContinuation { continuation in
+            activity.database.registry.firstPage(of: alias, limit: limit, in: activity.scope, on: nil) {
+                continuation.resume(returning: $0)
+            }
+        }.get()
+    }
+
+    @Test("A page is filled from behind the withheld ones") func isFilled() async throws {
+        let activity = try await Self.make(withheld: 1500, current: 3)
+        let (registry, scope) = (activity.database.registry, activity.scope)
+        let first = try await Self.firstPage(2, activity)
+        #expect(first.activities.map(\.token) == [.sample(1), .sample(2)])
+        #expect(try await registry.page(of: Self.alias, after: 0, limit: 2, in: scope) == first)
+        let rest = try await registry.page(of: Self.alias, after: #require(first.next), limit: 2, in: scope)
+        #expect(rest.activities.map(\.token) == [.sample(3)] && rest.next == nil)
+        let all = try await Self.firstPage(3, activity)
+        #expect(all.activities.count == 3 && all.next == nil)
+    }
+
+    @Test("A batch is filled likewise, and says where more follow") func batchIsFilled() async throws {
+        let activity = try await Self.make(withheld: 1500, current: 3)
+        for (limit, isTruncated) in [(2, true), (3, false)] {
+            let found = try await activity.database.registry.resolve(
+                [.sample("orderId", "none"), Self.alias],
+                limitPerAlias: limit,
+                in: activity.scope
+            )
+            #expect(found.map(\.activities.count) == [0, limit] && found.map(\.isTruncated) == [false, isTruncated])
+        }
+    }
+
+    @Test("Of more withheld ones than a request may cost, the next page goes on behind them") func goesOn() async throws
+    {
+        let activity = try await Self.make(withheld: Registry.mostWithheld + 500, current: 1)
+        let (registry, scope) = (activity.database.registry, activity.scope)
+        let first = try await Self.firstPage(100, activity)
+        #expect(first.activities.isEmpty)
+        let second = try await registry.page(of: Self.alias, after: #require(first.next), limit: 100, in: scope)
+        #expect(second.activities.map(\.token) == [.sample(1)] && second.next == nil)
+        #expect(try await registry.activities(under: Self.alias, limit: 100, in: scope) == second.activities)
+        let batch = try await registry.resolve([Self.alias], limitPerAlias: 100, in: scope)
+        #expect(batch.map(\.activities.count) == [0] && batch.map(\.isTruncated) == [true])
+    }
+
+    @Test("A plan goes on behind those that run no more, too") func planGoesOn() async throws {
+        let plan = try await TestPlan.make()
+        // They have expired, and nobody has written it down yet.
+        let crowd = 1...(PlanStatements.mostBearers + 500)
+        try await plan.database.addActivities(crowd, under: plan.order, at: .minutesAgo(600), in: plan.scope)
+        try await plan.register(token: 11)
+        var (position, tokens, pages) = (PlanPosition?.some(.start), [PushToken](), 0)
+        while let start = position {
+            let page = try await plan.database.registry.plan(plan.request(), after: start, in: plan.scope, by: "sender")
+            tokens += page.entries.compactMap { $0.step.updated?.token }
+            (position, pages) = (page.next, pages + 1)
+        }
+        #expect(tokens == [.sample(11)] && pages == 2)
+    }
+}
