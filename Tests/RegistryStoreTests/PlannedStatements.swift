@@ -102,7 +102,11 @@ struct PlannedStatements {
                     + [feedback.lockActivities, feedback.lock([.sample("activity-6")]), feedback.lockValues]
                     + feedback.effects(at: FeedbackPlaces()) + unaccused.effects(at: FeedbackPlaces())
             ),
-            Self(name: "release", statements: quarantine.release(.sample("activity-6")) + quarantine.releaseAll),
+            Self(
+                name: "release",
+                statements: quarantine.release(.sample("activity-6")) + quarantine.releaseAll
+                    + [quarantine.quarantined(until: .minutesAgo(1))] + quarantine.releaseLocked([[1]])
+            ),
             // Counts up to 5000 of the current tokens, wherever it finds them.
             Self(name: "burst guard", statements: [feedback.guarding(at: FeedbackPlaces())], countsMany: true),
         ]
@@ -286,7 +290,8 @@ struct PlannedStatements {
             return Self(
                 name: "erasure of \(name)",
                 statements: [erasure.remember, erasure.activities(limit: 500)] + erasure.redactEvents(of: ids)
-                    + erasure.forget(ids) + [erasure.installations(limit: 500)]
+                    + erasure.withhold(ids) + erasure.forget(ids) + [erasure.installations(limit: 500)]
+                    + [erasure.identities(limit: 50)].compactMap(\.self)
                     + [AuditEventStatements.preferIndexes]
                     + erasure.delete(installations: [[UInt8](repeating: 7, count: 32)]) + erasure.deleteRest
             )

@@ -15,18 +15,32 @@ WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_
 WHERE al.app_number = $4 AND al.environment = $5::apns_environment AND al.kind = $6 AND al.value = $7 LIMIT $8))
 ORDER BY a.activity_id FOR UPDATE;
 
--- erasure of a Live Activity, 3: $1 text, $2 bigint, $3 text, $4 text[], $5 text[]
-UPDATE events e SET activity_id = NULL, installation_hash = NULL, subject = NULL, aliases = NULL,
-    token_fingerprint = NULL, who = CASE WHEN starts_with(e.who, $1) THEN 'erased' ELSE e.who END
-WHERE e.app_number = $2 AND e.environment = $3::apns_environment AND hashtextextended(e.activity_id, 0) = ANY(ARRAY(
-    SELECT hashtextextended(q.id, 0) FROM unnest($4) AS q (id)
-)) AND e.activity_id = ANY($5);
+-- erasure of a Live Activity, 3: $1 bigint, $2 text, $3 text[], $4 text[], $5 bigint, $6 text, $7 bigint, $8 text
+WITH page AS MATERIALIZED (
+    SELECT o.event_number FROM events o
+    WHERE o.app_number = $1::numeric
+        AND (o.environment = $2::apns_environment) IS TRUE AND hashtextextended(o.activity_id, 0) = ANY(ARRAY(
+    SELECT hashtextextended(q.id, 0) FROM unnest($3) AS q (id)
+)) AND o.activity_id = ANY($4)
+    LIMIT $5
+), redacted AS (UPDATE events e SET activity_id = NULL, installation_hash = NULL, subject = NULL, aliases = NULL,
+    token_fingerprint = NULL, who = CASE WHEN starts_with(e.who, $6) THEN 'erased' ELSE e.who END
+WHERE e.app_number = $7 AND e.environment = $8::apns_environment AND e.event_number = ANY(ARRAY(SELECT page.event_number FROM page)))
+SELECT count(*) FROM page;
 
--- erasure of a Live Activity, 4: $1 bigint, $2 text, $3 bigint, $4 text, $5 text[], $6 text[]
-UPDATE token_values t SET displaced_activity_id = NULL, displaced_observed_at = NULL
-WHERE t.app_number = $1 AND t.environment = $2::apns_environment AND t.token_digest = ANY(ARRAY(
-    SELECT f.token_digest FROM former_claims f WHERE f.app_number = $3 AND f.environment = $4::apns_environment AND f.activity_id = ANY($5)
-)) AND t.displaced_activity_id = ANY($6);
+-- erasure of a Live Activity, 4: $1 bigint, $2 text, $3 text[], $4 bigint, $5 bigint, $6 text, $7 text[], $8 bigint
+WITH page AS MATERIALIZED (
+    SELECT f.ctid AS place, f.token_digest FROM former_claims f
+    WHERE f.app_number = $1 AND f.environment = $2::apns_environment AND f.activity_id = ANY($3) LIMIT $4
+), released AS (
+    UPDATE token_values t SET displaced_activity_id = NULL, displaced_observed_at = NULL
+    WHERE t.app_number = $5 AND t.environment = $6::apns_environment AND t.token_digest = ANY(ARRAY(SELECT page.token_digest FROM page))
+        AND t.displaced_activity_id = ANY($7)
+), gone AS (
+    DELETE FROM former_claims d
+    WHERE d.app_number = $8::numeric AND d.ctid = ANY(ARRAY(SELECT page.place FROM page))
+)
+SELECT count(*) FROM page;
 
 -- erasure of a Live Activity, 5: $1 text, $2 text[], $3 bigint
 INSERT INTO erasures AS stored (app_number, environment, erased_digest, erased_at)
@@ -36,7 +50,13 @@ WHERE app.app_number = $3
 ORDER BY 3
 ON CONFLICT (app_number, environment, erased_digest) DO UPDATE SET erased_at = excluded.erased_at;
 
--- erasure of a Live Activity, 6: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text, $7 bigint, $8 text, $9 text[]
+-- erasure of a Live Activity, 6: $1 bigint, $2 text, $3 text[]
+UPDATE activities a SET token = NULL, revision = a.revision + 1
+WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY($3) AND a.token IS NOT NULL;
+
+-- erasure of a Live Activity, 7: the same as erasure of a Live Activity, 5
+
+-- erasure of a Live Activity, 8: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text, $7 bigint, $8 text, $9 text[]
 DELETE FROM alias_registrations d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.row FROM activities a
     CROSS JOIN LATERAL jsonb_array_elements_text(a.aliases -> $2) AS named
@@ -55,7 +75,7 @@ DELETE FROM alias_registrations d WHERE d.app_number = $1::numeric AND d.ctid = 
         AND (its.is_whole OR found.activity_id = a.activity_id)
 ));
 
--- erasure of a Live Activity, 7: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text, $7 bigint, $8 text, $9 text[]
+-- erasure of a Live Activity, 9: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text, $7 bigint, $8 text, $9 text[]
 DELETE FROM alias_identities d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.row FROM activities a
     CROSS JOIN LATERAL jsonb_array_elements_text(a.aliases -> $2) AS named
@@ -74,7 +94,7 @@ DELETE FROM alias_identities d WHERE d.app_number = $1::numeric AND d.ctid = ANY
         AND (its.is_whole OR found.activity_id = a.activity_id)
 ));
 
--- erasure of a Live Activity, 8: $1 bigint, $2 text, $3 text, $4 text, $5 bigint, $6 bigint, $7 text
+-- erasure of a Live Activity, 10: $1 bigint, $2 text, $3 text, $4 text, $5 bigint, $6 bigint, $7 text
 SELECT i.installation_hash
 FROM (
     SELECT found.hash FROM (SELECT al.installation_hash FROM installation_aliases al
@@ -84,10 +104,14 @@ WHERE al.app_number = $1 AND al.environment = $2::apns_environment AND al.kind =
     WHERE its.app_number = $6 AND its.environment = $7::apns_environment AND its.installation_hash = named.hash LIMIT 1 FOR UPDATE
 ) AS i;
 
--- erasure of a Live Activity, 9
+-- erasure of a Live Activity, 11: $1 bigint, $2 text, $3 text, $4 bigint
+SELECT i.alias, i.owner FROM alias_identities i
+WHERE i.app_number = $1 AND i.environment = $2::apns_environment AND i.alias = $3 LIMIT $4 FOR UPDATE;
+
+-- erasure of a Live Activity, 12
 SELECT set_config('enable_seqscan', 'off', true);
 
--- erasure of a Live Activity, 10: $1 text, $2 bytea[], $3 bigint
+-- erasure of a Live Activity, 13: $1 text, $2 bytea[], $3 bigint
 INSERT INTO erasures AS stored (app_number, environment, erased_digest, erased_at)
 SELECT app.app_number, $1::apns_environment, sha256(uuid_send(app.erasure_salt) || convert_to('installation:' || encode(q.installation_hash, 'hex'), 'UTF8')), clock_timestamp()
 FROM apps app CROSS JOIN unnest($2) AS q (installation_hash)
@@ -95,101 +119,77 @@ WHERE app.app_number = $3
 ORDER BY 3
 ON CONFLICT (app_number, environment, erased_digest) DO UPDATE SET erased_at = excluded.erased_at;
 
--- erasure of a Live Activity, 11: $1 bigint, $2 text, $3 bytea[], $4 bigint, $5 text, $6 bytea[], $7 bigint, $8 text, $9 bytea[], $10 bigint, $11 text, $12 bytea[]
-DELETE FROM token_values t WHERE t.app_number = $1 AND t.environment = $2::apns_environment AND t.token_digest = ANY(ARRAY(
-    SELECT found.it FROM unnest($3) AS named (hash) CROSS JOIN LATERAL (
-    SELECT its.token_digest AS it FROM installation_token_claims its
-    WHERE its.app_number = $4 AND its.environment = $5::apns_environment
-        AND its.installation_hash = named.hash OFFSET 0
-) AS found
-    UNION ALL SELECT found.it FROM unnest($6) AS named (hash) CROSS JOIN LATERAL (
+-- erasure of a Live Activity, 14: $1 bytea[], $2 bigint, $3 text, $4 bigint, $5 bigint, $6 bytea[], $7 bigint, $8 text, $9 bytea[], $10 bigint, $11 text, $12 bytea[], $13 bigint, $14 text, $15 bytea[], $16 bytea[], $17 bigint, $18 text, $19 bytea[], $20 bigint, $21 text, $22 bigint
+WITH page AS MATERIALIZED (
+    SELECT c.place, c.token_digest FROM unnest($1) AS named (hash) CROSS JOIN LATERAL (
+        SELECT its.ctid AS place, its.token_digest FROM installation_token_claims its
+        WHERE its.app_number = $2 AND its.environment = $3::apns_environment AND its.installation_hash = named.hash
+        LIMIT $4
+    ) AS c LIMIT $5
+), theirs AS MATERIALIZED (
+    SELECT t.token_digest, (t.activity_id IS NULL AND (t.installation_hash = ANY($6) OR (
+        -- One value, not a set that all tokens are read for.
+        t.installation_hash IS NULL AND (SELECT true FROM installation_tokens r
+            WHERE r.app_number = $7 AND r.environment = $8::apns_environment AND NOT r.has_one_owner AND r.token_digest = t.token_digest
+                AND r.installation_hash <> ALL($9) LIMIT 1) IS NULL
+    ))) IS TRUE AS is_nobodys
+    FROM token_values t WHERE t.app_number = $10 AND t.environment = $11::apns_environment AND t.token_digest = ANY(ARRAY(
+        SELECT page.token_digest FROM page
+        UNION ALL SELECT found.it FROM unnest($12) AS named (hash) CROSS JOIN LATERAL (
     SELECT its.token_digest AS it FROM installation_tokens its
-    WHERE its.app_number = $7 AND its.environment = $8::apns_environment
+    WHERE its.app_number = $13 AND its.environment = $14::apns_environment
         AND its.installation_hash = named.hash OFFSET 0
 ) AS found
-))
-    AND t.activity_id IS NULL AND (t.installation_hash = ANY($9) OR (t.installation_hash IS NULL AND (
-    -- One value, not a set that all tokens are read for.
-    SELECT true FROM installation_tokens r WHERE r.app_number = $10 AND r.environment = $11::apns_environment AND NOT r.has_one_owner
-        AND r.token_digest = t.token_digest AND r.installation_hash <> ALL($12) LIMIT 1
-) IS NULL));
+    )) AND (t.installation_hash = ANY($15) OR t.displaced_installation_hash = ANY($16)
+        OR (t.activity_id IS NULL AND t.installation_hash IS NULL))
+    ORDER BY t.token_digest FOR UPDATE
+), deleted AS (
+    DELETE FROM token_values t WHERE t.app_number = $17 AND t.environment = $18::apns_environment
+        AND t.token_digest = ANY(ARRAY(SELECT theirs.token_digest FROM theirs WHERE theirs.is_nobodys))
+    RETURNING t.token_digest
+), released AS (
+    UPDATE token_values t SET installation_hash = CASE WHEN NOT t.installation_hash = ANY(gone.hashes) THEN t.installation_hash END, installation_kind = CASE WHEN NOT t.installation_hash = ANY(gone.hashes) THEN t.installation_kind END, installation_observed_at = CASE WHEN NOT t.installation_hash = ANY(gone.hashes) THEN t.installation_observed_at END,
+        displaced_installation_hash = NULL, displaced_installation_kind = NULL
+    FROM (SELECT $19::bytea[] AS hashes OFFSET 0) AS gone
+    WHERE t.app_number = $20 AND t.environment = $21::apns_environment
+        AND t.token_digest = ANY(ARRAY(SELECT theirs.token_digest FROM theirs WHERE NOT theirs.is_nobodys))
+        AND (t.installation_hash = ANY(gone.hashes) OR t.displaced_installation_hash = ANY(gone.hashes))
+    RETURNING t.token_digest
+), forgotten AS (
+    DELETE FROM installation_token_claims d
+    WHERE d.app_number = $22::numeric AND d.ctid = ANY(ARRAY(SELECT page.place FROM page))
+)
+SELECT (SELECT count(*) FROM page), (SELECT count(*) FROM deleted) + (SELECT count(*) FROM released);
 
--- erasure of a Live Activity, 12: $1 bytea[], $2 bigint, $3 text, $4 bytea[], $5 bigint, $6 text, $7 bytea[], $8 bigint, $9 text
-UPDATE token_values t SET installation_hash = CASE WHEN NOT t.installation_hash = ANY(gone.hashes) THEN t.installation_hash END, installation_kind = CASE WHEN NOT t.installation_hash = ANY(gone.hashes) THEN t.installation_kind END, installation_observed_at = CASE WHEN NOT t.installation_hash = ANY(gone.hashes) THEN t.installation_observed_at END,
-    displaced_installation_hash = NULL, displaced_installation_kind = NULL
-FROM (SELECT $1::bytea[] AS hashes OFFSET 0) AS gone
-WHERE t.app_number = $2 AND t.environment = $3::apns_environment AND t.token_digest = ANY(ARRAY(
-    SELECT found.it FROM unnest($4) AS named (hash) CROSS JOIN LATERAL (
-    SELECT its.token_digest AS it FROM installation_token_claims its
-    WHERE its.app_number = $5 AND its.environment = $6::apns_environment
-        AND its.installation_hash = named.hash OFFSET 0
-) AS found
-    UNION ALL SELECT found.it FROM unnest($7) AS named (hash) CROSS JOIN LATERAL (
-    SELECT its.token_digest AS it FROM installation_tokens its
-    WHERE its.app_number = $8 AND its.environment = $9::apns_environment
-        AND its.installation_hash = named.hash OFFSET 0
-) AS found
-))
-    AND (t.installation_hash = ANY(gone.hashes) OR t.displaced_installation_hash = ANY(gone.hashes));
-
--- erasure of a Live Activity, 13: $1 bigint, $2 bytea[], $3 bigint, $4 text
-DELETE FROM start_leases d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
-    SELECT found.it FROM unnest($2) AS named (hash) CROSS JOIN LATERAL (
-    SELECT its.ctid AS it FROM start_leases its
-    WHERE its.app_number = $3 AND its.environment = $4::apns_environment
-        AND its.installation_hash = named.hash OFFSET 0
-) AS found
-));
-
--- erasure of a Live Activity, 14: $1 bigint, $2 bytea[], $3 bigint, $4 text
+-- erasure of a Live Activity, 15: $1 bigint, $2 bytea[], $3 bigint, $4 text, $5 bigint
 DELETE FROM installation_tokens d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.it FROM unnest($2) AS named (hash) CROSS JOIN LATERAL (
     SELECT its.ctid AS it FROM installation_tokens its
     WHERE its.app_number = $3 AND its.environment = $4::apns_environment
         AND its.installation_hash = named.hash OFFSET 0
-) AS found
+) AS found LIMIT $5
 ));
 
--- erasure of a Live Activity, 15: $1 bigint, $2 bytea[], $3 bigint, $4 text
-DELETE FROM installation_token_claims d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
+-- erasure of a Live Activity, 16: $1 bigint, $2 bytea[], $3 bigint, $4 text, $5 bigint
+DELETE FROM start_leases d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.it FROM unnest($2) AS named (hash) CROSS JOIN LATERAL (
-    SELECT its.ctid AS it FROM installation_token_claims its
+    SELECT its.ctid AS it FROM start_leases its
     WHERE its.app_number = $3 AND its.environment = $4::apns_environment
         AND its.installation_hash = named.hash OFFSET 0
-) AS found
+) AS found LIMIT $5
 ));
 
--- erasure of a Live Activity, 16: $1 bigint, $2 bytea[], $3 bigint, $4 text
-DELETE FROM installation_aliases d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
-    SELECT found.it FROM unnest($2) AS named (hash) CROSS JOIN LATERAL (
-    SELECT its.ctid AS it FROM installation_aliases its
-    WHERE its.app_number = $3 AND its.environment = $4::apns_environment
-        AND its.installation_hash = named.hash OFFSET 0
-) AS found
-));
+-- erasure of a Live Activity, 17: $1 bigint, $2 text, $3 bytea[], $4 bigint, $5 text, $6 bigint, $7 text
+WITH page AS MATERIALIZED (
+    SELECT o.event_number FROM events o
+    WHERE o.app_number = $1::numeric
+        AND (o.environment = $2::apns_environment) IS TRUE AND o.installation_hash = ANY($3)
+    LIMIT $4
+), redacted AS (UPDATE events e SET activity_id = NULL, installation_hash = NULL, subject = NULL, aliases = NULL,
+    token_fingerprint = NULL, who = CASE WHEN starts_with(e.who, $5) THEN 'erased' ELSE e.who END
+WHERE e.app_number = $6 AND e.environment = $7::apns_environment AND e.event_number = ANY(ARRAY(SELECT page.event_number FROM page)))
+SELECT count(*) FROM page;
 
--- erasure of a Live Activity, 17: $1 bigint, $2 bytea[], $3 bigint, $4 text
-DELETE FROM installations d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
-    SELECT found.it FROM unnest($2) AS named (hash) CROSS JOIN LATERAL (
-    SELECT its.ctid AS it FROM installations its
-    WHERE its.app_number = $3 AND its.environment = $4::apns_environment
-        AND its.installation_hash = named.hash OFFSET 0
-) AS found
-));
-
--- erasure of a Live Activity, 18: $1 text, $2 bigint, $3 text, $4 bigint, $5 text, $6 bytea[]
-UPDATE events e SET activity_id = NULL, installation_hash = NULL, subject = NULL, aliases = NULL,
-    token_fingerprint = NULL, who = CASE WHEN starts_with(e.who, $1) THEN 'erased' ELSE e.who END
-WHERE e.app_number = $2 AND e.environment = $3::apns_environment AND e.event_number = ANY(ARRAY(SELECT o.event_number FROM events o
-WHERE (o.app_number = $4) IS TRUE
-    AND (o.environment = $5::apns_environment) IS TRUE AND o.installation_hash = ANY($6)));
-
--- erasure of a Live Activity, 19: $1 bigint, $2 text, $3 text
-DELETE FROM alias_registrations d WHERE d.app_number = $1 AND d.environment = $2::apns_environment AND d.alias = $3;
-
--- erasure of a Live Activity, 20: $1 bigint, $2 text, $3 text
-DELETE FROM alias_identities d WHERE d.app_number = $1 AND d.environment = $2::apns_environment AND d.alias = $3;
-
--- erasure of a Live Activity, 21: $1 bigint, $2 text, $3 text, $4 text
+-- erasure of a Live Activity, 18: $1 bigint, $2 text, $3 text, $4 text
 DELETE FROM channels c
 WHERE c.app_number = $1 AND c.environment = $2::apns_environment AND c.kind = $3 AND c.value = $4;

@@ -13,9 +13,13 @@ ORDER BY a.activity_id FOR UPDATE;
 
 -- erasure of a user, 6: the same as erasure of a Live Activity, 6
 
--- erasure of a user, 7: the same as erasure of a Live Activity, 7
+-- erasure of a user, 7: the same as erasure of a Live Activity, 5
 
--- erasure of a user, 8: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint, $6 text
+-- erasure of a user, 8: the same as erasure of a Live Activity, 8
+
+-- erasure of a user, 9: the same as erasure of a Live Activity, 9
+
+-- erasure of a user, 10: $1 bigint, $2 text, $3 text, $4 bigint, $5 bigint, $6 text
 SELECT i.installation_hash
 FROM (
     SELECT found.hash FROM (SELECT c.installation_hash FROM installations c WHERE c.app_number = $1 AND c.environment = $2::apns_environment AND c.subject = $3 LIMIT $4) AS found (hash) ORDER BY found.hash
@@ -24,11 +28,9 @@ FROM (
     WHERE its.app_number = $5 AND its.environment = $6::apns_environment AND its.installation_hash = named.hash LIMIT 1 FOR UPDATE
 ) AS i;
 
--- erasure of a user, 9: the same as erasure of a Live Activity, 9
-
--- erasure of a user, 10: the same as erasure of a Live Activity, 10
-
--- erasure of a user, 11: the same as erasure of a Live Activity, 11
+-- erasure of a user, 11: $1 bigint, $2 text, $3 text, $4 bigint
+SELECT i.alias, i.owner FROM alias_identities i
+WHERE i.app_number = $1 AND i.environment = $2::apns_environment AND i.owner = $3 AND i.owner <> 'app' LIMIT $4 FOR UPDATE;
 
 -- erasure of a user, 12: the same as erasure of a Live Activity, 12
 
@@ -41,27 +43,3 @@ FROM (
 -- erasure of a user, 16: the same as erasure of a Live Activity, 16
 
 -- erasure of a user, 17: the same as erasure of a Live Activity, 17
-
--- erasure of a user, 18: the same as erasure of a Live Activity, 18
-
--- erasure of a user, 19: $1 bigint, $2 bigint, $3 text, $4 text, $5 bigint, $6 text
-DELETE FROM alias_registrations d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
-    SELECT its.row FROM (
-        SELECT i.alias, i.owner FROM alias_identities i
-        WHERE i.app_number = $2 AND i.environment = $3::apns_environment AND i.owner = $4 AND i.owner <> 'app'
-    ) AS named CROSS JOIN LATERAL (
-        SELECT r.ctid AS row FROM alias_registrations r
-        WHERE r.app_number = $5 AND r.environment = $6::apns_environment AND r.alias = named.alias AND r.owner = named.owner OFFSET 0
-    ) AS its
-));
-
--- erasure of a user, 20: $1 bigint, $2 bigint, $3 text, $4 text, $5 bigint, $6 text
-DELETE FROM alias_identities d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
-    SELECT its.row FROM (
-        SELECT i.alias, i.owner FROM alias_identities i
-        WHERE i.app_number = $2 AND i.environment = $3::apns_environment AND i.owner = $4 AND i.owner <> 'app'
-    ) AS named CROSS JOIN LATERAL (
-        SELECT r.ctid AS row FROM alias_identities r
-        WHERE r.app_number = $5 AND r.environment = $6::apns_environment AND r.alias = named.alias AND r.owner = named.owner OFFSET 0
-    ) AS its
-));

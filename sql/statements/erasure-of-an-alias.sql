@@ -10,7 +10,7 @@
 
 -- erasure of an alias, 6: the same as erasure of a Live Activity, 6
 
--- erasure of an alias, 7: the same as erasure of a Live Activity, 7
+-- erasure of an alias, 7: the same as erasure of a Live Activity, 5
 
 -- erasure of an alias, 8: the same as erasure of a Live Activity, 8
 
@@ -18,20 +18,16 @@
 
 -- erasure of an alias, 10: the same as erasure of a Live Activity, 10
 
--- erasure of an alias, 11: the same as erasure of a Live Activity, 11
+-- erasure of an alias, 11: the same as erasure of a Live Activity, 12
 
--- erasure of an alias, 12: the same as erasure of a Live Activity, 12
+-- erasure of an alias, 12: the same as erasure of a Live Activity, 13
 
--- erasure of an alias, 13: the same as erasure of a Live Activity, 13
+-- erasure of an alias, 13: the same as erasure of a Live Activity, 14
 
--- erasure of an alias, 14: the same as erasure of a Live Activity, 14
+-- erasure of an alias, 14: the same as erasure of a Live Activity, 15
 
--- erasure of an alias, 15: the same as erasure of a Live Activity, 15
+-- erasure of an alias, 15: the same as erasure of a Live Activity, 16
 
--- erasure of an alias, 16: the same as erasure of a Live Activity, 16
+-- erasure of an alias, 16: the same as erasure of a Live Activity, 17
 
--- erasure of an alias, 17: the same as erasure of a Live Activity, 17
-
--- erasure of an alias, 18: the same as erasure of a Live Activity, 18
-
--- erasure of an alias, 19: the same as erasure of a Live Activity, 21
+-- erasure of an alias, 17: the same as erasure of a Live Activity, 18

@@ -13,9 +13,13 @@ ORDER BY a.activity_id FOR UPDATE;
 
 -- erasure of an installation, 6: the same as erasure of a Live Activity, 6
 
--- erasure of an installation, 7: the same as erasure of a Live Activity, 7
+-- erasure of an installation, 7: the same as erasure of a Live Activity, 5
 
--- erasure of an installation, 8: $1 bytea, $2 bigint, $3 bigint, $4 text
+-- erasure of an installation, 8: the same as erasure of a Live Activity, 8
+
+-- erasure of an installation, 9: the same as erasure of a Live Activity, 9
+
+-- erasure of an installation, 10: $1 bytea, $2 bigint, $3 bigint, $4 text
 SELECT i.installation_hash
 FROM (
     SELECT found.hash FROM (SELECT $1::bytea LIMIT $2) AS found (hash) ORDER BY found.hash
@@ -24,11 +28,7 @@ FROM (
     WHERE its.app_number = $3 AND its.environment = $4::apns_environment AND its.installation_hash = named.hash LIMIT 1 FOR UPDATE
 ) AS i;
 
--- erasure of an installation, 9: the same as erasure of a Live Activity, 9
-
--- erasure of an installation, 10: the same as erasure of a Live Activity, 10
-
--- erasure of an installation, 11: the same as erasure of a Live Activity, 11
+-- erasure of an installation, 11: the same as erasure of a user, 11
 
 -- erasure of an installation, 12: the same as erasure of a Live Activity, 12
 
@@ -41,9 +41,3 @@ FROM (
 -- erasure of an installation, 16: the same as erasure of a Live Activity, 16
 
 -- erasure of an installation, 17: the same as erasure of a Live Activity, 17
-
--- erasure of an installation, 18: the same as erasure of a Live Activity, 18
-
--- erasure of an installation, 19: the same as erasure of a user, 19
-
--- erasure of an installation, 20: the same as erasure of a user, 20

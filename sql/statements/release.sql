@@ -189,7 +189,21 @@ RETURNING v.token_digest;
 
 -- release, 5: the same as device token, deleted and released, 4
 
--- release, 6: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 bigint, $12 bigint, $13 text, $14 bigint, $15 bigint, $16 text, $17 bigint, $18 text
+-- release, 6: $1 bigint, $2 text
+SELECT max(latest.quarantined_at) FROM token_kinds kinds CROSS JOIN LATERAL (
+    SELECT v.quarantined_at FROM token_values v
+    WHERE v.app_number = $1 AND v.environment = $2::apns_environment AND v.quarantined_kind = kinds.kind AND v.quarantined_at IS NOT NULL
+    ORDER BY v.quarantined_at DESC LIMIT 1
+) AS latest;
+
+-- release, 7: $1 bigint, $2 text, $3 timestamp with time zone, $4 bigint, $5 bigint
+SELECT found.token_digest FROM token_kinds kinds CROSS JOIN LATERAL (
+    SELECT v.token_digest FROM token_values v
+    WHERE v.app_number = $1 AND v.environment = $2::apns_environment AND v.quarantined_kind = kinds.kind AND v.quarantined_at IS NOT NULL AND v.quarantined_at <= $3
+    ORDER BY v.quarantined_at LIMIT $4
+) AS found LIMIT $5;
+
+-- release, 8: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 bigint, $12 bigint, $13 text, $14 bigint, $15 bigint, $16 text, $17 bytea[]
 INSERT INTO events (
     app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
 token_kind, attributes_type
@@ -275,14 +289,12 @@ LEFT JOIN LATERAL (
     WHERE current.app_number = $12 AND current.environment = $13::apns_environment AND current.token_digest = t.token_digest
     LIMIT $14
 ) AS h
-WHERE t.app_number = $15 AND t.environment = $16::apns_environment AND t.token_digest = ANY(ARRAY(SELECT v.token_digest FROM token_values v
-WHERE v.app_number = $17 AND v.environment = $18::apns_environment AND v.quarantined_kind IN (SELECT kinds.kind FROM token_kinds kinds)
-    AND v.quarantined_at IS NOT NULL))
+WHERE t.app_number = $15 AND t.environment = $16::apns_environment AND t.token_digest = ANY(ARRAY(SELECT q.token_digest FROM unnest($17) AS q (token_digest)))
     AND h.claimed_at <= t.quarantined_at AND h.claimed_at > coalesce(t.dead_at, '-infinity')) AS given) AS e
 )
 SELECT * FROM given;
 
--- release, 7: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 text, $12 bigint, $13 bigint, $14 text, $15 bigint, $16 text
+-- release, 9: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 text, $12 bigint, $13 bigint, $14 text, $15 bytea[]
 UPDATE activities a SET revision = a.revision + 1
 WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = ANY(ARRAY(SELECT h.activity_id FROM token_values t CROSS JOIN LATERAL (
     SELECT * FROM (SELECT t.app_number, t.environment, t.token_digest, h.kind, h.attributes_type, h.claimed_at, h.activity_id,
@@ -357,18 +369,14 @@ LEFT JOIN LATERAL (
     WHERE current.app_number = $10 AND current.environment = $11::apns_environment AND current.token_digest = t.token_digest
     LIMIT $12
 ) AS h
-WHERE t.app_number = $13 AND t.environment = $14::apns_environment AND t.token_digest = ANY(ARRAY(SELECT v.token_digest FROM token_values v
-WHERE v.app_number = $15 AND v.environment = $16::apns_environment AND v.quarantined_kind IN (SELECT kinds.kind FROM token_kinds kinds)
-    AND v.quarantined_at IS NOT NULL))
+WHERE t.app_number = $13 AND t.environment = $14::apns_environment AND t.token_digest = ANY(ARRAY(SELECT q.token_digest FROM unnest($15) AS q (token_digest)))
     AND h.claimed_at <= t.quarantined_at AND h.claimed_at > coalesce(t.dead_at, '-infinity')));
 
--- release, 8: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text
+-- release, 10: $1 bigint, $2 text, $3 bigint, $4 text, $5 bytea[]
 UPDATE token_values v SET quarantined_at = NULL, quarantined_kind = NULL, quarantine_reason = NULL
 WHERE v.app_number = $1 AND v.environment = $2::apns_environment AND v.token_digest = ANY(ARRAY(
     SELECT t.token_digest FROM token_values t
-    WHERE t.app_number = $3 AND t.environment = $4::apns_environment AND t.token_digest = ANY(ARRAY(SELECT v.token_digest FROM token_values v
-WHERE v.app_number = $5 AND v.environment = $6::apns_environment AND v.quarantined_kind IN (SELECT kinds.kind FROM token_kinds kinds)
-    AND v.quarantined_at IS NOT NULL))
+    WHERE t.app_number = $3 AND t.environment = $4::apns_environment AND t.token_digest = ANY(ARRAY(SELECT q.token_digest FROM unnest($5) AS q (token_digest)))
     ORDER BY t.token_digest FOR UPDATE
 ))
 RETURNING v.token_digest;

@@ -100,16 +100,17 @@ WHERE al.app_number = $1 AND al.environment = $2::apns_environment
 ORDER BY al.activity_number LIMIT 1 OFFSET $6;
 
 -- resolve, 4: $1 text[], $2 text[], $3 bigint, $4 text, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint
-SELECT q.position, al.activity_number, c.activity_id, c.token, c.installation_hash, c.attributes_type, c.frequent_pushes_enabled,
-c.started_at, c.starts_at, c.token_observed_at, c.confirmed_at, c.expires_at, c.revision
+SELECT q.position, c.*
 FROM unnest($1, $2) WITH ORDINALITY AS q (kind, value, position)
 CROSS JOIN LATERAL (
-    SELECT al.activity_number FROM activity_aliases al
-    WHERE al.app_number = $3 AND al.environment = $4::apns_environment
-        AND al.kind = q.kind AND al.value = q.value AND NOT al.ended
-    ORDER BY al.activity_number LIMIT $5
-) AS al
-LEFT JOIN LATERAL (SELECT cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled,
+    SELECT al.activity_number, c.activity_id, c.token, c.installation_hash, c.attributes_type, c.frequent_pushes_enabled,
+c.started_at, c.starts_at, c.token_observed_at, c.confirmed_at, c.expires_at, c.revision FROM (
+        SELECT al.activity_number FROM activity_aliases al
+        WHERE al.app_number = $3 AND al.environment = $4::apns_environment
+            AND al.kind = q.kind AND al.value = q.value AND NOT al.ended
+        ORDER BY al.activity_number LIMIT $5
+    ) AS al
+    LEFT JOIN LATERAL (SELECT cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled,
 cur.started_at, cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision FROM (SELECT * FROM (SELECT
     a.*, a.ctid AS place, i.removed_at, i.full_state_at, s.state, v.value_verdict,
     CASE
@@ -149,6 +150,8 @@ CROSS JOIN LATERAL (
 ) AS v) r WHERE r.verdict IS NULL) cur
 WHERE cur.app_number = $8 AND cur.activity_number = al.activity_number
     AND cur.activity_number > 0 LIMIT 1) AS c ON true
+    OFFSET 0
+) AS c
 LIMIT $9;
 
 -- resolve, 5: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 text

@@ -57,6 +57,20 @@ SELECT i.installation_hash FROM page CROSS JOIN LATERAL (
     FOR UPDATE SKIP LOCKED
 ) AS i;
 
--- sweep of installations, 5: the same as erasure of a Live Activity, 16
+-- sweep of installations, 5: $1 bigint, $2 bytea[], $3 bigint, $4 text
+DELETE FROM installation_aliases d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
+    SELECT found.it FROM unnest($2) AS named (hash) CROSS JOIN LATERAL (
+    SELECT its.ctid AS it FROM installation_aliases its
+    WHERE its.app_number = $3 AND its.environment = $4::apns_environment
+        AND its.installation_hash = named.hash OFFSET 0
+) AS found
+));
 
--- sweep of installations, 6: the same as erasure of a Live Activity, 17
+-- sweep of installations, 6: $1 bigint, $2 bytea[], $3 bigint, $4 text
+DELETE FROM installations d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
+    SELECT found.it FROM unnest($2) AS named (hash) CROSS JOIN LATERAL (
+    SELECT its.ctid AS it FROM installations its
+    WHERE its.app_number = $3 AND its.environment = $4::apns_environment
+        AND its.installation_hash = named.hash OFFSET 0
+) AS found
+));

@@ -12,26 +12,39 @@ extension ErasureStatements {
         """
     }
 
-    /// Redacts the next events that are about what was erased by themselves, without an activity or an installation that went
-    /// with it; those that were are found no more. An alias has no index there: ``redact(_:after:limit:in:)``.
+    /// How many events one statement redacts: few, for each is looked up in all days of the trail.
+    static let eventPageSize = 2000
+
+    /// Redacts a page of events, and gives how many it has; those that were redacted are found no more.
     ///
-    /// The summary of the trail finds them, where ``AuditEventStatements/preferIndexes`` goes before. The app is said so that
-    /// no other index can be asked: the planner would rather walk through all of the app's events.
-    func redact(limit: Int) -> SQL? {
-        let condition: SQL
-        switch subject {
-        case .alias: return nil
-        case .installation(let hash): condition = "o.installation_hash = \(hash.bytes)"
-        case .subject(let subject): condition = "(o.subject = \(subject) OR o.who = \(AuditName.user(subject)))"
-        }
-        return redaction(
-            """
-            e.event_number = ANY(ARRAY(
+    /// The app is said so that no index but that of the condition can be asked: the planner would rather walk through all of the
+    /// app's events.
+    ///
+    /// - Parameter condition: about event `o`, beside that it is of the scope; it holds no more once the event is redacted.
+    func redactPage(of condition: SQL, limit: Int) -> SQL {
+        let redaction = redaction("e.event_number = ANY(ARRAY(SELECT page.event_number FROM page))")
+        return """
+            WITH page AS MATERIALIZED (
                 SELECT o.event_number FROM events o
-                WHERE \(sql: scope.containsUnindexed("o")) AND \(sql: condition) LIMIT \(limit)
-            ))
+                WHERE \(sql: RowPlaces.isOf(scope.app.number, "o"))
+                    AND (o.environment = \(scope.environment.rawValue)::apns_environment) IS TRUE AND \(sql: condition)
+                LIMIT \(limit)
+            ), redacted AS (\(sql: redaction))
+            SELECT count(*) FROM page
             """
-        )
+    }
+
+    /// Redacts the next events that are about what was erased by themselves, without an activity or an installation that went
+    /// with it, and gives how many there were. An alias has no index there: ``redact(_:after:limit:in:)``.
+    ///
+    /// The summary of the trail finds them, where ``AuditEventStatements/preferIndexes`` goes before.
+    func redact(limit: Int) -> SQL? {
+        switch subject {
+        case .alias: nil
+        case .installation(let hash): redactPage(of: "o.installation_hash = \(hash.bytes)", limit: limit)
+        case .subject(let subject):
+            redactPage(of: "(o.subject = \(subject) OR o.who = \(AuditName.user(subject)))", limit: limit)
+        }
     }
 
     /// Redacts what a page of events says of an alias.

@@ -95,27 +95,50 @@ struct ErasureStatements {
     }
 
     /// The statements that go with the deletion of activities: tombstones that name nobody are left, and identities go.
-    func forget(_ ids: [ActivityID]) -> [SQL] {
-        [tombstones("'activity:' || q.id", of: "unnest(\(ids)) AS q (id)")] + identities(of: ids)
+    func forget(_ ids: [ActivityID]) -> [SQL] { [tombstones(of: ids)] + identities(of: ids) }
+
+    /// The statements for activities that one transaction did not get done with: nobody gets their tokens from its commit on, and
+    /// nothing more is taken of them. They stay, for by them the rest is found.
+    func withhold(_ ids: [ActivityID]) -> [SQL] {
+        [
+            tombstones(of: ids),
+            """
+            UPDATE activities a SET token = NULL, revision = a.revision + 1
+            WHERE \(sql: scope.contains("a")) AND a.activity_id = ANY(\(ids)) AND a.token IS NOT NULL
+            """,
+        ]
     }
 
-    /// Redacts what the audit trail says of activities, which is the first result; and takes them out of the values that others
-    /// took over from them, while their claims say which those are.
+    /// Redacts a page of what the audit trail says of activities; and deletes a page of the claims that they lost, which say from
+    /// which values they are taken out that others took over. Each gives how many its page has.
     func redactEvents(of ids: [ActivityID]) -> [SQL] {
-        let events = redaction(
-            """
-            \(sql: EventStatements.activityHash("e.activity_id")) = ANY(ARRAY(
-                SELECT \(sql: EventStatements.activityHash("q.id")) FROM unnest(\(ids)) AS q (id)
-            )) AND e.activity_id = ANY(\(ids))
-            """
+        let events = redactPage(
+            of: """
+                \(sql: EventStatements.activityHash("o.activity_id")) = ANY(ARRAY(
+                    SELECT \(sql: EventStatements.activityHash("q.id")) FROM unnest(\(ids)) AS q (id)
+                )) AND o.activity_id = ANY(\(ids))
+                """,
+            limit: Self.eventPageSize
         )
-        let values: SQL = """
-            UPDATE token_values t SET displaced_activity_id = NULL, displaced_observed_at = NULL
-            WHERE \(sql: scope.contains("t")) AND t.token_digest = ANY(ARRAY(
-                SELECT f.token_digest FROM former_claims f WHERE \(sql: scope.contains("f")) AND f.activity_id = ANY(\(ids))
-            )) AND t.displaced_activity_id = ANY(\(ids))
+        let claims: SQL = """
+            WITH page AS MATERIALIZED (
+                SELECT f.ctid AS place, f.token_digest FROM former_claims f
+                WHERE \(sql: scope.contains("f")) AND f.activity_id = ANY(\(ids)) LIMIT \(SweepStatements.tokenPageSize)
+            ), released AS (
+                UPDATE token_values t SET displaced_activity_id = NULL, displaced_observed_at = NULL
+                WHERE \(sql: scope.contains("t")) AND t.token_digest = ANY(ARRAY(SELECT page.token_digest FROM page))
+                    AND t.displaced_activity_id = ANY(\(ids))
+            ), gone AS (
+                DELETE FROM former_claims d
+                WHERE \(sql: RowPlaces.isOf(app, "d")) AND d.ctid = ANY(ARRAY(SELECT page.place FROM page))
+            )
+            SELECT count(*) FROM page
             """
-        return [events, values]
+        return [events, claims]
+    }
+
+    private func tombstones(of ids: [ActivityID]) -> SQL {
+        tombstones("'activity:' || q.id", of: "unnest(\(ids)) AS q (id)")
     }
 
     /// Leaves tombstones for names: what was observed of them before does not come back.
@@ -188,70 +211,73 @@ struct ErasureStatements {
         }
     }
 
-    /// Deletes installations with all that they hold, and leaves tombstones. The first result is of the tombstones, the
-    /// last one of the events that were redacted.
+    /// Leaves tombstones for installations, and deletes a page of all that they hold. They themselves stay until nothing is left
+    /// of it, for by them the rest is found; nobody gets a token of theirs from the first page on.
+    ///
+    /// After the tombstones the results are: how many claims the page has, and how many values it deleted or released; the
+    /// tokens; the leases; how many events it redacted.
     func delete(installations hashes: [[UInt8]]) -> [SQL] {
-        let tables = [
-            "start_leases", "installation_tokens", "installation_token_claims", "installation_aliases", "installations",
-        ]
+        let names: SQL = "unnest(\(hashes)) AS q (installation_hash)"
+        let tables: [SQL] = ["installation_tokens", "start_leases"].map { table in
+            """
+            DELETE FROM \(unescaped: table) d WHERE \(sql: RowPlaces.isOf(app, "d")) AND d.ctid = ANY(ARRAY(
+                \(sql: RowPlaces.rows(of: hashes, in: table, "its.ctid", scope)) LIMIT \(SweepStatements.tokenPageSize)
+            ))
+            """
+        }
+        let events = redactPage(of: "o.installation_hash = ANY(\(hashes))", limit: Self.eventPageSize)
         return [
-            tombstones(
-                "'installation:' || encode(q.installation_hash, 'hex')",
-                of: "unnest(\(hashes)) AS q (installation_hash)"
-            ), values(of: hashes), releasedValues(of: hashes),
-        ]
-            + tables.map { table in
-                """
-                DELETE FROM \(unescaped: table) d WHERE \(sql: RowPlaces.isOf(app, "d")) AND d.ctid = ANY(ARRAY(
-                    \(sql: RowPlaces.rows(of: hashes, in: table, "its.ctid", scope))
-                ))
-                """
-            } + [redaction("e.event_number = ANY(ARRAY(\(sql: events(of: hashes))))")]
+            tombstones("'installation:' || encode(q.installation_hash, 'hex')", of: names), claims(of: hashes),
+        ] + tables + [events]
     }
 
-    /// The digests of all tokens that installations have or had.
-    private func digests(of hashes: [[UInt8]]) -> SQL {
-        """
-        ARRAY(
-            \(sql: RowPlaces.rows(of: hashes, in: "installation_token_claims", "its.token_digest", scope))
-            UNION ALL \(sql: RowPlaces.rows(of: hashes, in: "installation_tokens", "its.token_digest", scope))
-        )
-        """
-    }
-
-    /// Takes the installations out of the values that are left: those that somebody's activity has claimed, too, which keep what
-    /// APNs said of them, and those that others took over.
-    private func releasedValues(of hashes: [[UInt8]]) -> SQL {
+    /// Deletes a page of the claims of installations, and takes them out of the values of those claims and of their tokens, while
+    /// it is known which they are.
+    ///
+    /// A value that nobody else has goes; one without an owner may be another installation's, too. Those that are left keep what
+    /// APNs said of them: those that somebody's activity has claimed, and those that others took over.
+    private func claims(of hashes: [[UInt8]]) -> SQL {
         let columns = ["installation_hash", "installation_kind", "installation_observed_at"].map {
             "\($0) = CASE WHEN NOT t.installation_hash = ANY(gone.hashes) THEN t.\($0) END"
         }
         return """
-            UPDATE token_values t SET \(unescaped: columns.joined(separator: ", ")),
-                displaced_installation_hash = NULL, displaced_installation_kind = NULL
-            FROM (SELECT \(hashes)::bytea[] AS hashes OFFSET 0) AS gone
-            WHERE \(sql: scope.contains("t")) AND t.token_digest = ANY(\(sql: digests(of: hashes)))
-                AND (t.installation_hash = ANY(gone.hashes) OR t.displaced_installation_hash = ANY(gone.hashes))
+            WITH page AS MATERIALIZED (
+                SELECT c.place, c.token_digest FROM unnest(\(hashes)) AS named (hash) CROSS JOIN LATERAL (
+                    SELECT its.ctid AS place, its.token_digest FROM installation_token_claims its
+                    WHERE \(sql: scope.contains("its")) AND its.installation_hash = named.hash
+                    LIMIT \(SweepStatements.tokenPageSize)
+                ) AS c LIMIT \(SweepStatements.tokenPageSize)
+            ), theirs AS MATERIALIZED (
+                SELECT t.token_digest, (t.activity_id IS NULL AND (t.installation_hash = ANY(\(hashes)) OR (
+                    -- One value, not a set that all tokens are read for.
+                    t.installation_hash IS NULL AND (SELECT true FROM installation_tokens r
+                        WHERE \(sql: scope.contains("r")) AND NOT r.has_one_owner AND r.token_digest = t.token_digest
+                            AND r.installation_hash <> ALL(\(hashes)) LIMIT 1) IS NULL
+                ))) IS TRUE AS is_nobodys
+                FROM token_values t WHERE \(sql: scope.contains("t")) AND t.token_digest = ANY(ARRAY(
+                    SELECT page.token_digest FROM page
+                    UNION ALL \(sql: RowPlaces.rows(of: hashes, in: "installation_tokens", "its.token_digest", scope))
+                )) AND (t.installation_hash = ANY(\(hashes)) OR t.displaced_installation_hash = ANY(\(hashes))
+                    OR (t.activity_id IS NULL AND t.installation_hash IS NULL))
+                ORDER BY t.token_digest FOR UPDATE
+            ), deleted AS (
+                DELETE FROM token_values t WHERE \(sql: scope.contains("t"))
+                    AND t.token_digest = ANY(ARRAY(SELECT theirs.token_digest FROM theirs WHERE theirs.is_nobodys))
+                RETURNING t.token_digest
+            ), released AS (
+                UPDATE token_values t SET \(unescaped: columns.joined(separator: ", ")),
+                    displaced_installation_hash = NULL, displaced_installation_kind = NULL
+                FROM (SELECT \(hashes)::bytea[] AS hashes OFFSET 0) AS gone
+                WHERE \(sql: scope.contains("t"))
+                    AND t.token_digest = ANY(ARRAY(SELECT theirs.token_digest FROM theirs WHERE NOT theirs.is_nobodys))
+                    AND (t.installation_hash = ANY(gone.hashes) OR t.displaced_installation_hash = ANY(gone.hashes))
+                RETURNING t.token_digest
+            ), forgotten AS (
+                DELETE FROM installation_token_claims d
+                WHERE \(sql: RowPlaces.isOf(app, "d")) AND d.ctid = ANY(ARRAY(SELECT page.place FROM page))
+            )
+            SELECT (SELECT count(*) FROM page), (SELECT count(*) FROM deleted) + (SELECT count(*) FROM released)
             """
-    }
-
-    /// Deletes the values of their tokens, while it is known which they are. One without an owner may be another
-    /// installation's, too.
-    private func values(of hashes: [[UInt8]]) -> SQL {
-        """
-        DELETE FROM token_values t WHERE \(sql: scope.contains("t")) AND t.token_digest = ANY(\(sql: digests(of: hashes)))
-            AND t.activity_id IS NULL AND (t.installation_hash = ANY(\(hashes)) OR (t.installation_hash IS NULL AND (
-            -- One value, not a set that all tokens are read for.
-            SELECT true FROM installation_tokens r WHERE \(sql: scope.contains("r")) AND NOT r.has_one_owner
-                AND r.token_digest = t.token_digest AND r.installation_hash <> ALL(\(hashes)) LIMIT 1
-        ) IS NULL))
-        """
-    }
-
-    private func events(of hashes: [[UInt8]]) -> SQL {
-        """
-        SELECT o.event_number FROM events o
-        WHERE \(sql: scope.containsUnindexed("o")) AND o.installation_hash = ANY(\(hashes))
-        """
     }
 
     // MARK: Aliases that were replaced
@@ -280,10 +306,8 @@ struct ErasureStatements {
 
     // MARK: The rest
 
-    /// Deletes what is held beside activities and installations.
-    var deleteRest: [SQL] { identities + channel }
-
-    private var channel: [SQL] {
+    /// Deletes what is held beside activities, installations and identities.
+    var deleteRest: [SQL] {
         guard case .alias(let alias) = subject else { return [] }
         return [
             """
@@ -293,31 +317,21 @@ struct ErasureStatements {
         ]
     }
 
-    private var identities: [SQL] {
+    /// Finds and locks the next identities that are to go, where the subject has any beside those of activities.
+    func identities(limit: Int) -> SQL? {
+        let condition: SQL
         switch subject {
-        case .alias(let alias) where alias.kind == Alias.liveActivityKind:
-            ["alias_registrations", "alias_identities"].map { table in
-                "DELETE FROM \(unescaped: table) d WHERE \(sql: scope.contains("d")) AND d.alias = \(alias.value)"
-            }
-        case .alias: []
-        case .installation(let hash): identities(of: .installation(hash))
-        case .subject(let subject): identities(of: .subject(subject))
+        case .alias(let alias):
+            guard alias.kind == Alias.liveActivityKind else { return nil }
+            condition = "i.alias = \(alias.value)"
+        case .installation(let hash): condition = isOwned(by: .installation(hash))
+        case .subject(let subject): condition = isOwned(by: .subject(subject))
         }
+        return """
+            SELECT i.alias, i.owner FROM alias_identities i
+            WHERE \(sql: scope.contains("i")) AND \(sql: condition) LIMIT \(limit) FOR UPDATE
+            """
     }
 
-    private func identities(of owner: ActivityOwner) -> [SQL] {
-        ["alias_registrations", "alias_identities"].map { table in
-            """
-            DELETE FROM \(unescaped: table) d WHERE \(sql: RowPlaces.isOf(app, "d")) AND d.ctid = ANY(ARRAY(
-                SELECT its.row FROM (
-                    SELECT i.alias, i.owner FROM alias_identities i
-                    WHERE \(sql: scope.contains("i")) AND i.owner = \(owner.stored) AND i.owner <> 'app'
-                ) AS named CROSS JOIN LATERAL (
-                    SELECT r.ctid AS row FROM \(unescaped: table) r
-                    WHERE \(sql: scope.contains("r")) AND r.alias = named.alias AND r.owner = named.owner OFFSET 0
-                ) AS its
-            ))
-            """
-        }
-    }
+    private func isOwned(by owner: ActivityOwner) -> SQL { "i.owner = \(owner.stored) AND i.owner <> 'app'" }
 }

@@ -2,7 +2,8 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// How much an erasure deleted or redacted.
+/// How much an erasure deleted or redacted. Each call counts its own: where one was interrupted, its repetition counts what was
+/// left.
 public struct ErasureCounts: Sendable, Hashable {
     /// Activities that were deleted.
     public var activities = 0
@@ -16,7 +17,9 @@ extension Registry {
     /// Deletes all that is held about an alias, an installation or a signed-in user, and takes them out of the audit
     /// trail. What was observed before does not come back.
     ///
-    /// It may be called again, and must be when it fails halfway.
+    /// It may be called again, and must be when it fails halfway: what was done by then stays done, and the repetition goes on
+    /// with the rest. All of it is done in small transactions, however often a token was rotated; from the first one on that is
+    /// about an activity or an installation, none of its tokens is handed out.
     ///
     /// - Throws: `unavailable`, also while a request that began before does not end.
     public func erase(_ subject: ErasureSubject, in scope: Scope, by who: UTF8Text) async throws -> ErasureCounts {
@@ -38,6 +41,7 @@ extension Registry {
         // Followers of the feed list anew each time that they hear of it: first, when all is deleted, and once the trail that they
         // may have to read names nothing any more.
         if pages > 1 { _ = try await write { try $0.execute(event).affectedRows } }
+        counts.records += try await eraseIdentities(statements)
         counts.records += try await write { session in
             let rest = statements.deleteRest
             return rest.isEmpty ? 0 : try session.pipeline(rest).map(\.affectedRows).reduce(0, +)
@@ -63,11 +67,23 @@ extension Registry {
         }
     }
 
-    /// Rows of one transaction: few, so that it keeps below the time that a statement has, however many events they left.
+    /// Activities of one transaction, and leases: few, so that it keeps below the time that a statement has.
     private static let erasurePageSize = 500
     /// Fewer, for the summary of the audit trail is read for each.
     private static let installationPageSize = 50
+    /// Fewer, for each may remember hundreds of registrations.
+    static let identityPageSize = 50
     private static let redactionPageSize = 10_000
+
+    /// The work of one transaction of an erasure.
+    private struct ErasedPage: Sendable {
+        /// The activities, installations or identities that it found.
+        var found = 0
+        /// Whether they are gone; else more is left of them than one transaction takes, and the next one finds them again.
+        var areGone = false
+        var records = 0
+        var events = 0
+    }
 
     /// Page after page, each a transaction, until nothing is found: what was deleted is found no more.
     ///
@@ -79,22 +95,38 @@ extension Registry {
     ) async throws -> Int {
         var pages = 0
         while true {
-            let (found, events, isGone) = try await write { [pages] session in
-                try session.transaction { transaction in
-                    let search = statements.activities(limit: Self.erasurePageSize)
-                    let ids = try transaction.execute(search).decode(ActivityID.self)
-                    let redaction = statements.redactEvents(of: ids) + (pages == 0 ? [event] : [])
-                    let events = ids.isEmpty ? 0 : try transaction.pipeline(redaction)[0].affectedRows
-                    let sweep = SweepStatements(scope: statements.scope)
-                    return (ids.count, events, try sweep.delete(ids, statements.forget(ids), transaction))
-                }
+            let page = try await write { [pages] session in
+                try Self.deleteActivities(statements, pages == 0 ? [event] : [], session)
             }
-            guard found > 0 else { return pages }
+            guard page.found > 0 else { return pages }
             pages += 1
-            counts.events += events
-            if isGone { counts.activities += found }
+            counts.events += page.events
+            if page.areGone { counts.activities += page.found }
         }
     }
+
+    private static func deleteActivities(
+        _ statements: ErasureStatements,
+        _ event: [SQL],
+        _ session: borrowing PostgresSession
+    ) throws -> ErasedPage {
+        try session.transaction { transaction in
+            let search = statements.activities(limit: Self.erasurePageSize)
+            let ids = try transaction.execute(search).decode(ActivityID.self)
+            guard !ids.isEmpty else { return ErasedPage() }
+            let sweep = SweepStatements(scope: statements.scope)
+            let parts = statements.redactEvents(of: ids) + [sweep.deleteValues(of: ids)]
+            let sizes: [Int] = try transaction.pipeline(parts).map { try $0[0].decode(Int.self) }
+            let isLast = Self.isLast(events: sizes[0]) && sizes[1...].allSatisfy(Self.isLast(tokens:))
+            let end = isLast ? statements.forget(ids) + sweep.delete(ids) : statements.withhold(ids)
+            _ = try transaction.pipeline(event + end, finishing: true)
+            return ErasedPage(found: ids.count, areGone: isLast, events: sizes[0])
+        }
+    }
+
+    private static func isLast(events count: Int) -> Bool { count < ErasureStatements.eventPageSize }
+    /// The same of a page of claims, values, tokens or leases.
+    private static func isLast(tokens count: Int) -> Bool { count < SweepStatements.tokenPageSize }
 
     /// - Returns: how many pages there were; the first one's transaction tells of the erasure.
     private func eraseInstallations(
@@ -103,22 +135,63 @@ extension Registry {
         _ counts: inout ErasureCounts
     ) async throws -> Int {
         var pages = 0
-        let search = statements.installations(limit: Self.installationPageSize)
         while true {
-            let rows = try await write { [pages] session in
-                try session.transaction { transaction in
-                    let hashes = try transaction.execute(search).decode([UInt8].self)
-                    if pages == 0, !hashes.isEmpty { _ = try transaction.execute(event) }
-                    let page = [AuditEventStatements.preferIndexes] + statements.delete(installations: hashes)
-                    let deleted = try transaction.pipeline(hashes.isEmpty ? [] : page, finishing: true)
-                    return deleted.dropFirst().map(\.affectedRows)
-                }
+            let page = try await write { [pages] session in
+                try Self.deleteInstallations(statements, pages == 0 ? [event] : [], session)
             }
-            // The first result is of the tombstones.
-            guard let events = rows.last else { return pages }
+            guard page.found > 0 else { return pages }
             pages += 1
-            counts.records += rows.dropFirst().dropLast().reduce(0, +)
-            counts.events += events
+            counts.records += page.records
+            counts.events += page.events
+        }
+    }
+
+    private static func deleteInstallations(
+        _ statements: ErasureStatements,
+        _ event: [SQL],
+        _ session: borrowing PostgresSession
+    ) throws -> ErasedPage {
+        try session.transaction { transaction in
+            let search = statements.installations(limit: Self.installationPageSize)
+            let hashes = try transaction.execute(search).decode([UInt8].self)
+            guard !hashes.isEmpty else { return ErasedPage() }
+            let parts = [AuditEventStatements.preferIndexes] + statements.delete(installations: hashes)
+            let results = try transaction.pipeline(parts)
+            // Before them come the results of the setting and of the tombstones.
+            let (claims, values) = try results[2][0].decode(Int.self, Int.self)
+            let (tokens, leases) = (results[3].affectedRows, results[4].affectedRows)
+            let events = try results[5][0].decode(Int.self)
+            let isLast = Self.isLast(events: events) && [claims, tokens, leases].allSatisfy(Self.isLast(tokens:))
+            let end = isLast ? InstallationSweepStatements(scope: statements.scope).delete(hashes) : []
+            let deleted = try transaction.pipeline(event + end, finishing: true).suffix(end.count)
+            let records = claims + values + tokens + leases + deleted.map(\.affectedRows).reduce(0, +)
+            return ErasedPage(found: hashes.count, areGone: isLast, records: records, events: events)
+        }
+    }
+
+    /// Those that belong to what was erased and to no activity that went; each with the registrations that it remembers.
+    private func eraseIdentities(_ statements: ErasureStatements) async throws -> Int {
+        guard let search = statements.identities(limit: Self.identityPageSize) else { return 0 }
+        var total = 0
+        while true {
+            let page = try await write { session in try Self.deleteIdentities(search, statements.scope, session) }
+            guard page.found > 0 else { return total }
+            total += page.records
+        }
+    }
+
+    private static func deleteIdentities(
+        _ search: SQL,
+        _ scope: Scope,
+        _ session: borrowing PostgresSession
+    ) throws -> ErasedPage {
+        try session.transaction { transaction in
+            let identities = try transaction.execute(search).decode(UTF8Text.self, UTF8Text.self)
+            guard !identities.isEmpty else { return ErasedPage() }
+            let deletions = SweepStatements(scope: scope).deleteIdentities(identities)
+            let deleted = try transaction.pipeline(deletions, finishing: true)
+            let records = deleted.map(\.affectedRows).reduce(0, +)
+            return ErasedPage(found: identities.count, areGone: true, records: records)
         }
     }
 
@@ -144,9 +217,9 @@ extension Registry {
 
     private func redactEvents(_ statements: ErasureStatements) async throws -> Int {
         var total = 0
-        if let next = statements.redact(limit: Self.erasurePageSize) {
+        if let next = statements.redact(limit: ErasureStatements.eventPageSize) {
             let page = [AuditEventStatements.preferIndexes, next]
-            while case let count = try await write({ try $0.pipeline(page)[1].affectedRows }), count > 0 {
+            while case let count = try await write({ try $0.pipeline(page)[1][0].decode(Int.self) }), count > 0 {
                 total += count
             }
         }

@@ -1,3 +1,4 @@
+import Foundation
 import PostgresDriver
 import RegistryCore
 
@@ -152,15 +153,52 @@ struct QuarantineStatements {
         )
     }
 
-    /// All that is quarantined in the app and environment.
+    /// How many values of all that is quarantined are released in one transaction; reports wait for it.
+    static let pageSize = 500
+
+    /// The statements that begin the release of all that is quarantined in the app and environment; the last one gives until when
+    /// that was quarantined, null where nothing is.
+    ///
+    /// Pages of all that was quarantined no later follow: ``quarantined(until:)``, ``releaseLocked(_:)``. Each locks the guards,
+    /// which are let go between two. No page turns a guard on or off, as no release does: one that is on goes on keeping all from
+    /// being quarantined, until ten minutes have passed without a report. A report that comes between two pages finds no more
+    /// quarantines in the window than before the first page, and no fewer than after the last: so it trips no guard that it would
+    /// not have tripped before the whole, and quarantines nothing that it could not have quarantined after it. What it quarantines
+    /// as of a later time stays so, as after the whole; so the pages come to an end, however many reports come.
+    ///
+    /// The time is that of the last quarantine, not a clock's: each node of Citus has one of its own.
     var releaseAll: [SQL] {
-        release(
+        [
+            lockGuards,
             """
+            SELECT max(latest.quarantined_at) FROM token_kinds kinds CROSS JOIN LATERAL (
+                SELECT v.quarantined_at FROM token_values v
+                WHERE \(sql: isQuarantined)
+                ORDER BY v.quarantined_at DESC LIMIT 1
+            ) AS latest
+            """,
+        ]
+    }
+
+    /// Finds a page of the values that are quarantined since no later than a time, the first ones first; those that were released are found no more.
+    func quarantined(until last: Date) -> SQL {
+        """
+        SELECT found.token_digest FROM token_kinds kinds CROSS JOIN LATERAL (
             SELECT v.token_digest FROM token_values v
-            WHERE \(sql: scope.contains("v")) AND v.quarantined_kind IN (SELECT kinds.kind FROM token_kinds kinds)
-                AND v.quarantined_at IS NOT NULL
-            """
-        )
+            WHERE \(sql: isQuarantined) AND v.quarantined_at <= \(last)
+            ORDER BY v.quarantined_at LIMIT \(Self.pageSize)
+        ) AS found LIMIT \(Self.pageSize)
+        """
+    }
+
+    /// Value `v` is quarantined as one of a kind.
+    private var isQuarantined: SQL {
+        "\(sql: scope.contains("v")) AND v.quarantined_kind = kinds.kind AND v.quarantined_at IS NOT NULL"
+    }
+
+    /// Releases values that were found while the guards are locked; the result of the last statement has a row for each.
+    func releaseLocked(_ digests: [[UInt8]]) -> [SQL] {
+        releaseLocked("SELECT q.token_digest FROM unnest(\(digests)) AS q (token_digest)")
     }
 
     /// Releases values; the result of the last statement has a row for each.

@@ -16,22 +16,24 @@ extension Registry {
     ) async throws -> FeedbackOutcome {
         let rounds = FeedbackRounds(reports, most: Self.mostReportsOfToken)
         let failures = reports.failedLeases
-        return try await write { session in
-            var outcome = FeedbackOutcome()
-            // A transaction of its own: it is about no token, and to say it again changes nothing.
-            if !failures.isEmpty { _ = try session.pipeline(LeaseStatements(scope: scope, who: who).fail(failures)) }
-            var results: [FeedbackStatement: FeedbackResult] = [:]
-            for round in rounds.rounds {
-                let statements = FeedbackStatements(batch: FeedbackBatch(reports: round), scope: scope, who: who)
-                let (answer, trippedKinds) = try statements.apply(in: session)
-                outcome.trippedKinds += trippedKinds
-                for (statement, row) in zip(round, answer.rows) {
-                    results[statement] = try FeedbackResult(row, to: statement.report)
-                }
-            }
-            outcome.results = rounds.statements.map { results[$0].map { .success($0) } ?? .failure(.tooManyReports) }
-            return outcome
+        // Each is a transaction, and a unit of work: one that Postgres ends for a deadlock is done again alone.
+        if !failures.isEmpty {
+            let fail = LeaseStatements(scope: scope, who: who).fail(failures)
+            try await write { _ = try $0.pipeline(fail) }
         }
+        var outcome = FeedbackOutcome()
+        var results: [FeedbackStatement: FeedbackResult] = [:]
+        for round in rounds.rounds {
+            let statements = FeedbackStatements(batch: FeedbackBatch(reports: round), scope: scope, who: who)
+            let (found, trippedKinds) = try await write { session in
+                let (answer, trippedKinds) = try statements.apply(in: session)
+                return (try zip(round, answer.rows).map { try FeedbackResult($1, to: $0.report) }, trippedKinds)
+            }
+            outcome.trippedKinds += trippedKinds
+            for (statement, result) in zip(round, found) { results[statement] = result }
+        }
+        outcome.results = rounds.statements.map { results[$0].map { .success($0) } ?? .failure(.tooManyReports) }
+        return outcome
     }
 
     /// How many different things one batch may say of one token. A sender has one answer of APNs to each push, and pushes
@@ -66,10 +68,38 @@ extension Registry {
 
     /// Lets senders have all quarantined tokens of the app and environment again.
     ///
+    /// All that is quarantined by now, in small transactions: what is interrupted stays as far as it came, and the same call again
+    /// goes on. What is reported meanwhile is quarantined, or guarded, as if it came before or after the whole.
+    ///
     /// - Returns: how many there were.
     public func releaseAll(in scope: Scope, by who: UTF8Text) async throws -> Int {
-        let statements = QuarantineStatements(scope: scope, who: who).releaseAll
-        return try await write { try $0.pipeline(statements)[statements.count - 1].count }
+        let statements = QuarantineStatements(scope: scope, who: who)
+        let begin = statements.releaseAll
+        let last = try await write { try $0.pipeline(begin)[begin.count - 1][0].decode(Date?.self) }
+        guard let last else { return 0 }
+        var total = 0
+        while true {
+            let (found, released) = try await write { session in
+                try Self.releasePage(statements, until: last, session)
+            }
+            total += released
+            guard found == QuarantineStatements.pageSize else { return total }
+        }
+    }
+
+    /// - Returns: how many values it found, and how many of them it released.
+    private static func releasePage(
+        _ statements: QuarantineStatements,
+        until last: Date,
+        _ session: borrowing PostgresSession
+    ) throws -> (found: Int, released: Int) {
+        try session.transaction { transaction in
+            let first = [FeedbackStatements.shortIdleness, statements.lockGuards, statements.quarantined(until: last)]
+            let digests = try transaction.pipeline(first)[2].decode([UInt8].self)
+            let release = digests.isEmpty ? [] : statements.releaseLocked(digests)
+            let released = try transaction.pipeline(release, finishing: true).last
+            return (digests.count, released?.count ?? 0)
+        }
     }
 }
 

@@ -60,7 +60,7 @@ extension Registry {
         while rows.isShort, rest > 0, let last = rows.last {
             let limit = min(1000, rest)
             let statement = ResolveStatements.page(of: alias, after: last, limit: limit, in: scope)
-            let more = try await read { try $0.execute(statement).decode(AliasRow.columns).compactMap(\.self) }
+            let more = try await read { try $0.execute(statement).decode(AliasRow.columns) }
             rows.add(more, isEnd: more.count < limit)
             rest -= limit
         }

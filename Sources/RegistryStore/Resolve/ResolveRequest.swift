@@ -18,35 +18,41 @@ public struct AliasPage: Sendable, Hashable {
 
 /// The rows of an alias that were looked at for a page, and its channel.
 struct AliasRows: Sendable {
-    private(set) var activities: [ResolvedActivity]
-    let channels: [BroadcastChannel]
-    /// How many activities the page may have.
-    private let limit: Int
-    private(set) var count: Int
+    private(set) var activities: [ResolvedActivity] = []
+    var channels: [BroadcastChannel] = []
+    /// The greatest number of the rows.
     private(set) var last: Int64?
-    /// There are no other rows.
-    private var isEnd: Bool
+    /// How many activities the page may have. One row more, if there is one, tells that there is another page.
+    private let limit: Int
+    private var count = 0
+    /// Whether there are others.
+    private var isCut: Bool
 
-    /// - Parameter rows: the first ones in their order, one more than the limit if there are as many: with all of them handed out it
-    ///   tells that there is another page.
-    init(_ rows: [AliasRow], channels: [BroadcastChannel], limit: Int) {
-        (activities, self.channels, self.limit) = (rows.compactMap(\.activity), channels, limit)
-        (count, last, isEnd) = (rows.count, rows.last?.number, rows.count <= limit)
-    }
+    init(limit: Int) { (self.limit, isCut) = (limit, false) }
 
     /// So many of the rows are withheld that others have to be looked at to fill the page.
-    var isShort: Bool { !isEnd && activities.count <= limit }
+    var isShort: Bool { isCut && activities.count <= limit }
 
+    /// Adds a row, in any order of those of one look.
+    mutating func add(_ row: AliasRow) {
+        if let activity = row.activity { activities.append(activity) }
+        last = max(last ?? row.number, row.number)
+        count += 1
+        isCut = count > limit
+    }
+
+    /// Adds the rows of another look, behind the last one.
     mutating func add(_ rows: [AliasRow], isEnd: Bool) {
-        activities += rows.compactMap(\.activity)
-        (count, last, self.isEnd) = (count + rows.count, rows.last?.number ?? last, isEnd)
+        for row in rows { add(row) }
+        isCut = !isEnd
     }
 
     var page: AliasPage {
-        guard activities.count > limit else {
-            return AliasPage(activities: activities, channels: channels, next: isEnd ? nil : last)
+        let found = activities.count > 1 ? activities.sorted { $0.number < $1.number } : activities
+        guard found.count > limit else {
+            return AliasPage(activities: found, channels: channels, next: isCut ? last : nil)
         }
-        let first = Array(activities.prefix(limit))
+        let first = Array(found.prefix(limit))
         return AliasPage(activities: first, channels: channels, next: first.last?.number ?? last)
     }
 }
@@ -116,11 +122,10 @@ struct ResolveRequest: Sendable {
         _ session: borrowing PostgresSession
     ) throws -> AliasRows {
         let results = try session.pipeline(statements)
-        return AliasRows(
-            try results[0].decode(AliasRow.columns).compactMap(\.self),
-            channels: try results[1].byPosition(of: 1, BroadcastChannel.positioned)[0],
-            limit: limit
-        )
+        var found = AliasRows(limit: limit)
+        for row in try results[0].decode(AliasRow.columns) { found.add(row) }
+        found.channels = try results[1].byPosition(of: 1, BroadcastChannel.positioned)[0]
+        return found
     }
 
     /// The first rows of each of many aliases.
@@ -138,16 +143,13 @@ struct ResolveRequest: Sendable {
     ) throws -> (rows: [AliasRows], complete: Int) {
         let input = ResolveTemplates.Input(aliases: aliases, limit: limit + 1, limitOfAll: most + 1, scope: scope)
         let results = try session.pipeline(ResolveTemplates.many.statements(of: input))
-        let rows = try results[0].byPosition(of: aliases.count, AliasRow.positioned)
-        let last = results[0].count > most ? rows.lastIndex { !$0.isEmpty } : nil
-        let channels = try results[1].byPosition(of: aliases.count, BroadcastChannel.positioned)
-        return (
-            zip(rows, channels).map { rows, channels in
-                let rows = rows.compactMap(\.self).sorted { $0.number < $1.number }
-                return AliasRows(rows, channels: channels, limit: limit)
-            },
-            complete: last ?? aliases.count
-        )
+        var rows = [AliasRows](repeating: AliasRows(limit: limit), count: aliases.count)
+        for (position, row) in try results[0].decode(AliasRow.positioned) { rows[position - 1].add(row) }
+        let last = results[0].count > most ? rows.lastIndex { $0.last != nil } : nil
+        for (position, channel) in try results[1].decode(BroadcastChannel.positioned) {
+            rows[position - 1].channels.append(channel)
+        }
+        return (rows, complete: last ?? aliases.count)
     }
 }
 

@@ -73,18 +73,22 @@ enum ResolveStatements {
 
     /// The first rows of many aliases; each begins with the alias's position in the request. They come alias
     /// by alias, for what is joined laterally is looked up so; hence the limit of all leaves out the last aliases. Within an
-    /// alias they are unsorted: to sort such wide rows costs more than to put a few numbers in order afterwards.
+    /// alias they are unsorted: to sort such wide rows costs more than to put a few numbers in order afterwards. `OFFSET 0` keeps
+    /// the planner from remembering activities that no other alias will ask for.
     static func resolve(_ aliases: [Alias], limitPerAlias: Int, limit: Int, in scope: Scope) -> SQL {
         """
-        SELECT \(AliasRow.positioned)
+        SELECT q.position, c.*
         FROM unnest(\(aliases.map(\.kind)), \(aliases.map(\.value))) WITH ORDINALITY AS q (kind, value, position)
         CROSS JOIN LATERAL (
-            SELECT al.activity_number FROM activity_aliases al
-            WHERE \(sql: scope.contains("al"))
-                AND al.kind = q.kind AND al.value = q.value AND NOT al.ended
-            ORDER BY al.activity_number LIMIT \(limitPerAlias)
-        ) AS al
-        LEFT JOIN LATERAL \(sql: current(in: scope)) ON true
+            SELECT \(AliasRow.columns) FROM (
+                SELECT al.activity_number FROM activity_aliases al
+                WHERE \(sql: scope.contains("al"))
+                    AND al.kind = q.kind AND al.value = q.value AND NOT al.ended
+                ORDER BY al.activity_number LIMIT \(limitPerAlias)
+            ) AS al
+            LEFT JOIN LATERAL \(sql: current(in: scope)) ON true
+            OFFSET 0
+        ) AS c
         LIMIT \(limit)
         """
     }
@@ -148,41 +152,51 @@ struct AliasRow {
     let activity: ResolvedActivity?
 
     /// The columns of the alias's row `al` and of the activity `c`.
-    static let columns = optional(of: "c", number: "al.activity_number")
+    static let columns = Columns(sql: ResolvedActivity.names(of: "c", number: "al.activity_number")) { row in
+        try AliasRow(number: row.next(), facts: facts, &row)
+    }
 
     /// The same behind the position of a request `q`.
     static let positioned = columns.positioned
+
+    private static let facts = ActivityFacts.columns(of: "c")
 
     /// The columns of an activity, all of which are null where there is none, and all but its number where its token is withheld.
     static func optional(of row: String, number: String) -> Columns<AliasRow?> {
         let facts = ActivityFacts.columns(of: row)
         return Columns(sql: ResolvedActivity.names(of: row, number: number)) { row in
             let number: Int64? = try row.next()
-            let (id, token, installation): (ActivityID?, PushToken?, InstallationHash?) = try (
-                row.next(), row.next(), row.next()
-            )
-            let facts = try row.next(facts)
-            let (startedAt, startsAt, observedAt): (Date?, Date?, Date?) = try (row.next(), row.next(), row.next())
-            let (confirmedAt, expiresAt, revision): (Date?, Date?, Int?) = try (row.next(), row.next(), row.next())
-            guard let number else { return nil }
-            guard let id, let token, let startedAt, let observedAt, let confirmedAt, let expiresAt, let revision else {
-                return AliasRow(number: number, activity: nil)
-            }
-            let activity = ResolvedActivity(
-                number: number,
-                activityID: id,
-                token: token,
-                installation: installation,
-                facts: facts,
-                startedAt: startedAt,
-                startsAt: startsAt,
-                observedAt: observedAt,
-                confirmedAt: confirmedAt,
-                expiresAt: expiresAt,
-                revision: revision
-            )
-            return AliasRow(number: number, activity: activity)
+            let found = try AliasRow(number: number ?? 0, facts: facts, &row)
+            return number == nil ? nil : found
         }
+    }
+
+    /// Reads the columns behind the number.
+    private init(number: Int64, facts: Columns<ActivityFacts>, _ row: inout RowReader) throws {
+        self.number = number
+        let (id, token, installation): (ActivityID?, PushToken?, InstallationHash?) = try (
+            row.next(), row.next(), row.next()
+        )
+        let facts = try row.next(facts)
+        let (startedAt, startsAt, observedAt): (Date?, Date?, Date?) = try (row.next(), row.next(), row.next())
+        let (confirmedAt, expiresAt, revision): (Date?, Date?, Int?) = try (row.next(), row.next(), row.next())
+        guard let id, let token, let startedAt, let observedAt, let confirmedAt, let expiresAt, let revision else {
+            activity = nil
+            return
+        }
+        activity = ResolvedActivity(
+            number: number,
+            activityID: id,
+            token: token,
+            installation: installation,
+            facts: facts,
+            startedAt: startedAt,
+            startsAt: startsAt,
+            observedAt: observedAt,
+            confirmedAt: confirmedAt,
+            expiresAt: expiresAt,
+            revision: revision
+        )
     }
 }
 

@@ -1,0 +1,215 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import TestSupport
+import Testing
+
+@testable import RegistryStore
+
+/// An erasure comes to its end however often a token was rotated: in pages, each of which stays done whatever comes after it.
+@Suite(.timeLimit(.minutes(15))) struct ErasurePageTests {
+    private static let alias = Alias.sample("userId", "erased-person")
+
+    /// Events such as rotations leave, of an activity or an installation.
+    private static func addEvents(
+        _ count: Int,
+        of activity: ActivityID? = nil,
+        ofInstallation installation: InstallationHash? = nil,
+        in database: TestDatabase,
+        _ scope: Scope
+    ) async throws {
+        try await database.run(
+            """
+            INSERT INTO events (app_number, drop_on, environment, type, who, activity_id, installation_hash)
+            SELECT \(scope.app.number), current_date + 90, \(scope.environment.rawValue)::apns_environment, 'rotated', 'test',
+                \(activity?.rawValue), \(installation?.bytes)
+            FROM generate_series(1, \(count)) AS n
+            """
+        )
+    }
+
+    /// The most rows of a table that one transaction was the last to write.
+    private static func mostOfATransaction(
+        _ table: String,
+        where condition: SQL,
+        in database: TestDatabase,
+        _ scope: Scope
+    ) async throws -> Int {
+        try await database.count(
+            """
+            SELECT max(pages.count) FROM (
+                SELECT count(*) AS count FROM \(unescaped: table) r
+                WHERE r.app_number = \(scope.app.number) AND \(sql: condition) GROUP BY r.xmin::text
+            ) AS pages
+            """
+        )
+    }
+
+    // MARK: Activities
+
+    @Test("An activity of very many events is erased in pages") func eventsGoInPages() async throws {
+        let activity = try await TestActivity.make("erased-activity")
+        let (database, scope) = (activity.database, activity.scope)
+        let size = ErasureStatements.eventPageSize
+        try await activity.register(1, at: .minutesAgo(5), aliases: [Self.alias])
+        try await Self.addEvents(2 * size, of: activity.id, in: database, scope)
+        let counts = try await database.registry.erase(.alias(Self.alias), in: scope, by: "admin")
+        // Each is counted once; that of the registration is one, too.
+        #expect(counts.activities == 1 && counts.events == 2 * size + 1)
+        #expect(try await activity.count("SELECT count(*) FROM events WHERE activity_id IS NOT NULL") == 0)
+        let most = try await Self.mostOfATransaction("events", where: "r.type = 'rotated'", in: database, scope)
+        #expect(most <= size)
+        #expect(try await activity.record() == nil)
+    }
+
+    @Test("An activity that lost very many tokens to others is erased in pages") func claimsGoInPages() async throws {
+        let activity = try await TestActivity.make("erased-activity")
+        let (database, scope) = (activity.database, activity.scope)
+        let size = SweepStatements.tokenPageSize
+        try await activity.register(1, at: .minutesAgo(5), aliases: [Self.alias])
+        try await database.run(
+            """
+            INSERT INTO former_claims (app_number, environment, activity_id, token_digest, observed_at)
+            SELECT a.app_number, a.environment, a.activity_id, sha256(int8send(n)), a.token_observed_at
+            FROM activities a CROSS JOIN generate_series(1::bigint, \(Int64(size + 5))) AS n
+            """
+        )
+        try await database.run(
+            """
+            INSERT INTO token_values (app_number, environment, token_digest, displaced_activity_id, displaced_observed_at)
+            SELECT f.app_number, f.environment, f.token_digest, f.activity_id, f.observed_at FROM former_claims f
+            """
+        )
+        let counts = try await database.registry.erase(.alias(Self.alias), in: scope, by: "admin")
+        #expect(counts.activities == 1)
+        #expect(try await activity.count("SELECT count(*) FROM former_claims") == 0)
+        // The values are others', and stay.
+        let values: SQL = "SELECT count(*) FROM token_values WHERE displaced_activity_id IS NULL"
+        #expect(try await activity.count(values) == size + 5)
+        #expect(try await activity.count("SELECT count(*) FROM token_values") == size + 5)
+        #expect(try await Self.mostOfATransaction("token_values", where: "true", in: database, scope) <= size)
+    }
+
+    /// The last event cannot be redacted for a while.
+    @Test("An interrupted erasure keeps what it did, hands nothing out, and is done by its repetition")
+    func repetitionGoesOn() async throws {
+        let activity = try await TestActivity.make("erased-activity")
+        let (database, scope) = (activity.database, activity.scope)
+        let size = ErasureStatements.eventPageSize
+        try await activity.register(1, at: .minutesAgo(5), aliases: [Self.alias])
+        try await Self.addEvents(2 * size, of: activity.id, in: database, scope)
+        let last = try await activity.count("SELECT max(event_number) FROM events WHERE type = 'rotated'")
+        try await database.pool.withSession { session in
+            try session.simple(
+                "ALTER TABLE events ADD CONSTRAINT is_kept CHECK (activity_id IS NOT NULL OR event_number <> \(last))"
+            )
+        }
+        let registry = database.anotherRegistry(isSilent: true)
+        let problem = await activity.problem { try await registry.erase(.alias(Self.alias), in: scope, by: "admin") }
+        #expect(problem != nil)
+        let left = try await activity.count("SELECT count(*) FROM events WHERE activity_id IS NOT NULL")
+        #expect(left > 0 && left <= size + 1)
+        #expect(try await activity.tokens(Self.alias) == [])
+        #expect(try await activity.currentToken() == nil)
+        let late = await activity.problem { try await activity.register(2, at: .minutesAgo(1)) }
+        #expect(late?.code == .activityEnded)
+        // Followers of the feed were told.
+        #expect(try await activity.count("SELECT count(*) FROM events WHERE type = 'erased'") == 1)
+        try await database.pool.withSession { try $0.simple("ALTER TABLE events DROP CONSTRAINT is_kept") }
+        let counts = try await registry.erase(.alias(Self.alias), in: scope, by: "admin")
+        #expect(counts.activities == 1 && counts.events == left)
+        #expect(try await activity.count("SELECT count(*) FROM events WHERE activity_id IS NOT NULL") == 0)
+        #expect(try await activity.record() == nil)
+    }
+
+    // MARK: Installations
+
+    @Test("An installation of very many events is erased in pages") func eventsOfAnInstallationGoInPages() async throws
+    {
+        let phone = try await TestInstallation.make(0xE7)
+        let (database, scope) = (phone.database, phone.scope)
+        let size = ErasureStatements.eventPageSize
+        try await phone.put([Self.alias], at: .minutesAgo(5))
+        try await Self.addEvents(2 * size, ofInstallation: phone.hash, in: database, scope)
+        let counts = try await database.registry.erase(.alias(Self.alias), in: scope, by: "admin")
+        #expect(counts.events >= 2 * size)
+        #expect(try await database.count("SELECT count(*) FROM events WHERE installation_hash IS NOT NULL") == 0)
+        let most = try await Self.mostOfATransaction("events", where: "r.type = 'rotated'", in: database, scope)
+        #expect(most <= size)
+        #expect(try await phone.record() == nil)
+    }
+
+    /// Half of the values are the installation's still, and others took over the rest.
+    @Test("An installation of very many tokens is erased in pages, and none is handed out after the first")
+    func claimsOfAnInstallationGoInPages() async throws {
+        let phone = try await TestInstallation.make(0xE7)
+        let (database, scope) = (phone.database, phone.scope)
+        let size = SweepStatements.tokenPageSize
+        let count = size + 5
+        try await phone.put([Self.alias], at: .minutesAgo(5))
+        try await phone.register(1, at: .minutesAgo(5))
+        try await database.addClaims(1...count, of: phone.hash, in: scope)
+        try await database.run(
+            """
+            INSERT INTO token_values (app_number, environment, token_digest, installation_kind, installation_hash,
+                installation_observed_at, displaced_installation_hash, displaced_installation_kind)
+            SELECT c.app_number, c.environment, c.token_digest, c.kind,
+                CASE WHEN get_byte(c.token_digest, 0) < 128 THEN c.installation_hash ELSE \(InstallationHash.sample(2).bytes) END,
+                c.last_observed_at,
+                CASE WHEN get_byte(c.token_digest, 0) >= 128 THEN c.installation_hash END,
+                CASE WHEN get_byte(c.token_digest, 0) >= 128 THEN c.kind END
+            FROM installation_token_claims c WHERE c.kind = 'device'
+            """
+        )
+        let claims: SQL = "SELECT count(*) FROM installation_token_claims"
+        let all = try await database.count(claims)
+        // The last page waits, for what leads to the installation goes with it.
+        let locks: SQL = "SELECT FROM installation_aliases WHERE app_number = \(scope.app.number) FOR UPDATE"
+        let held = try await HeldTransaction(locks, in: database)
+        async let erased = database.registry.erase(.installation(phone.hash), in: scope, by: "admin")
+        try await held.waitUntilSomebodyWaits()
+        #expect(try await database.count(claims) == all - size)
+        #expect(try await phone.token() == nil)
+        try await held.release()
+        let counts = try await erased
+        // A claim and a value each.
+        #expect(counts.records >= 2 * count)
+        #expect(try await database.count(claims) == 0)
+        let named: SQL = """
+            SELECT count(*) FROM token_values
+            WHERE installation_hash = \(phone.hash.bytes) OR displaced_installation_hash = \(phone.hash.bytes)
+            """
+        #expect(try await database.count(named) == 0)
+        #expect(try await database.count("SELECT count(*) FROM token_values") > 0)
+        #expect(try await phone.record() == nil)
+    }
+
+    // MARK: Identities
+
+    @Test("Names of which only an end is known go in pages") func identitiesGoInPages() async throws {
+        let phone = try await TestInstallation.make(0xE7)
+        let (database, scope) = (phone.database, phone.scope)
+        let count = 2 * Registry.identityPageSize + 1
+        try await database.run(
+            """
+            INSERT INTO alias_identities (app_number, environment, alias, owner, ended_at)
+            SELECT \(scope.app.number), \(scope.environment.rawValue)::apns_environment, 'match-' || n,
+                \(ActivityOwner.installation(phone.hash).stored), now()
+            FROM generate_series(1, \(count)) AS n
+            """
+        )
+        let locks: SQL = """
+            SELECT FROM alias_identities
+            WHERE app_number = \(scope.app.number) AND alias = \("match-\(count)") FOR UPDATE
+            """
+        let held = try await HeldTransaction(locks, in: database)
+        async let erased = database.registry.erase(.installation(phone.hash), in: scope, by: "admin")
+        try await held.waitUntilSomebodyWaits()
+        let left: SQL = "SELECT count(*) FROM alias_identities"
+        #expect(try await database.count(left) <= Registry.identityPageSize + 1)
+        try await held.release()
+        let counts = try await erased
+        #expect(counts.records == count)
+        #expect(try await database.count(left) == 0)
+    }
+}

@@ -1,0 +1,73 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import TestSupport
+import Testing
+
+@testable import RegistryStore
+
+/// One call releases all that is quarantined, however much that is: in pages, each of which stays done whatever comes after it.
+@Suite(.timeLimit(.minutes(15))) struct ReleasePageTests {
+    private static let count = 2 * QuarantineStatements.pageSize + 34
+
+    /// Activities whose tokens are all quarantined.
+    private static func make() async throws -> TestActivity {
+        let activity = try await TestActivity.make()
+        try await activity.database.addActivities(1...count, at: .minutesAgo(30), in: activity.scope)
+        try await activity.database.run(
+            """
+            UPDATE token_values SET quarantined_kind = 'update', quarantine_reason = 'BadDeviceToken', quarantined_at =
+                CASE token_digest WHEN sha256(int8send(\(Int64(count)))) THEN \(Date.minutesAgo(19))
+                    ELSE \(Date.minutesAgo(20)) END
+            """
+        )
+        try await activity.database.run("UPDATE activities SET token_is_doubted = true")
+        #expect(try await activity.database.handedOut(in: activity.scope) == 0)
+        return activity
+    }
+
+    private static let released: SQL = "SELECT count(*) FROM events WHERE type = 'released'"
+
+    @Test("Very many quarantines end in pages") func veryManyEndInPages() async throws {
+        let activity = try await Self.make()
+        let (registry, scope) = (activity.database.registry, activity.scope)
+        #expect(try await registry.releaseAll(in: scope, by: "admin") == Self.count)
+        #expect(try await activity.database.handedOut(in: scope) == Self.count)
+        #expect(try await activity.count(Self.released) == Self.count)
+        let most = try await activity.count(
+            """
+            SELECT max(pages.count) FROM (
+                SELECT count(*) AS count FROM events e
+                WHERE e.app_number = \(scope.app.number) AND e.type = 'released' GROUP BY e.xmin::text
+            ) AS pages
+            """
+        )
+        #expect(most <= QuarantineStatements.pageSize)
+        #expect(try await registry.releaseAll(in: scope, by: "admin") == 0)
+    }
+
+    /// The value that was quarantined last cannot be released for a while.
+    @Test("An interrupted release keeps what it did, and is done by its repetition")
+    func repetitionGoesOn() async throws {
+        let activity = try await Self.make()
+        let (database, scope) = (activity.database, activity.scope)
+        try await database.pool.withSession { session in
+            try session.simple(
+                """
+                ALTER TABLE token_values ADD CONSTRAINT is_kept CHECK (quarantined_at IS NOT NULL
+                    OR token_digest <> sha256(int8send(\(Self.count)::bigint)))
+                """
+            )
+        }
+        let registry = database.anotherRegistry(isSilent: true)
+        let problem = await activity.problem { try await registry.releaseAll(in: scope, by: "admin") }
+        #expect(problem != nil)
+        let kept = try await database.handedOut(in: scope)
+        #expect(kept >= QuarantineStatements.pageSize && kept < Self.count)
+        #expect(try await activity.count(Self.released) == kept)
+        try await database.pool.withSession { try $0.simple("ALTER TABLE token_values DROP CONSTRAINT is_kept") }
+        #expect(try await registry.releaseAll(in: scope, by: "admin") == Self.count - kept)
+        #expect(try await database.handedOut(in: scope) == Self.count)
+        #expect(try await activity.count(Self.released) == Self.count)
+    }
+}
