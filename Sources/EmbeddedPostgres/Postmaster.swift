@@ -25,8 +25,12 @@ struct Postmaster: Sendable {
 
     /// Whether a process is there and works in the data directory.
     static func runs(_ pid: pid_t, in place: DatabaseDirectory) -> Bool {
-        let directory = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/cwd")
-        return directory == URL(fileURLWithPath: place.data).resolvingSymlinksInPath().path
+        if let directory = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/cwd") {
+            return directory == URL(fileURLWithPath: place.data).resolvingSymlinksInPath().path
+        }
+        // Root without CAP_SYS_PTRACE, as in a container, sees of another user's process how it was called, and not where it works.
+        let arguments = try? String(contentsOfFile: "/proc/\(pid)/cmdline", encoding: .utf8)
+        return arguments?.contains("\0-D\0\(place.data)\0") == true
     }
 
     /// Removes the file of a killed server whose process nobody has collected yet: Postgres would take it for alive.

@@ -56,11 +56,18 @@ struct Server: Sendable {
         // Tests that run without fsync need none here either.
         try demand(arguments + (settings["fsync"] == "off" ? ["--no-sync"] : []), .initialisationFailed)
         try demand(
-            [installation.program("postgres"), "--single", "-D", place.unfinishedData, "postgres"],
+            // Else an error is printed, and that is all.
+            [
+                installation.program("postgres"), "--single", "-D", place.unfinishedData, "-c", "exit_on_error=on",
+                "postgres",
+            ],
             .initialisationFailed,
             input: "CREATE DATABASE \(ConnectionString.role)\n"
         )
         guard rename(place.unfinishedData, place.data) == 0 else { throw .system("rename", place.unfinishedData) }
+        let directory = open(place.root, O_RDONLY | O_CLOEXEC)
+        fsync(directory)
+        close(directory)
     }
 
     private func start(_ installation: Installation) throws(EmbeddedPostgresError) -> Postmaster {

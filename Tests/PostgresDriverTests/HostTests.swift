@@ -38,6 +38,23 @@ import Testing
         withExtendedLifetime(frozen) {}
     }
 
+    @Test("Hosts that a service file names have their shares, too") func hostsOfAServiceFile() async throws {
+        let alive = try await ThrowawayCluster.shared.port
+        let frozen = try SilentListener()
+        let file = "/tmp/pushreg-service-\(UUID())"
+        let service = string([frozen.port, alive]).split(separator: " ").joined(separator: "\n")
+        try "[both]\n\(service)\n".write(toFile: file, atomically: true, encoding: .utf8)
+        defer { unlink(file) }
+        // No other test names a service.
+        setenv("PGSERVICEFILE", file, 1)
+        let configuration = try await ownSchema(1, on: "service=both") { $0.connectTimeout = .seconds(6) }
+        try await withPool(configuration: configuration) { pool in
+            let port = try await answeringPort(pool)
+            #expect(port == alive)
+        }
+        withExtendedLifetime(frozen) {}
+    }
+
     @Test("A URI may name several hosts") func uriWithSeveralHosts() async throws {
         let alive = try await ThrowawayCluster.shared.port
         let dead = try ThrowawayCluster.freePort()

@@ -269,6 +269,22 @@ import Testing
         #expect(outcome.words.contains("pushreg migrate"))
     }
 
+    /// As containers have it: the working directory of another user's process is not to be seen.
+    @Test("Embedded database is made and found by root without CAP_SYS_PTRACE", .enabled(if: geteuid() == 0))
+    func embeddedDatabaseOfAContainersRoot() async throws {
+        let directory = "/tmp/pushreg-container-\(UUID())"
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        for command in [["apps", "create", "com.example.food"], ["apps", "list"]] {
+            let limits = ["--inh-caps=-sys_ptrace", "--bounding-set=-sys_ptrace", Program.executable.path]
+            let outcome = try await Program.run(
+                URL(fileURLWithPath: "/usr/bin/setpriv"),
+                limits + command + ["--embedded", directory],
+                [:]
+            )
+            #expect(outcome.status == 0, "\(outcome.words)")
+        }
+    }
+
     @Test("Embedded database is shared with the running service") func embeddedDatabaseIsSharedWithTheRunningService()
         async throws
     {

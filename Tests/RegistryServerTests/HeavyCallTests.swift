@@ -5,6 +5,7 @@ import NIOCore
 import PostgresDriver
 import RegistryCore
 import RegistryStore
+import Synchronization
 import TestSupport
 import Testing
 
@@ -121,35 +122,42 @@ import Testing
     }
 
     private struct Lines: AnswerStream {
-        let isWritten: @Sendable () -> Void
-
-        func write(to writer: inout any ResponseBodyWriter) async throws { isWritten() }
-    }
-
-    private struct Nowhere: ResponseBodyWriter {
-        let isWritten: @Sendable () -> Void
-
-        mutating func write(_ buffer: ByteBuffer) async throws { isWritten() }
-        consuming func finish(_ trailingHeaders: HTTPFields?) async throws { isWritten() }
-    }
-
-    @Test("Heavy calls are under way until their answers are written") func areUnderWay() async throws {
-        let calls = HeavyCalls(ServerConfiguration.HeavyCallLimits())
-        let isUnderWay: @Sendable () -> Void = { #expect(calls.count == 1) }
-        for body in [Answer.Body.stream(Lines(isWritten: isUnderWay)), .bytes([1, 2, 3])] {
-            func response() throws -> Response {
-                let call = try calls.begin(Self.sender, Caller(), in: "a")
-                return Answer(body: body, heavyCall: call).response(requestID: "r", isHead: false)
-            }
-            do {
-                let response = try response()
-                #expect(calls.count == 1)
-                try await response.body.write(Nowhere(isWritten: isUnderWay))
-            }
-            #expect(calls.count == 0)
-            // One that nobody reads, either.
-            _ = try response()
-            #expect(calls.count == 0)
+        func write(to writer: inout any ResponseBodyWriter) async throws {
+            try await writer.write(ByteBuffer())
+            try await writer.finish(nil)
         }
+    }
+
+    /// A reader who notes how many heavy calls are under way as each piece comes.
+    private struct Reader: ResponseBodyWriter {
+        let note: @Sendable () -> Void
+
+        mutating func write(_ buffer: ByteBuffer) async throws { note() }
+        consuming func finish(_ trailingHeaders: HTTPFields?) async throws { note() }
+    }
+
+    /// Those who have read all may call again at once, so the last piece of a known size goes out when the call is over.
+    @Test(
+        "Heavy calls are under way until their answers are read",
+        arguments: [
+            (Answer.Body.stream(Lines()), [1, 1]), (.bytes([UInt8](repeating: 0, count: 100_000)), [1, 1, 1, 0, 0]),
+            (.bytes([1, 2, 3]), [0, 0]),
+        ]
+    )
+    func areUnderWay(body: Answer.Body, expected: [Int]) async throws {
+        let calls = HeavyCalls(ServerConfiguration.HeavyCallLimits())
+        func response() throws -> Response {
+            let call = try calls.begin(Self.sender, Caller(), in: "a")
+            return Answer(body: body, heavyCall: call).response(requestID: "r", isHead: false)
+        }
+        let noted = Mutex<[Int]>([])
+        do {
+            let response = try response()
+            try await response.body.write(Reader { noted.withLock { $0.append(calls.count) } })
+        }
+        #expect(noted.withLock(\.self) == expected && calls.count == 0)
+        // One that nobody reads, either.
+        _ = try response()
+        #expect(calls.count == 0)
     }
 }

@@ -50,22 +50,27 @@ LEFT JOIN LATERAL (SELECT * FROM token_values its WHERE its.app_number = $7 AND 
 LEFT JOIN LATERAL (SELECT * FROM installations its WHERE its.app_number = $9 AND its.environment = $10::apns_environment
     AND its.installation_hash = a.installation_hash LIMIT 1) AS i ON true;
 
--- life, 2: $1 bigint, $2 text, $3 bigint, $4 text, $5 bigint, $6 text, $7 text, $8 bigint, $9 text, $10 bigint, $11 text, $12 bigint, $13 text, $14 text, $15 bigint, $16 text, $17 bigint
+-- life, 2: $1 bigint, $2 text, $3 bigint, $4 bigint, $5 text, $6 bigint, $7 text, $8 text, $9 bigint, $10 text, $11 bigint, $12 bigint, $13 text, $14 bigint, $15 text, $16 text, $17 bigint, $18 text, $19 bigint
 SELECT substr(had.token_digest, 1, 4), had.observed_at, had.reason FROM (
     SELECT t.token_digest, t.observed_at, 'rotated' AS reason
     FROM activities a CROSS JOIN LATERAL (
-        SELECT v.token_digest, v.observed_at FROM token_values v
-        WHERE v.app_number = $1 AND v.environment = $2::apns_environment AND v.activity_number = a.activity_number
-            AND v.token_digest IS DISTINCT FROM a.token_digest
-        ORDER BY v.observed_at DESC LIMIT $3
+        SELECT v.token_digest, v.observed_at FROM (
+            SELECT own.token_digest, own.observed_at FROM token_values own
+            WHERE own.app_number = $1 AND own.environment = $2::apns_environment AND own.activity_number = a.activity_number
+            LIMIT $3
+        ) AS v
+        WHERE v.token_digest IS DISTINCT FROM a.token_digest
+        ORDER BY v.observed_at DESC LIMIT $4
     ) AS t
-    WHERE a.activity_id = $4 AND a.app_number = $5
-AND a.environment = $6::apns_environment
+    WHERE a.activity_id = $5 AND a.app_number = $6
+AND a.environment = $7::apns_environment
     UNION ALL
-    SELECT f.token_digest, f.observed_at, 'taken-over' FROM former_claims f
-    WHERE f.activity_id = $7 AND f.app_number = $8
-AND f.environment = $9::apns_environment AND NOT EXISTS (
-        SELECT FROM token_values t WHERE t.app_number = $10 AND t.environment = $11::apns_environment AND t.token_digest = f.token_digest
+    SELECT f.token_digest, f.observed_at, 'taken-over' FROM (
+        SELECT c.* FROM former_claims c WHERE c.activity_id = $8 AND c.app_number = $9
+AND c.environment = $10::apns_environment LIMIT $11
+    ) AS f
+    WHERE NOT EXISTS (
+        SELECT FROM token_values t WHERE t.app_number = $12 AND t.environment = $13::apns_environment AND t.token_digest = f.token_digest
             AND t.activity_id = f.activity_id
     )
     UNION ALL
@@ -76,9 +81,9 @@ AND f.environment = $9::apns_environment AND NOT EXISTS (
         WHEN t.dead_at >= a.token_claimed_at AND t.purged_at = t.dead_at THEN 'purged'
         WHEN t.dead_at >= a.token_claimed_at THEN 'unregistered'
     END
-    FROM activities a JOIN token_values t ON t.app_number = $12 AND t.environment = $13::apns_environment AND t.token_digest = a.token_digest
+    FROM activities a JOIN token_values t ON t.app_number = $14 AND t.environment = $15::apns_environment AND t.token_digest = a.token_digest
         AND t.activity_id = a.activity_id
-    WHERE a.activity_id = $14 AND a.app_number = $15
-AND a.environment = $16::apns_environment
+    WHERE a.activity_id = $16 AND a.app_number = $17
+AND a.environment = $18::apns_environment
 ) AS had
-WHERE had.reason IS NOT NULL ORDER BY had.observed_at DESC LIMIT $17;
+WHERE had.reason IS NOT NULL ORDER BY had.observed_at DESC LIMIT $19;

@@ -48,7 +48,8 @@ CROSS JOIN LATERAL (
         ) AS t ON true
     ) END AS value_verdict
 ) AS v) its WHERE its.place = r.ctid AND its.app_number = $3::numeric LIMIT 1
-) AS v WHERE r.app_number = $4 AND r.environment = $5::apns_environment
+) AS v
+WHERE r.app_number = $4 AND r.environment = $5::apns_environment AND r.activity_number > 0
 GROUP BY 1, 2, 3;
 
 -- statistics, 3: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 text
@@ -123,7 +124,8 @@ CROSS JOIN LATERAL (
         ) AS t ON true
     ) END AS value_verdict
 ) AS v) its WHERE its.place = r.ctid AND its.app_number = $3::numeric LIMIT 1
-) AS v WHERE r.app_number = $4 AND r.environment = $5::apns_environment
+) AS v
+WHERE r.app_number = $4 AND r.environment = $5::apns_environment AND r.activity_number > 0
 GROUP BY 1, 2, 3;
 
 -- statistics, 5: $1 bigint, $2 bigint, $3 bigint, $4 bigint, $5 text

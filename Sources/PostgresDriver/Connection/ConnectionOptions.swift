@@ -18,7 +18,7 @@ struct ConnectionOptions {
 
     let connectionString: String
     let applicationName: String
-    /// The servers to try, in order; empty when the string names none.
+    /// The servers to try, in order; empty until libpq says which, where the string names none.
     private(set) var hosts: [Host]
     /// The time that the last of them has; nil is all that is left.
     private(set) var timeOfLast: Duration?
@@ -29,6 +29,13 @@ struct ConnectionOptions {
         self.connectionString = connectionString
         self.applicationName = applicationName
         hosts = Self.hosts(in: try Self.parse(connectionString))
+    }
+
+    /// Learns the hosts that the service file or the environment names, from a connection that has just begun.
+    mutating func learnHosts(of connection: OpaquePointer) {
+        guard hosts.isEmpty, let options = PQconninfo(connection) else { return }
+        defer { PQconninfoFree(options) }
+        hosts = Self.hosts(in: Self.values(of: options))
     }
 
     /// The same options without the host that does not answer, going on with the one after it; nil if none is left.
@@ -91,6 +98,10 @@ struct ConnectionOptions {
             throw PostgresError(.misuse, "connection string: \(ServerMessage.ofConnectionString(message))")
         }
         defer { PQconninfoFree(options) }
+        return values(of: options)
+    }
+
+    private static func values(of options: UnsafeMutablePointer<PQconninfoOption>) -> [String: String] {
         var values: [String: String] = [:]
         var option = options
         while let keyword = option.pointee.keyword {

@@ -14,6 +14,7 @@ extension LibpqConnection {
         var (options, skipped): (ConnectionOptions, ConnectionOptions.Host?) = (options, nil)
         while true {
             let link = try start(options, logger: logger)
+            options.learnHosts(of: try link.open())
             switch try link.establish(options, until: deadline) {
             case .established(let index):
                 link.skipped = skipped

@@ -67,11 +67,16 @@ final class HeavyCalls: Sendable {
     }
 }
 
-/// One heavy call that is under way, for as long as somebody holds on to this.
+/// One heavy call that is under way, for as long as somebody holds on to this and does not say that it is over.
 final class HeavyCall: Sendable {
     private let end: @Sendable () -> Void
+    private let isOver = Atomic(false)
 
     fileprivate init(end: @escaping @Sendable () -> Void) { self.end = end }
 
-    deinit { end() }
+    deinit { finish() }
+
+    func finish() {
+        if !isOver.exchange(true, ordering: .acquiringAndReleasing) { end() }
+    }
 }

@@ -24,8 +24,11 @@ struct Answer: AnswerHead {
     var fields: HTTPFields = [:]
     var body: Body = .none
     var contentPolicy: String?
-    /// The heavy call that it answers, which is under way until the answer has been written or is dropped.
+    /// The heavy call that it answers, which is under way until all but the last piece was taken by the reader, or it is dropped.
     var heavyCall: HeavyCall?
+
+    /// How many bytes are sent at a time where nobody knows whether they are read.
+    private static let pieceSize = 32 * 1024
 
     /// An answer without a body.
     static let noContent = Answer(status: .noContent)
@@ -54,11 +57,17 @@ struct Answer: AnswerHead {
     private var responseBody: ResponseBody {
         switch body {
         case .none: ResponseBody()
-        case .bytes(let bytes) where heavyCall == nil: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
+        case .bytes(let bytes) where heavyCall == nil || bytes.count <= Self.pieceSize:
+            ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
         case .bytes(let bytes):
             ResponseBody(contentLength: bytes.count) { [heavyCall] writer in
-                defer { withExtendedLifetime(heavyCall) {} }
-                try await writer.write(ByteBuffer(bytes: bytes))
+                var rest = ByteBuffer(bytes: bytes)
+                while rest.readableBytes > Self.pieceSize, let piece = rest.readSlice(length: Self.pieceSize) {
+                    try await writer.write(piece)
+                }
+                // A caller who has read all of it may call again at once.
+                heavyCall?.finish()
+                try await writer.write(rest)
                 try await writer.finish(nil)
             }
         case .stream(let stream):

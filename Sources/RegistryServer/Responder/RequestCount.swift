@@ -8,7 +8,7 @@ struct RequestCount: Sendable {
     /// Nil for calls that are not heavy.
     fileprivate var heavyCall: HeavyCall?
 
-    /// Ends the request, but for a heavy call, which ends when its answer has been written: what nobody reads stays in memory.
+    /// Ends the request, but for a heavy call, which ends as its answer is read: what nobody reads stays in memory.
     func finish(_ result: Result<Answer, any Error>) -> Result<Answer, any Error> {
         counted(result).map { answer in
             var answer = answer

@@ -97,8 +97,10 @@ struct ActivityLifeStatements {
     let id: ActivityID
     let scope: Scope
 
-    /// How many of its earlier tokens are shown.
+    /// How many of its earlier tokens are shown, and how many are looked at: of an activity that had more, those shown need not be the
+    /// latest.
     static let mostRetired = 100
+    private static let mostSearched = 10_000
 
     private func matches(_ row: String) -> SQL {
         """
@@ -124,15 +126,20 @@ struct ActivityLifeStatements {
         SELECT substr(had.token_digest, 1, 4), had.observed_at, had.reason FROM (
             SELECT t.token_digest, t.observed_at, 'rotated' AS reason
             FROM activities a CROSS JOIN LATERAL (
-                SELECT v.token_digest, v.observed_at FROM token_values v
-                WHERE \(sql: scope.contains("v")) AND v.activity_number = a.activity_number
-                    AND v.token_digest IS DISTINCT FROM a.token_digest
+                SELECT v.token_digest, v.observed_at FROM (
+                    SELECT own.token_digest, own.observed_at FROM token_values own
+                    WHERE \(sql: scope.contains("own")) AND own.activity_number = a.activity_number
+                    LIMIT \(Self.mostSearched)
+                ) AS v
+                WHERE v.token_digest IS DISTINCT FROM a.token_digest
                 ORDER BY v.observed_at DESC LIMIT \(Self.mostRetired)
             ) AS t
             WHERE \(sql: matches("a"))
             UNION ALL
-            SELECT f.token_digest, f.observed_at, 'taken-over' FROM former_claims f
-            WHERE \(sql: matches("f")) AND NOT EXISTS (
+            SELECT f.token_digest, f.observed_at, 'taken-over' FROM (
+                SELECT c.* FROM former_claims c WHERE \(sql: matches("c")) LIMIT \(Self.mostSearched)
+            ) AS f
+            WHERE NOT EXISTS (
                 SELECT FROM token_values t WHERE \(sql: scope.contains("t")) AND t.token_digest = f.token_digest
                     AND t.activity_id = f.activity_id
             )

@@ -108,7 +108,16 @@ private struct Counting {
             { statements.commonEvents(since: start, step: step, percent: $0) },
             read
         )
-        groups += try session.execute(statements.rareEvents(since: start, step: step)).rows.map(read)
+        var rare = try session.execute(statements.rareEvents(since: start, step: step)).rows.map(read)
+        if rare.map(\.1).reduce(0, +) >= StatisticsStatements.mostRareEvents {
+            rare = try count(
+                "events",
+                session,
+                { statements.sampledRareEvents(since: start, step: step, percent: $0) },
+                read
+            )
+        }
+        groups += rare
         var steps: [Date: [String: Int]] = [:]
         for (group, count) in groups { steps[group.step, default: [:]][group.type] = count }
         statistics.steps = steps.sorted { $0.key < $1.key }.map {

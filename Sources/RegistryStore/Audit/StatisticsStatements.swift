@@ -84,12 +84,14 @@ struct StatisticsStatements {
             """
     }
 
-    /// Activities by state, age and the age of their token's confirmation.
+    /// Activities by state, age and the age of their token's confirmation. Their number is asked for, so that an index has those of
+    /// an app by themselves.
     func activities(percent: Double) -> SQL {
         """
         SELECT v.state, \(unescaped: Self.group("now() - r.started_at")),
             CASE WHEN v.verdict IS NULL THEN \(unescaped: Self.group("now() - r.confirmed_at")) END, count(*)
-        FROM \(sql: Self.judged("activities", percent, of: scope.app.number)) WHERE \(sql: scope.contains("r"))
+        FROM \(sql: Self.judged("activities", percent, of: scope.app.number))
+        WHERE \(sql: scope.contains("r")) AND r.activity_number > 0
         GROUP BY 1, 2, 3
         """
     }
@@ -121,7 +123,7 @@ struct StatisticsStatements {
     /// The most rare events that are counted.
     static let mostRareEvents = 200_000
 
-    /// Events of all other types, which an index has by themselves; the latest, where there are very many.
+    /// Events of all other types, which an index has by themselves; only so many of them, and not the latest, where there are more.
     func rareEvents(since start: Date, step: Duration) -> SQL {
         let types = Self.common.map { "'\($0)'" }.joined(separator: ", ")
         return """
@@ -132,6 +134,16 @@ struct StatisticsStatements {
             ) AS e
             GROUP BY 1, 2
             """
+    }
+
+    /// The same of a sample, where there are more.
+    func sampledRareEvents(since start: Date, step: Duration, percent: Double) -> SQL {
+        """
+        SELECT \(sql: Self.step(step)), e.type, count(*)
+        FROM \(sql: Self.sampled("events AS e", percent))
+        WHERE \(sql: scope.contains("e")) AND e.recorded_at >= \(start) AND e.type <> ALL(\(Self.common))
+        GROUP BY 1, 2
+        """
     }
 
     /// The counts that ``Registry/recordTokenCounts()`` has remembered: a row a kind, with nulls where there was no

@@ -40,7 +40,8 @@ public struct SchemaMigrator: Sendable {
         onApplied: @escaping @Sendable (Migration) -> Void = { _ in },
         onDistributed: @escaping @Sendable (String) -> Void = { _ in }
     ) async throws -> [Migration] {
-        try await pool.withSession(.never, timeout: .seconds(600)) { session in
+        // An index of hundreds of millions of rows takes its time, and all of it would be undone at the end of less.
+        try await pool.withSession(.never, timeout: .seconds(24 * 3600)) { session in
             let settings = try Self.liftTimeouts(session)
             // The connection goes back to the pool as it came; one that cannot be restored is closed by the pool.
             defer {

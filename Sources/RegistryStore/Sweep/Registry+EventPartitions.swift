@@ -10,15 +10,9 @@ extension Registry {
     ///
     /// - Returns: the partitions made and dropped.
     public func renewEventPartitions() async throws -> (made: Int, dropped: Int) {
-        let names = try await read { session in
-            (
-                made: try session.execute(EventPartitionStatements.missing).decode(String.self),
-                dropped: try session.execute(EventPartitionStatements.past).decode(String.self)
-            )
-        }
         var (made, dropped) = (0, 0)
-        for name in names.made where try await change(EventPartitionStatements.making(name)) { made += 1 }
-        for name in names.dropped {
+        let past = try await read { try $0.execute(EventPartitionStatements.past).decode(String.self) }
+        for name in past {
             for app in try await self.apps() { try await noteLoss(of: app.number, from: name) }
             if try await change(EventPartitionStatements.dropping(name)) { dropped += 1 }
         }
@@ -30,6 +24,9 @@ extension Registry {
             try await noteLoss(of: app, from: "events_default")
             while try await write({ try $0.execute(EventPartitionStatements.deletePast(of: app)).affectedRows }) > 0 {}
         }
+        // The last, for a large default partition is read for each: with what is past it gets smaller.
+        let missing = try await read { try $0.execute(EventPartitionStatements.missing).decode(String.self) }
+        for name in missing where try await change(EventPartitionStatements.making(name)) { made += 1 }
         return (made, dropped)
     }
 
@@ -147,8 +144,8 @@ enum EventPartitionStatements {
         """
     }
 
-    /// Somebody else has the table, has made the partition, or wrote such events into the default one: later.
+    /// Somebody else has the table, has made the partition, or wrote such events, or very many, into the default one: later.
     static func mayWait(_ error: PostgresError) -> Bool {
-        ["55P03", "42P07", "23514", "40P01"].contains(error.sqlState ?? "")
+        ["55P03", "42P07", "23514", "40P01", "57014"].contains(error.sqlState ?? "")
     }
 }

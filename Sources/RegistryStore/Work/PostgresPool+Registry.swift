@@ -30,7 +30,13 @@ extension PostgresPool {
         configuration.planLifetime = planLifetime
         configuration.settings = Self.settings
         configuration.onConnect = { session in
-            if !allowsUnsafeDurability { try UnsafeDurability.refuse(session) }
+            if !allowsUnsafeDurability {
+                try UnsafeDurability.refuse(session)
+                // As it was found, it stays: a session's own value is kept when the server's settings are read again.
+                _ = try session.execute(
+                    "SELECT set_config('synchronous_commit', current_setting('synchronous_commit'), false)"
+                )
+            }
             try Distribution.prepare(session, choosesPlans: planCacheMode == nil)
         }
         self.init(configuration: configuration, logger: logger)
@@ -38,8 +44,14 @@ extension PostgresPool {
 
     /// The settings of a session by their names.
     ///
+    /// A warning is the one sign of a commit that was given up before the standby had it, so warnings come, whatever the role's or
+    /// the database's settings say.
+    ///
     /// A table that was never analyzed is taken for one of ten pages, and a plan that reads those stays until autovacuum
     /// comes by: a minute in which everybody reads the whole table. Every table has an index for what is asked of it, so
     /// reading pages in their order is made dear; not forbidden, for then all plans that must would look alike.
-    static let settings = ["jit": "off", "TimeZone": "UTC", "seq_page_cost": "20", "random_page_cost": "1"]
+    static let settings = [
+        "client_min_messages": "warning", "jit": "off", "TimeZone": "UTC",
+        "seq_page_cost": "20", "random_page_cost": "1",
+    ]
 }

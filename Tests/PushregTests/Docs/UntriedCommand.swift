@@ -46,6 +46,7 @@ struct UntriedCommand {
         ),
         UntriedCommand(beginning: "docker ", reason: "deploy/containers/run does the same", runsElsewhere: true),
         UntriedCommand(beginning: "kubectl ", reason: "there is no cluster where the tests run"),
+        UntriedCommand(beginning: "printf %s 'postgresql://pushreg:PASSWORD", reason: "the same"),
     ]
 
     static func matching(_ command: DocumentedCommand) -> UntriedCommand? {

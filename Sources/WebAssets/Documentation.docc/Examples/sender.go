@@ -141,7 +141,7 @@ func call(method, path string, body any) answer {
 	fields := map[string]string{"Authorization": "Bearer " + os.Getenv("SENDER_KEY"), "Content-Type": "application/json"}
 	status, said := send(&registry, method, os.Getenv("REGISTRY")+"/"+path, body,
 		func() map[string]string { return fields }, func() bool { return true })
-	if status != 200 && status != 410 {
+	if status != 200 && status != 204 && status != 410 {
 		log.Fatal(said.Detail)
 	}
 	return said
@@ -173,7 +173,10 @@ func (work *work) push(to entry, plan answer, aps object, wanted *content) {
 			"apns-collapse-id": to.CollapseID, "apns-id": id}
 	}
 	status, said := send(&apns, "POST", os.Getenv("APNS")+"/3/device/"+to.Token, object{"aps": aps}, fields,
-		func() bool { return now() < until && (to.Action == "start" || work.wanted.Load() == wanted) })
+		func() bool {
+			newest := work.wanted.Load()
+			return now() < until && (newest == wanted || to.Action == "start" && newest.Event != "end")
+		})
 	if status != 0 {
 		answers <- report{to.Token, status, said.Reason, said.Timestamp, to.LeaseID}
 	}
@@ -185,7 +188,7 @@ func (work *work) keep() {
 	for again := 0.0; ; {
 		select {
 		case <-work.due:
-		case <-pass(math.Max(0, again-now())):
+		case <-pass(math.Max(1, again-now())):
 		}
 		again = now() + 3600
 		stamp = int64(math.Max(now(), float64(stamp+1))) // whole seconds, each greater than the last
@@ -196,7 +199,7 @@ func (work *work) keep() {
 		for more := true; more; {
 			body := object{"alias": wanted.Alias, "to": wanted.To, "attributesType": wanted.AttributesType,
 				"planId": planID, "cursor": cursor}
-			if wanted.Event == "end" { // starts nothing
+			if wanted.Event == "end" {
 				delete(body, "to")
 			}
 			plan := call("POST", "plan", body)
@@ -204,6 +207,8 @@ func (work *work) keep() {
 				switch {
 				case entry.Action == "wait":
 					again = math.Min(again, clock(entry.RetryAt))
+				case entry.Action == "start" && wanted.Event == "end": // starts nothing, where a phone bears the alias itself
+					call("DELETE", "plan/leases/"+entry.LeaseID, nil)
 				case entry.Action == "start":
 					go work.push(entry, plan, start, wanted)
 				case entry.Action == "update" && given[entry.Token] != wanted:
@@ -262,6 +267,7 @@ func main() {
 		}
 		fresh := &work{due: make(chan bool, 1)}
 		fresh.wanted.Store(wanted)
+		fresh.wake()
 		if known, isKnown := works.LoadOrStore(wanted.Alias, fresh); isKnown {
 			known.(*work).wanted.Store(wanted)
 			known.(*work).wake()

@@ -27,9 +27,11 @@ function post(path, fields, body) {
     if (!connection || connection.closed || connection.destroyed) connection = connect(env.APNS).on("error", () => {})
     return new Promise((resolve, reject) => {
         let status, retryAfter, text = ""
-        const stream = connection.request({ ":method": "POST", ":path": path, authorization: authorization(), ...fields })
+        const session = connection // One that no answer comes on is closed: the next push makes another.
+        const stream = session.request({ ":method": "POST", ":path": path, authorization: authorization(), ...fields })
         stream.on("response", (head) => { status = head[":status"]; retryAfter = head["retry-after"] })
-        stream.on("data", (part) => { text += part }).on("error", reject).setTimeout(20_000, () => stream.close(8))
+        stream.on("data", (part) => { text += part }).on("error", reject)
+        stream.setTimeout(20_000, () => { stream.close(8); session.close() })
         const answer = () => ({ status, retryAfter, body: JSON.parse(text || "{}") })
         stream.on("close", () => status ? resolve(answer()) : reject(new Error("no answer")))
         stream.end(body)
@@ -41,7 +43,7 @@ async function again(request, isWanted = () => true) {
     for (let turn = 1; isWanted(); turn++) {
         const answer = await request().catch(() => undefined)
         if (answer && answer.status < 500 && ![408, 429].includes(answer.status)) return answer
-        await pass(Math.max(Number(answer?.retryAfter ?? 0), (0.5 + Math.random() / 2) * Math.min(2 ** turn, 60)))
+        await pass(Math.max(Number(answer?.retryAfter) || 0, (0.5 + Math.random() / 2) * Math.min(2 ** turn, 60)))
     }
 }
 
@@ -50,9 +52,9 @@ async function call(method, path, json) {
     const answer = await again(async () => {
         const signal = AbortSignal.timeout(60_000)
         const answer = await fetch(`${env.REGISTRY}/${path}`, { method, headers, body: json && JSON.stringify(json), signal })
-        return { status: answer.status, retryAfter: answer.headers.get("retry-after"), body: await answer.json() }
+        return { status: answer.status, retryAfter: answer.headers.get("retry-after"), body: await answer.json().catch(() => ({})) }
     })
-    if (![200, 410].includes(answer.status)) throw new Error(answer.body.detail)
+    if (![200, 204, 410].includes(answer.status)) throw new Error(answer.body.detail)
     return answer.body
 }
 
@@ -76,7 +78,7 @@ async function push(entry, page, aps, work, wanted) {
         "apns-id": randomUUID(), "apns-priority": aps.event === "update" ? 5 : 10 }
     if (leaseId) fields["apns-collapse-id"] = collapseId
     const answer = await again(() => post(`/3/device/${token}`, fields, JSON.stringify({ aps })),
-        () => clock() < until && (leaseId || work.wanted === wanted))
+        () => clock() < until && (work.wanted === wanted || leaseId && work.wanted.event !== "end"))
     if (answer) await report({ token, leaseId, status: answer.status, ...answer.body }) // the reason, and the timestamp of a 410
 }
 
@@ -90,18 +92,20 @@ async function keep(work) {
         const begin = { ...update, event: "start", "attributes-type": attributesType, attributes, alert: { title: alias.value } }
         let next = clock() + 3600, cursor = null
         while (cursor !== undefined) {
-            const to = wanted.event === "update" ? wanted.to : [] // an end starts nothing
+            const to = wanted.event === "update" ? wanted.to : []
             const page = await call("POST", "plan", { alias, to, attributesType, planId, cursor })
             for (const entry of page.installations) {
                 const { action, token, retryAt } = entry
                 if (action === "wait") next = Math.min(next, clock(retryAt))
-                if (action === "start") push(entry, page, begin, work, wanted)
+                // An end starts nothing, where a phone bears the alias itself.
+                if (action === "start" && wanted.event === "end") await call("DELETE", `plan/leases/${entry.leaseId}`)
+                else if (action === "start") push(entry, page, begin, work, wanted)
                 if (action === "update" && !given.has(token)) push(entry, page, update, work, wanted)
                 if (action === "update") given.add(token)
             }
             cursor = page.nextCursor
         }
-        await Promise.race([due, pass(next - clock())])
+        await Promise.race([due, pass(Math.max(1, next - clock()))])
     }
 }
 

@@ -27,12 +27,13 @@ async def send(client, method, path, body=None, fields=dict, is_wanted=lambda: T
                 answer = await client.request(method, path, json=body, headers=fields()) if is_wanted() else None
                 if not answer or answer.status_code < 500 and answer.status_code not in (408, 429):
                     return answer
-                told = float(answer.headers.get("Retry-After", 0))
+                told = int(said) if (said := answer.headers.get("Retry-After", "")).isdigit() else 0
         await asyncio.sleep(max(told, random.uniform(0.5, 1) * min(2**turn, 60)) / SPEED)
 
 async def call(method, path, body=None):
     answer = await send(registry, method, path, body)
-    return answer.json() if answer.status_code in (200, 410) else sys.exit(answer.json()["detail"])
+    if answer.status_code in (200, 204, 410): return answer.json() if answer.content else None
+    sys.exit(answer.json()["detail"])
 
 async def push(entry, page, aps, work, wanted):  # to one phone, until APNs answers or something newer is to be pushed
     is_start = "leaseId" in entry  # A phone that is offline gets it later: after the lease, it could be a second activity.
@@ -40,7 +41,7 @@ async def push(entry, page, aps, work, wanted):  # to one phone, until APNs answ
     fields = {"apns-topic": page["topic"], "apns-push-type": page["pushType"], "apns-expiration": str(int(until)),
               "apns-id": str(uuid.uuid4()), "apns-priority": "5" if aps["event"] == "update" else "10",
               **({"apns-collapse-id": entry["collapseId"]} if is_start else {})}
-    is_wanted = lambda: clock() < until and (is_start or work["wanted"] is wanted)
+    is_wanted = lambda: clock() < until and (work["wanted"] is wanted or is_start and work["wanted"]["event"] != "end")
     if answer := await send(apns, "POST", "/3/device/" + entry["token"], {"aps": aps}, lambda: fields | authorization(), is_wanted):
         answers.put_nowait({"token": entry["token"], "status": answer.status_code, "leaseId": entry.get("leaseId"),
                             **json.loads(answer.content or "{}")})  # the reason, and the timestamp of a 410
@@ -60,13 +61,15 @@ async def keep(work, tasks):  # pushes what is wanted of an alias to the phones 
         while "nextCursor" in page:
             page = await call("POST", "plan", {
                 "planId": plan, "cursor": page["nextCursor"], "attributesType": wanted["attributesType"],
-                "alias": wanted["alias"], "to": wanted["to"] if wanted["event"] == "update" else []})  # an end starts nothing
+                "alias": wanted["alias"], "to": wanted["to"] if wanted["event"] == "update" else []})
             again = min([again] + [clock(entry["retryAt"]) for entry in page["installations"] if entry["action"] == "wait"])
             for entry in page["installations"]:
-                if entry["action"] == "start" or entry["action"] == "update" and entry["token"] not in given:
+                if entry["action"] == "start" and wanted["event"] == "end":  # it starts nothing
+                    await call("DELETE", "plan/leases/" + entry["leaseId"])
+                elif entry["action"] == "start" or entry["action"] == "update" and entry["token"] not in given:
                     given |= {entry["token"]}  # A start comes again when its lease is over, whatever was given.
                     tasks.create_task(push(entry, page, start if "leaseId" in entry else update, work, wanted))
-        with contextlib.suppress(asyncio.TimeoutError): await asyncio.wait_for(work["due"].wait(), max(0, again - clock()) / SPEED)
+        with contextlib.suppress(asyncio.TimeoutError): await asyncio.wait_for(work["due"].wait(), max(1, again - clock()) / SPEED)
 
 async def follow(after):  # has those aliases looked at again that a change names: a token has come, or another one
     while True:

@@ -103,7 +103,7 @@ final class Work {
         request.headers = ["Authorization": "Bearer \(setting("SENDER_KEY"))", "Content-Type": "application/json"]
         request.body = body.map { .bytes($0) }
         guard let (status, answer) = try await send(request, toAPNs: false, while: { true }) else { fatalError() }
-        guard [200, 410].contains(status) else { fatalError(answer.detail ?? path) }
+        guard [200, 204, 410].contains(status) else { fatalError(answer.detail ?? path) }
         return answer
     }
 
@@ -135,7 +135,10 @@ final class Work {
         ]
         if let id = entry.collapseId { request.headers.add(name: "apns-collapse-id", value: id) }
         request.body = .bytes(body)
-        let isWanted = { try self.clock() < until && (isStart || self.works[work]?.version == version) }
+        let isWanted = {
+            let newest = self.works[work], isEnd = newest?.wanted["event"] as? String == "end"
+            return try self.clock() < until && (newest?.version == version || isStart && !isEnd)
+        }
         guard let (status, said) = try await send(request, toAPNs: true, while: isWanted) else { return }
         let (reason, timestamp) = (said.reason, said.timestamp)
         let answer = Report(token: token, status: status, reason: reason, timestamp: timestamp, leaseId: entry.leaseId)
@@ -162,7 +165,7 @@ final class Work {
             let bodies = try [update, start].map { try JSONSerialization.data(withJSONObject: ["aps": $0]) }
             repeat {
                 let body: [String: Any?] = [
-                    "alias": wanted["alias"], "to": event == "end" ? nil : wanted["to"],  // an end starts nothing
+                    "alias": wanted["alias"], "to": event == "end" ? nil : wanted["to"],
                     "attributesType": wanted["attributesType"], "planId": planID, "cursor": cursor,
                 ]
                 let plan = try await call(
@@ -173,6 +176,8 @@ final class Work {
                 for entry in plan.installations ?? [] {
                     switch entry.action {
                     case "wait": again = min(again, try clock(entry.retryAt))
+                    // An end starts nothing, where a phone bears the alias itself.
+                    case "start" where event == "end": _ = try await call(.DELETE, "plan/leases/\(entry.leaseId ?? "")")
                     case "start": run { try await $0.push(entry, plan, bodies[1], "start", alias, version) }
                     case "update" where work.version == version && work.given.insert(entry.token ?? "").inserted:
                         run { try await $0.push(entry, plan, bodies[0], event, alias, version) }
@@ -181,9 +186,10 @@ final class Work {
                 }
                 cursor = plan.nextCursor
             } while cursor != nil
-            let seconds = max(0, (again - (try clock())) / speed)
+            guard !work.isDue else { continue }
+            let seconds = max(1, again - (try clock())) / speed
             work.pause = Task { try await Task.sleep(for: .seconds(seconds)) }
-            if !work.isDue { try? await work.pause?.value }
+            try? await work.pause?.value
         }
     }
 
