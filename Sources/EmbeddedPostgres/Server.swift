@@ -65,9 +65,7 @@ struct Server: Sendable {
             input: "CREATE DATABASE \(ConnectionString.role)\n"
         )
         guard rename(place.unfinishedData, place.data) == 0 else { throw .system("rename", place.unfinishedData) }
-        let directory = open(place.root, O_RDONLY | O_CLOEXEC)
-        fsync(directory)
-        close(directory)
+        fsync(try Descriptor.open(place.root, O_RDONLY).number)
     }
 
     private func start(_ installation: Installation) throws(EmbeddedPostgresError) -> Postmaster {

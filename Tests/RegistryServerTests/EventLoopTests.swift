@@ -20,6 +20,24 @@ import Testing
         var onEventLoop: [String: Bool] { all.withLock(\.self) }
     }
 
+    /// By HTTP/2 a body may come without a word on its length.
+    @Test("A batch whose length nobody knows does not run there") func aBatchWithoutALength() async throws {
+        let database = try await TestDatabase.make()
+        let responder = RegistryResponder(
+            registry: database.registry,
+            configuration: ServerConfiguration(port: 0, insecureNoAuth: true),
+            logger: .silent
+        )
+        for (method, path, isBrief) in [
+            (HTTPRequest.Method.post, "resolve", false), (.get, "aliases/orderId/1/activities", true),
+            (.put, "activities/a-1", true),
+        ] {
+            let path = "/v1/apps/com.example.food/sandbox/\(path)"
+            let head = HTTPRequest(method: method, scheme: "http", authority: "localhost", path: path)
+            #expect(responder.isBrief(try responder.locate(head), head.headerFields) == isBrief, "\(path)")
+        }
+    }
+
     @Test("Only hot calls with small bodies run on the event loop's thread") func onlyBriefCallsRunThere() async throws
     {
         let database = try await TestDatabase.make()

@@ -1,9 +1,10 @@
 -- plan, 1: $1 bigint, $2 text, $3 text, $4 text, $5 bigint, $6 bigint, $7 bigint, $8 bigint, $9 bigint, $10 bigint, $11 bigint, $12 bigint, $13 text, $14 text, $15 bigint
 SELECT p.ruling, p.installation_hash, p.retry_at, p.start_token, p.lease_id, p.leased_until, p.attempt, dt.token, cur.activity_number, cur.activity_id, cur.token, cur.installation_hash, cur.attributes_type, cur.frequent_pushes_enabled,
-cur.started_at, cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision FROM (
+cur.started_at, cur.starts_at, cur.token_observed_at, cur.confirmed_at, cur.expires_at, cur.revision
+FROM (
     SELECT al.activity_number FROM activity_aliases al
-    WHERE al.app_number = $1 AND al.environment = $2::apns_environment AND al.kind = $3 AND al.value = $4 AND NOT al.ended
-        AND al.activity_number > $5
+    WHERE al.app_number = $1 AND al.environment = $2::apns_environment
+    AND al.kind = $3 AND al.value = $4 AND NOT al.ended AND al.activity_number > $5
     ORDER BY al.activity_number LIMIT $6
 ) AS al
 CROSS JOIN LATERAL (

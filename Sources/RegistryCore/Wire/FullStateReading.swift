@@ -82,9 +82,9 @@ extension FullState.Item {
         var json = json
         let id = json.string("activityId", ActivityID.init)
         let registration = ActivityRegistration(from: &json, requiresToken: false, now: now)
-        let faults = Array(json.faults.prefix(max(room, 1)))
-        room -= faults.count
-        let problem = faults.isEmpty ? nil : Problem(faults: faults)
+        var problem = json.faults.isEmpty ? nil : Problem(faults: json.faults)
+        problem?.errors = Array(json.faults.prefix(max(room, 1)))
+        room -= json.faults.count
         guard let id else { return .failure(problem ?? Problem(faults: [])) }
         var item =
             problem.map { FullState.Item(activityID: id, problem: $0) }

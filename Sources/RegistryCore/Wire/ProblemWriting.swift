@@ -2,7 +2,7 @@ extension Problem {
     /// The problem of a request whose body, path or query has these faults.
     public init(faults: [JSONFault]) {
         let number = faults.count == 1 ? "one fault" : "\(faults.count) faults"
-        let more = faults.count == JSONReader.maximumFaults ? " or more" : ""
+        let more = faults.count >= JSONReader.maximumFaults ? " or more" : ""
         self.init(.invalidRequest, "The request has \(number)\(more); errors says where and what.")
         errors = faults
     }

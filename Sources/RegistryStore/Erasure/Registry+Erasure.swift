@@ -36,12 +36,14 @@ extension Registry {
         )
         var counts = ErasureCounts()
         let pages =
-            try await eraseActivities(statements, event, &counts)
-            + eraseInstallations(statements, event, &counts)
+            try await inPages(&counts, [event]) { try Self.deleteActivities(statements, $0, $1) }
+            + inPages(&counts, [event]) { try Self.deleteInstallations(statements, $0, $1) }
         // Followers of the feed list anew each time that they hear of it: first, when all is deleted, and once the trail that they
         // may have to read names nothing any more.
         if pages > 1 { _ = try await write { try $0.execute(event).affectedRows } }
-        counts.records += try await eraseIdentities(statements)
+        if let search = statements.identities(limit: Self.identityPageSize) {
+            _ = try await inPages(&counts) { try Self.deleteIdentities(search, scope, $1) }
+        }
         counts.records += try await write { session in
             let rest = statements.deleteRest
             return rest.isEmpty ? 0 : try session.pipeline(rest).map(\.affectedRows).reduce(0, +)
@@ -75,52 +77,43 @@ extension Registry {
     static let identityPageSize = 50
     private static let redactionPageSize = 10_000
 
-    /// The work of one transaction of an erasure.
-    private struct ErasedPage: Sendable {
-        /// The activities, installations or identities that it found.
-        var found = 0
-        /// Whether they are gone; else more is left of them than one transaction takes, and the next one finds them again.
-        var areGone = false
-        var records = 0
-        var events = 0
-    }
-
     /// Page after page, each a transaction, until nothing is found: what was deleted is found no more.
     ///
-    /// - Returns: how many pages there were; the first one's transaction tells of the erasure.
-    private func eraseActivities(
-        _ statements: ErasureStatements,
-        _ event: SQL,
-        _ counts: inout ErasureCounts
+    /// - Parameters:
+    ///   - event: goes into the transaction of the first page.
+    ///   - delete: deletes a page, and counts; nil where it finds nothing.
+    /// - Returns: how many pages there were.
+    private func inPages(
+        _ counts: inout ErasureCounts,
+        _ event: [SQL] = [],
+        _ delete: @escaping @Sendable (_ event: [SQL], borrowing PostgresSession) throws -> ErasureCounts?
     ) async throws -> Int {
         var pages = 0
-        while true {
-            let page = try await write { [pages] session in
-                try Self.deleteActivities(statements, pages == 0 ? [event] : [], session)
-            }
-            guard page.found > 0 else { return pages }
+        while let page = try await write({ [pages] in try delete(pages == 0 ? event : [], $0) }) {
             pages += 1
+            counts.activities += page.activities
+            counts.records += page.records
             counts.events += page.events
-            if page.areGone { counts.activities += page.found }
         }
+        return pages
     }
 
     private static func deleteActivities(
         _ statements: ErasureStatements,
         _ event: [SQL],
         _ session: borrowing PostgresSession
-    ) throws -> ErasedPage {
+    ) throws -> ErasureCounts? {
         try session.transaction { transaction in
             let search = statements.activities(limit: Self.erasurePageSize)
             let ids = try transaction.execute(search).decode(ActivityID.self)
-            guard !ids.isEmpty else { return ErasedPage() }
+            guard !ids.isEmpty else { return nil }
             let sweep = SweepStatements(scope: statements.scope)
             let parts = statements.redactEvents(of: ids) + [sweep.deleteValues(of: ids)]
             let sizes: [Int] = try transaction.pipeline(parts).map { try $0[0].decode(Int.self) }
             let isLast = Self.isLast(events: sizes[0]) && sizes[1...].allSatisfy(Self.isLast(tokens:))
             let end = isLast ? statements.forget(ids) + sweep.delete(ids) : statements.withhold(ids)
             _ = try transaction.pipeline(event + end, finishing: true)
-            return ErasedPage(found: ids.count, areGone: isLast, events: sizes[0])
+            return ErasureCounts(activities: isLast ? ids.count : 0, events: sizes[0])
         }
     }
 
@@ -128,33 +121,15 @@ extension Registry {
     /// The same of a page of claims, values, tokens or leases.
     private static func isLast(tokens count: Int) -> Bool { count < SweepStatements.tokenPageSize }
 
-    /// - Returns: how many pages there were; the first one's transaction tells of the erasure.
-    private func eraseInstallations(
-        _ statements: ErasureStatements,
-        _ event: SQL,
-        _ counts: inout ErasureCounts
-    ) async throws -> Int {
-        var pages = 0
-        while true {
-            let page = try await write { [pages] session in
-                try Self.deleteInstallations(statements, pages == 0 ? [event] : [], session)
-            }
-            guard page.found > 0 else { return pages }
-            pages += 1
-            counts.records += page.records
-            counts.events += page.events
-        }
-    }
-
     private static func deleteInstallations(
         _ statements: ErasureStatements,
         _ event: [SQL],
         _ session: borrowing PostgresSession
-    ) throws -> ErasedPage {
+    ) throws -> ErasureCounts? {
         try session.transaction { transaction in
             let search = statements.installations(limit: Self.installationPageSize)
             let hashes = try transaction.execute(search).decode([UInt8].self)
-            guard !hashes.isEmpty else { return ErasedPage() }
+            guard !hashes.isEmpty else { return nil }
             let parts = [AuditEventStatements.preferIndexes] + statements.delete(installations: hashes)
             let results = try transaction.pipeline(parts)
             // Before them come the results of the setting and of the tombstones.
@@ -165,33 +140,22 @@ extension Registry {
             let end = isLast ? InstallationSweepStatements(scope: statements.scope).delete(hashes) : []
             let deleted = try transaction.pipeline(event + end, finishing: true).suffix(end.count)
             let records = claims + values + tokens + leases + deleted.map(\.affectedRows).reduce(0, +)
-            return ErasedPage(found: hashes.count, areGone: isLast, records: records, events: events)
+            return ErasureCounts(records: records, events: events)
         }
     }
 
     /// Those that belong to what was erased and to no activity that went; each with the registrations that it remembers.
-    private func eraseIdentities(_ statements: ErasureStatements) async throws -> Int {
-        guard let search = statements.identities(limit: Self.identityPageSize) else { return 0 }
-        var total = 0
-        while true {
-            let page = try await write { session in try Self.deleteIdentities(search, statements.scope, session) }
-            guard page.found > 0 else { return total }
-            total += page.records
-        }
-    }
-
     private static func deleteIdentities(
         _ search: SQL,
         _ scope: Scope,
         _ session: borrowing PostgresSession
-    ) throws -> ErasedPage {
+    ) throws -> ErasureCounts? {
         try session.transaction { transaction in
             let identities = try transaction.execute(search).decode(UTF8Text.self, UTF8Text.self)
-            guard !identities.isEmpty else { return ErasedPage() }
+            guard !identities.isEmpty else { return nil }
             let deletions = SweepStatements(scope: scope).deleteIdentities(identities)
             let deleted = try transaction.pipeline(deletions, finishing: true)
-            let records = deleted.map(\.affectedRows).reduce(0, +)
-            return ErasedPage(found: identities.count, areGone: true, records: records)
+            return ErasureCounts(records: deleted.map(\.affectedRows).reduce(0, +))
         }
     }
 

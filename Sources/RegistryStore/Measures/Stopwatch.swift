@@ -23,11 +23,13 @@ final class Stopwatch: Sendable {
     }
 
     /// Runs statements, and counts how long they took. Those that fail may be run again: until then they are under way.
-    func timing<Value>(_ body: () throws -> Value) rethrows -> Value {
+    func timing<Value>(_ body: () throws -> Value) rethrows -> Value { try timed(body).value }
+
+    /// Does the same, and tells how long it was.
+    func timed<Value>(_ body: () throws -> Value) rethrows -> (value: Value, time: Duration) {
         begin()
         let value = try body()
-        end()
-        return value
+        return (value, end())
     }
 
     /// Counts what did not come to a good end, when it is not tried again.
@@ -47,11 +49,13 @@ final class Stopwatch: Sendable {
         if isFirst { waits.record(now - made) }
     }
 
-    private func end(at now: ContinuousClock.Instant = .now) {
+    @discardableResult private func end(at now: ContinuousClock.Instant = .now) -> Duration {
         let start = state.withLock { state in
             defer { state.start = nil }
             return state.start
         }
-        if let start { statements?.record(now - start) }
+        guard let start else { return .zero }
+        statements?.record(now - start)
+        return now - start
     }
 }

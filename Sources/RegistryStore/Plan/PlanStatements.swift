@@ -29,12 +29,8 @@ struct PlanStatements {
     /// A page of the activities that bear the alias and run, in the order of their immutable number.
     func activities(after number: Int64, limit: Int) -> SQL {
         """
-        SELECT \(PlanRow.columns) FROM (
-            SELECT al.activity_number FROM activity_aliases al
-            WHERE \(sql: scope.contains("al")) AND al.kind = \(alias.kind) AND al.value = \(alias.value) AND NOT al.ended
-                AND al.activity_number > \(number)
-            ORDER BY al.activity_number LIMIT \(Self.mostBearers)
-        ) AS al
+        SELECT \(PlanRow.columns)
+        FROM \(sql: ResolveStatements.rows(of: alias, after: number, limit: Self.mostBearers, in: scope))
         CROSS JOIN LATERAL (
             SELECT * FROM \(sql: scope.view(.activities)) its
             WHERE its.app_number = \(app) AND its.activity_number = al.activity_number AND its.activity_number > 0

@@ -19,13 +19,20 @@ enum ResolveStatements {
     /// out makes no statement longer.
     static func page(of alias: Alias, after number: Int64, limit: Int, in scope: Scope) -> SQL {
         """
-        SELECT \(AliasRow.columns) FROM (
+        SELECT \(AliasRow.columns) FROM \(sql: rows(of: alias, after: number, limit: limit, in: scope))
+        LEFT JOIN LATERAL \(sql: current(in: scope)) ON true
+        ORDER BY al.activity_number
+        """
+    }
+
+    /// So many of an alias's rows `al` that resolve reads, in the order of the immutable number, as an item of `FROM`.
+    static func rows(of alias: Alias, after number: Int64, limit: Int, in scope: Scope) -> SQL {
+        """
+        (
             SELECT al.activity_number FROM activity_aliases al
             WHERE \(sql: isRow(of: alias, in: scope)) AND al.activity_number > \(number)
             ORDER BY al.activity_number LIMIT \(limit)
         ) AS al
-        LEFT JOIN LATERAL \(sql: current(in: scope)) ON true
-        ORDER BY al.activity_number
         """
     }
 
@@ -138,65 +145,12 @@ extension ResolvedActivity {
 
     private static let facts = ActivityFacts.columns(of: "cur")
 
-    fileprivate static func names(of row: String, number: String) -> String {
+    /// The same columns of a row of another name, with the number from elsewhere.
+    static func names(of row: String, number: String) -> String {
         """
         \(number), \(row).activity_id, \(row).token, \(row).installation_hash, \(ActivityFacts.columns(of: row).sql),
         \(row).started_at, \(row).starts_at, \(row).token_observed_at, \(row).confirmed_at, \(row).expires_at, \(row).revision
         """
-    }
-}
-
-/// A row of an alias: the number of the activity that bears it, and the activity unless its token is withheld.
-struct AliasRow {
-    let number: Int64
-    let activity: ResolvedActivity?
-
-    /// The columns of the alias's row `al` and of the activity `c`.
-    static let columns = Columns(sql: ResolvedActivity.names(of: "c", number: "al.activity_number")) { row in
-        try AliasRow(number: row.next(), facts: facts, &row)
-    }
-
-    /// The same behind the position of a request `q`.
-    static let positioned = columns.positioned
-
-    private static let facts = ActivityFacts.columns(of: "c")
-
-    /// The columns of an activity, all of which are null where there is none, and all but its number where its token is withheld.
-    static func optional(of row: String, number: String) -> Columns<AliasRow?> {
-        let facts = ActivityFacts.columns(of: row)
-        return Columns(sql: ResolvedActivity.names(of: row, number: number)) { row in
-            let number: Int64? = try row.next()
-            let found = try AliasRow(number: number ?? 0, facts: facts, &row)
-            return number == nil ? nil : found
-        }
-    }
-
-    /// Reads the columns behind the number.
-    private init(number: Int64, facts: Columns<ActivityFacts>, _ row: inout RowReader) throws {
-        self.number = number
-        let (id, token, installation): (ActivityID?, PushToken?, InstallationHash?) = try (
-            row.next(), row.next(), row.next()
-        )
-        let facts = try row.next(facts)
-        let (startedAt, startsAt, observedAt): (Date?, Date?, Date?) = try (row.next(), row.next(), row.next())
-        let (confirmedAt, expiresAt, revision): (Date?, Date?, Int?) = try (row.next(), row.next(), row.next())
-        guard let id, let token, let startedAt, let observedAt, let confirmedAt, let expiresAt, let revision else {
-            activity = nil
-            return
-        }
-        activity = ResolvedActivity(
-            number: number,
-            activityID: id,
-            token: token,
-            installation: installation,
-            facts: facts,
-            startedAt: startedAt,
-            startsAt: startsAt,
-            observedAt: observedAt,
-            confirmedAt: confirmedAt,
-            expiresAt: expiresAt,
-            revision: revision
-        )
     }
 }
 

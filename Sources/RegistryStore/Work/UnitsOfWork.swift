@@ -43,9 +43,8 @@ struct UnitsOfWork: Sendable {
     ) async throws {
         try await run(work, retry, .hot, within: lane.timeLeft) { session, watch in
             func answer(_ session: borrowing PostgresSession) throws {
-                let begun = ContinuousClock.now
-                let results = try watch.timing { try body(session, lane.requests) }
-                lane.answer(results, after: .now - begun)
+                let (results, time) = try watch.timed { try body(session, lane.requests) }
+                lane.answer(results, after: time)
             }
             // Where the closure is run again, the lane's batch is the one that failed.
             try answer(session)

@@ -1,0 +1,31 @@
+import EmbeddedPostgres
+import Foundation
+import Logging
+import PostgresDriver
+import RegistryStore
+import TestSupport
+import Testing
+
+/// A session's own settings, on which it rests that an acknowledged write is durable.
+@Suite(.timeLimit(.minutes(5))) struct SessionSettingsTests {
+    @Test("A session keeps the durability that it was checked with, and hears warnings, whatever else is set")
+    func settingsAreTheSessionsOwn() async throws {
+        let directory = "/tmp/pushreg-settings-\(UUID())"
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let logger = Logger(label: "settings") { _ in SwiftLogNoOpLogHandler() }
+        let postgres = try await EmbeddedPostgres.open(directory, settings: [:], logger: logger)
+        let options = " options='-c client_min_messages=error'"
+        let pool = PostgresPool(databaseURL: postgres.connectionString + options, logger: logger)
+        let found = try await pool.withSession { session in
+            try session.execute(
+                """
+                SELECT name || ' ' || setting || ' ' || source FROM pg_settings
+                WHERE name IN ('client_min_messages', 'synchronous_commit') ORDER BY name
+                """
+            ).decode(String.self)
+        }
+        #expect(found == ["client_min_messages warning session", "synchronous_commit on session"])
+        await pool.shutdown()
+        await postgres.close()
+    }
+}
