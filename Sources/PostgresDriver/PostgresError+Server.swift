@@ -62,9 +62,13 @@ enum SQLState {
     ]
 
     static func outcome(_ sqlState: String, raisedIn function: String?) -> PostgresError.Outcome {
-        // 0A000 is any unsupported feature; only this function raises "cached plan must not change result type".
-        if sqlState == "0A000", function == "RevalidateCachedQuery" { return .nothingTookEffect }
-        return transient.contains(sqlState) ? .nothingTookEffect : .final
+        switch (sqlState, function) {
+        // Any unsupported feature; only this function raises "cached plan must not change result type".
+        case ("0A000", "RevalidateCachedQuery"): .nothingTookEffect
+        // Any failed check; this function's is that a partition for the row came while it waited for the default one.
+        case ("23514", "ExecPartitionCheckEmitError"): .nothingTookEffect
+        default: transient.contains(sqlState) ? .nothingTookEffect : .final
+        }
     }
 }
 

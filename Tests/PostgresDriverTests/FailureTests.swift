@@ -139,6 +139,35 @@ import Testing
         }
     }
 
+    /// It was on its way to the default partition, whose lock the change has.
+    @Test("A row whose partition comes meanwhile goes there")
+    func aRowWhosePartitionComesMeanwhileGoesThere() async throws {
+        try await withPool(3) { pool in
+            try await pool.run("CREATE TABLE t (id int) PARTITION BY LIST (id)")
+            try await pool.run("CREATE TABLE others PARTITION OF t DEFAULT")
+            let (inside, end) = (Counter(), Gate())
+            let change = Task {
+                try await pool.withSession { session in
+                    try session.transaction { transaction in
+                        _ = try transaction.execute("CREATE TABLE ones (LIKE t)")
+                        _ = try transaction.execute("ALTER TABLE t ATTACH PARTITION ones FOR VALUES IN (1)")
+                        inside.increment()
+                        end.pass()
+                    }
+                }
+            }
+            try await until { inside.value == 1 }
+            let row = Task { try await pool.run("INSERT INTO t VALUES (1)") }
+            _ = try await blockedBackend(pool)
+            end.open()
+            try await change.value
+            try await row.value
+            let rows = try await pool.value(Int.self, "SELECT count(*) FROM ones")
+            #expect(rows == 1)
+            #expect(pool.statistics.retries == 1)
+        }
+    }
+
     @Test("An idempotent read whose connection breaks is retried once")
     func anIdempotentReadWhoseConnectionBreaksIsRetriedOnce() async throws {
         try await withPool(3) { pool in

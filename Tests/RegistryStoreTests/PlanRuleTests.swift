@@ -13,12 +13,11 @@ import Testing
         let plan = try await TestPlan.make()
         let lease = try await plan.start("plan-1")
         let failure: SQL =
-            hasFailed
-            ? "failed_at = later, failure = 'x', retry_at = later + interval '1 minute'" : "released_at = later"
+            hasFailed ? "failed_at = later, failure = 'x', retry_at = again" : "released_at = later"
         let feedback = try await HeldTransaction(
             """
             UPDATE start_leases SET leased_until = later, \(sql: failure)
-            FROM (SELECT now() + interval '20 seconds' AS later) AS times
+            FROM (SELECT now() + interval '20 seconds' AS later, now() + interval '80 seconds' AS again) AS times
             """,
             in: plan.database,
             commits: true

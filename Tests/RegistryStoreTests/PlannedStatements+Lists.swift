@@ -9,7 +9,7 @@ import TestSupport
 /// here, but they stand in `sql/statements` like all others.
 extension PlannedStatements {
     static func lists(in scope: Scope) throws -> [PlannedStatements] {
-        try counts(scope) + exports(scope) + audits(scope) + apps(scope) + database(scope.app.number) + onCitus(scope)
+        try counts(scope) + exports(scope) + audits(scope) + apps(scope) + database(scope.app) + onCitus(scope)
     }
 
     // MARK: Counts
@@ -179,7 +179,7 @@ extension PlannedStatements {
             } ?? [])
     }
 
-    private static func database(_ app: Int64) -> [PlannedStatements] {
+    private static func database(_ app: App) -> [PlannedStatements] {
         [
             Self(
                 name: "condition of the database",
@@ -190,10 +190,11 @@ extension PlannedStatements {
             Self(
                 name: "event partitions",
                 statements: [EventPartitionStatements.lock, EventPartitionStatements.missing]
+                    + [EventPartitionStatements.missing(for: app.bundleID, retention: .seconds(86_400))]
                     + [EventPartitionStatements.past, EventPartitionStatements.appsWithPast]
-                    + [EventPartitionStatements.deletePast(of: app)]
-                    + [EventPartitionStatements.lastPast(of: app, in: "events_default")]
-                    + [EventPartitionStatements.noting(1000, lostTo: app)]
+                    + [EventPartitionStatements.deletePast(of: app.number)]
+                    + [EventPartitionStatements.lastPast(of: app.number, in: "events_default")]
+                    + [EventPartitionStatements.noting(1000, lostTo: app.number)]
             ),
         ]
     }

@@ -154,12 +154,8 @@ import Testing
     @Test("Events go by partition") func eventsGoByPartition() async throws {
         let activity = try await TestActivity.make()
         let registry = activity.database.registry
-        // The event of the app's creation lies in the default partition, and so must what goes on the same day.
+        // The app's own came with it, for its first event already.
         #expect(try await registry.renewEventPartitions().made == 3)
-        // Nor is it tried again, for which writers would wait.
-        #expect(try await registry.read { try $0.execute(EventPartitionStatements.missing).count } == 0)
-        _ = try await activity.database.pool.withSession { try $0.execute("DELETE FROM events").count }
-        #expect(try await registry.renewEventPartitions().made == 1)
         try await activity.register(1, at: .minutesAgo(5))
         #expect(try await activity.count("SELECT count(*) FROM events_default") == 0)
         #expect(try await activity.events() == ["registered"])
@@ -178,6 +174,42 @@ import Testing
         #expect(try await registry.renewEventPartitions().dropped == 1)
         #expect(try await activity.count("SELECT count(*) FROM events WHERE type = 'past'") == 0)
         #expect(try await activity.events() == ["registered"])
+    }
+
+    @Test("An app's first day has its partition, also when its retention changes")
+    func anAppsFirstDayHasItsPartition() async throws {
+        let database = try await TestDatabase.make()
+        let bundleID = try await database.scope().app.bundleID
+        var changes = AppChanges()
+        changes.eventRetention = .seconds(30 * 86_400)
+        _ = try await database.registry.put(changes, for: bundleID, by: "test")
+        changes.eventRetention = .seconds(60 * 86_400)
+        _ = try await database.registry.change(changes, of: bundleID, by: "test")
+        // A call that says nothing of it needs no other day.
+        _ = try await database.registry.put(AppChanges(), for: bundleID, by: "test")
+        #expect(try await database.count("SELECT count(*) FROM events_default") == 0)
+        #expect(try await database.count("SELECT count(DISTINCT tableoid) FROM events") == 3)
+    }
+
+    /// What would be made would have the lock on the table for the time that it reads the default partition.
+    @Test("A day that began in the default partition stays there, and is not tried again")
+    func aDayThatBeganStays() async throws {
+        let database = try await TestDatabase.make()
+        let bundleID = try await database.scope().app.bundleID
+        try await database.pool.withSession { session in
+            try session.simple(
+                """
+                INSERT INTO events (app_number, drop_on, type, who)
+                SELECT 1, (now() + interval '30 days')::date + 1, 'early', 'test'
+                """
+            )
+        }
+        var changes = AppChanges()
+        changes.eventRetention = .seconds(30 * 86_400)
+        _ = try await database.registry.put(changes, for: bundleID, by: "test")
+        #expect(try await database.registry.renewEventPartitions().made == 3)
+        #expect(try await database.registry.read { try $0.execute(EventPartitionStatements.missing).count } == 0)
+        #expect(try await database.count("SELECT count(*) FROM events_default") == 2)
     }
 
     /// Postgres prepares no text of several commands, and no node of Citus takes one.

@@ -20,7 +20,7 @@ final class HeavyCalls: Sendable {
     ///
     /// - Parameter place: the app and environment that the installation is of.
     /// - Throws: `RateLimited` when as many are under way as may be.
-    func begin(_ principal: Principal, _ caller: Caller, in place: String) throws(RateLimited) -> HeavyCall {
+    func begin(_ principal: Principal, _ caller: Caller, in place: String) throws(RateLimited) -> CountedCall {
         let shares = shares(of: principal, caller, place)
         let full: (owner: Owner, limit: Int)? = underWay.withLock { underWay in
             if let full = shares.first(where: { underWay.byOwner[$0.owner, default: 0] >= $0.limit }) { return full }
@@ -29,7 +29,7 @@ final class HeavyCalls: Sendable {
             return nil
         }
         if let full { throw .byHeavyCalls(of: Self.name(full.owner), limit: full.limit) }
-        return HeavyCall { [self] in end(shares.map(\.owner)) }
+        return CountedCall { [self] in end(shares.map(\.owner)) }
     }
 
     /// How many are under way, of all owners together.
@@ -64,19 +64,5 @@ final class HeavyCalls: Sendable {
         case .network: "this address"
         case .credentials: "these credentials"
         }
-    }
-}
-
-/// One heavy call that is under way, for as long as somebody holds on to this and does not say that it is over.
-final class HeavyCall: Sendable {
-    private let end: @Sendable () -> Void
-    private let isOver = Atomic(false)
-
-    fileprivate init(end: @escaping @Sendable () -> Void) { self.end = end }
-
-    deinit { finish() }
-
-    func finish() {
-        if !isOver.exchange(true, ordering: .acquiringAndReleasing) { end() }
     }
 }

@@ -25,7 +25,7 @@ struct Answer: AnswerHead {
     var body: Body = .none
     var contentPolicy: String?
     /// The heavy call that it answers, which is under way until all but the last piece was taken by the reader, or it is dropped.
-    var heavyCall: HeavyCall?
+    var heavyCall: CountedCall?
 
     /// How many bytes are sent at a time where nobody knows whether they are read.
     private static let pieceSize = 32 * 1024

@@ -15,7 +15,7 @@ struct ChangeStream: AnswerStream {
     let format: ChangeFormat
     /// The first changes, read before the head is sent, so that a position that is of no use is still a 410.
     let first: ChangeBatch
-    let follower: FollowerCount.Follower
+    let follower: CountedCall
 
     /// After this the caller connects anew, and shows whether they may still read: a key may have been revoked.
     static let lifetime = Duration.seconds(600)

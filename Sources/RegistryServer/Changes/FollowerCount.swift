@@ -14,7 +14,7 @@ final class FollowerCount: Sendable {
     /// Begins a stream, which is over when what is returned has gone.
     ///
     /// - Throws: `unavailable` when there are as many as may be.
-    func begin() throws(Problem) -> Follower {
+    func begin() throws(Problem) -> CountedCall {
         let hasRoom = count.withLock { count in
             guard count < Self.limit else { return false }
             count += 1
@@ -28,15 +28,6 @@ final class FollowerCount: Sendable {
             problem.retryAfter = .seconds(5)
             throw problem
         }
-        return Follower { [self] in count.withLock { $0 -= 1 } }
-    }
-
-    /// A stream that is under way, for as long as somebody holds on to this.
-    final class Follower: Sendable {
-        private let end: @Sendable () -> Void
-
-        fileprivate init(end: @escaping @Sendable () -> Void) { self.end = end }
-
-        deinit { end() }
+        return CountedCall { [self] in count.withLock { $0 -= 1 } }
     }
 }

@@ -6,7 +6,7 @@ import RegistryStore
 struct RequestCount: Sendable {
     fileprivate var count = RateLimits.Count()
     /// Nil for calls that are not heavy.
-    fileprivate var heavyCall: HeavyCall?
+    fileprivate var heavyCall: CountedCall?
 
     /// Ends the request, but for a heavy call, which ends as its answer is read: what nobody reads stays in memory.
     func finish(_ result: Result<Answer, any Error>) -> Result<Answer, any Error> {

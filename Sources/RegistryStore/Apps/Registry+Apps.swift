@@ -20,7 +20,8 @@ extension Registry {
         for bundleID: BundleID,
         by who: UTF8Text
     ) async throws -> (app: App, isNew: Bool) {
-        try await write { session in
+        try await makeEventPartition(of: bundleID, retention: changes.eventRetention)
+        return try await write { session in
             try session.transaction { transaction in
                 let put = AppStatements.put(changes, for: bundleID)
                 let (app, isNew) = try transaction.execute(put)[0].decode(AppStatements.putColumns)
@@ -35,7 +36,8 @@ extension Registry {
     ///
     /// - Throws: `invalidRequest` when tombstones would not outlive activities by an hour.
     public func change(_ changes: AppChanges, of bundleID: BundleID, by who: UTF8Text) async throws -> App? {
-        try await write { session in
+        if let retention = changes.eventRetention { try await makeEventPartition(of: bundleID, retention: retention) }
+        return try await write { session in
             try session.transaction { transaction in
                 let changed = try transaction.execute(AppStatements.change(changes, of: bundleID)).decode(App.columns)
                 let events = changed.map { EventStatements.aboutApp("app-changed", $0.bundleID, by: who) }

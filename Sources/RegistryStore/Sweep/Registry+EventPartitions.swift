@@ -10,7 +10,7 @@ extension Registry {
     ///
     /// - Returns: the partitions made and dropped.
     public func renewEventPartitions() async throws -> (made: Int, dropped: Int) {
-        var (made, dropped) = (0, 0)
+        var dropped = 0
         let past = try await read { try $0.execute(EventPartitionStatements.past).decode(String.self) }
         for name in past {
             for app in try await self.apps() { try await noteLoss(of: app.number, from: name) }
@@ -25,9 +25,23 @@ extension Registry {
             while try await write({ try $0.execute(EventPartitionStatements.deletePast(of: app)).affectedRows }) > 0 {}
         }
         // The last, for a large default partition is read for each: with what is past it gets smaller.
-        let missing = try await read { try $0.execute(EventPartitionStatements.missing).decode(String.self) }
-        for name in missing where try await change(EventPartitionStatements.making(name)) { made += 1 }
-        return (made, dropped)
+        return (try await makeEventPartitions(EventPartitionStatements.missing), dropped)
+    }
+
+    /// Makes the partition into which an app's events of today go, before the first of them is written: a day that began in
+    /// the default partition stays there.
+    ///
+    /// - Parameter retention: how long its events are kept from now on; nil for as long as they are.
+    func makeEventPartition(of bundleID: BundleID, retention: Duration?) async throws {
+        _ = try await makeEventPartitions(EventPartitionStatements.missing(for: bundleID, retention: retention))
+    }
+
+    /// - Returns: how many of the missing ones were made.
+    private func makeEventPartitions(_ missing: SQL) async throws -> Int {
+        var made = 0
+        let names = try await read { try $0.execute(missing).decode(String.self) }
+        for name in names where try await change(EventPartitionStatements.making(name)) { made += 1 }
+        return made
     }
 
     /// Writes down up to which number events of an app go, before they do.
@@ -69,18 +83,34 @@ enum EventPartitionStatements {
     static let lock: SQL =
         "SELECT pg_try_advisory_xact_lock(hashtext('pushreg event partitions'), 'events'::regclass::oid::int)"
 
-    /// Names of partitions that the coming days' events need: each app's retention leads to days of its own. Of a day of which
-    /// events came before its partition did, all go to the default one.
-    static let missing: SQL = """
+    /// Names of partitions that the coming days' events need: each app's retention leads to days of its own.
+    static let missing: SQL = missing("SELECT a.event_retention FROM apps a", daysAhead: daysAhead)
+
+    /// The name of the partition that an app's events of today need, the app made or not.
+    static func missing(for bundleID: BundleID, retention: Duration?) -> SQL {
+        missing(
+            """
+            SELECT coalesce(\(retention), (SELECT a.event_retention FROM apps a WHERE a.bundle_id = \(bundleID.rawValue)),
+                \(AppSettings().eventRetention))
+            """,
+            daysAhead: 0
+        )
+    }
+
+    /// Of a day of which events came before its partition did, all go to the default one.
+    private static func missing(_ retentions: SQL, daysAhead: Int) -> SQL {
+        """
         WITH begun AS MATERIALIZED (SELECT DISTINCT e.drop_on FROM events_default e)
         SELECT wanted.name FROM (
             SELECT DISTINCT days.day, 'events_' || to_char(days.day, 'YYYYMMDD') AS name
-            FROM apps a CROSS JOIN generate_series(0, \(unescaped: "\(daysAhead)")) AS ahead (days)
-            CROSS JOIN LATERAL (SELECT (now() + a.event_retention)::date + 1 + ahead.days AS day) AS days
+            FROM (\(sql: retentions)) AS kept (event_retention)
+            CROSS JOIN generate_series(0, \(unescaped: "\(daysAhead)")) AS ahead (days)
+            CROSS JOIN LATERAL (SELECT (now() + kept.event_retention)::date + 1 + ahead.days AS day) AS days
         ) AS wanted
         WHERE to_regclass(wanted.name) IS NULL AND wanted.day NOT IN (SELECT b.drop_on FROM begun b)
         ORDER BY wanted.name
         """
+    }
 
     /// Names of partitions whose day has come.
     static let past: SQL = """

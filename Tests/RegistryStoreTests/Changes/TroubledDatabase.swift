@@ -44,7 +44,7 @@ final class TroubledDatabase: Sendable {
                     END IF;
                     RETURN NULL;
                 END $$;
-                CREATE CONSTRAINT TRIGGER undo AFTER INSERT ON events_default DEFERRABLE INITIALLY DEFERRED
+                CREATE CONSTRAINT TRIGGER undo AFTER INSERT ON events DEFERRABLE INITIALLY DEFERRED
                     FOR EACH ROW EXECUTE FUNCTION undo()
                 """
             )
