@@ -191,7 +191,7 @@ import Testing
         #expect(try await database.count("SELECT count(DISTINCT tableoid) FROM events") == 3)
     }
 
-    /// What would be made would have the lock on the table for the time that it reads the default partition.
+    /// Making its partition would lock the table for the time that it takes to read the default one.
     @Test("A day that began in the default partition stays there, and is not tried again")
     func aDayThatBeganStays() async throws {
         let database = try await TestDatabase.make()

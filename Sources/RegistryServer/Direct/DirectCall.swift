@@ -28,7 +28,7 @@ extension RegistryResponder {
     {
         let fields = head.headerFields
         // The usual way says that this is the connection's last answer.
-        guard !shutdownNotice.isGiven else { return nil }
+        guard !parts.shutdownNotice.isGiven else { return nil }
         guard head.method != .head, Self.isOrdinary(fields), let located = try? locate(head),
             case .hot(let action, asLines: _) = located.match.route.action, isBrief(located, fields),
             located.match.route.body != .none || !fields.contains(.contentLength),
@@ -98,7 +98,7 @@ extension RegistryResponder {
         // A body that came whole at once is decoded at once: no room need be kept for it.
         let received = json.map { ReceivedBody(json: $0, reservation: nil) }
         return try direct.action(
-            ScopedCall(call: Call(to: self, direct.admission, body: received), scope: direct.scope)
+            ScopedCall(call: direct.admission.call(parts, body: received), scope: direct.scope)
         )
     }
 }

@@ -32,6 +32,21 @@ struct Admission: Sendable {
     let network: CallerNetwork?
 
     var route: Route { located.match.route }
+
+    /// The call that the request makes.
+    func call(_ parts: ServiceParts, body: ReceivedBody? = nil, lines: BodyLines? = nil) -> Call {
+        Call(
+            parts,
+            principal: principal,
+            parameters: located.match.parameters,
+            query: located.target.query,
+            fields: fields,
+            network: network,
+            wantsLines: located.wantsLines,
+            body: body,
+            lines: lines
+        )
+    }
 }
 
 extension RegistryResponder {

@@ -21,7 +21,7 @@ extension RegistryResponder {
         let (count, lookups) = (try count(admission), ContinuousClock.now - start)
         let result = await Result.async {
             let form = try await readForm(request, of: admission.route, visit, context, network)
-            let call = Call(to: self, admission)
+            let call = admission.call(parts)
             let scope = admission.place.scope
             let consoleCall = ConsoleCall(call: call, console: console, visit: visit, scope: scope, form: form)
             return try await registry.spending(lookups) { try await page(consoleCall) }

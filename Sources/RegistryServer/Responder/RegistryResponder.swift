@@ -11,19 +11,18 @@ import RegistryStore
 /// the call itself.
 /// Postgres is not asked before the stage that needs it.
 struct RegistryResponder: HTTPResponder {
-    let registry: Registry
-    let access: AccessState
+    let parts: ServiceParts
     let rateLimits: RateLimits
     let heavyCalls: HeavyCalls
     let addresses: ClientAddress
     let bodies: BodyReader
-    let feedback: FeedbackRecorder
     let console: Console
-    let metrics: ServiceMetrics
-    let shutdownNotice: ShutdownNotice
-    let changeFeed: ChangeFeed
     let routes: RouteTable
     private let failedCredentialDelay: Duration
+
+    var registry: Registry { parts.registry }
+    var access: AccessState { parts.access }
+    var metrics: ServiceMetrics { parts.metrics }
 
     /// - Parameters:
     ///   - metrics: where requests and what comes of them are counted; nil for a place of its own.
@@ -38,19 +37,22 @@ struct RegistryResponder: HTTPResponder {
         sweeps: SweepJournal = SweepJournal(),
         routes: [Route] = Route.all + Route.console + Route.docs
     ) {
-        self.registry = registry
         let metrics = metrics ?? ServiceMetrics(registry: registry, configuration: configuration, clock: clock)
-        self.metrics = metrics
-        shutdownNotice = configuration.shutdownNotice
-        changeFeed = ChangeFeed(registry: registry, shutdownNotice: shutdownNotice, logger: logger)
+        let shutdownNotice = configuration.shutdownNotice
+        parts = ServiceParts(
+            registry: registry,
+            access: AccessState(registry: registry, configuration: configuration, clock: clock, logger: logger),
+            feedback: FeedbackRecorder(clock: clock, logger: logger, metrics: metrics.factory),
+            metrics: metrics,
+            shutdownNotice: shutdownNotice,
+            changeFeed: ChangeFeed(registry: registry, shutdownNotice: shutdownNotice, logger: logger)
+        )
         self.routes = RouteTable(routes.map { $0.measured(by: metrics) })
-        access = AccessState(registry: registry, configuration: configuration, clock: clock, logger: logger)
         rateLimits = RateLimits(configuration, clock: clock)
         heavyCalls = HeavyCalls(configuration.heavyCalls)
         failedCredentialDelay = configuration.limits.failedCredentialDelay
         addresses = ClientAddress(trustedProxies: configuration.trustedProxies)
         bodies = BodyReader(limits: configuration.limits, budget: BodyBudget(configuration.limits.bodiesUnderWay))
-        feedback = FeedbackRecorder(clock: clock, logger: logger, metrics: metrics.factory)
         console = Console(configuration: configuration, sweeps: sweeps)
     }
 
@@ -153,7 +155,7 @@ struct RegistryResponder: HTTPResponder {
         let (kind, channel) = (admission.route.body, context.channel)
         let body = try await bodies.read(request, as: kind, from: channel, of: admission.network)
         let lines = try bodies.lines(of: request, as: kind, from: channel, of: admission.network)
-        return Call(to: self, admission, body: body, lines: lines)
+        return admission.call(parts, body: body, lines: lines)
     }
 
     private func execute(_ call: Call, _ admission: Admission) async throws -> Answer {

@@ -5,48 +5,49 @@ import Synchronization
 
 /// A request whose route is known and whose caller may make it. A class, for it is handed on often, and has much to copy.
 final class Call: Sendable {
-    let registry: Registry
-    let access: AccessState
+    private let parts: ServiceParts
     let principal: Principal
     let parameters: PathParameters
     let query: Query
     let fields: HTTPFields
     /// Where the request comes from.
     let network: CallerNetwork?
+    /// Whether the caller wants NDJSON where JSON may be had, too.
+    let wantsLines: Bool
     /// Nil where the route takes no body, and once it was read.
     private let body: Mutex<ReceivedBody?>
     /// The body that the call reads itself, where it came as NDJSON and the route takes that.
     let lines: BodyLines?
-    let feedback: FeedbackRecorder
-    let metrics: ServiceMetrics
-    let shutdownNotice: ShutdownNotice
-    let changeFeed: ChangeFeed
-    /// Whether the caller wants NDJSON where JSON may be had, too.
-    let wantsLines: Bool
 
     init(
-        to responder: RegistryResponder,
-        _ admission: Admission,
-        body: ReceivedBody? = nil,
-        lines: BodyLines? = nil
+        _ parts: ServiceParts,
+        principal: Principal,
+        parameters: PathParameters,
+        query: Query,
+        fields: HTTPFields,
+        network: CallerNetwork?,
+        wantsLines: Bool,
+        body: ReceivedBody?,
+        lines: BodyLines?
     ) {
-        registry = responder.registry
-        access = responder.access
-        principal = admission.principal
-        parameters = admission.located.match.parameters
-        query = admission.located.target.query
-        fields = admission.fields
-        network = admission.network
+        self.parts = parts
+        self.principal = principal
+        self.parameters = parameters
+        self.query = query
+        self.fields = fields
+        self.network = network
+        self.wantsLines = wantsLines
         self.body = Mutex(body)
         self.lines = lines
-        feedback = responder.feedback
-        metrics = responder.metrics
-        shutdownNotice = responder.shutdownNotice
-        changeFeed = responder.changeFeed
-        wantsLines = admission.located.wantsLines
     }
 
+    var registry: Registry { parts.registry }
+    var access: AccessState { parts.access }
     var apps: AppDirectory { access.apps }
+    var feedback: FeedbackRecorder { parts.feedback }
+    var metrics: ServiceMetrics { parts.metrics }
+    var shutdownNotice: ShutdownNotice { parts.shutdownNotice }
+    var changeFeed: ChangeFeed { parts.changeFeed }
 
     /// Reads the body, once, and lets it go: nothing of it but what was made of it is held while Postgres is waited for.
     func readBody<Value>(_ read: (inout JSONReader) throws -> Value) rethrows -> Value {

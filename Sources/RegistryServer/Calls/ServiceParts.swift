@@ -1,0 +1,11 @@
+import RegistryStore
+
+/// The parts of the service that calls use.
+struct ServiceParts: Sendable {
+    let registry: Registry
+    let access: AccessState
+    let feedback: FeedbackRecorder
+    let metrics: ServiceMetrics
+    let shutdownNotice: ShutdownNotice
+    let changeFeed: ChangeFeed
+}
