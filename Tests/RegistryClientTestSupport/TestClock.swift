@@ -50,6 +50,11 @@ package final class TestClock: ClientClock {
     /// How many sleep.
     package var sleepers: Int { state.withLock { $0.sleepers.count } }
 
+    /// How many wake when so much time from now is over.
+    package func sleepers(for time: Duration) -> Int {
+        state.withLock { state in state.sleepers.values.count { $0.until == state.uptime + time } }
+    }
+
     package func advance(by seconds: Double) {
         let due = state.withLock { state in
             state.seconds += seconds

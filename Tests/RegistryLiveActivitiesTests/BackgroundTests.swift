@@ -16,11 +16,10 @@ import Testing
         let watched = await WatchedPhone.settled()
         watched.phone.goesToBackground()
         while watched.handOvers.withLock({ $0 }) < 1 { await pause() }
-        let sleepers = watched.clock.sleepers
         for _ in 0..<3 { watched.watch.reportsGoOut() }
-        while watched.clock.sleepers == sleepers { await pause() }
+        while watched.clock.sleepers(for: .seconds(5)) == 0 { await pause() }
         for _ in 0..<3 { await watched.watch.reportsWentOut() }
-        #expect(watched.clock.sleepers == sleepers + 1)
+        #expect(watched.clock.sleepers(for: .seconds(5)) == 1)
         watched.clock.advance(by: 5)
         while watched.handOvers.withLock({ $0 }) < 2 { await pause() }
     }
