@@ -74,7 +74,7 @@ import Testing
             CensusStatements.activities(percent: 12.5, of: app), CensusStatements.tokens(percent: 12.5, of: app),
             TokenCountStatements.record(percents: [12.5, 12.5], of: app), statements.activities(percent: 12.5),
             statements.tokens(percent: 12.5),
-            statements.commonEvents(since: .distantPast, step: .seconds(60), percent: 12.5),
+            statements.sampledEvents(areCommon: true, since: .distantPast, step: .seconds(60), percent: 12.5),
         ]
         try await database.pool.withSession { session in
             for statement in sampled { _ = try session.execute(statement).count }

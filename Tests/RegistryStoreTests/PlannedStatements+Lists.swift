@@ -19,7 +19,8 @@ extension PlannedStatements {
         let sizes: [SQL] = [StatisticsStatements.sizes(of: StatisticsStatements.tables)]
         let tokens: [SQL] = [100, 5].flatMap { [statistics.activities(percent: $0), statistics.tokens(percent: $0)] }
         let events: [SQL] = [
-            statistics.commonEvents(since: .minutesAgo(60), step: .seconds(60), percent: 5),
+            statistics.sampledEvents(areCommon: true, since: .minutesAgo(60), step: .seconds(60), percent: 5),
+            statistics.sampledEvents(areCommon: false, since: .minutesAgo(60), step: .seconds(60), percent: 5),
             statistics.rareEvents(since: .minutesAgo(60), step: .seconds(60)),
         ]
         return [

@@ -105,7 +105,7 @@ struct AuditEventStatements {
     /// judges by how sorted a column is, and hashes are not.
     static let preferIndexes: SQL = "SELECT set_config('enable_seqscan', 'off', true)"
 
-    /// For the rest of the transaction a statement has half of what it has else, so that there is time for another.
+    /// For the rest of the transaction a statement has two seconds, so that there is time for another.
     fileprivate static let shortTime: SQL = "SELECT set_config('statement_timeout', '2000', true)"
 
     /// The page of what an index finds: in the index's order where it has one, so that it costs what it holds however many

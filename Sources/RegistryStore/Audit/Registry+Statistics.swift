@@ -105,7 +105,7 @@ private struct Counting {
         var groups = try count(
             "events",
             session,
-            { statements.commonEvents(since: start, step: step, percent: $0) },
+            { statements.sampledEvents(areCommon: true, since: start, step: step, percent: $0) },
             read
         )
         var rare = try session.execute(statements.rareEvents(since: start, step: step)).rows.map(read)
@@ -113,7 +113,7 @@ private struct Counting {
             rare = try count(
                 "events",
                 session,
-                { statements.sampledRareEvents(since: start, step: step, percent: $0) },
+                { statements.sampledEvents(areCommon: false, since: start, step: step, percent: $0) },
                 read
             )
         }

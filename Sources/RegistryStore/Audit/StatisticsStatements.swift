@@ -110,20 +110,23 @@ struct StatisticsStatements {
 
     private static let common = AuditEventStatements.commonTypes.sorted()
 
-    /// Events of the types that most requests write, by step and type.
-    func commonEvents(since start: Date, step: Duration, percent: Double) -> SQL {
-        """
-        SELECT \(sql: Self.step(step)), e.type, count(*)
-        FROM \(sql: Self.sampled("events AS e", percent))
-        WHERE \(sql: scope.contains("e")) AND e.recorded_at >= \(start) AND e.type = ANY(\(Self.common))
-        GROUP BY 1, 2
-        """
+    /// A sample's events of the types that most requests write, or of all others, by step and type.
+    func sampledEvents(areCommon: Bool, since start: Date, step: Duration, percent: Double) -> SQL {
+        let matches = areCommon ? "= ANY" : "<> ALL"
+        return """
+            SELECT \(sql: Self.step(step)), e.type, count(*)
+            FROM \(sql: Self.sampled("events AS e", percent))
+            WHERE \(sql: scope.contains("e")) AND e.recorded_at >= \(start)
+                AND e.type \(unescaped: matches)(\(Self.common))
+            GROUP BY 1, 2
+            """
     }
 
     /// The most rare events that are counted.
     static let mostRareEvents = 200_000
 
-    /// Events of all other types, which an index has by themselves; only so many of them, and not the latest, where there are more.
+    /// Events of all but the common types, which an index has by themselves; only so many of them, and not the latest, where there are
+    /// more.
     func rareEvents(since start: Date, step: Duration) -> SQL {
         let types = Self.common.map { "'\($0)'" }.joined(separator: ", ")
         return """
@@ -134,16 +137,6 @@ struct StatisticsStatements {
             ) AS e
             GROUP BY 1, 2
             """
-    }
-
-    /// The same of a sample, where there are more.
-    func sampledRareEvents(since start: Date, step: Duration, percent: Double) -> SQL {
-        """
-        SELECT \(sql: Self.step(step)), e.type, count(*)
-        FROM \(sql: Self.sampled("events AS e", percent))
-        WHERE \(sql: scope.contains("e")) AND e.recorded_at >= \(start) AND e.type <> ALL(\(Self.common))
-        GROUP BY 1, 2
-        """
     }
 
     /// The counts that ``Registry/recordTokenCounts()`` has remembered: a row a kind, with nulls where there was no

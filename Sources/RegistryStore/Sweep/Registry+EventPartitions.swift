@@ -25,7 +25,8 @@ extension Registry {
             while try await write({ try $0.execute(EventPartitionStatements.deletePast(of: app)).affectedRows }) > 0 {}
         }
         // The last, for a large default partition is read for each: with what is past it gets smaller.
-        return (try await makeEventPartitions(EventPartitionStatements.missing), dropped)
+        let missing = try await read { try $0.execute(EventPartitionStatements.missing).decode(String.self) }
+        return (try await makeEventPartitions(missing), dropped)
     }
 
     /// Makes the partition into which an app's events of today go, before the first of them is written: a day that began in
@@ -33,13 +34,21 @@ extension Registry {
     ///
     /// - Parameter retention: how long its events are kept from now on; nil for as long as they are.
     func makeEventPartition(of bundleID: BundleID, retention: Duration?) async throws {
-        _ = try await makeEventPartitions(EventPartitionStatements.missing(for: bundleID, retention: retention))
+        let missing = EventPartitionStatements.missing(for: bundleID, retention: retention)
+        let names = try await read { session in
+            do {
+                return try session.execute(missing).decode(String.self)
+            } catch let error as PostgresError where EventPartitionStatements.mayWait(error) {
+                // The default partition takes too long to read, as it would to make another beside it. The day goes there.
+                return []
+            }
+        }
+        _ = try await makeEventPartitions(names)
     }
 
-    /// - Returns: how many of the missing ones were made.
-    private func makeEventPartitions(_ missing: SQL) async throws -> Int {
+    /// - Returns: how many were made.
+    private func makeEventPartitions(_ names: [String]) async throws -> Int {
         var made = 0
-        let names = try await read { try $0.execute(missing).decode(String.self) }
         for name in names where try await change(EventPartitionStatements.making(name)) { made += 1 }
         return made
     }
