@@ -1,7 +1,7 @@
 /// The numbered SQL files of `sql/migrations`, embedded in the binary; there is nothing to deploy beside it.
-public enum Migrations {
+package enum Migrations {
     /// File name and content, in the order in which they are applied.
-    public static let files: [(name: String, content: [UInt8])] = [
+    package static let files: [(name: String, content: [UInt8])] = [
         ("0001_registry.sql", PackageResources._001_registry_sql),
         ("0002_keys.sql", PackageResources._002_keys_sql),
         ("0003_owners.sql", PackageResources._003_owners_sql),

@@ -6,11 +6,11 @@ import Synchronization
 ///
 /// Every user, in this program or in another one, holds a shared lock on the directory. The first one starts
 /// the server, the last one to close stops it. A server that outlived a crashed program is adopted by the next user.
-public final class EmbeddedPostgres: Sendable {
+package final class EmbeddedPostgres: Sendable {
     /// Connects to the database, as its superuser: a libpq string of keywords and values.
-    public let connectionString: String
+    package let connectionString: String
     /// The server's process id at the time of ``open(_:settings:logger:)``.
-    public let serverPID: pid_t
+    package let serverPID: pid_t
 
     private let server: Server
     private let membership: Mutex<FileLock?>
@@ -26,7 +26,7 @@ public final class EmbeddedPostgres: Sendable {
     ///     when this call starts the server.
     ///   - logger: says when the server starts, is joined and stops.
     /// - Throws: an error whose description says what to do.
-    public static func open(
+    package static func open(
         _ directory: String,
         settings: [String: String] = [:],
         logger: Logger
@@ -35,7 +35,7 @@ public final class EmbeddedPostgres: Sendable {
     }
 
     /// Whether a directory holds a database; nothing is made.
-    public static func holdsDatabase(_ directory: String) -> Bool {
+    package static func holdsDatabase(_ directory: String) -> Bool {
         FileManager.default.fileExists(atPath: DatabaseDirectory.data(in: directory))
     }
 
@@ -68,7 +68,7 @@ public final class EmbeddedPostgres: Sendable {
     /// Leaves the directory; the last user to leave stops Postgres and waits until it has stopped.
     ///
     /// Without this call the server lives on until a later user of the directory closes. Further calls do nothing.
-    public func close() async {
+    package func close() async {
         await onThread { self.leave() }
     }
 

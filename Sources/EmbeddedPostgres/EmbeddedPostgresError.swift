@@ -1,30 +1,30 @@
 import Foundation
 
 /// Why a directory's private Postgres could not be opened; its description is a sentence that says what to do.
-public struct EmbeddedPostgresError: Error, Sendable, CustomStringConvertible {
+package struct EmbeddedPostgresError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure.
-    public struct Code: Sendable, Hashable, CustomStringConvertible {
+    package struct Code: Sendable, Hashable, CustomStringConvertible {
         /// The name of the code, in kebab-case.
-        public let description: String
+        package let description: String
 
         /// No Postgres of version 15 or later is installed, or a tool that starting it needs.
-        public static let notInstalled = Code(description: "not-installed")
+        package static let notInstalled = Code(description: "not-installed")
         /// The directory cannot be made, read or written, or holds something else.
-        public static let directoryUnusable = Code(description: "directory-unusable")
+        package static let directoryUnusable = Code(description: "directory-unusable")
         /// The directory was made by a major version of Postgres that is not installed.
-        public static let otherVersion = Code(description: "other-version")
+        package static let otherVersion = Code(description: "other-version")
         /// Another program kept starting or stopping the server for too long.
-        public static let busy = Code(description: "busy")
+        package static let busy = Code(description: "busy")
         /// The new database could not be initialised.
-        public static let initialisationFailed = Code(description: "initialisation-failed")
+        package static let initialisationFailed = Code(description: "initialisation-failed")
         /// Postgres did not start, or did not become ready in time.
-        public static let startFailed = Code(description: "start-failed")
+        package static let startFailed = Code(description: "start-failed")
     }
 
     /// The kind of failure.
-    public let code: Code
+    package let code: Code
     /// The failure and what to do about it, in sentences; it holds no secrets.
-    public let description: String
+    package let description: String
 
     init(_ code: Code, _ description: String) {
         self.code = code

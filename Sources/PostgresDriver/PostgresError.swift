@@ -1,39 +1,39 @@
 /// A failure while talking to Postgres, with nothing secret in it.
 ///
 /// Neither the properties nor ``description`` ever hold a row's values, a parameter, the connection string or a password.
-public struct PostgresError: Error, Sendable, CustomStringConvertible {
+package struct PostgresError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure. New kinds may be added, so a switch over codes needs a default.
-    public struct Code: Hashable, Sendable, RawRepresentable, CustomStringConvertible {
+    package struct Code: Hashable, Sendable, RawRepresentable, CustomStringConvertible {
         /// The name of the code, as in logs and metrics.
-        public let rawValue: String
+        package let rawValue: String
 
         /// Makes a code of the given name.
-        public init(rawValue: String) {
+        package init(rawValue: String) {
             self.rawValue = rawValue
         }
 
         /// The code's ``rawValue``.
-        public var description: String { rawValue }
+        package var description: String { rawValue }
 
         /// The server refused a statement: see ``PostgresError/sqlState``.
-        public static let server = Code(rawValue: "server")
+        package static let server = Code(rawValue: "server")
         /// No connection could be opened.
-        public static let connectionFailed = Code(rawValue: "connectionFailed")
+        package static let connectionFailed = Code(rawValue: "connectionFailed")
         /// An open connection broke.
-        public static let connectionLost = Code(rawValue: "connectionLost")
+        package static let connectionLost = Code(rawValue: "connectionLost")
         /// The caller's time was over; a running statement's connection was closed.
-        public static let deadlineExceeded = Code(rawValue: "deadlineExceeded")
+        package static let deadlineExceeded = Code(rawValue: "deadlineExceeded")
         /// A commit succeeded on the server, but somebody cancelled its wait for the synchronous standby: a failover
         /// may lose it. Answer as after a lost connection, and let the caller ask again.
-        public static let commitNotReplicated = Code(rawValue: "commitNotReplicated")
+        package static let commitNotReplicated = Code(rawValue: "commitNotReplicated")
         /// More callers wait for a connection than the configuration allows.
-        public static let poolExhausted = Code(rawValue: "poolExhausted")
+        package static let poolExhausted = Code(rawValue: "poolExhausted")
         /// The pool was shut down.
-        public static let poolClosed = Code(rawValue: "poolClosed")
+        package static let poolClosed = Code(rawValue: "poolClosed")
         /// A column's value does not fit the Swift type that was asked for.
-        public static let decoding = Code(rawValue: "decoding")
+        package static let decoding = Code(rawValue: "decoding")
         /// The driver was used against its rules; the message says which one.
-        public static let misuse = Code(rawValue: "misuse")
+        package static let misuse = Code(rawValue: "misuse")
     }
 
     /// The effects of the failed work, as far as they are certain from it alone.
@@ -47,23 +47,23 @@ public struct PostgresError: Error, Sendable, CustomStringConvertible {
     }
 
     /// The kind of failure.
-    public let code: Code
+    package let code: Code
     /// The five characters by which the server names the error; nil when the failure is not the server's.
-    public let sqlState: String?
+    package let sqlState: String?
     /// `ERROR`, `FATAL` or `PANIC`, never translated; nil when the failure is not the server's.
-    public let severity: String?
+    package let severity: String?
     /// The name of the violated constraint.
-    public let constraint: String?
+    package let constraint: String?
     /// The table that the server names.
-    public let table: String?
+    package let table: String?
     /// A sentence without values; nil when the server's own could hold some.
-    public let message: String?
+    package let message: String?
     /// Whether it is certain that nothing took effect and another try may succeed.
-    public internal(set) var isSafeToRetry: Bool
+    package internal(set) var isSafeToRetry: Bool
     /// The file of the call that failed.
-    public internal(set) var file: String
+    package internal(set) var file: String
     /// The line of the call that failed.
-    public internal(set) var line: Int
+    package internal(set) var line: Int
 
     let outcome: Outcome
 
@@ -90,7 +90,7 @@ public struct PostgresError: Error, Sendable, CustomStringConvertible {
     }
 
     /// One line for logs: code, SQLSTATE, names and, where it cannot hold values, the message.
-    public var description: String {
+    package var description: String {
         var text = "PostgresError.\(code)"
         for part in [sqlState, constraint.map { "constraint \($0)" }, table.map { "table \($0)" }, message] {
             if let part { text += ", \(part)" }

@@ -59,9 +59,9 @@ struct AdminServer: Service {
 }
 
 /// The admin port could not be opened.
-public struct AdminPortFailure: Error {
+package struct AdminPortFailure: Error {
     /// The system's error.
-    public let cause: IOError
+    package let cause: IOError
 }
 
 extension Route {

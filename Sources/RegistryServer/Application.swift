@@ -15,7 +15,7 @@ import RegistryStore
 ///   - logger: Gets one line a request at debug level, and what went wrong within.
 ///   - onServing: Called once requests are accepted, with the port, which the system chose where 0 was given.
 ///   - onServingAdmin: The same for the admin port, where there is one.
-public func buildApplication(
+package func buildApplication(
     registry: Registry,
     configuration: ServerConfiguration,
     logger: Logger,

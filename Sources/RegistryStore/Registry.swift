@@ -6,7 +6,7 @@ import RegistryCore
 ///
 /// Every method throws a ``Problem``: `unavailable` when Postgres is away or did not answer in time (the same call may
 /// be repeated), and those that its own documentation names.
-public final class Registry: Sendable {
+package final class Registry: Sendable {
     let units: UnitsOfWork
     let registrations: Batcher<RegistrationRequest, RegistrationAnswer>
     let resolutions: Batcher<ResolveRequest, AliasRows>
@@ -16,13 +16,13 @@ public final class Registry: Sendable {
     var logger: Logger { units.logger }
 
     /// The store's measures of its own work.
-    public var measures: StoreMeasures { units.measures }
+    package var measures: StoreMeasures { units.measures }
 
     /// The counts of connections to Postgres.
-    public var connections: ConnectionCounts { ConnectionCounts(units.pool) }
+    package var connections: ConnectionCounts { ConnectionCounts(units.pool) }
 
     /// Makes a registry; a request waits for Postgres as long as the pool's `requestTimeout`.
-    public init(pool: PostgresPool, logger: Logger = Logger(label: "store")) {
+    package init(pool: PostgresPool, logger: Logger = Logger(label: "store")) {
         let units = UnitsOfWork(pool: pool, logger: logger)
         self.units = units
         registrations = .registrations(units)

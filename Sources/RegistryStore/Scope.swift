@@ -2,14 +2,14 @@ import PostgresDriver
 import RegistryCore
 
 /// One app in one APNs environment: what every call but the apps' own is about.
-public struct Scope: Sendable, Hashable {
+package struct Scope: Sendable, Hashable {
     /// The app, with its settings as the caller read them.
-    public let app: App
+    package let app: App
     /// The APNs environment; nothing of one environment is seen in the other.
-    public let environment: APNSEnvironment
+    package let environment: APNSEnvironment
 
     /// Makes a scope of its two parts.
-    public init(app: App, environment: APNSEnvironment) {
+    package init(app: App, environment: APNSEnvironment) {
         self.app = app
         self.environment = environment
     }

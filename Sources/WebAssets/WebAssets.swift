@@ -2,34 +2,34 @@ import CWebAssets
 
 /// Everything that browsers are sent and that is no program: part of the binary, so that there is nothing to deploy
 /// beside it. All of it is UTF-8 but the pictures in PNG.
-public enum WebAssets {
+package enum WebAssets {
     /// The answer of `GET /openapi.json` (OpenAPI 3.1).
-    public static let openAPI = files["openapi.json"] ?? []
+    package static let openAPI = files["openapi.json"] ?? []
 
     /// The style sheets, scripts and drawings of the console, by file name.
-    public static let consoleFiles = files(in: "Shared").merging(files(in: "Console")) { $1 }.filter(isNoTemplate)
+    package static let consoleFiles = files(in: "Shared").merging(files(in: "Console")) { $1 }.filter(isNoTemplate)
 
     /// The style sheets, scripts and drawings of the documentation, by file name.
-    public static let docsFiles = files(in: "Shared").merging(files(in: "Docs")) { $1 }.filter(isNoTemplate)
+    package static let docsFiles = files(in: "Shared").merging(files(in: "Docs")) { $1 }.filter(isNoTemplate)
 
     /// The pictures of guides, by file name.
-    public static let images = files(in: "Documentation.docc/Resources")
+    package static let images = files(in: "Documentation.docc/Resources")
 
     /// The programs that guides lead to, by file name.
-    public static let examples = files(in: "Documentation.docc/Examples")
+    package static let examples = files(in: "Documentation.docc/Examples")
 
     /// Mustache templates of the console, by name.
-    public static let consoleTemplates = files(in: "Console", ending: ".mustache")
+    package static let consoleTemplates = files(in: "Console", ending: ".mustache")
 
     /// Mustache templates of the documentation, by name.
-    public static let docsTemplates = files(in: "Docs", ending: ".mustache")
+    package static let docsTemplates = files(in: "Docs", ending: ".mustache")
 
     /// The guides as fragments of HTML, which `deploy/docs` makes of the Markdown files of `Documentation.docc`, by the
     /// last part of their paths.
-    public static let guides = files(in: "Guides", ending: ".html")
+    package static let guides = files(in: "Guides", ending: ".html")
 
     /// All files, by their path below this target's folder.
-    public static let files: [String: [UInt8]] = {
+    package static let files: [String: [UInt8]] = {
         let assets = UnsafeBufferPointer(start: web_assets, count: web_asset_count).map { asset in
             (String(cString: asset.path), Array(UnsafeBufferPointer(start: asset.bytes, count: asset.size)))
         }

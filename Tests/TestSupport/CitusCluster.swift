@@ -4,9 +4,9 @@ import PostgresDriver
 import RegistryStore
 
 /// A coordinator of Citus and its two workers, where Postgres has the extension.
-public actor CitusCluster: TestServers {
+package actor CitusCluster: TestServers {
     /// That of this process.
-    public static let shared = CitusCluster()
+    package static let shared = CitusCluster()
 
     /// The servers of one cluster, each by its connection string.
     struct Nodes: Sendable {
@@ -18,7 +18,7 @@ public actor CitusCluster: TestServers {
     private var making: Task<Void, any Error>?
 
     /// Whether the Postgres of this machine has the extension.
-    public static var isAvailable: Bool {
+    package static var isAvailable: Bool {
         get async throws {
             try await TestDatabase.withPool(TestCluster.shared.connectionString()) { pool in
                 try await pool.withSession { session in
@@ -30,7 +30,7 @@ public actor CitusCluster: TestServers {
     }
 
     /// Makes a schema or a database, migrates it, and distributes its tables.
-    public func make(_ name: String, isAlone: Bool) async throws -> String {
+    package func make(_ name: String, isAlone: Bool) async throws -> String {
         let nodes = try await nodes()
         if isAlone {
             // One after the other: two at once may write the same row of a catalog, which Postgres calls an internal error.
@@ -54,7 +54,7 @@ public actor CitusCluster: TestServers {
     }
 
     /// The database of a coordinator that knows no worker, and that of a worker; neither has a table.
-    public func undistributed() async throws -> (coordinator: String, worker: String) {
+    package func undistributed() async throws -> (coordinator: String, worker: String) {
         let (nodes, name) = (try await nodes(), "lonely_\(UInt32.random(in: .min ... .max))")
         try await TestDatabase.run("CREATE DATABASE \(name)", on: nodes.coordinator)
         let lonely = nodes.coordinator + " dbname=\(name)"

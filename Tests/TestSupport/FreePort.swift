@@ -2,14 +2,14 @@ import Foundation
 import Synchronization
 
 /// Ports for programs that need seconds until they listen.
-public enum FreePort {
+package enum FreePort {
     private struct NoneIsFree: Error {}
 
     private static let next = Atomic(Int.random(in: 10_000..<25_000))
 
     /// A port on which nobody listens, which the kernel does not give to outgoing connections, and which no other test of this
     /// process gets.
-    public static func take() throws -> Int {
+    package static func take() throws -> Int {
         for _ in 0..<100 {
             let port = next.add(1, ordering: .relaxed).oldValue
             if isFree(port) { return port }

@@ -3,7 +3,7 @@ import PostgresDriver
 
 /// A transaction that keeps its locks until it is told to go, on a thread of its own; then all of it is undone, unless it is
 /// one that commits.
-public final class HeldTransaction: Sendable {
+package final class HeldTransaction: Sendable {
     private struct Released: Error {}
 
     /// Finds the sessions that wait for the locks. On Citus they wait on the worker that has the rows.
@@ -13,7 +13,7 @@ public final class HeldTransaction: Sendable {
     private let task: Task<Void, any Error>
 
     /// Runs a statement, and returns once it has its locks.
-    public init(_ statement: SQL, in database: TestDatabase, commits: Bool = false) async throws {
+    package init(_ statement: SQL, in database: TestDatabase, commits: Bool = false) async throws {
         let end = DispatchSemaphore(value: 0)
         let (began, begin) = AsyncThrowingStream.makeStream(of: SQL.self)
         let task = Task {
@@ -42,7 +42,7 @@ public final class HeldTransaction: Sendable {
     }
 
     /// How many sessions wait for its locks.
-    public var waiting: Int {
+    package var waiting: Int {
         get async throws {
             try await database.pool.withSession { [waiters] in try $0.execute(waiters).rows.count }
         }
@@ -58,12 +58,12 @@ public final class HeldTransaction: Sendable {
     }
 
     /// Returns once that many sessions wait for its locks.
-    public func waitUntilSomebodyWaits(sessions: Int = 1) async throws {
+    package func waitUntilSomebodyWaits(sessions: Int = 1) async throws {
         try await until(.seconds(240)) { try await waiting >= sessions }
     }
 
     /// Gives the locks back, and returns once they are.
-    public func release() async throws {
+    package func release() async throws {
         end.signal()
         try await task.value
     }

@@ -6,17 +6,17 @@ import RegistryCore
 import RegistryStore
 
 /// A cluster of a test's own, which may be stopped, changed and started again.
-public struct OwnCluster: Sendable {
+package struct OwnCluster: Sendable {
     /// Where its files are; `data` is Postgres's own directory.
-    public let directory: URL
+    package let directory: URL
 
     /// Makes the place of a cluster; it is made by the first ``run(settings:_:)``.
-    public init() {
+    package init() {
         directory = FileManager.default.temporaryDirectory.appendingPathComponent("cluster-\(UUID().uuidString)")
     }
 
     /// Copies the cluster while it does not run, as the standby that it is to have.
-    public func standby() async throws -> OwnCluster {
+    package func standby() async throws -> OwnCluster {
         let copy = OwnCluster()
         // With the owner, who is not us where we are root.
         try await Shell.run(
@@ -33,7 +33,7 @@ public struct OwnCluster: Sendable {
     /// - Parameters:
     ///   - settings: those of its configuration.
     ///   - location: where a standby is to be in the log of its primary before it is promoted.
-    public func run<Value: Sendable>(
+    package func run<Value: Sendable>(
         settings: [String: String] = [:],
         promotedAt location: String? = nil,
         _ body: (_ registry: Registry, _ pool: PostgresPool) async throws -> Value
@@ -77,5 +77,5 @@ public struct OwnCluster: Sendable {
     }
 
     /// Deletes its files.
-    public func remove() { try? FileManager.default.removeItem(at: directory) }
+    package func remove() { try? FileManager.default.removeItem(at: directory) }
 }

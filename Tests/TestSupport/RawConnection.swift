@@ -1,7 +1,7 @@
 import Foundation
 
 /// A bare TCP connection to this machine, for what no HTTP client would send.
-public final class RawConnection: Sendable {
+package final class RawConnection: Sendable {
     private let descriptor: Int32
 
     /// Connects.
@@ -9,7 +9,7 @@ public final class RawConnection: Sendable {
     /// - Parameters:
     ///   - source: The last number of the address that it comes from, 127.0.0.1 unless given.
     ///   - receiveBuffer: The size of the kernel's buffer in bytes; small for a reader that does not keep up.
-    public init(port: Int, from source: UInt8 = 1, receiveBuffer: Int32? = nil) throws {
+    package init(port: Int, from source: UInt8 = 1, receiveBuffer: Int32? = nil) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         if var receiveBuffer {
             setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, socklen_t(MemoryLayout<Int32>.size))
@@ -39,10 +39,10 @@ public final class RawConnection: Sendable {
     deinit { close(descriptor) }
 
     /// Sends a few bytes.
-    public func send(_ text: String) { send(Array(text.utf8)) }
+    package func send(_ text: String) { send(Array(text.utf8)) }
 
     /// Sends all that the other side takes.
-    public func send(_ bytes: [UInt8]) {
+    package func send(_ bytes: [UInt8]) {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
@@ -54,7 +54,7 @@ public final class RawConnection: Sendable {
     /// Sends the same bytes again and again, as long as the other side takes them.
     ///
     /// - Returns: how many bytes went.
-    public func send(_ bytes: [UInt8], times: Int) async -> Int {
+    package func send(_ bytes: [UInt8], times: Int) async -> Int {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { [self] in
                 var sent = 0
@@ -69,28 +69,28 @@ public final class RawConnection: Sendable {
     }
 
     /// Goes on sending a byte at a time until the other side has closed.
-    public func trickle(every pause: Duration) {
+    package func trickle(every pause: Duration) {
         Thread.detachNewThread { [self] in
             while Glibc.send(descriptor, "y", 1, Int32(MSG_NOSIGNAL)) > 0 { usleep(UInt32(pause / .microseconds(1))) }
         }
     }
 
     /// Says that no more comes, and takes no more.
-    public func finish() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+    package func finish() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
     /// Breaks the connection off (RST), whatever is on its way.
-    public func reset() {
+    package func reset() {
         var nobody = sockaddr(sa_family: sa_family_t(AF_UNSPEC), sa_data: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
         _ = connect(descriptor, &nobody, socklen_t(MemoryLayout<sockaddr>.size))
     }
 
     /// Says that no more comes.
-    public func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+    package func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
     /// Takes the first bytes that come, and no more.
     ///
     /// - Returns: how many there were; 0 at the end.
-    public func take(most: Int) async -> Int {
+    package func take(most: Int) async -> Int {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { [self] in
                 var bytes = [UInt8](repeating: 0, count: most)
@@ -100,12 +100,12 @@ public final class RawConnection: Sendable {
     }
 
     /// Reads until the other side closes, or until what was read ends with a text.
-    public func read(until end: String? = nil) async -> String {
+    package func read(until end: String? = nil) async -> String {
         await read { text in end.map { text.suffix($0.utf8.count).elementsEqual($0.utf8) } ?? false }
     }
 
     /// Reads until the other side closes, or until what was read has a text somewhere.
-    public func read(past mark: String) async -> String {
+    package func read(past mark: String) async -> String {
         await read { text in String(decoding: text, as: UTF8.self).contains(mark) }
     }
 

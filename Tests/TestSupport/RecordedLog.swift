@@ -2,19 +2,19 @@ import Logging
 import Synchronization
 
 /// A log that a test can read.
-public final class RecordedLog: Sendable {
+package final class RecordedLog: Sendable {
     private let recorded = Mutex<[String]>([])
 
     /// Makes an empty log.
-    public init() {}
+    package init() {}
 
     /// The entries so far: of each the message, then the metadata of its logger and its own.
-    public var lines: [String] { recorded.withLock(\.self) }
+    package var lines: [String] { recorded.withLock(\.self) }
     /// All entries, one a line.
-    public var text: String { lines.joined(separator: "\n") }
+    package var text: String { lines.joined(separator: "\n") }
 
     /// Everything that it is told, at every level.
-    public var logger: Logger {
+    package var logger: Logger {
         var logger = Logger(label: "test") { _ in Recorder(log: self) }
         logger.logLevel = .trace
         return logger

@@ -10,7 +10,7 @@ extension ApplicationProtocol {
     /// The address is IPv4's unless told otherwise, for "localhost", at which HummingbirdTesting's server listens, is ::1 on many
     /// machines, where ``RawConnection`` does not connect. Nor is the server cancelled when a test fails, as that one is: NIO traps
     /// on connections that were accepted and are never served, and all other tests of the process would be lost.
-    public func serve<Value>(
+    package func serve<Value>(
         on host: String = "127.0.0.1",
         _ body: (_ port: Int) async throws -> Value
     ) async throws -> Value {

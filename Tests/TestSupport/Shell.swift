@@ -2,7 +2,7 @@ import Foundation
 import PostgresDriver
 
 /// Scripts of the shell.
-public enum Shell {
+package enum Shell {
     private struct Failed: Error, CustomStringConvertible {
         let description: String
     }
@@ -11,7 +11,7 @@ public enum Shell {
     ///
     /// - Parameter variables: what the script is given.
     /// - Throws: what it printed, where it fails.
-    public static func run(_ script: String, _ variables: [String: String] = [:]) async throws {
+    package static func run(_ script: String, _ variables: [String: String] = [:]) async throws {
         let shell = Process()
         let output = Pipe()
         shell.executableURL = URL(fileURLWithPath: "/bin/bash")
@@ -34,7 +34,7 @@ public enum Shell {
 
 extension TestDatabase {
     /// Runs a script in which `$bin` is the directory of the programs of this Postgres, and `$database` connects to this one.
-    public func shell(_ script: String, _ variables: [String: String] = [:]) async throws {
+    package func shell(_ script: String, _ variables: [String: String] = [:]) async throws {
         let programs = try await pool.withSession { session in
             try session.execute("SELECT setting FROM pg_config WHERE name = 'BINDIR'")[0].decode(String.self)
         }

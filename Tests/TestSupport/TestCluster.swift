@@ -6,7 +6,7 @@ import RegistryStore
 import Synchronization
 
 /// Servers of this test process on which databases are made for tests.
-public protocol TestServers: Sendable {
+package protocol TestServers: Sendable {
     /// Makes a schema, or a database where it is to be alone, with the registry's tables.
     ///
     /// - Returns: the connection string.
@@ -14,19 +14,19 @@ public protocol TestServers: Sendable {
 }
 
 /// One Postgres; it is stopped and removed when the process exits.
-public actor TestCluster: TestServers {
+package actor TestCluster: TestServers {
     /// That of this process.
-    public static let shared = TestCluster()
+    package static let shared = TestCluster()
 
     /// The servers of tests that do not ask for others: one Postgres, or Citus where `PUSHREG_TEST_CITUS` is `1`.
-    public static var usual: any TestServers {
+    package static var usual: any TestServers {
         ProcessInfo.processInfo.environment["PUSHREG_TEST_CITUS"] == "1" ? CitusCluster.shared : shared
     }
 
     private var opening: Task<EmbeddedPostgres, any Error>?
 
     /// Makes a schema or a database, and migrates it.
-    public func make(_ name: String, isAlone: Bool) async throws -> String {
+    package func make(_ name: String, isAlone: Bool) async throws -> String {
         let server = try await connectionString()
         try await TestDatabase.run("CREATE \(isAlone ? "DATABASE" : "SCHEMA") \(name)", on: server)
         let connectionString = server + (isAlone ? " dbname=\(name)" : " options='-csearch_path=\(name)'")

@@ -7,13 +7,13 @@ import RegistryStore
 import Synchronization
 
 /// A schema of its own for one test, in throwaway servers that the test process shares.
-public struct TestDatabase: Sendable {
+package struct TestDatabase: Sendable {
     /// The connection string of the test's own schema or database, in libpq's `keyword=value` form.
-    public let connectionString: String
+    package let connectionString: String
     /// The pool that ``registry`` works with.
-    public let pool: PostgresPool
+    package let pool: PostgresPool
     /// The store under test, on the migrated schema.
-    public let registry: Registry
+    package let registry: Registry
 
     /// Makes a migrated schema.
     ///
@@ -22,7 +22,7 @@ public struct TestDatabase: Sendable {
     ///     dead rows here.
     ///   - keepsPlans: whether its connections keep their plans for as long as Postgres does, and not for ten seconds only.
     ///   - cluster: the servers that it is on.
-    public static func make(
+    package static func make(
         maximumConnections: Int = 8,
         requestTimeout: Duration = .seconds(240),
         isAlone: Bool = false,
@@ -56,14 +56,14 @@ public struct TestDatabase: Sendable {
     /// Another instance of the service, as far as the store is concerned.
     ///
     /// - Parameter isSilent: whether it keeps its troubles to itself.
-    public func anotherRegistry(maximumConnections: Int = 8, isSilent: Bool = false) -> Registry {
+    package func anotherRegistry(maximumConnections: Int = 8, isSilent: Bool = false) -> Registry {
         let pool = Self.pool(connectionString, connections: maximumConnections, timeout: .seconds(240))
         let logger = isSilent ? Logger(label: "store") { _ in SwiftLogNoOpLogHandler() } : Logger(label: "store")
         return Registry(pool: pool, logger: logger)
     }
 
     /// Makes an app and gives its scope.
-    public func scope(
+    package func scope(
         _ bundleID: String = "com.example.food",
         _ environment: APNSEnvironment = .sandbox,
         _ changes: AppChanges = AppChanges()
@@ -72,7 +72,7 @@ public struct TestDatabase: Sendable {
     }
 
     /// The number that a query gives, such as a count, which may take long.
-    public func count(_ sql: SQL) async throws -> Int {
+    package func count(_ sql: SQL) async throws -> Int {
         try await pool.withSession { session in
             try session.pipeline(["SELECT set_config('statement_timeout', '0', true)", sql])[1][0].decode(Int.self)
         }

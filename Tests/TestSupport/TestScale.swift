@@ -1,7 +1,7 @@
 import Foundation
 
 /// How large the proofs are: small by default, full with `deploy/test --long`.
-public enum TestScale {
+package enum TestScale {
     /// Whether the proofs are full: `PUSHREG_TEST_LONG` is `1`.
-    public static let isLong = ProcessInfo.processInfo.environment["PUSHREG_TEST_LONG"] == "1"
+    package static let isLong = ProcessInfo.processInfo.environment["PUSHREG_TEST_LONG"] == "1"
 }

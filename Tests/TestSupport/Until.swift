@@ -6,7 +6,7 @@ struct NeverCameTrue: Error, CustomStringConvertible {
 /// Waits until a condition holds, with a short pause between two looks.
 ///
 /// - Throws: an error that names the caller's place when it does not hold within the limit, and what the condition throws.
-public func until(
+package func until(
     _ limit: Duration = .seconds(60),
     file: StaticString = #fileID,
     line: Int = #line,

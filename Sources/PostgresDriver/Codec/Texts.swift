@@ -3,15 +3,15 @@ import Foundation
 /// Bound as text; read from the text types, enums and other types of the schema whose binary format is their text.
 extension String: PostgresEncodable, PostgresDecodable {
     /// text.
-    public static var postgresType: PostgresType { .text }
+    package static var postgresType: PostgresType { .text }
 
     /// Appends the text in UTF-8, without a terminator.
-    public func encode(into buffer: inout [UInt8]) {
+    package func encode(into buffer: inout [UInt8]) {
         buffer.append(contentsOf: utf8)
     }
 
     /// Reads UTF-8, and throws `decoding` when the bytes are not that.
-    public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
+    package init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
         switch type {
         case .text, .varchar, .bpchar, .name, .unknown, .json: break
         default: guard type.isUserDefined else { throw .mismatch(type, Self.self) }
@@ -25,32 +25,32 @@ extension String: PostgresEncodable, PostgresDecodable {
 }
 
 /// A JSON text for a jsonb column. The server checks and normalises it; the driver does not parse it.
-public struct JSONB: Hashable, Sendable, PostgresEncodable, PostgresDecodable {
+package struct JSONB: Hashable, Sendable, PostgresEncodable, PostgresDecodable {
     /// The JSON text in UTF-8.
-    public let bytes: [UInt8]
+    package let bytes: [UInt8]
 
     /// Wraps a JSON text in UTF-8.
-    public init(_ bytes: [UInt8]) {
+    package init(_ bytes: [UInt8]) {
         self.bytes = bytes
     }
 
     /// The JSON text.
-    public var text: String { String(decoding: bytes, as: UTF8.self) }
+    package var text: String { String(decoding: bytes, as: UTF8.self) }
 
     /// jsonb.
-    public static var postgresType: PostgresType { .jsonb }
+    package static var postgresType: PostgresType { .jsonb }
 
     /// The version of jsonb's binary format (`jsonb_recv` in the server accepts no other).
     private static let version: UInt8 = 1
 
     /// Appends the version of the format and the JSON text.
-    public func encode(into buffer: inout [UInt8]) {
+    package func encode(into buffer: inout [UInt8]) {
         buffer.append(Self.version)
         buffer.append(contentsOf: bytes)
     }
 
     /// Reads the JSON text of a json or jsonb column.
-    public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
+    package init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
         switch type {
         case .json: self.bytes = Array(bytes)
         case .jsonb where bytes.first == Self.version: self.bytes = Array(bytes.dropFirst())

@@ -1,5 +1,5 @@
 /// Which work may take the last connections of a pool.
-public enum PoolPriority: Sendable, Hashable {
+package enum PoolPriority: Sendable, Hashable {
     /// Short work that many wait for: it may take every connection.
     case hot
     /// All other work: it leaves the pool's reserve alone.

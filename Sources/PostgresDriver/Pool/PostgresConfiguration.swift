@@ -1,5 +1,5 @@
 /// The plans that prepared statements are run by, as Postgres's `plan_cache_mode` has it.
-public enum PlanCacheMode: String, Sendable, CaseIterable {
+package enum PlanCacheMode: String, Sendable, CaseIterable {
     /// No statement is planned anew for its parameters.
     case forceGenericPlan = "force_generic_plan"
     /// Postgres compares the costs of both, and may plan anew at each execution.
@@ -7,40 +7,40 @@ public enum PlanCacheMode: String, Sendable, CaseIterable {
 }
 
 /// Where Postgres is and how a pool behaves. Its description leaves out the connection string.
-public struct PostgresConfiguration: Sendable {
+package struct PostgresConfiguration: Sendable {
     /// A `postgresql://` URI or a `keyword=value` string, which libpq gets as it is: with several hosts,
     /// `target_session_attrs`, `sslmode`, a password and all else that libpq knows.
-    public var connectionString: String
+    package var connectionString: String
     /// The name that `pg_stat_activity` shows, unless the connection string says otherwise.
-    public var applicationName: String
+    package var applicationName: String
     /// How many connections are open at most; they are opened when needed.
-    public var maximumConnections: Int
+    package var maximumConnections: Int
     /// How many of these are kept for hot work; all other work has the rest, and one at least.
-    public var reservedConnections: Int
+    package var reservedConnections: Int
     /// How many callers of each priority may wait for a connection at most; more fail at once.
-    public var maximumWaiting: Int
+    package var maximumWaiting: Int
     /// How long one `withSession` may take with queueing, statements and retries, unless the caller says otherwise.
-    public var requestTimeout: Duration
+    package var requestTimeout: Duration
     /// How long one attempt to connect may take for all hosts together, with the settings and `onConnect`.
-    public var connectTimeout: Duration
+    package var connectTimeout: Duration
     /// `statement_timeout`; zero and below switch it off.
-    public var statementTimeout: Duration
+    package var statementTimeout: Duration
     /// `lock_timeout`; zero and below switch it off.
-    public var lockTimeout: Duration
+    package var lockTimeout: Duration
     /// `idle_in_transaction_session_timeout`; zero and below switch it off.
-    public var idleInTransactionTimeout: Duration
+    package var idleInTransactionTimeout: Duration
     /// `plan_cache_mode`; nil leaves it as the server has it.
-    public var planCacheMode: PlanCacheMode?
+    package var planCacheMode: PlanCacheMode?
     /// The age at which the plans of prepared statements are given up and made anew; nil keeps them. Postgres itself does that
     /// only when a table has been analyzed: a plan that was made while a table was empty may read all of it for a minute.
-    public var planLifetime: Duration?
+    package var planLifetime: Duration?
     /// More settings by name, applied to each new connection; they win over those above.
-    public var settings: [String: String]
+    package var settings: [String: String]
     /// Runs once on each new connection; what it throws, callers get, and the connection is closed.
-    public var onConnect: (@Sendable (borrowing PostgresSession) throws -> Void)?
+    package var onConnect: (@Sendable (borrowing PostgresSession) throws -> Void)?
 
     /// Makes a configuration; the properties say what each value means.
-    public init(
+    package init(
         connectionString: String,
         applicationName: String = "PostgresDriver",
         maximumConnections: Int = 16,
@@ -97,12 +97,12 @@ public struct PostgresConfiguration: Sendable {
 
 extension PostgresConfiguration: CustomStringConvertible, CustomReflectable {
     /// The application's name and the number of connections; nothing secret.
-    public var description: String {
+    package var description: String {
         "PostgresConfiguration(\(applicationName), at most \(maximumConnections) connections)"
     }
 
     /// The same two values as ``description``, so that dumps do not show the connection string either.
-    public var customMirror: Mirror {
+    package var customMirror: Mirror {
         Mirror(self, children: ["applicationName": applicationName, "maximumConnections": maximumConnections])
     }
 }

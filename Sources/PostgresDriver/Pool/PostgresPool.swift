@@ -6,26 +6,26 @@ import Synchronization
 ///
 /// After a failed connect, callers fail at once while no other connection is open, until the next attempt, which is made
 /// 50 ms to 1 s later by the first caller after that.
-public final class PostgresPool: Sendable {
+package final class PostgresPool: Sendable {
     typealias Lease = PoolLease<PostgresConnection>
     typealias State = PoolState<PostgresConnection, CheckedContinuation<Lease, any Error>>
 
     /// Counts of the moment, and totals since the pool was made.
-    public struct Statistics: Sendable, Hashable {
+    package struct Statistics: Sendable, Hashable {
         /// Open connections, idle and busy.
-        public var open: Int { idle + busy }
+        package var open: Int { idle + busy }
         /// Open connections that nobody uses.
-        public let idle: Int
+        package let idle: Int
         /// Lent connections.
-        public let busy: Int
+        package let busy: Int
         /// Callers in the queue.
-        public let waiting: Int
+        package let waiting: Int
         /// Connections opened so far.
-        public let connects: Int
+        package let connects: Int
         /// Attempts to connect that failed so far.
-        public let failures: Int
+        package let failures: Int
         /// Closures that were run again so far.
-        public let retries: Int
+        package let retries: Int
     }
 
     /// The server that last did not answer, and what it is given when it is tried again.
@@ -47,7 +47,7 @@ public final class PostgresPool: Sendable {
     private let nextTicket = Atomic<UInt64>(0)
 
     /// Makes a pool; nothing is connected before the first use.
-    public init(configuration: PostgresConfiguration, logger: Logger = Logger(label: "postgres")) {
+    package init(configuration: PostgresConfiguration, logger: Logger = Logger(label: "postgres")) {
         self.configuration = configuration
         self.logger = logger
         state = Mutex(
@@ -60,13 +60,13 @@ public final class PostgresPool: Sendable {
     }
 
     /// How long a caller waits for queueing, statements and retries together, unless they say otherwise.
-    public var requestTimeout: Duration { configuration.requestTimeout }
+    package var requestTimeout: Duration { configuration.requestTimeout }
 
     /// How many connections are open at most.
-    public var maximumConnections: Int { max(1, configuration.maximumConnections) }
+    package var maximumConnections: Int { max(1, configuration.maximumConnections) }
 
     /// The pool's counts.
-    public var statistics: Statistics {
+    package var statistics: Statistics {
         state.withLock {
             Statistics(
                 idle: $0.idleCount,
@@ -89,7 +89,7 @@ public final class PostgresPool: Sendable {
     ///   - timeout: for queueing, statements and retries together; the configuration's `requestTimeout` if nil.
     /// - Throws: what the closure throws, or ``PostgresError``; `CancellationError` if the task is cancelled while it waits for
     ///   a connection or for another try. A running statement is not cancelled.
-    public func withSession<Value: Sendable>(
+    package func withSession<Value: Sendable>(
         _ retry: RetryPolicy = .ifSafe,
         priority: PoolPriority = .usual,
         timeout: Duration? = nil,
@@ -119,7 +119,7 @@ public final class PostgresPool: Sendable {
     }
 
     /// Refuses new callers, waits for lent sessions and closes all connections.
-    public func shutdown() async {
+    package func shutdown() async {
         perform(state.withLock { $0.shutDown() })
         await withCheckedContinuation { continuation in
             closing.withLock { $0.append(continuation) }

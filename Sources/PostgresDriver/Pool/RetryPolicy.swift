@@ -1,5 +1,5 @@
 /// Which failures make `withSession` run its closure again, inside of the caller's time.
-public enum RetryPolicy: Sendable {
+package enum RetryPolicy: Sendable {
     /// None.
     case never
     /// Those after which it is certain that nothing took effect: ``PostgresError/isSafeToRetry``.

@@ -9,9 +9,9 @@
 /// let books = try session.execute("SELECT \(Book.columns) FROM books b").decode(Book.columns)
 /// ```
 /// The type of each column is that of the parameter of `as` in its place. Columns may be parts of others.
-public struct Columns<Value>: Sendable {
+package struct Columns<Value>: Sendable {
     /// The expressions in their order, as they stand after `SELECT` or `RETURNING`.
-    public let sql: String
+    package let sql: String
     @usableFromInline let read: @Sendable (inout RowReader) throws -> Value
 
     /// Columns that are read by a function: what all others are made of.
@@ -19,7 +19,7 @@ public struct Columns<Value>: Sendable {
     /// - Parameters:
     ///   - sql: the expressions, divided by commas.
     ///   - read: makes the value of as many columns; what it throws, callers get.
-    public init(sql: String, read: @escaping @Sendable (inout RowReader) throws -> Value) {
+    package init(sql: String, read: @escaping @Sendable (inout RowReader) throws -> Value) {
         self.sql = sql
         self.read = read
     }
@@ -30,7 +30,7 @@ public struct Columns<Value>: Sendable {
     /// - Parameters:
     ///   - parts: one column each, or several.
     ///   - make: makes the value of theirs; what it throws, callers get.
-    @inlinable public init<each Part>(
+    @inlinable package init<each Part>(
         _ parts: repeat Columns<each Part>,
         as make: @escaping @Sendable (repeat each Part) throws -> Value
     ) {
@@ -43,14 +43,14 @@ public struct Columns<Value>: Sendable {
     }
 
     /// No column, where a part of a value is known otherwise.
-    @inlinable public static func constant(_ value: Value) -> Columns where Value: Sendable {
+    @inlinable package static func constant(_ value: Value) -> Columns where Value: Sendable {
         Columns(sql: "") { _ in value }
     }
 
     /// The same columns of a row, one after another: an element of each of the parts.
     ///
     /// - Parameter parts: as many columns as there are elements.
-    @inlinable public static func list<Element>(_ parts: [Columns<Element>]) -> Columns where Value == [Element] {
+    @inlinable package static func list<Element>(_ parts: [Columns<Element>]) -> Columns where Value == [Element] {
         Columns(sql: parts.map(\.sql).joined(separator: ", ")) { row in try parts.map { try $0.read(&row) } }
     }
 }
@@ -59,7 +59,7 @@ extension Columns where Value: PostgresDecodable {
     /// One column.
     ///
     /// - Parameter sql: its expression, of our own: a name or more.
-    @inlinable public static func one(_ sql: String) -> Columns {
+    @inlinable package static func one(_ sql: String) -> Columns {
         Columns(sql: sql) { try $0.next() }
     }
 }
@@ -69,7 +69,7 @@ extension PostgresRow {
     ///
     /// - Throws: ``PostgresError/Code/decoding`` when the number of columns, a type or a value does not fit; what the value's
     ///   own making throws.
-    @inlinable public func decode<Value>(_ columns: Columns<Value>) throws -> Value {
+    @inlinable package func decode<Value>(_ columns: Columns<Value>) throws -> Value {
         var row = RowReader(self)
         let value = try columns.read(&row)
         try row.end()
@@ -79,20 +79,20 @@ extension PostgresRow {
 
 extension PostgresResult {
     /// Makes a value of each row; see ``PostgresRow/decode(_:)``.
-    @inlinable public func decode<Value>(_ columns: Columns<Value>) throws -> [Value] {
+    @inlinable package func decode<Value>(_ columns: Columns<Value>) throws -> [Value] {
         try rows.map { try $0.decode(columns) }
     }
 }
 
 extension SQL.StringInterpolation {
     /// Puts the expressions of columns into the statement.
-    public mutating func appendInterpolation<Value>(_ columns: Columns<Value>) {
+    package mutating func appendInterpolation<Value>(_ columns: Columns<Value>) {
         appendInterpolation(unescaped: columns.sql)
     }
 }
 
 /// A row that is read column by column.
-public struct RowReader {
+package struct RowReader {
     private let row: PostgresRow
     private var column = 0
 
@@ -101,7 +101,7 @@ public struct RowReader {
     /// Decodes the next column.
     ///
     /// - Throws: ``PostgresError/Code/decoding`` when there is none, or its type or value does not fit.
-    public mutating func next<Value: PostgresDecodable>(
+    package mutating func next<Value: PostgresDecodable>(
         as type: Value.Type = Value.self
     ) throws(PostgresError) -> Value {
         defer { column += 1 }
@@ -111,7 +111,7 @@ public struct RowReader {
     /// Makes the value of the next columns.
     ///
     /// - Throws: as ``next(as:)`` does; what the value's own making throws.
-    public mutating func next<Value>(_ columns: Columns<Value>) throws -> Value { try columns.read(&self) }
+    package mutating func next<Value>(_ columns: Columns<Value>) throws -> Value { try columns.read(&self) }
 
     /// - Throws: ``PostgresError/Code/decoding`` when there are columns that nobody read.
     @usableFromInline func end() throws(PostgresError) {

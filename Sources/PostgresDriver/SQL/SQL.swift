@@ -5,11 +5,11 @@
 /// ```
 /// `\(unescaped:)` puts text into the statement as it is; `\(sql:)` inserts another statement with its parameters.
 /// The text is the key of the prepared statement, so it must not hold values that vary.
-public struct SQL: Sendable, ExpressibleByStringInterpolation {
+package struct SQL: Sendable, ExpressibleByStringInterpolation {
     /// The statement's text with `$1`, `$2`, … for its parameters.
-    public let text: String
+    package let text: String
     /// The values of `$1`, `$2`, … in order.
-    public let parameters: [PostgresParameter]
+    package let parameters: [PostgresParameter]
     /// The text around the parameters: always one piece more than there are parameters.
     let pieces: [String]
     /// The template that the statement was made from: it is prepared once, whatever the values are.
@@ -35,56 +35,56 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
     }
 
     /// Makes a statement without parameters.
-    public init(stringLiteral value: String) {
+    package init(stringLiteral value: String) {
         self.init(pieces: [value], parameters: [])
     }
 
     /// Makes a statement whose interpolated values are its parameters.
-    public init(stringInterpolation: StringInterpolation) {
+    package init(stringInterpolation: StringInterpolation) {
         self.init(pieces: stringInterpolation.pieces, parameters: stringInterpolation.parameters)
     }
 
     /// Collects the pieces and the parameters of a literal.
-    public struct StringInterpolation: StringInterpolationProtocol {
+    package struct StringInterpolation: StringInterpolationProtocol {
         var pieces = [""]
         var parameters: [PostgresParameter] = []
 
         /// Makes an empty collection with room for the literal's interpolations.
-        public init(literalCapacity: Int, interpolationCount: Int) {
+        package init(literalCapacity: Int, interpolationCount: Int) {
             pieces.reserveCapacity(interpolationCount + 1)
             parameters.reserveCapacity(interpolationCount)
         }
 
         /// Appends a piece of the literal to the statement's text.
-        public mutating func appendLiteral(_ literal: String) {
+        package mutating func appendLiteral(_ literal: String) {
             pieces[pieces.count - 1] += literal
         }
 
         /// Binds a value as the next parameter.
-        public mutating func appendInterpolation<Value: PostgresEncodable>(_ value: Value) {
+        package mutating func appendInterpolation<Value: PostgresEncodable>(_ value: Value) {
             parameters.append(PostgresParameter(value))
             pieces.append("")
         }
 
         /// Binds a value or NULL as the next parameter; the compiler warns of optionals where no method takes them.
-        public mutating func appendInterpolation<Value: PostgresEncodable>(_ value: Value?) {
+        package mutating func appendInterpolation<Value: PostgresEncodable>(_ value: Value?) {
             parameters.append(PostgresParameter(value))
             pieces.append("")
         }
 
         /// Binds a value that is encoded already as the next parameter.
-        public mutating func appendInterpolation(value: PostgresParameter) {
+        package mutating func appendInterpolation(value: PostgresParameter) {
             parameters.append(value)
             pieces.append("")
         }
 
         /// Puts text into the statement as it is: for identifiers and keywords of our own, never for input.
-        public mutating func appendInterpolation(unescaped text: String) {
+        package mutating func appendInterpolation(unescaped text: String) {
             pieces[pieces.count - 1] += text
         }
 
         /// Inserts another statement; its parameters are renumbered behind the ones so far.
-        public mutating func appendInterpolation(sql: SQL) {
+        package mutating func appendInterpolation(sql: SQL) {
             pieces[pieces.count - 1] += sql.pieces[0]
             pieces.append(contentsOf: sql.pieces.dropFirst())
             parameters.append(contentsOf: sql.parameters)
@@ -93,16 +93,16 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
 }
 
 /// A value that is bound to a statement, in Postgres's binary format.
-public struct PostgresParameter: Sendable, Hashable {
+package struct PostgresParameter: Sendable, Hashable {
     /// The declared type of the parameter.
-    public let type: PostgresType
+    package let type: PostgresType
     /// The encoded value; nil is NULL.
     @usableFromInline
     let bytes: [UInt8]?
 
     /// Encodes a value.
     @inlinable
-    public init<Value: PostgresEncodable>(_ value: Value) {
+    package init<Value: PostgresEncodable>(_ value: Value) {
         type = Value.postgresType
         guard !value.isPostgresNull else {
             bytes = nil
@@ -121,7 +121,7 @@ public struct PostgresParameter: Sendable, Hashable {
     /// A parameter that is never sent: it stands for a value in the sample of a ``SQLTemplate``.
     ///
     /// - Parameter number: another one for each value.
-    public static func sample(_ number: Int, _ type: PostgresType) -> PostgresParameter {
+    package static func sample(_ number: Int, _ type: PostgresType) -> PostgresParameter {
         PostgresParameter(type: type, bytes: Array("sample \(number)".utf8))
     }
 }

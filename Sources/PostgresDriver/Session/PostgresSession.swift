@@ -5,34 +5,34 @@
 ///
 /// Every method throws ``PostgresError``. `isSafeToRetry` of what it throws speaks for the whole closure: it is false
 /// once the closure has committed something before.
-public struct PostgresSession: ~Copyable {
+package struct PostgresSession: ~Copyable {
     let link: LibpqConnection
     let deadline: Deadline
     /// Whether all that the caller does may be done twice, as reads may.
     var isIdempotent = false
 
     /// Whether the connection may be used for another piece of work.
-    public var isRenewable: Bool { !link.isInBody && link.isReusable }
+    package var isRenewable: Bool { !link.isInBody && link.isReusable }
 
     /// The same connection for another piece of work with a time of its own, as if it were lent anew: what was committed
     /// before has no part in whether that is safe to be done again. Only while it is renewable.
-    public func renewed(timeout: Duration) -> PostgresSession {
+    package func renewed(timeout: Duration) -> PostgresSession {
         precondition(!link.isInBody, "a transaction is open")
         link.beginWork()
         return PostgresSession(link: link, deadline: .after(timeout), isIdempotent: isIdempotent)
     }
 
     /// Whether the server passes statements on to others, as ``noteDistribution()`` said of the connection.
-    public var isDistributed: Bool { link.isDistributed }
+    package var isDistributed: Bool { link.isDistributed }
 
     /// Says that the server passes statements on to others: from now on ``pipeline(_:file:line:)`` sends BEGIN and COMMIT.
     ///
     /// One Postgres takes a round trip for one transaction. Citus looks for BEGIN: without it the node that has the rows would
     /// commit each statement by itself.
-    public func noteDistribution() { link.isDistributed = true }
+    package func noteDistribution() { link.isDistributed = true }
 
     /// Runs one statement in a transaction of its own.
-    public func execute(
+    package func execute(
         _ sql: SQL,
         file: String = #fileID,
         line: Int = #line
@@ -46,7 +46,7 @@ public struct PostgresSession: ~Copyable {
     ///
     /// - Returns: one result a statement, read after the server has confirmed the commit.
     /// - Throws: the error of the first statement that failed.
-    public func pipeline(
+    package func pipeline(
         _ statements: [SQL],
         file: String = #fileID,
         line: Int = #line
@@ -79,7 +79,7 @@ public struct PostgresSession: ~Copyable {
     ///
     /// The server runs it as one transaction unless it holds transaction commands of its own; because it may,
     /// its errors are never safe to retry.
-    public func simple(
+    package func simple(
         _ script: String,
         file: String = #fileID,
         line: Int = #line
@@ -96,7 +96,7 @@ public struct PostgresSession: ~Copyable {
     /// BEGIN travels with the body's first statements. If a statement fails and the body returns nevertheless, the
     /// transaction is rolled back and that statement's error is thrown.
     /// - Throws: what the body throws, or ``PostgresError`` from BEGIN and COMMIT.
-    public func transaction<Value>(
+    package func transaction<Value>(
         file: String = #fileID,
         line: Int = #line,
         _ body: (borrowing PostgresTransaction) throws -> Value

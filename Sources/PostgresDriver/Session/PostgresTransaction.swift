@@ -14,16 +14,16 @@ final class TransactionProgress {
 /// An explicit transaction, lent to the body of ``PostgresSession/transaction(file:line:_:)``.
 ///
 /// Until COMMIT is sent, every error of the connection is safe to retry: the server rolls back.
-public struct PostgresTransaction: ~Copyable {
+package struct PostgresTransaction: ~Copyable {
     let link: LibpqConnection
     let deadline: Deadline
     let progress: TransactionProgress
 
     /// Whether the session is with a distributed Postgres; see ``PostgresSession/isDistributed``.
-    public var isDistributed: Bool { link.isDistributed }
+    package var isDistributed: Bool { link.isDistributed }
 
     /// Runs one statement.
-    public func execute(
+    package func execute(
         _ sql: SQL,
         file: String = #fileID,
         line: Int = #line
@@ -35,7 +35,7 @@ public struct PostgresTransaction: ~Copyable {
     ///
     /// - Parameter finishing: send COMMIT in the same round trip; nothing can be run in the transaction after that.
     /// - Throws: the error of the first statement that failed, or of COMMIT.
-    public func pipeline(
+    package func pipeline(
         _ statements: [SQL],
         finishing: Bool = false,
         file: String = #fileID,
@@ -54,7 +54,7 @@ public struct PostgresTransaction: ~Copyable {
     }
 
     /// Runs a text of several statements without parameters and without transaction commands.
-    public func simple(_ script: String, file: String = #fileID, line: Int = #line) throws(PostgresError) {
+    package func simple(_ script: String, file: String = #fileID, line: Int = #line) throws(PostgresError) {
         let site = CallSite(file: file, line: line)
         if progress.stage == .notBegun { _ = try pipeline([], file: file, line: line) }
         try guarded(at: site) { () throws(PostgresError) in

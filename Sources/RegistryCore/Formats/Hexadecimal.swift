@@ -1,26 +1,26 @@
 /// Bytes as hexadecimal digits: lower case when written, either case when read.
-public enum Hexadecimal {
+package enum Hexadecimal {
     /// Reads an even number of digits; nil when there is an odd number of them or anything else.
-    public static func decode(_ text: String) -> [UInt8]? {
+    package static func decode(_ text: String) -> [UInt8]? {
         var text = text
         return text.withUTF8(decode)
     }
 
     /// Reads an even number of ASCII digits; nil when there is an odd number of them or anything else.
-    public static func decode(_ digits: some Collection<UInt8>) -> [UInt8]? {
+    package static func decode(_ digits: some Collection<UInt8>) -> [UInt8]? {
         if let bytes = digits.withContiguousStorageIfAvailable({ decode($0) }) { return bytes }
         return Array(digits).withUnsafeBufferPointer { decode($0) }
     }
 
     /// Writes two lower-case digits a byte.
-    public static func encode(_ bytes: some Collection<UInt8>) -> String {
+    package static func encode(_ bytes: some Collection<UInt8>) -> String {
         var text: [UInt8] = []
         append(bytes, to: &text)
         return String(decoding: text, as: UTF8.self)
     }
 
     /// Appends two lower-case ASCII digits a byte.
-    public static func append(_ bytes: some Collection<UInt8>, to text: inout [UInt8]) {
+    package static func append(_ bytes: some Collection<UInt8>, to text: inout [UInt8]) {
         let isContiguous: Void? = bytes.withContiguousStorageIfAvailable { append($0, to: &text) }
         if isContiguous == nil { Array(bytes).withUnsafeBufferPointer { append($0, to: &text) } }
     }
@@ -51,7 +51,7 @@ public enum Hexadecimal {
     }
 
     /// The value of an ASCII digit, 0 to 15.
-    public static func digit(_ byte: UInt8) -> UInt8? {
+    package static func digit(_ byte: UInt8) -> UInt8? {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
         case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10

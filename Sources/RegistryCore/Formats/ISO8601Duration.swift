@@ -1,10 +1,10 @@
 /// Durations in the format of ISO 8601, without those parts whose length depends on the calendar.
-public enum ISO8601Duration {
+package enum ISO8601Duration {
     /// Reads `P`, weeks, days, `T`, hours, minutes and seconds, each at most once and in this order: `P7D`, `PT1H30M`.
     ///
     /// A week has 7 days and a day 24 hours. Only seconds may have a fraction, of one to nine digits after a point or a
     /// comma. Nil for months, years, signs, nothing at all, and what `Int64` seconds cannot hold.
-    public static func parse(_ text: String) -> Duration? {
+    package static func parse(_ text: String) -> Duration? {
         var text = text
         return text.withUTF8 { utf8 in
             var reader = ISO8601DurationReader(digits: DigitReader(bytes: utf8))
@@ -15,7 +15,7 @@ public enum ISO8601Duration {
     /// Writes days, hours, minutes and seconds, leaving out those that are zero: `PT8H`, `P7D`, `P1DT0.5S`, `PT0S`.
     ///
     /// Fractions are cut to nanoseconds. A negative duration begins with `-`, which `parse` refuses.
-    public static func format(_ duration: Duration) -> String {
+    package static func format(_ duration: Duration) -> String {
         let (seconds, attoseconds) = duration.components
         let sign = seconds < 0 || attoseconds < 0 ? "-" : ""
         let nanoseconds = attoseconds.magnitude / 1_000_000_000

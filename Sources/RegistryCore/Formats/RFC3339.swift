@@ -1,9 +1,9 @@
 import Foundation
 
 /// Times in the format of RFC 3339.
-public enum RFC3339 {
+package enum RFC3339 {
     /// How many digits of a second are written.
-    public enum Precision: Sendable {
+    package enum Precision: Sendable {
         /// Three.
         case milliseconds
         /// Six.
@@ -15,7 +15,7 @@ public enum RFC3339 {
     /// The fraction has one to nine digits and is cut to microseconds. Second 60, a leap second, is taken as the first one
     /// of the next minute (POSIX has no other name for it), and only where a UTC month ends. The result lies in the years
     /// 0001 to 9999 of UTC, and between 1729 and 2273 rounds to the very microsecond.
-    public static func parse(_ text: String) -> Date? {
+    package static func parse(_ text: String) -> Date? {
         var text = text
         return text.withUTF8 { utf8 in
             var reader = RFC3339Reader(digits: DigitReader(bytes: utf8))
@@ -26,14 +26,14 @@ public enum RFC3339 {
     /// Writes a time in UTC such as `2026-03-01T12:00:00.123Z`, rounded down to the precision.
     ///
     /// A time outside the years 0001 to 9999 is written as their first or last instant.
-    public static func format(_ date: Date, precision: Precision = .milliseconds) -> String {
+    package static func format(_ date: Date, precision: Precision = .milliseconds) -> String {
         var text: [UInt8] = []
         append(date, to: &text, precision: precision)
         return String(decoding: text, as: UTF8.self)
     }
 
     /// Appends what `format` writes, in ASCII.
-    public static func append(_ date: Date, to text: inout [UInt8], precision: Precision = .milliseconds) {
+    package static func append(_ date: Date, to text: inout [UInt8], precision: Precision = .milliseconds) {
         let instant = Instant(date)
         let (days, secondOfDay) = instant.seconds.flooringQuotientAndRemainder(by: Instant.secondsPerDay)
         let day = CivilDay(daysSinceReference: days)

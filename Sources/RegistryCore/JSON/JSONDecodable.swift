@@ -1,7 +1,7 @@
 import Foundation
 
 /// A value that is read from one JSON value: `json.required("jwt", JSONObject.read)`.
-public protocol JSONDecodable {
+package protocol JSONDecodable {
     /// Reads the value.
     ///
     /// - Throws: what the value must be: "must be a string".
@@ -10,20 +10,20 @@ public protocol JSONDecodable {
 
 extension JSONObject: JSONDecodable {
     /// Reads an object.
-    public static func read(_ json: JSONValue) throws(JSONFaultReason) -> JSONObject { try JSONReader.object(json) }
+    package static func read(_ json: JSONValue) throws(JSONFaultReason) -> JSONObject { try JSONReader.object(json) }
 }
 
 extension String: JSONDecodable {
     /// Reads a string.
-    public static func read(_ json: JSONValue) throws(JSONFaultReason) -> String { try JSONReader.string(json) }
+    package static func read(_ json: JSONValue) throws(JSONFaultReason) -> String { try JSONReader.string(json) }
 }
 
 extension Date: JSONDecodable {
     /// Reads a string that is an RFC 3339 time.
-    public static func read(_ json: JSONValue) throws(JSONFaultReason) -> Date { try JSONReader.timestamp(json) }
+    package static func read(_ json: JSONValue) throws(JSONFaultReason) -> Date { try JSONReader.timestamp(json) }
 }
 
 extension Duration: JSONDecodable {
     /// Reads a string that is an ISO 8601 duration without months and years.
-    public static func read(_ json: JSONValue) throws(JSONFaultReason) -> Duration { try JSONReader.duration(json) }
+    package static func read(_ json: JSONValue) throws(JSONFaultReason) -> Duration { try JSONReader.duration(json) }
 }

@@ -1,14 +1,14 @@
 import Foundation
 
 /// A value that writes itself as JSON.
-public protocol JSONEncodable {
+package protocol JSONEncodable {
     /// Writes exactly one JSON value.
     func encode(to json: inout JSONWriter)
 }
 
 extension JSONEncodable {
     /// The value as JSON text in UTF-8.
-    public var jsonBytes: [UInt8] {
+    package var jsonBytes: [UInt8] {
         var json = JSONWriter()
         encode(to: &json)
         return json.bytes
@@ -17,21 +17,21 @@ extension JSONEncodable {
 
 extension JSONWriter {
     /// Writes a value.
-    public mutating func value(_ value: some JSONEncodable) { value.encode(to: &self) }
+    package mutating func value(_ value: some JSONEncodable) { value.encode(to: &self) }
 
     /// Writes a member: a key and its value. An optional that is nil is written as `null`.
-    public mutating func member(_ name: String, _ value: some JSONEncodable) {
+    package mutating func member(_ name: String, _ value: some JSONEncodable) {
         key(name)
         value.encode(to: &self)
     }
 
     /// Writes a member, or nothing when there is no value.
-    public mutating func member(_ name: String, ifPresent value: (some JSONEncodable)?) {
+    package mutating func member(_ name: String, ifPresent value: (some JSONEncodable)?) {
         if let value { member(name, value) }
     }
 
     /// Writes a member that is an object.
-    public mutating func object<Failure>(
+    package mutating func object<Failure>(
         _ name: String,
         _ members: (inout JSONWriter) throws(Failure) -> Void
     ) throws(Failure) {
@@ -40,7 +40,7 @@ extension JSONWriter {
     }
 
     /// Writes a member that is an array.
-    public mutating func array<Failure>(
+    package mutating func array<Failure>(
         _ name: String,
         _ elements: (inout JSONWriter) throws(Failure) -> Void
     ) throws(Failure) {
@@ -49,7 +49,7 @@ extension JSONWriter {
     }
 
     /// Writes a member whose value is lower-case hex in quotes.
-    public mutating func hex(_ name: String, _ value: some Collection<UInt8>) {
+    package mutating func hex(_ name: String, _ value: some Collection<UInt8>) {
         key(name)
         hex(value)
     }
@@ -57,42 +57,42 @@ extension JSONWriter {
 
 extension String: JSONEncodable {
     /// Writes a string.
-    public func encode(to json: inout JSONWriter) { json.string(self) }
+    package func encode(to json: inout JSONWriter) { json.string(self) }
 }
 
 extension Bool: JSONEncodable {
     /// Writes `true` or `false`.
-    public func encode(to json: inout JSONWriter) { json.bool(self) }
+    package func encode(to json: inout JSONWriter) { json.bool(self) }
 }
 
 extension Int: JSONEncodable {
     /// Writes an integer.
-    public func encode(to json: inout JSONWriter) { json.integer(self) }
+    package func encode(to json: inout JSONWriter) { json.integer(self) }
 }
 
 extension Int64: JSONEncodable {
     /// Writes an integer.
-    public func encode(to json: inout JSONWriter) { json.integer(self) }
+    package func encode(to json: inout JSONWriter) { json.integer(self) }
 }
 
 extension Double: JSONEncodable {
     /// Writes a number, or `null` when it is not finite.
-    public func encode(to json: inout JSONWriter) { json.double(self) }
+    package func encode(to json: inout JSONWriter) { json.double(self) }
 }
 
 extension Date: JSONEncodable {
     /// Writes an RFC 3339 time in UTC, rounded down to the millisecond.
-    public func encode(to json: inout JSONWriter) { json.timestamp(self) }
+    package func encode(to json: inout JSONWriter) { json.timestamp(self) }
 }
 
 extension Duration: JSONEncodable {
     /// Writes an ISO 8601 duration.
-    public func encode(to json: inout JSONWriter) { json.duration(self) }
+    package func encode(to json: inout JSONWriter) { json.duration(self) }
 }
 
 extension Array: JSONEncodable where Element: JSONEncodable {
     /// Writes an array of the elements.
-    public func encode(to json: inout JSONWriter) {
+    package func encode(to json: inout JSONWriter) {
         json.array { json in
             for element in self { element.encode(to: &json) }
         }
@@ -101,7 +101,7 @@ extension Array: JSONEncodable where Element: JSONEncodable {
 
 extension Optional: JSONEncodable where Wrapped: JSONEncodable {
     /// Writes the value, or `null`.
-    public func encode(to json: inout JSONWriter) {
+    package func encode(to json: inout JSONWriter) {
         guard let self else { return json.null() }
         self.encode(to: &json)
     }

@@ -1,12 +1,12 @@
 /// A fault of one value of a request, and its place.
-public struct JSONFault: Sendable, Hashable {
+package struct JSONFault: Sendable, Hashable {
     /// An RFC 6901 pointer into the body, such as `/reports/3/token`; empty for the body itself.
-    public let pointer: String
+    package let pointer: String
     /// The fault, said of the value: "must be a string".
-    public let detail: String
+    package let detail: String
 
     /// Makes a fault of a value.
-    public init(pointer: String, detail: String) {
+    package init(pointer: String, detail: String) {
         self.pointer = pointer
         self.detail = detail
     }
@@ -14,7 +14,7 @@ public struct JSONFault: Sendable, Hashable {
 
 extension JSONFault: JSONEncodable {
     /// Writes `{"pointer", "detail"}`.
-    public func encode(to json: inout JSONWriter) {
+    package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("pointer", pointer)
             json.member("detail", detail)
@@ -23,22 +23,22 @@ extension JSONFault: JSONEncodable {
 }
 
 /// Why a value was refused, thrown by code that reads a single value and does not know where it stands.
-public struct JSONFaultReason: Error, Sendable, Hashable, CustomStringConvertible {
+package struct JSONFaultReason: Error, Sendable, Hashable, CustomStringConvertible {
     /// The fault, said of the value: "must be a string". It never repeats secrets.
-    public let detail: String
+    package let detail: String
 
     /// Makes a reason of a sentence without its subject.
-    public init(_ detail: String) { self.detail = detail }
+    package init(_ detail: String) { self.detail = detail }
 
     /// The detail.
-    public var description: String { detail }
+    package var description: String { detail }
 }
 
 /// All that is wrong with a request.
-public struct JSONFaults: Error, Sendable, Hashable {
+package struct JSONFaults: Error, Sendable, Hashable {
     /// At least one, in the order in which the members were read.
-    public let faults: [JSONFault]
+    package let faults: [JSONFault]
 
     /// Makes the error of the faults.
-    public init(_ faults: [JSONFault]) { self.faults = faults }
+    package init(_ faults: [JSONFault]) { self.faults = faults }
 }

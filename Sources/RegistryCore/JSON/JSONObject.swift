@@ -1,9 +1,9 @@
 /// A JSON object: members in the order in which their keys first came, each key once.
 ///
 /// Where a key comes more than once the last value wins. Equality and hashing ignore the order of members, as JSON does.
-public struct JSONObject: Sendable {
+package struct JSONObject: Sendable {
     /// A key and its value.
-    public typealias Member = (key: String, value: JSONValue)
+    package typealias Member = (key: String, value: JSONValue)
 
     private var members: [Member] = []
     /// Positions by key, kept only for objects so large that a scan would make many look-ups quadratic.
@@ -14,16 +14,16 @@ public struct JSONObject: Sendable {
     private static let usualCount = 4
 
     /// Makes an object without members.
-    public init() {}
+    package init() {}
 
     /// Makes an object of the members, in their order.
-    public init(_ members: some Sequence<(String, JSONValue)>) {
+    package init(_ members: some Sequence<(String, JSONValue)>) {
         self.members.reserveCapacity(members.underestimatedCount)
         for (key, value) in members { self[key] = value }
     }
 
     /// The value of a key; nil when there is none. Setting nil removes the member, which takes linear time.
-    public subscript(key: String) -> JSONValue? {
+    package subscript(key: String) -> JSONValue? {
         get { position(of: key).map { members[$0].value } }
         set {
             switch (position(of: key), newValue) {
@@ -36,7 +36,7 @@ public struct JSONObject: Sendable {
     }
 
     /// The keys, in order.
-    public var keys: [String] { members.map(\.key) }
+    package var keys: [String] { members.map(\.key) }
 
     /// The members in the byte order of their keys.
     var sortedMembers: [Member] {
@@ -71,21 +71,21 @@ public struct JSONObject: Sendable {
 
 extension JSONObject: RandomAccessCollection {
     /// The position of the first member.
-    public var startIndex: Int { 0 }
+    package var startIndex: Int { 0 }
     /// The position after the last member.
-    public var endIndex: Int { members.count }
+    package var endIndex: Int { members.count }
     /// The member at a position.
-    public subscript(position: Int) -> Member { members[position] }
+    package subscript(position: Int) -> Member { members[position] }
 }
 
 extension JSONObject: Hashable {
     /// Compares keys by their bytes, without regard to their order.
-    public static func == (left: JSONObject, right: JSONObject) -> Bool {
+    package static func == (left: JSONObject, right: JSONObject) -> Bool {
         left.count == right.count && left.allSatisfy { right[$0.key] == $0.value }
     }
 
     /// Hashes what `==` compares.
-    public func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         hasher.combine(count)
         for member in sortedMembers {
             hasher.combine(UTF8Text(member.key))
@@ -96,7 +96,7 @@ extension JSONObject: Hashable {
 
 extension JSONObject: JSONEncodable {
     /// Writes the members in their order.
-    public func encode(to json: inout JSONWriter) {
+    package func encode(to json: inout JSONWriter) {
         json.object { json in
             for member in self { json.member(member.key, member.value) }
         }

@@ -1,7 +1,7 @@
 /// Reads JSON text strictly by RFC 8259.
-public struct JSONParser {
+package struct JSONParser {
     /// The deepest nesting that can be asked for: the parser recurses, and a task's stack is small.
-    public static let deepestNesting = 256
+    package static let deepestNesting = 256
 
     /// Reads one JSON value from UTF-8 bytes, in time proportional to their number.
     ///
@@ -14,7 +14,7 @@ public struct JSONParser {
     ///   - maximumDepth: How deep arrays and objects may nest, at most `deepestNesting`.
     ///   - maximumValues: How many values there may be in all, each object and array among them.
     /// - Throws: `JSONSyntaxError` at the first byte that is wrong.
-    public static func parse(
+    package static func parse(
         _ bytes: some Collection<UInt8>,
         maximumDepth: Int = 32,
         maximumValues: Int = .max
@@ -27,7 +27,7 @@ public struct JSONParser {
     /// Reads one JSON value from a string.
     ///
     /// - Throws: `JSONSyntaxError` at the first byte that is wrong.
-    public static func parse(_ text: String, maximumDepth: Int = 32) throws(JSONSyntaxError) -> JSONValue {
+    package static func parse(_ text: String, maximumDepth: Int = 32) throws(JSONSyntaxError) -> JSONValue {
         try parse(text.utf8, maximumDepth: maximumDepth)
     }
 
@@ -45,20 +45,20 @@ public struct JSONParser {
 }
 
 /// Why a text is not JSON.
-public struct JSONSyntaxError: Error, Sendable, Hashable, CustomStringConvertible {
+package struct JSONSyntaxError: Error, Sendable, Hashable, CustomStringConvertible {
     /// Where, in bytes from the start of the text.
-    public let offset: Int
+    package let offset: Int
     /// The fault, in one sentence that repeats nothing of the text.
-    public let detail: String
+    package let detail: String
     /// Whether all that is wrong is that there are more values than may be.
-    public internal(set) var hasTooManyValues = false
+    package internal(set) var hasTooManyValues = false
 
     /// Makes an error at an offset in bytes.
-    public init(offset: Int, detail: String) {
+    package init(offset: Int, detail: String) {
         self.offset = offset
         self.detail = detail
     }
 
     /// The sentence, with the offset.
-    public var description: String { "Byte \(offset): \(detail)" }
+    package var description: String { "Byte \(offset): \(detail)" }
 }

@@ -1,11 +1,11 @@
 extension JSONReader {
     /// Reads an object that may be absent with a reader of its own, whose faults become this one's.
-    public mutating func optionalNested<T>(_ key: String, _ body: (inout JSONReader) -> T?) -> T? {
+    package mutating func optionalNested<T>(_ key: String, _ body: (inout JSONReader) -> T?) -> T? {
         present(key).flatMap { descend(into: $0, at: pointer.member(key), body) }
     }
 
     /// Reads an object that must be there with a reader of its own, whose faults become this one's.
-    public mutating func nested<T>(_ key: String, _ body: (inout JSONReader) -> T?) -> T? {
+    package mutating func nested<T>(_ key: String, _ body: (inout JSONReader) -> T?) -> T? {
         demand(key).flatMap { descend(into: $0, at: pointer.member(key), body) }
     }
 
@@ -13,7 +13,7 @@ extension JSONReader {
     ///
     /// - Parameter maximumCount: More elements than this are one fault of the array, and none is read.
     /// - Returns: What could be read of the elements; nil when there is no array.
-    public mutating func optionalNestedArray<T>(
+    package mutating func optionalNestedArray<T>(
         _ key: String,
         maximumCount: Int,
         _ body: (inout JSONReader) -> T?
@@ -28,7 +28,7 @@ extension JSONReader {
     ///   - maximumCount: More elements than this are one fault of the array, and none is read.
     ///   - each: Reads an element; what it throws is a fault of the element, and the next ones are read still.
     /// - Returns: The elements that could be read; nil when there is no array.
-    public mutating func array<T>(
+    package mutating func array<T>(
         _ key: String,
         maximumCount: Int = .max,
         each: (JSONValue) throws(JSONFaultReason) -> T
@@ -41,14 +41,14 @@ extension JSONReader {
     ///
     /// - Parameter maximumCount: More elements than this are one fault of the array, and none is read.
     /// - Returns: A reader of each element; nil when there is no array.
-    public mutating func elements(_ key: String, maximumCount: Int) -> [JSONReader]? {
+    package mutating func elements(_ key: String, maximumCount: Int) -> [JSONReader]? {
         demand(key).flatMap { elements(of: $0, at: key, maximumCount)?.map { JSONReader($0.value, at: $0.pointer) } }
     }
 
     /// Reads a member that is one value or an array of such values, as those of `aliases` are; it must be there.
     ///
     /// - Returns: The values that could be read; nil when the member is absent.
-    public mutating func oneOrMore<T>(
+    package mutating func oneOrMore<T>(
         _ key: String,
         maximumCount: Int = .max,
         each: (JSONValue) throws(JSONFaultReason) -> T

@@ -6,7 +6,7 @@ extension JSONReader {
     /// Reads a string.
     ///
     /// - Throws: "must be a string".
-    public static func string(_ value: JSONValue) throws(JSONFaultReason) -> String {
+    package static func string(_ value: JSONValue) throws(JSONFaultReason) -> String {
         guard case .string(let text) = value else { throw JSONFaultReason("must be a string") }
         return text
     }
@@ -14,7 +14,7 @@ extension JSONReader {
     /// Reads `true` or `false`.
     ///
     /// - Throws: "must be true or false".
-    public static func bool(_ value: JSONValue) throws(JSONFaultReason) -> Bool {
+    package static func bool(_ value: JSONValue) throws(JSONFaultReason) -> Bool {
         guard case .bool(let bool) = value else { throw JSONFaultReason("must be true or false") }
         return bool
     }
@@ -22,7 +22,7 @@ extension JSONReader {
     /// Reads an integer; a number such as `5.0` or `1e3` is one too.
     ///
     /// - Throws: "must be an integer".
-    public static func integer(_ value: JSONValue) throws(JSONFaultReason) -> Int {
+    package static func integer(_ value: JSONValue) throws(JSONFaultReason) -> Int {
         let integer: Int? =
             switch value {
             case .integer(let integer): Int(exactly: integer)
@@ -36,7 +36,7 @@ extension JSONReader {
     /// Reads a number.
     ///
     /// - Throws: "must be a number".
-    public static func number(_ value: JSONValue) throws(JSONFaultReason) -> Double {
+    package static func number(_ value: JSONValue) throws(JSONFaultReason) -> Double {
         switch value {
         case .integer(let integer): return Double(integer)
         case .number(let number): return number
@@ -47,7 +47,7 @@ extension JSONReader {
     /// Reads a string that is an RFC 3339 time.
     ///
     /// - Throws: "must be an RFC 3339 time", with an example.
-    public static func timestamp(_ value: JSONValue) throws(JSONFaultReason) -> Date {
+    package static func timestamp(_ value: JSONValue) throws(JSONFaultReason) -> Date {
         guard case .string(let text) = value, let date = RFC3339.parse(text) else {
             throw JSONFaultReason("must be an RFC 3339 time such as 2026-03-01T12:00:00.000Z")
         }
@@ -57,7 +57,7 @@ extension JSONReader {
     /// Reads a string that is an ISO 8601 duration without months and years.
     ///
     /// - Throws: "must be an ISO 8601 duration", with an example.
-    public static func duration(_ value: JSONValue) throws(JSONFaultReason) -> Duration {
+    package static func duration(_ value: JSONValue) throws(JSONFaultReason) -> Duration {
         guard case .string(let text) = value, let duration = ISO8601Duration.parse(text) else {
             throw JSONFaultReason("must be an ISO 8601 duration such as PT8H or P7D, without months and years")
         }
@@ -67,7 +67,7 @@ extension JSONReader {
     /// Reads an array, as it is.
     ///
     /// - Throws: "must be an array".
-    public static func array(_ value: JSONValue) throws(JSONFaultReason) -> [JSONValue] {
+    package static func array(_ value: JSONValue) throws(JSONFaultReason) -> [JSONValue] {
         guard case .array(let elements) = value else { throw JSONFaultReason("must be an array") }
         return elements
     }
@@ -75,7 +75,7 @@ extension JSONReader {
     /// Reads an object, as it is.
     ///
     /// - Throws: "must be an object".
-    public static func object(_ value: JSONValue) throws(JSONFaultReason) -> JSONObject {
+    package static func object(_ value: JSONValue) throws(JSONFaultReason) -> JSONObject {
         guard case .object(let object) = value else { throw JSONFaultReason("must be an object") }
         return object
     }

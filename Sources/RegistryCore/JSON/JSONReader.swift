@@ -8,22 +8,22 @@
 /// ```
 /// Each call that fails gives nil and records a fault, so that the next ones still run. A member that is `null` counts as
 /// absent (an omitted field is not a cleared one), and members that nobody asks for are ignored.
-public struct JSONReader: Sendable {
+package struct JSONReader: Sendable {
     /// The object that is read; empty when the value was none.
-    public let object: JSONObject
+    package let object: JSONObject
     /// Where the object stands in the body.
     let pointer: JSONPointer
     /// The faults found so far, in the order of the calls; at most `maximumFaults`.
-    public private(set) var faults: [JSONFault] = []
+    package private(set) var faults: [JSONFault] = []
 
     /// The most faults that are kept: an answer must not be many times the size of its body, for whoever does not read theirs leaves it
     /// in the service's memory for a while.
-    public static let maximumFaults = 32
+    package static let maximumFaults = 32
 
     private let isObject: Bool
 
     /// Begins to read a body, and records the fault "must be an object" when it is none.
-    public init(_ value: JSONValue) { self.init(value, at: .body) }
+    package init(_ value: JSONValue) { self.init(value, at: .body) }
 
     init(_ value: JSONValue, at pointer: JSONPointer) {
         self.pointer = pointer
@@ -40,12 +40,12 @@ public struct JSONReader: Sendable {
     /// Throws all faults that were found, or nothing when there are none.
     ///
     /// - Throws: `JSONFaults`.
-    public func check() throws(JSONFaults) {
+    package func check() throws(JSONFaults) {
         guard faults.isEmpty else { throw JSONFaults(faults) }
     }
 
     /// Records a fault of a member, or of the object itself when the key is nil.
-    public mutating func fault(_ key: String?, _ detail: String) {
+    package mutating func fault(_ key: String?, _ detail: String) {
         record(JSONFault(pointer: (key.map(pointer.member) ?? pointer).text, detail: detail))
     }
 
@@ -54,7 +54,7 @@ public struct JSONReader: Sendable {
     }
 
     /// Reads a member; absent or `null` is the fault "is required", and what the closure throws is a fault of the member.
-    public mutating func required<T>(
+    package mutating func required<T>(
         _ key: String,
         _ read: (JSONValue) throws(JSONFaultReason) -> T
     ) -> T? {
@@ -62,7 +62,7 @@ public struct JSONReader: Sendable {
     }
 
     /// Reads a member; absent or `null` is nil, and what the closure throws is a fault of the member.
-    public mutating func optional<T>(
+    package mutating func optional<T>(
         _ key: String,
         _ read: (JSONValue) throws(JSONFaultReason) -> T
     ) -> T? {

@@ -2,7 +2,7 @@
 ///
 /// Strings and keys compare byte by byte in UTF-8, as RFC 8259 has it, and not by canonical equivalence as `String` does.
 /// `integer` and `number` are different values even where they are numerically the same; their canonical form is one then.
-public enum JSONValue: Sendable {
+package enum JSONValue: Sendable {
     /// `null`.
     case null
     /// `true` or `false`.
@@ -21,7 +21,7 @@ public enum JSONValue: Sendable {
 
 extension JSONValue: Hashable {
     /// Compares strings by their bytes, and objects without regard to the order of their members.
-    public static func == (left: JSONValue, right: JSONValue) -> Bool {
+    package static func == (left: JSONValue, right: JSONValue) -> Bool {
         switch (left, right) {
         case (.null, .null): true
         case (.bool(let left), .bool(let right)): left == right
@@ -35,7 +35,7 @@ extension JSONValue: Hashable {
     }
 
     /// Hashes what `==` compares.
-    public func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         switch self {
         case .null: hasher.combine(0)
         case .bool(let value): hasher.combine(value)
@@ -50,13 +50,13 @@ extension JSONValue: Hashable {
 
 extension JSONValue {
     /// The value of a member; nil when this is no object or has no such member.
-    public subscript(key: String) -> JSONValue? {
+    package subscript(key: String) -> JSONValue? {
         guard case .object(let object) = self else { return nil }
         return object[key]
     }
 
     /// Whether this is `null`.
-    public var isNull: Bool {
+    package var isNull: Bool {
         guard case .null = self else { return false }
         return true
     }
@@ -66,7 +66,7 @@ extension JSONValue {
     /// Equal values have the same bytes. Numbers are written as `JSONWriter` writes them, but for whole ones that fit `Int64`:
     /// those are written as integers, however they came. So it is the form, too, of what Postgres's `jsonb` makes of it,
     /// which writes `1e18` in nineteen digits.
-    public var canonicalBytes: [UInt8] {
+    package var canonicalBytes: [UInt8] {
         var json = JSONWriter()
         json.canonical(self)
         return json.bytes
@@ -75,7 +75,7 @@ extension JSONValue {
 
 extension JSONValue: JSONEncodable {
     /// Writes the value, members in their order.
-    public func encode(to json: inout JSONWriter) {
+    package func encode(to json: inout JSONWriter) {
         switch self {
         case .null: json.null()
         case .bool(let value): json.bool(value)
@@ -110,12 +110,12 @@ extension JSONWriter {
 
 extension JSONValue: CustomStringConvertible {
     /// The canonical JSON text.
-    public var description: String { String(decoding: canonicalBytes, as: UTF8.self) }
+    package var description: String { String(decoding: canonicalBytes, as: UTF8.self) }
 }
 
 extension JSONValue {
     /// The text of a string; nil for anything else.
-    public var string: String? {
+    package var string: String? {
         guard case .string(let text) = self else { return nil }
         return text
     }

@@ -5,23 +5,23 @@
 /// - the secret: 24 digits of base 62, 142 random bits;
 /// - the checksum: the CRC-32 (ISO 3309) of all 41 characters before it as 6 digits of base 62, the most significant
 ///   first. A mistyped or truncated key is refused by it alone, without a look at Postgres.
-public struct APIKey: Sendable {
+package struct APIKey: Sendable {
     /// The public part: prefix and id.
-    public let id: APIKeyID
+    package let id: APIKeyID
     /// The 24 digits that prove the bearer's right.
-    public let secret: Secret
+    package let secret: Secret
 
     private static let secretCount = 24
     private static let checksumCount = 6
 
     /// Makes a key of a role with a random id and a random secret.
-    public init(random role: Role) {
+    package init(random role: Role) {
         id = APIKeyID(random: role)
         secret = Secret(Base62.random(count: Self.secretCount))
     }
 
     /// Reads a key; nil when it is not one, to the last digit.
-    public init?(_ text: Secret) {
+    package init?(_ text: Secret) {
         let text = text.revealed
         let bodyCount = APIKeyID.length + 1 + Self.secretCount
         guard text.utf8.count == bodyCount + Self.checksumCount, text.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
@@ -36,23 +36,23 @@ public struct APIKey: Sendable {
     }
 
     /// Whether a bearer's text looks like a key, whole or not: no JWT begins like this.
-    public static func isMeant(by text: Secret) -> Bool {
+    package static func isMeant(by text: Secret) -> Bool {
         Role.allCases.contains { text.revealed.hasPrefix($0.keyPrefix) }
     }
 
     /// The whole key, shown once.
-    public var text: Secret {
+    package var text: Secret {
         let body = "\(id.rawValue)_\(secret.revealed)"
         return Secret(body + Base62.sixDigits(CRC32.checksum(body.utf8)))
     }
 }
 
 /// The public name of an API key: its prefix and 12 digits of base 62, such as `prc_0aB1cD2eF3gH`.
-public struct APIKeyID: Sendable, Hashable, CustomStringConvertible {
+package struct APIKeyID: Sendable, Hashable, CustomStringConvertible {
     /// All 16 characters: the role's prefix, such as `prc_`, and the digits.
-    public let rawValue: String
+    package let rawValue: String
     /// The role that the prefix names.
-    public let role: Role
+    package let role: Role
 
     static let length = 16
 
@@ -62,7 +62,7 @@ public struct APIKeyID: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// - Throws: a sentence when it is no key's id.
-    public init(_ rawValue: String) throws(JSONFaultReason) {
+    package init(_ rawValue: String) throws(JSONFaultReason) {
         guard rawValue.utf8.count == Self.length,
             let role = Role.allCases.first(where: { rawValue.hasPrefix($0.keyPrefix) }),
             Base62.isValid(rawValue.dropFirst(role.keyPrefix.count))
@@ -72,5 +72,5 @@ public struct APIKeyID: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The id as ``rawValue`` has it; it is no secret.
-    public var description: String { rawValue }
+    package var description: String { rawValue }
 }

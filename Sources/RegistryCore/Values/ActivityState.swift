@@ -1,5 +1,5 @@
 /// The state of an activity, as clients and senders see it.
-public enum ActivityState: String, Sendable, Hashable, CaseIterable {
+package enum ActivityState: String, Sendable, Hashable, CaseIterable {
     /// It runs; its token, once it has one, may be handed out.
     case active
     /// It was missing from its installation's full state; a later observation brings it back.
@@ -11,13 +11,13 @@ public enum ActivityState: String, Sendable, Hashable, CaseIterable {
 }
 
 /// Why an activity ended, as the client said.
-public enum EndReason: String, Sendable, Hashable, CaseIterable {
+package enum EndReason: String, Sendable, Hashable, CaseIterable {
     case ended
     case dismissed
 }
 
 /// The result of a registration.
-public enum RegistrationOutcome: String, Sendable, Hashable, CaseIterable {
+package enum RegistrationOutcome: String, Sendable, Hashable, CaseIterable {
     /// The activity's first token, or its first sign of life.
     case registered
     /// Another token replaced the former one.

@@ -1,14 +1,14 @@
 /// A name that the business knows activities by, such as (`liveactivityId`, `order-42`).
 ///
 /// Aliases are compared byte by byte. One alias may name many activities; one activity may bear many aliases.
-public struct Alias: Sendable, Hashable, Comparable, CustomStringConvertible {
+package struct Alias: Sendable, Hashable, Comparable, CustomStringConvertible {
     /// `[A-Za-z][A-Za-z0-9_.-]{0,63}`.
-    public let kind: UTF8Text
+    package let kind: UTF8Text
     /// 1 to 256 bytes of UTF-8 without control characters, never `.` or `..`.
-    public let value: UTF8Text
+    package let value: UTF8Text
 
     /// - Throws: a sentence when the kind or the value is not allowed.
-    public init(kind: String, value: String) throws(JSONFaultReason) {
+    package init(kind: String, value: String) throws(JSONFaultReason) {
         try Self.checkKind(kind)
         try Self.checkValue(value)
         self.kind = UTF8Text(kind)
@@ -16,7 +16,7 @@ public struct Alias: Sendable, Hashable, Comparable, CustomStringConvertible {
     }
 
     /// An alias of a kind and a value that were checked before, when it came.
-    public init(checkedKind kind: UTF8Text, value: UTF8Text) {
+    package init(checkedKind kind: UTF8Text, value: UTF8Text) {
         self.kind = kind
         self.value = value
     }
@@ -24,7 +24,7 @@ public struct Alias: Sendable, Hashable, Comparable, CustomStringConvertible {
     /// Reads `kind:value`, as ``description`` writes it: a kind has no colon.
     ///
     /// - Throws: a sentence when it is not that, or the kind or the value is not allowed.
-    public init(pair text: String) throws(JSONFaultReason) {
+    package init(pair text: String) throws(JSONFaultReason) {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
             throw JSONFaultReason("must be kind:value, such as liveactivityId:order-42")
         }
@@ -32,7 +32,7 @@ public struct Alias: Sendable, Hashable, Comparable, CustomStringConvertible {
     }
 
     /// - Throws: a sentence when `kind` is not `[A-Za-z][A-Za-z0-9_.-]{0,63}`.
-    public static func checkKind(_ kind: String) throws(JSONFaultReason) {
+    package static func checkKind(_ kind: String) throws(JSONFaultReason) {
         let bytes = Array(kind.utf8)
         let beginsWithLetter = bytes.first.map(ASCII.isLetter) ?? false
         guard beginsWithLetter, bytes.count <= 64, bytes.allSatisfy(isOfKind) else {
@@ -44,13 +44,13 @@ public struct Alias: Sendable, Hashable, Comparable, CustomStringConvertible {
     static func checkValue(_ value: String) throws(JSONFaultReason) { try ActivityID.check(value, maximumBytes: 256) }
 
     /// The kind of the alias that `POST …/activities` takes.
-    public static let liveActivityKind: UTF8Text = "liveactivityId"
+    package static let liveActivityKind: UTF8Text = "liveactivityId"
 
     /// `kind:value`, as ``init(pair:)`` reads it.
-    public var description: String { "\(kind):\(value)" }
+    package var description: String { "\(kind):\(value)" }
 
     /// Compares by kind and then by value, byte by byte.
-    public static func < (left: Alias, right: Alias) -> Bool {
+    package static func < (left: Alias, right: Alias) -> Bool {
         left.kind == right.kind ? left.value < right.value : left.kind < right.kind
     }
 

@@ -1,13 +1,13 @@
 /// The aliases of one activity: at most 16, read from `{"kind": "value" | ["value", …]}`.
-public struct AliasSet: Sendable, Hashable {
+package struct AliasSet: Sendable, Hashable {
     /// Sorted, without doubles.
-    public let aliases: [Alias]
+    package let aliases: [Alias]
 
     /// The most aliases that one activity may bear.
-    public static let maximumCount = 16
+    package static let maximumCount = 16
 
     /// - Throws: a sentence when there are more than 16.
-    public init(_ aliases: some Sequence<Alias>) throws(JSONFaultReason) {
+    package init(_ aliases: some Sequence<Alias>) throws(JSONFaultReason) {
         let sorted = Set(aliases).sorted()
         guard sorted.count <= Self.maximumCount else {
             throw JSONFaultReason("must hold at most \(Self.maximumCount) aliases")
@@ -16,10 +16,10 @@ public struct AliasSet: Sendable, Hashable {
     }
 
     /// Aliases that are stored: they were counted when they came, and are never refused again.
-    public init(stored aliases: some Sequence<Alias>) { self.aliases = Set(aliases).sorted() }
+    package init(stored aliases: some Sequence<Alias>) { self.aliases = Set(aliases).sorted() }
 
     /// The canonical JSON form, `{"kind":["value",…],…}` in byte order: what is stored, and what breaks a tie.
-    public var canonicalJSON: [UInt8] {
+    package var canonicalJSON: [UInt8] {
         var json = JSONWriter(reservingCapacity: 2 + 64 * aliases.count)
         json.object { json in
             var rest = aliases[...]

@@ -1,12 +1,12 @@
 /// Comparisons whose duration tells nothing but the lengths.
-public enum ConstantTime {
+package enum ConstantTime {
     /// Whether two rows of bytes are the same.
-    public static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+    package static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         left.withUnsafeBufferPointer { left in right.withUnsafeBufferPointer { areEqual(left, $0) } }
     }
 
     /// Whether two texts are the same, byte by byte.
-    public static func areEqual(_ left: String, _ right: String) -> Bool {
+    package static func areEqual(_ left: String, _ right: String) -> Bool {
         var (left, right) = (left, right)
         return left.withUTF8 { left in right.withUTF8 { areEqual(left, $0) } }
     }

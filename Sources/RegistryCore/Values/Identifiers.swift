@@ -1,11 +1,11 @@
 /// The bundle id that names an app, such as `com.example.food`: ASCII letters, digits, `.` and `-`, at most 155 bytes
 /// (Apple's documented characters of `CFBundleIdentifier`; 155 is App Store Connect's limit).
-public struct BundleID: Sendable, Hashable, Comparable, CustomStringConvertible {
+package struct BundleID: Sendable, Hashable, Comparable, CustomStringConvertible {
     /// The bundle id as it came; upper and lower case differ.
-    public let rawValue: String
+    package let rawValue: String
 
     /// - Throws: a sentence when a character or the length is not allowed.
-    public init(_ rawValue: String) throws(JSONFaultReason) {
+    package init(_ rawValue: String) throws(JSONFaultReason) {
         let allowed = rawValue.utf8.allSatisfy { ASCII.isLetter($0) || ASCII.isDigit($0) || ".-".utf8.contains($0) }
         guard allowed, (1...155).contains(rawValue.utf8.count), rawValue != ".", rawValue != ".." else {
             throw JSONFaultReason("must be a bundle id: 1 to 155 letters, digits, '.' or '-'")
@@ -14,90 +14,90 @@ public struct BundleID: Sendable, Hashable, Comparable, CustomStringConvertible 
     }
 
     /// A bundle id that is stored: it was checked when it came, and is never refused again.
-    public init(stored rawValue: String) { self.rawValue = rawValue }
+    package init(stored rawValue: String) { self.rawValue = rawValue }
 
     /// The bundle id itself.
-    public var description: String { rawValue }
+    package var description: String { rawValue }
 
     /// Compares as Swift's texts do; all characters are ASCII.
-    public static func < (left: BundleID, right: BundleID) -> Bool { left.rawValue < right.rawValue }
+    package static func < (left: BundleID, right: BundleID) -> Bool { left.rawValue < right.rawValue }
 }
 
 /// The id of one Live Activity, normally ActivityKit's `Activity.id`; at most 128 bytes of UTF-8. An id is used once.
-public struct ActivityID: Sendable, Hashable, Comparable, CustomStringConvertible {
+package struct ActivityID: Sendable, Hashable, Comparable, CustomStringConvertible {
     /// The id as it came, compared byte by byte.
-    public let rawValue: UTF8Text
+    package let rawValue: UTF8Text
 
     /// The longest id, in bytes.
-    public static let maximumBytes = 128
+    package static let maximumBytes = 128
 
     /// - Throws: a sentence when it is empty, too long, `.`, `..`, or holds a control character.
-    public init(_ rawValue: String) throws(JSONFaultReason) {
+    package init(_ rawValue: String) throws(JSONFaultReason) {
         try Self.check(rawValue, maximumBytes: Self.maximumBytes)
         self.rawValue = UTF8Text(rawValue)
     }
 
     /// An id that is stored: it was checked when it came, and is never refused again.
-    public init(stored rawValue: UTF8Text) { self.rawValue = rawValue }
+    package init(stored rawValue: UTF8Text) { self.rawValue = rawValue }
 
     /// The id itself.
-    public var description: String { rawValue.string }
+    package var description: String { rawValue.string }
 
     /// Compares byte by byte.
-    public static func < (left: ActivityID, right: ActivityID) -> Bool { left.rawValue < right.rawValue }
+    package static func < (left: ActivityID, right: ActivityID) -> Bool { left.rawValue < right.rawValue }
 }
 
 /// One install of the app on one device, named by a random id that the app makes and keeps; at most 128 bytes of UTF-8.
 ///
 /// It is a secret of the device, so it prints as nothing; only its hash is stored and shown.
-public struct InstallationID: Sendable, Hashable, CustomStringConvertible {
+package struct InstallationID: Sendable, Hashable, CustomStringConvertible {
     /// The id as the app made it: a secret, never to be logged or stored.
-    public let rawValue: UTF8Text
+    package let rawValue: UTF8Text
 
     /// The longest id, in bytes.
-    public static let maximumBytes = 128
+    package static let maximumBytes = 128
 
     /// - Throws: a sentence when it is empty, too long, `.`, `..`, or holds a control character.
-    public init(_ rawValue: String) throws(JSONFaultReason) {
+    package init(_ rawValue: String) throws(JSONFaultReason) {
         try ActivityID.check(rawValue, maximumBytes: Self.maximumBytes)
         self.rawValue = UTF8Text(rawValue)
     }
 
     /// The same words for every id, so that none comes into a log.
-    public var description: String { "(installation id)" }
+    package var description: String { "(installation id)" }
 }
 
 /// The SHA-256 over app and installation id: what is stored, shown and grouped by.
-public struct InstallationHash: Sendable, Hashable, CustomStringConvertible {
+package struct InstallationHash: Sendable, Hashable, CustomStringConvertible {
     /// 32 bytes.
-    public let bytes: [UInt8]
+    package let bytes: [UInt8]
 
     /// Wraps a hash that was made before, 32 bytes.
-    public init(bytes: [UInt8]) { self.bytes = bytes }
+    package init(bytes: [UInt8]) { self.bytes = bytes }
 
     /// Lower-case hex.
-    public var description: String { Hexadecimal.encode(bytes) }
+    package var description: String { Hexadecimal.encode(bytes) }
 }
 
 /// The name of an activity's `ActivityAttributes` type; at most 128 bytes of UTF-8.
-public struct AttributesType: Sendable, Hashable, CustomStringConvertible {
+package struct AttributesType: Sendable, Hashable, CustomStringConvertible {
     /// The name as it came, compared byte by byte.
-    public let rawValue: UTF8Text
+    package let rawValue: UTF8Text
 
     /// The longest name, in bytes.
-    public static let maximumBytes = 128
+    package static let maximumBytes = 128
 
     /// - Throws: a sentence when it is empty, too long, `.`, `..`, or holds a control character.
-    public init(_ rawValue: String) throws(JSONFaultReason) {
+    package init(_ rawValue: String) throws(JSONFaultReason) {
         try ActivityID.check(rawValue, maximumBytes: Self.maximumBytes)
         self.rawValue = UTF8Text(rawValue)
     }
 
     /// A name that is stored: it was checked when it came, and is never refused again.
-    public init(stored rawValue: UTF8Text) { self.rawValue = rawValue }
+    package init(stored rawValue: UTF8Text) { self.rawValue = rawValue }
 
     /// The name itself.
-    public var description: String { rawValue.string }
+    package var description: String { rawValue.string }
 }
 
 extension ActivityID {
@@ -127,7 +127,7 @@ extension UTF8Text {
     /// stands in no path, so `.` and `..` are names like any other.
     ///
     /// - Throws: a sentence when it is anything else.
-    public static func subject(_ text: String) throws(JSONFaultReason) -> UTF8Text {
+    package static func subject(_ text: String) throws(JSONFaultReason) -> UTF8Text {
         guard (1...maximumSubjectBytes).contains(text.utf8.count) else {
             throw JSONFaultReason("must be 1 to \(maximumSubjectBytes) bytes of UTF-8")
         }

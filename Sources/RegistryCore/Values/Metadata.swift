@@ -1,13 +1,13 @@
 /// A client's free JSON object about an activity, at most 2 KiB in canonical form.
-public struct Metadata: Sendable, Hashable {
+package struct Metadata: Sendable, Hashable {
     /// Canonical JSON: keys in byte order, no spaces.
-    public let canonicalJSON: [UInt8]
+    package let canonicalJSON: [UInt8]
 
     /// The largest canonical form, in bytes.
-    public static let maximumBytes = 2048
+    package static let maximumBytes = 2048
 
     /// - Throws: a sentence when it is no object, too large, or holds U+0000, which Postgres's `jsonb` cannot.
-    public init(_ value: JSONValue) throws(JSONFaultReason) {
+    package init(_ value: JSONValue) throws(JSONFaultReason) {
         guard case .object = value else { throw JSONFaultReason("must be an object") }
         guard !value.containsNulCharacter else { throw JSONFaultReason("must not contain the character U+0000") }
         let bytes = value.canonicalBytes
@@ -18,7 +18,7 @@ public struct Metadata: Sendable, Hashable {
     }
 
     /// Metadata that is stored: it was measured when it came, and is never refused again.
-    public init(stored value: JSONValue) { canonicalJSON = value.canonicalBytes }
+    package init(stored value: JSONValue) { canonicalJSON = value.canonicalBytes }
 }
 
 extension JSONValue {

@@ -1,20 +1,20 @@
 /// The bytes of a push token: 1 to 512, for Apple says not to assume a length.
 ///
 /// It prints as nothing: a whole token belongs in an answer to a sender and in the database, and nowhere else.
-public struct PushToken: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible {
+package struct PushToken: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible {
     /// The token as APNs gave it to the device, not in hex.
-    public let bytes: [UInt8]
+    package let bytes: [UInt8]
 
     /// The longest token that is taken, in bytes.
-    public static let maximumBytes = 512
+    package static let maximumBytes = 512
 
     /// Wraps bytes that were checked before: neither their number nor their content is checked here.
-    public init(bytes: [UInt8]) { self.bytes = bytes }
+    package init(bytes: [UInt8]) { self.bytes = bytes }
 
     /// Reads hex of even length; upper case is accepted.
     ///
     /// - Throws: a sentence when it is not hex, empty, or longer than 512 bytes. The sentence never repeats the token.
-    public init(hexadecimal: String) throws(JSONFaultReason) {
+    package init(hexadecimal: String) throws(JSONFaultReason) {
         guard hexadecimal.utf8.count <= Self.maximumBytes * 2 else {
             throw JSONFaultReason("must be at most \(Self.maximumBytes) bytes, \(Self.maximumBytes * 2) hex digits")
         }
@@ -25,7 +25,7 @@ public struct PushToken: Sendable, Hashable, CustomStringConvertible, CustomDebu
     }
 
     /// The number of bytes, and nothing of the token.
-    public var description: String { "(push token of \(bytes.count) bytes)" }
+    package var description: String { "(push token of \(bytes.count) bytes)" }
     /// The same as ``description``, so that debuggers and dumps do not show the token.
-    public var debugDescription: String { description }
+    package var debugDescription: String { description }
 }

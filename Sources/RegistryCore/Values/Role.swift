@@ -1,5 +1,5 @@
 /// The part that credentials let their bearer play.
-public enum Role: String, Sendable, Hashable, CaseIterable {
+package enum Role: String, Sendable, Hashable, CaseIterable {
     /// An app, or an app's backend for it: registers, and never reads a token.
     case client
     /// A service that talks to APNs.
@@ -12,10 +12,10 @@ public enum Role: String, Sendable, Hashable, CaseIterable {
     case root
 
     /// The roles of keys that belong to an app.
-    public static let ofApps: [Role] = [.client, .sender, .auditor, .admin]
+    package static let ofApps: [Role] = [.client, .sender, .auditor, .admin]
 
     /// The prefix of an API key of the role, such as `prc_`.
-    public var keyPrefix: String {
+    package var keyPrefix: String {
         switch self {
         case .client: "prc_"
         case .sender: "prs_"

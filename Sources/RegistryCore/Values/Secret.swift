@@ -2,22 +2,22 @@
 ///
 /// It prints as `…`, whichever way it is printed; only `revealed` gives the text. Two are compared in time that tells
 /// nothing of where they differ.
-public struct Secret: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+package struct Secret: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The text itself: for the one place that needs it, and nothing that prints.
-    public let revealed: String
+    package let revealed: String
 
     /// Makes a secret of a text.
-    public init(_ text: String) { revealed = text }
+    package init(_ text: String) { revealed = text }
 
     /// `…`
-    public var description: String { "…" }
+    package var description: String { "…" }
     /// `…`
-    public var debugDescription: String { "…" }
+    package var debugDescription: String { "…" }
     /// Has no children, so `dump` shows nothing either.
-    public var customMirror: Mirror { Mirror(self, children: EmptyCollection<Mirror.Child>()) }
+    package var customMirror: Mirror { Mirror(self, children: EmptyCollection<Mirror.Child>()) }
 
     /// Compares all bytes, wherever the first difference lies.
-    public static func == (left: Secret, right: Secret) -> Bool {
+    package static func == (left: Secret, right: Secret) -> Bool {
         ConstantTime.areEqual(left.revealed, right.revealed)
     }
 }

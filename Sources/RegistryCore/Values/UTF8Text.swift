@@ -5,33 +5,33 @@ import Foundation
 /// Swift's `String` takes canonically equivalent texts for equal: `"\u{212A}"` (KELVIN SIGN) and `"K"`, or an `é` of one
 /// scalar and one of two. What callers name is bytes, so whatever of it is compared, or is a key of a dictionary or an
 /// element of a set, is one of these. Only literals become one by themselves; ``string`` is for what writes or shows it.
-public struct UTF8Text: Sendable {
+package struct UTF8Text: Sendable {
     /// The same text, as Swift has it.
-    public let string: String
+    package let string: String
 
     /// Makes a text that compares by its bytes.
-    public init(_ string: String) { self.string = string }
+    package init(_ string: String) { self.string = string }
 
     /// How many bytes it has.
-    public var count: Int { string.utf8.count }
+    package var count: Int { string.utf8.count }
 
     /// Whether it begins with the bytes of a text.
-    public func hasPrefix(_ prefix: UTF8Text) -> Bool { string.utf8.starts(with: prefix.string.utf8) }
+    package func hasPrefix(_ prefix: UTF8Text) -> Bool { string.utf8.starts(with: prefix.string.utf8) }
 
     /// The text after some bytes that ``hasPrefix(_:)`` found.
-    public func dropping(prefix: UTF8Text) -> UTF8Text {
+    package func dropping(prefix: UTF8Text) -> UTF8Text {
         UTF8Text(String(Substring(string.utf8.dropFirst(prefix.count))))
     }
 }
 
 extension UTF8Text: Hashable, Comparable {
     /// Whether the bytes are the same.
-    public static func == (left: UTF8Text, right: UTF8Text) -> Bool {
+    package static func == (left: UTF8Text, right: UTF8Text) -> Bool {
         left.withBytes { left in right.withBytes { left.count == $0.count && compare(left, $0) == 0 } }
     }
 
     /// Orders by the first byte that differs, the shorter text before those that it begins: as `COLLATE "C"` does.
-    public static func < (left: UTF8Text, right: UTF8Text) -> Bool {
+    package static func < (left: UTF8Text, right: UTF8Text) -> Bool {
         left.withBytes { left in
             right.withBytes { right in
                 let order = compare(left, right)
@@ -41,7 +41,7 @@ extension UTF8Text: Hashable, Comparable {
     }
 
     /// Hashes the bytes, and their end.
-    public func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         withBytes { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
         hasher.combine(UInt8.max)
     }
@@ -60,13 +60,13 @@ extension UTF8Text: Hashable, Comparable {
 
 extension UTF8Text: CustomStringConvertible, ExpressibleByStringInterpolation {
     /// Makes the text of a literal.
-    public init(stringLiteral value: String) { string = value }
+    package init(stringLiteral value: String) { string = value }
 
     /// The text itself.
-    public var description: String { string }
+    package var description: String { string }
 }
 
 extension UTF8Text: JSONEncodable {
     /// Writes a string.
-    public func encode(to json: inout JSONWriter) { json.string(string) }
+    package func encode(to json: inout JSONWriter) { json.string(string) }
 }

@@ -1,26 +1,26 @@
 import Foundation
 
 /// The record of an API key: all but its secret, of which only the SHA-256 is stored.
-public struct APIKeyRecord: Sendable, Hashable {
+package struct APIKeyRecord: Sendable, Hashable {
     /// The public part of the key, which also names its role.
-    public let id: APIKeyID
+    package let id: APIKeyID
     /// The number of the app that it belongs to; 0 for root keys, which belong to none.
-    public let appNumber: Int64
+    package let appNumber: Int64
     /// The app that it belongs to; nil for root keys.
-    public let app: BundleID?
+    package let app: BundleID?
     /// A name for people; nil when none was given.
-    public let name: String?
+    package let name: String?
     /// Postgres's clock when the key was stored.
-    public let createdAt: Date
+    package let createdAt: Date
     /// From when on it is refused; nil for never.
-    public let expiresAt: Date?
+    package let expiresAt: Date?
     /// When it was last used, to the minute or so.
-    public let lastUsedAt: Date?
+    package let lastUsedAt: Date?
     /// Since when it is refused for good; nil while nobody has revoked it.
-    public let revokedAt: Date?
+    package let revokedAt: Date?
 
     /// Makes a record of its parts.
-    public init(
+    package init(
         id: APIKeyID,
         appNumber: Int64,
         app: BundleID?,
@@ -41,19 +41,19 @@ public struct APIKeyRecord: Sendable, Hashable {
     }
 
     /// Whether it lets its bearer in.
-    public func isValid(at time: Date) -> Bool {
+    package func isValid(at time: Date) -> Bool {
         revokedAt == nil && expiresAt.map { time < $0 } ?? true
     }
 }
 
 extension APIKeyRecord: JSONEncodable {
     /// Writes `{id, role, app, name, createdAt, expiresAt, lastUsedAt, revokedAt}`, without what there is not.
-    public func encode(to json: inout JSONWriter) {
+    package func encode(to json: inout JSONWriter) {
         json.object { json in writeMembers(to: &json) }
     }
 
     /// Writes the same with the whole key in it, as it is shown once.
-    public func encode(to json: inout JSONWriter, revealing key: APIKey) {
+    package func encode(to json: inout JSONWriter, revealing key: APIKey) {
         json.object { json in
             writeMembers(to: &json)
             json.member("key", key.text.revealed)
@@ -73,16 +73,16 @@ extension APIKeyRecord: JSONEncodable {
 }
 
 /// An admin's request for a new key.
-public struct APIKeyRequest: Sendable, Hashable {
+package struct APIKeyRequest: Sendable, Hashable {
     /// The role of the key to make; as ``read(_:now:)`` gives it, one of ``Role/ofApps``.
-    public var role: Role
+    package var role: Role
     /// A name for people, 1 to 256 bytes of UTF-8; nil for none.
-    public var name: String?
+    package var name: String?
     /// From when on the key is refused; nil for never.
-    public var expiresAt: Date?
+    package var expiresAt: Date?
 
     /// Makes a request; the key has no name and does not expire unless they are given.
-    public init(role: Role, name: String? = nil, expiresAt: Date? = nil) {
+    package init(role: Role, name: String? = nil, expiresAt: Date? = nil) {
         self.role = role
         self.name = name
         self.expiresAt = expiresAt
@@ -91,7 +91,7 @@ public struct APIKeyRequest: Sendable, Hashable {
     /// Reads `{role, name, expiresAt | expiresIn}`; nil and faults in the reader when any of it is not allowed.
     ///
     /// - Parameter now: what `expiresIn` is counted from, and what `expiresAt` must be later than.
-    public static func read(_ json: inout JSONReader, now: Date) -> APIKeyRequest? {
+    package static func read(_ json: inout JSONReader, now: Date) -> APIKeyRequest? {
         let role = json.string("role", Self.role)
         let name = json.optionalString("name", Self.name)
         let expiresAt = json.optional("expiresAt") { value throws(JSONFaultReason) in
@@ -107,7 +107,7 @@ public struct APIKeyRequest: Sendable, Hashable {
     /// Takes a name for people.
     ///
     /// - Throws: a sentence when it is empty, longer than 256 bytes or holds control characters.
-    public static func name(_ text: String) throws(JSONFaultReason) -> String {
+    package static func name(_ text: String) throws(JSONFaultReason) -> String {
         try ActivityID.check(text, maximumBytes: 256)
         return text
     }
@@ -115,7 +115,7 @@ public struct APIKeyRequest: Sendable, Hashable {
     /// The end of a time from now.
     ///
     /// - Throws: a sentence unless it is longer than none and at most `AppChanges.longestRetention`.
-    public static func expiry(in duration: Duration, _ now: Date) throws(JSONFaultReason) -> Date {
+    package static func expiry(in duration: Duration, _ now: Date) throws(JSONFaultReason) -> Date {
         try AppChanges.check(duration, upTo: AppChanges.longestRetention)
         return now.addingTimeInterval(TimeInterval(duration.components.seconds))
     }

@@ -1,19 +1,19 @@
 /// The facts of an activity that never change while it runs: for each, the first value given stays.
 ///
 /// A new one needs a property, a line in each of the two methods here, and one in the store's list of their columns.
-public struct ActivityFacts: Sendable, Hashable {
+package struct ActivityFacts: Sendable, Hashable {
     /// The name of the `ActivityAttributes` type; nil when no request named it.
-    public var attributesType: AttributesType?
+    package var attributesType: AttributesType?
     /// Whether the user allows frequent pushes (ActivityKit: `frequentPushesEnabled`); nil if the app never said.
-    public var frequentPushesEnabled: Bool?
+    package var frequentPushesEnabled: Bool?
 
     /// Makes facts of which nothing is said.
-    public init() {}
+    package init() {}
 
     /// Reads what a body says of them, and leaves its faults in the reader: with any, this must not be used.
     ///
     /// - Parameter wereChecked: they were stored, so no value is refused again.
-    public init(from json: inout JSONReader, wereChecked: Bool = false) {
+    package init(from json: inout JSONReader, wereChecked: Bool = false) {
         attributesType =
             wereChecked
             ? json.optionalString("attributesType").map { AttributesType(stored: UTF8Text($0)) }
@@ -22,7 +22,7 @@ public struct ActivityFacts: Sendable, Hashable {
     }
 
     /// Writes those that are known as members of an object.
-    public func writeMembers(to json: inout JSONWriter) {
+    package func writeMembers(to json: inout JSONWriter) {
         json.member("attributesType", ifPresent: attributesType?.rawValue)
         json.member("frequentPushesEnabled", ifPresent: frequentPushesEnabled)
     }

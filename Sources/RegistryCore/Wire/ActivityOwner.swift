@@ -1,5 +1,5 @@
 /// The owner of an activity that is known only by its `liveactivityId`: so a thousand phones may follow one alias.
-public enum ActivityOwner: Sendable, Hashable {
+package enum ActivityOwner: Sendable, Hashable {
     case installation(InstallationHash)
     /// The `sub` of a signed-in user.
     case subject(UTF8Text)
@@ -7,7 +7,7 @@ public enum ActivityOwner: Sendable, Hashable {
     case app
 
     /// An installation goes before a signed-in user, and a signed-in user before the app.
-    public init(installation: InstallationHash?, subject: UTF8Text?) {
+    package init(installation: InstallationHash?, subject: UTF8Text?) {
         self = installation.map { .installation($0) } ?? subject.map { .subject($0) } ?? .app
     }
 }

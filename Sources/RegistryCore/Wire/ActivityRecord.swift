@@ -1,22 +1,22 @@
 import Foundation
 
 /// One activity as a sender sees it, running or not: the token is there only while it may be handed out.
-public struct ActivityRecord: Sendable, Hashable {
+package struct ActivityRecord: Sendable, Hashable {
     /// The id, the state and its reason, and the times, as a client gets them.
-    public let answer: ActivityAnswer
+    package let answer: ActivityAnswer
     /// The current token; nil unless it may be handed out.
-    public let token: PushToken?
+    package let token: PushToken?
     /// The installation on which it runs; nil when no request named one.
-    public let installation: InstallationHash?
+    package let installation: InstallationHash?
     /// Its type and all else that does not change while it runs.
-    public let facts: ActivityFacts
+    package let facts: ActivityFacts
     /// When it started: the earliest time that requests gave, or the first receipt.
-    public let startedAt: Date
+    package let startedAt: Date
     /// When it starts, or started, if it was scheduled for later.
-    public let startsAt: Date?
+    package let startsAt: Date?
 
     /// Makes a record of its parts.
-    public init(
+    package init(
         answer: ActivityAnswer,
         token: PushToken?,
         installation: InstallationHash?,

@@ -1,34 +1,34 @@
 import Foundation
 
 /// A client's statement about an activity: a registration, a rotation or a refresh; without a token, a sign of life.
-public struct ActivityRegistration: Sendable, Hashable {
+package struct ActivityRegistration: Sendable, Hashable {
     /// The activity's current token; nil for a sign of life, which leaves the token as it is.
-    public var token: PushToken?
+    package var token: PushToken?
     /// The device's clock when `pushTokenUpdates` delivered the token; nil counts as the time of receipt.
-    public var observedAt: Date?
+    package var observedAt: Date?
     /// When it started; nil counts as ``observedAt``, or as the time of receipt without one. A time later than the
     /// receipt counts as the receipt. The earliest one given stays.
-    public var startedAt: Date?
+    package var startedAt: Date?
     /// When an activity that is scheduled for later starts; counts where it lies after ``observedAt``.
-    public var startsAt: Date?
+    package var startsAt: Date?
     /// A registry took this in before, so what it says holds however long ago it was observed.
-    public var wasAccepted = false
+    package var wasAccepted = false
     /// The hash of the installation on which it runs; nil when the request names none. The first one given stays.
-    public var installation: InstallationHash?
+    package var installation: InstallationHash?
     /// The `sub` of the signed-in user who registers.
-    public var subject: UTF8Text?
+    package var subject: UTF8Text?
     /// Its type and all else that does not change while it runs; nil says nothing.
-    public var facts = ActivityFacts()
+    package var facts = ActivityFacts()
     /// Replaces all aliases when given.
-    public var aliases: AliasSet?
+    package var aliases: AliasSet?
     /// The aliases of an activity for which none were ever given.
-    public var defaultAliases: AliasSet?
+    package var defaultAliases: AliasSet?
     /// Replaces all metadata when given.
-    public var metadata: Metadata?
+    package var metadata: Metadata?
 
     /// Makes a statement that says nothing but the token.
-    public init(token: PushToken?) { self.token = token }
+    package init(token: PushToken?) { self.token = token }
 
     /// How far ahead an activity may be scheduled, in days.
-    public static let longestSchedule = 30
+    package static let longestSchedule = 30
 }

@@ -8,7 +8,7 @@ extension ActivityRegistration {
     /// - Parameters:
     ///   - requiresToken: whether a body without `token` is a fault.
     ///   - now: what `startsAt` may lie ``longestSchedule`` days ahead of.
-    public init(from json: inout JSONReader, requiresToken: Bool = true, now: Date) {
+    package init(from json: inout JSONReader, requiresToken: Bool = true, now: Date) {
         let token =
             requiresToken
             ? json.string("token", PushToken.init(hexadecimal:))

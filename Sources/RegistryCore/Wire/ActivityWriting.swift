@@ -1,6 +1,6 @@
 extension RegistrationAnswer: JSONEncodable {
     /// Writes `{activityId, outcome, state, observedAt, confirmedAt, expiresAt, revision}`; no token comes back.
-    public func encode(to json: inout JSONWriter) {
+    package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("activityId", activity.activityID.rawValue)
             json.member("outcome", outcome.rawValue)
@@ -15,7 +15,7 @@ extension RegistrationAnswer: JSONEncodable {
 
 extension ActivityRecord {
     /// Writes all that a sender needs of one activity, with its token only while that may be handed out.
-    public func encode(to json: inout JSONWriter, bundleID: BundleID, environment: APNSEnvironment) {
+    package func encode(to json: inout JSONWriter, bundleID: BundleID, environment: APNSEnvironment) {
         json.object { json in
             json.member("activityId", answer.activityID.rawValue)
             json.member("state", answer.state.rawValue)
@@ -39,7 +39,7 @@ extension ActivityRecord {
 
 extension ResolvedActivity: JSONEncodable {
     /// Writes one activity of an alias, with its token.
-    public func encode(to json: inout JSONWriter) { json.object(writeMembers) }
+    package func encode(to json: inout JSONWriter) { json.object(writeMembers) }
 
     /// Writes its members into an object that has others, too.
     func writeMembers(to json: inout JSONWriter) {
@@ -58,7 +58,7 @@ extension ResolvedActivity: JSONEncodable {
 
 extension FullStateResult: JSONEncodable {
     /// Writes `{activityId, outcome}` or `{activityId, problem}`, without the id when none could be read.
-    public func encode(to json: inout JSONWriter) {
+    package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("activityId", ifPresent: activityID?.rawValue)
             switch result {

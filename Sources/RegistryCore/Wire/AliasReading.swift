@@ -1,6 +1,6 @@
 extension Alias {
     /// Reads `{"kind", "value"}`; nil and faults in the reader when either is missing or not allowed.
-    public static func read(_ json: inout JSONReader) -> Alias? {
+    package static func read(_ json: inout JSONReader) -> Alias? {
         let kind = json.string("kind", Alias.kind)
         let value = json.string("value", Alias.value)
         guard let kind, let value else { return nil }
@@ -10,7 +10,7 @@ extension Alias {
     /// Takes a kind as it is.
     ///
     /// - Throws: a sentence when it is not allowed.
-    public static func kind(_ text: String) throws(JSONFaultReason) -> UTF8Text {
+    package static func kind(_ text: String) throws(JSONFaultReason) -> UTF8Text {
         try checkKind(text)
         return UTF8Text(text)
     }
@@ -18,7 +18,7 @@ extension Alias {
     /// Takes a value as it is.
     ///
     /// - Throws: a sentence when it is not allowed.
-    public static func value(_ text: String) throws(JSONFaultReason) -> UTF8Text {
+    package static func value(_ text: String) throws(JSONFaultReason) -> UTF8Text {
         try checkValue(text)
         return UTF8Text(text)
     }
@@ -26,7 +26,7 @@ extension Alias {
 
 extension AliasSet {
     /// Reads `{"kind": "value" | ["value", …]}`; nil and faults in the reader when any of it is not allowed.
-    public static func read(_ json: inout JSONReader) -> AliasSet? {
+    package static func read(_ json: inout JSONReader) -> AliasSet? {
         let kinds = json.object.filter { !$0.value.isNull }.map(\.key)
         let aliases = kinds.flatMap { read(kind: $0, &json) }
         do throws(JSONFaultReason) {

@@ -1,6 +1,6 @@
 extension Alias: JSONEncodable {
     /// Writes `{kind, value}`.
-    public func encode(to json: inout JSONWriter) {
+    package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("kind", kind)
             json.member("value", value)

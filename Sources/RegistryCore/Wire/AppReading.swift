@@ -2,12 +2,12 @@ import Foundation
 
 extension AppChanges {
     /// The longest lifetime of an activity; iOS itself ends one after 8 hours, and shows it for 4 more.
-    public static let longestActivityLifetime = Duration.seconds(7 * 86_400)
+    package static let longestActivityLifetime = Duration.seconds(7 * 86_400)
     /// The longest time for which anything is kept.
-    public static let longestRetention = Duration.seconds(3660 * 86_400)
+    package static let longestRetention = Duration.seconds(3660 * 86_400)
 
     /// Reads the settings that a body gives, and leaves its faults in the reader: with any, this must not be used.
-    public init(from json: inout JSONReader) {
+    package init(from json: inout JSONReader) {
         self.init()
         name = json.optionalString("name", APIKeyRequest.name)
         activityLifetime = json.optional("activityLifetime", Self.duration(upTo: Self.longestActivityLifetime))

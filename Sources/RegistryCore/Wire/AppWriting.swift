@@ -1,11 +1,11 @@
 extension App: JSONEncodable {
     /// Writes the app with all its settings; its internal number does not travel.
-    public func encode(to json: inout JSONWriter) {
+    package func encode(to json: inout JSONWriter) {
         json.object { writeMembers(to: &$0) }
     }
 
     /// Writes the members alone.
-    public func writeMembers(to json: inout JSONWriter) {
+    package func writeMembers(to json: inout JSONWriter) {
         json.member("bundleId", bundleID.rawValue)
         json.member("name", ifPresent: settings.name)
         json.member("activityLifetime", settings.activityLifetime)

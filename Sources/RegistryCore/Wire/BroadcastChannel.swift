@@ -1,7 +1,7 @@
 /// An APNs broadcast channel (iOS 18), as a sender made it: not a token, and bound to one app and environment.
-public struct BroadcastChannel: Sendable, Hashable {
+package struct BroadcastChannel: Sendable, Hashable {
     /// APNs's `message-storage-policy`, in its numbers: a channel keeps the one that it was made with.
-    public enum StoragePolicy: Int, Sendable, Hashable, CaseIterable {
+    package enum StoragePolicy: Int, Sendable, Hashable, CaseIterable {
         /// Devices that are offline miss the message.
         case none = 0
         /// They get the most recent one.
@@ -9,21 +9,21 @@ public struct BroadcastChannel: Sendable, Hashable {
     }
 
     /// The id that APNs gave: base64, as it came.
-    public let id: UTF8Text
+    package let id: UTF8Text
     /// Whether APNs keeps a message for devices that are offline.
-    public let storagePolicy: StoragePolicy
+    package let storagePolicy: StoragePolicy
 
     /// The longest id that is taken, in bytes.
-    public static let maximumIDBytes = 128
+    package static let maximumIDBytes = 128
 
     /// - Throws: a sentence when the id is not base64 of 1 to 128 bytes.
-    public init(id: String, storagePolicy: StoragePolicy) throws(JSONFaultReason) {
+    package init(id: String, storagePolicy: StoragePolicy) throws(JSONFaultReason) {
         self.id = UTF8Text(try Self.checked(id: id))
         self.storagePolicy = storagePolicy
     }
 
     /// A channel that is stored: its id was checked when it came, and is never refused again.
-    public init(stored id: UTF8Text, storagePolicy: StoragePolicy) {
+    package init(stored id: UTF8Text, storagePolicy: StoragePolicy) {
         self.id = id
         self.storagePolicy = storagePolicy
     }
@@ -46,7 +46,7 @@ public struct BroadcastChannel: Sendable, Hashable {
     }
 
     /// Reads `{channelId, messageStoragePolicy}`; nil and faults in the reader when either is wrong.
-    public static func read(_ json: inout JSONReader) -> BroadcastChannel? {
+    package static func read(_ json: inout JSONReader) -> BroadcastChannel? {
         let id = json.string("channelId", checked(id:))
         let policy = json.required("messageStoragePolicy", policy)
         guard let id, let policy else { return nil }
@@ -63,12 +63,12 @@ public struct BroadcastChannel: Sendable, Hashable {
 
 extension BroadcastChannel: JSONEncodable {
     /// Writes `{channelId, messageStoragePolicy}`.
-    public func encode(to json: inout JSONWriter) {
+    package func encode(to json: inout JSONWriter) {
         json.object { writeMembers(to: &$0) }
     }
 
     /// Writes the members `channelId` and `messageStoragePolicy`.
-    public func writeMembers(to json: inout JSONWriter) {
+    package func writeMembers(to json: inout JSONWriter) {
         json.member("channelId", id)
         json.member("messageStoragePolicy", storagePolicy.rawValue)
     }

@@ -1,20 +1,20 @@
 import Foundation
 
 /// A sender's report of what APNs answered to a push.
-public struct FeedbackReport: Sendable, Hashable {
+package struct FeedbackReport: Sendable, Hashable {
     /// The token that the push was sent to.
-    public let token: PushToken
+    package let token: PushToken
     /// APNs's HTTP status.
-    public let status: Int
+    package let status: Int
     /// APNs's reason, as it spelled it.
-    public var reason: UTF8Text?
+    package var reason: UTF8Text?
     /// When APNs knew it; it comes with a 410.
-    public var timestamp: Date?
+    package var timestamp: Date?
     /// The lease of the plan under which a start push was sent; nil for other pushes.
-    public var leaseID: LeaseID?
+    package var leaseID: LeaseID?
 
     /// Makes a report; `reason` and `timestamp` are nil where APNs gave none.
-    public init(token: PushToken, status: Int, reason: String? = nil, timestamp: Date? = nil) {
+    package init(token: PushToken, status: Int, reason: String? = nil, timestamp: Date? = nil) {
         self.token = token
         self.status = status
         self.reason = reason.map { UTF8Text($0) }
@@ -23,7 +23,7 @@ public struct FeedbackReport: Sendable, Hashable {
 
     /// The report's verdict on the token, by APNs's table of statuses and reasons. Anything that is the sender's or
     /// APNs's fault, and every reason not known yet, says nothing.
-    public var verdict: FeedbackVerdict {
+    package var verdict: FeedbackVerdict {
         switch (status, reason) {
         case (200, _): .delivered
         case (410, nil), (410, "Unregistered"), (410, "ExpiredToken"): .dead
@@ -34,7 +34,7 @@ public struct FeedbackReport: Sendable, Hashable {
 }
 
 /// A report's verdict on its token.
-public enum FeedbackVerdict: String, Sendable, Hashable {
+package enum FeedbackVerdict: String, Sendable, Hashable {
     /// APNs took the push.
     case delivered
     /// The token works no more.
@@ -45,7 +45,7 @@ public enum FeedbackVerdict: String, Sendable, Hashable {
 }
 
 /// The registry's action upon a report.
-public enum FeedbackAction: String, Sendable, Hashable, CaseIterable {
+package enum FeedbackAction: String, Sendable, Hashable, CaseIterable {
     /// The token is dead and no longer handed out.
     case dropped
     /// A client claimed the token after APNs said so.
@@ -65,14 +65,14 @@ public enum FeedbackAction: String, Sendable, Hashable, CaseIterable {
 }
 
 /// The answer to one report.
-public struct FeedbackResult: Sendable, Hashable {
+package struct FeedbackResult: Sendable, Hashable {
     /// The effect that the report had on its token.
-    public let action: FeedbackAction
+    package let action: FeedbackAction
     /// A sentence for the developer of the sender.
-    public let detail: String
+    package let detail: String
 
     /// Makes a result of its two parts.
-    public init(action: FeedbackAction, detail: String) {
+    package init(action: FeedbackAction, detail: String) {
         self.action = action
         self.detail = detail
     }

@@ -1,18 +1,18 @@
 import Foundation
 
 /// A batch of reports, each as it was given or with what was wrong with it.
-public struct FeedbackBody: Sendable, Hashable {
+package struct FeedbackBody: Sendable, Hashable {
     /// In the order given.
-    public let reports: [Result<FeedbackReport, Problem>]
+    package let reports: [Result<FeedbackReport, Problem>]
 
     /// The most reports that one body may have; NDJSON has no such limit.
-    public static let maximumReports = 1000
+    package static let maximumReports = 1000
 
     /// Reads `{reports: [{token, status, reason, timestamp, apnsId, leaseId}]}`; nil and faults in the reader when the envelope
     /// is wrong.
     ///
     /// A malformed report is no fault of the body: it gets a problem in its place.
-    public static func read(_ json: inout JSONReader) -> FeedbackBody? {
+    package static func read(_ json: inout JSONReader) -> FeedbackBody? {
         json.elements("reports", maximumCount: maximumReports).map { elements in
             FeedbackBody(reports: elements.map(FeedbackReport.read))
         }
@@ -27,7 +27,7 @@ extension FeedbackReport {
     private static let timestamps = 0...253_402_300_799_999
 
     /// Reads one report.
-    public static func read(_ json: JSONReader) -> Result<FeedbackReport, Problem> {
+    package static func read(_ json: JSONReader) -> Result<FeedbackReport, Problem> {
         var json = json
         let token = json.string("token", PushToken.init(hexadecimal:))
         let status = json.integer("status", in: 100...599)
@@ -52,7 +52,7 @@ extension FeedbackReport {
 
 extension FeedbackResult: JSONEncodable {
     /// Writes `{action, detail}`.
-    public func encode(to json: inout JSONWriter) {
+    package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("action", action.rawValue)
             json.member("detail", detail)

@@ -1,45 +1,45 @@
 import Foundation
 
 /// All running activities of an installation, as the app saw them at one moment.
-public struct FullState: Sendable, Hashable {
+package struct FullState: Sendable, Hashable {
     /// The device's clock when the app looked at its activities; it holds for all items.
-    public let observedAt: Date
+    package let observedAt: Date
     /// The activities in the order in which the body lists them.
-    public let items: [Item]
+    package let items: [Item]
 
     /// Makes a state of its two parts.
-    public init(observedAt: Date, items: [Item]) {
+    package init(observedAt: Date, items: [Item]) {
         self.observedAt = observedAt
         self.items = items
     }
 
     /// One listed activity: with what was said of it, or with what was wrong with that. Either way it is present.
-    public struct Item: Sendable, Hashable {
+    package struct Item: Sendable, Hashable {
         /// The id of the listed activity.
-        public let activityID: ActivityID
+        package let activityID: ActivityID
         /// The registration that the item gives; nil when it has a ``problem``.
-        public let registration: ActivityRegistration?
+        package let registration: ActivityRegistration?
         /// The fault of the item; nil when it could be read.
-        public let problem: Problem?
+        package let problem: Problem?
         /// Where the body has it, as a JSON pointer.
-        public var pointer = ""
+        package var pointer = ""
 
         /// Makes an item that could be read.
-        public init(activityID: ActivityID, registration: ActivityRegistration) {
+        package init(activityID: ActivityID, registration: ActivityRegistration) {
             self.activityID = activityID
             self.registration = registration
             self.problem = nil
         }
 
         /// Makes an item with a fault: it says of its activity only that it is present.
-        public init(activityID: ActivityID, problem: Problem) {
+        package init(activityID: ActivityID, problem: Problem) {
             self.activityID = activityID
             self.registration = nil
             self.problem = problem
         }
 
         /// The same activity, of which nothing more is said than that it is present.
-        public func refused(for problem: Problem) -> Item {
+        package func refused(for problem: Problem) -> Item {
             var item = Item(activityID: activityID, problem: self.problem ?? problem)
             item.pointer = pointer
             return item
@@ -50,7 +50,7 @@ public struct FullState: Sendable, Hashable {
     ///
     /// All items were observed at one time, so a repetition could say nothing that another order of the list would not say
     /// otherwise. It is refused in its place, and its activity counts as present.
-    public var withoutRepetitions: FullState {
+    package var withoutRepetitions: FullState {
         var (activities, tokens): (Set<ActivityID>, Set<PushToken>) = ([], [])
         let items = items.map { item in
             guard activities.insert(item.activityID).inserted else {
@@ -70,27 +70,27 @@ extension FullState.Item {
 }
 
 /// The outcome of a full state: a result for each item in the order given, and the activities that fell out.
-public struct FullStateAnswer: Sendable, Hashable {
+package struct FullStateAnswer: Sendable, Hashable {
     /// One result for each item of the state, in its order.
-    public let results: [ItemResult]
+    package let results: [ItemResult]
     /// The activities that the state dismissed, as it leaves them out; in the order of their ids.
-    public let ended: [ActivityID]
+    package let ended: [ActivityID]
 
     /// Makes an answer of its two parts.
-    public init(results: [ItemResult], ended: [ActivityID]) {
+    package init(results: [ItemResult], ended: [ActivityID]) {
         self.results = results
         self.ended = ended
     }
 
     /// The result for one item of the state.
-    public struct ItemResult: Sendable, Hashable {
+    package struct ItemResult: Sendable, Hashable {
         /// The id of the listed activity.
-        public let activityID: ActivityID
+        package let activityID: ActivityID
         /// The effect on the activity, or why the item was not taken.
-        public let result: Result<RegistrationOutcome, Problem>
+        package let result: Result<RegistrationOutcome, Problem>
 
         /// Makes a result of its two parts.
-        public init(activityID: ActivityID, result: Result<RegistrationOutcome, Problem>) {
+        package init(activityID: ActivityID, result: Result<RegistrationOutcome, Problem>) {
             self.activityID = activityID
             self.result = result
         }

@@ -1,14 +1,14 @@
 import Foundation
 
 /// A full state as a body gave it: what the store is told, and where in the answer its results belong.
-public struct FullStateBody: Sendable, Hashable {
+package struct FullStateBody: Sendable, Hashable {
     /// The items whose activity could be read.
-    public let readable: FullState
+    package let readable: FullState
     /// One for each item of the body, in its order.
     private let places: [Place]
 
     /// The most items that one body may list.
-    public static let maximumItems = 1000
+    package static let maximumItems = 1000
 
     /// The most faults that all items together are told of, but for the first one of each.
     private static let maximumFaults = 1000
@@ -25,7 +25,7 @@ public struct FullStateBody: Sendable, Hashable {
     /// activity counts as present.
     ///
     /// - Parameter now: what `startsAt` is compared with.
-    public static func read(_ json: inout JSONReader, now: Date) -> FullStateBody? {
+    package static func read(_ json: inout JSONReader, now: Date) -> FullStateBody? {
         let observedAt = json.timestamp("observedAt")
         let elements = json.elements("activities", maximumCount: maximumItems)
         guard let observedAt, let elements else { return nil }
@@ -45,7 +45,7 @@ public struct FullStateBody: Sendable, Hashable {
     /// Brings the store's results, one for each readable item, back among the items that could not be read.
     ///
     /// An item whose result is missing has a problem in its place, so that the others keep theirs.
-    public func results(_ answer: FullStateAnswer) -> [FullStateResult] {
+    package func results(_ answer: FullStateAnswer) -> [FullStateResult] {
         var items = readable.items[...]
         var results = answer.results[...]
         return places.map { place in
@@ -63,11 +63,11 @@ public struct FullStateBody: Sendable, Hashable {
 }
 
 /// The result for one listed activity; without an id when none could be read.
-public struct FullStateResult: Sendable, Hashable {
+package struct FullStateResult: Sendable, Hashable {
     /// The id of the listed activity; nil when it could not be read.
-    public let activityID: ActivityID?
+    package let activityID: ActivityID?
     /// The effect on the activity, or why the item was not taken.
-    public let result: Result<RegistrationOutcome, Problem>
+    package let result: Result<RegistrationOutcome, Problem>
 }
 
 extension FullState.Item {

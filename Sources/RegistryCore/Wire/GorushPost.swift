@@ -1,12 +1,12 @@
 /// The post of a failed push that gorush makes to its `feedback_hook_url`.
-public enum GorushPost: Sendable, Hashable {
+package enum GorushPost: Sendable, Hashable {
     /// A push to an iOS token failed.
     case report(FeedbackReport)
     /// It says nothing of a token of ours.
     case ignored(Ignored)
 
     /// Why a post is ignored.
-    public enum Ignored: String, Sendable, Hashable, CaseIterable {
+    package enum Ignored: String, Sendable, Hashable, CaseIterable {
         /// It is about another platform than iOS.
         case platform
         /// It is about another event than a failed push.
@@ -17,7 +17,7 @@ public enum GorushPost: Sendable, Hashable {
         case noError = "no-error"
 
         /// A sentence for those who operate gorush.
-        public var detail: String {
+        package var detail: String {
             switch self {
             case .platform: "The push was to another platform than iOS."
             case .type: "It is not about a failed push."
@@ -32,7 +32,7 @@ public enum GorushPost: Sendable, Hashable {
 
     /// Reads `{notif_id, type, platform, token, message, error}`; nil and faults in the reader when it is none. gorush has no time
     /// of APNs's, so a token is dead as of the receipt.
-    public static func read(_ json: inout JSONReader) -> GorushPost? {
+    package static func read(_ json: inout JSONReader) -> GorushPost? {
         let type = json.string("type")
         let platform = json.string("platform")
         let masked = json.optionalString("token")

@@ -1,24 +1,24 @@
 import Foundation
 
 /// All that is held about one installation; of its tokens no more than their fingerprints.
-public struct InstallationRecord: Sendable, Hashable {
+package struct InstallationRecord: Sendable, Hashable {
     /// One of its tokens.
-    public struct Token: Sendable, Hashable {
+    package struct Token: Sendable, Hashable {
         /// The name of the kind.
-        public let kind: String
+        package let kind: String
         /// Only for start tokens.
-        public let attributesType: UTF8Text?
+        package let attributesType: UTF8Text?
         /// The first 4 bytes of the token's SHA-256.
-        public let fingerprint: [UInt8]
+        package let fingerprint: [UInt8]
         /// The device's clock when the system gave it the token; the time of receipt when the request did not say.
-        public let observedAt: Date
+        package let observedAt: Date
         /// The server's clock at the last registration or refresh.
-        public let confirmedAt: Date
+        package let confirmedAt: Date
         /// Why it is not handed out: `kind-conflict`, `taken-over`, `unregistered`, `quarantined`; nil when it is.
-        public let reason: String?
+        package let reason: String?
 
         /// Makes a token of its parts.
-        public init(
+        package init(
             kind: String,
             attributesType: UTF8Text?,
             fingerprint: [UInt8],
@@ -36,30 +36,30 @@ public struct InstallationRecord: Sendable, Hashable {
     }
 
     /// The hash under which the installation is stored.
-    public let installation: InstallationHash
+    package let installation: InstallationHash
     /// The values of one of its tokens went A, B, A: two devices seem to share its id.
-    public let isFlapping: Bool
+    package let isFlapping: Bool
     /// When anything was last heard of it, on the server's clock.
-    public let touchedAt: Date
+    package let touchedAt: Date
     /// The `sub` of the signed-in user to whom it belongs; nil when it belongs to none.
-    public var subject: UTF8Text?
+    package var subject: UTF8Text?
     /// JSON as it was stored: `{"kind": ["value", …]}`.
-    public var aliases: [UInt8]?
+    package var aliases: [UInt8]?
     /// When the aliases that hold were given, as the client said; nil when none were.
-    public var aliasesObservedAt: Date?
+    package var aliasesObservedAt: Date?
     /// JSON as it was stored.
-    public var metadata: [UInt8]?
+    package var metadata: [UInt8]?
     /// When the metadata that holds was given, as the client said; nil when none was.
-    public var metadataObservedAt: Date?
+    package var metadataObservedAt: Date?
     /// The greatest time of its full states and log-outs.
-    public var fullStateAt: Date?
+    package var fullStateAt: Date?
     /// The greatest time of its log-outs.
-    public var loggedOutAt: Date?
+    package var loggedOutAt: Date?
     /// Its start and device tokens that were not deleted, whether or not they are handed out.
-    public var tokens: [Token] = []
+    package var tokens: [Token] = []
 
     /// Makes a record of its parts.
-    public init(
+    package init(
         installation: InstallationHash,
         isFlapping: Bool,
         touchedAt: Date,
@@ -88,7 +88,7 @@ public struct InstallationRecord: Sendable, Hashable {
 
 extension InstallationRecord: JSONEncodable {
     /// Writes everything; what was never said is left out.
-    public func encode(to json: inout JSONWriter) {
+    package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.hex("installation", installation.bytes)
             json.member("flapping", isFlapping)
@@ -107,7 +107,7 @@ extension InstallationRecord: JSONEncodable {
 
 extension InstallationRecord.Token: JSONEncodable {
     /// Writes `{kind, attributesType, fingerprint, observedAt, confirmedAt, reason}`.
-    public func encode(to json: inout JSONWriter) {
+    package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("kind", kind)
             json.member("attributesType", ifPresent: attributesType)

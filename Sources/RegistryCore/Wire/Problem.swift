@@ -1,9 +1,9 @@
 import Foundation
 
 /// An error as a caller of the API sees it (RFC 9457), thrown by the store and the server and decoded by the SDKs.
-public struct Problem: Error, Sendable, Hashable {
+package struct Problem: Error, Sendable, Hashable {
     /// The stable kebab-case word that programs branch on.
-    public enum Code: String, Sendable, Hashable, CaseIterable {
+    package enum Code: String, Sendable, Hashable, CaseIterable {
         case malformedRequest = "malformed-request"
         case malformedPath = "malformed-path"
         case malformedJSON = "malformed-json"
@@ -42,22 +42,22 @@ public struct Problem: Error, Sendable, Hashable {
     }
 
     /// The code, which also gives the HTTP status and the title.
-    public let code: Code
+    package let code: Code
     /// One sentence for the developer who reads it: what was wrong and what to do.
-    public let detail: String
+    package let detail: String
     /// Every fault of the request, with JSON pointers; only for 422.
-    public var errors: [JSONFault] = []
+    package var errors: [JSONFault] = []
     /// The known facts about the activity that a 409 or 410 is about.
-    public var activity: ActivityAnswer?
+    package var activity: ActivityAnswer?
     /// The known facts about the installation's token that a 409 is about.
-    public var token: TokenStatus?
+    package var token: TokenStatus?
     /// The server's clock, on problems that turn on time.
-    public var serverTime: Date?
+    package var serverTime: Date?
     /// After how long the same request may be sent again.
-    public var retryAfter: Duration?
+    package var retryAfter: Duration?
 
     /// Makes a problem of a code and a sentence, without any further member.
-    public init(_ code: Code, _ detail: String) {
+    package init(_ code: Code, _ detail: String) {
         self.code = code
         self.detail = detail
     }
@@ -65,7 +65,7 @@ public struct Problem: Error, Sendable, Hashable {
 
 extension Problem.Code {
     /// The HTTP status that goes with the code.
-    public var status: Int {
+    package var status: Int {
         switch self {
         case .malformedRequest, .malformedPath, .malformedJSON: 400
         case .unauthenticated: 401
@@ -89,7 +89,7 @@ extension Problem.Code {
     }
 
     /// A short title, the same for every problem of the code.
-    public var title: String {
+    package var title: String {
         switch self {
         case .malformedRequest: "The request is not HTTP"
         case .malformedPath: "The path is malformed"
@@ -132,5 +132,5 @@ extension Problem.Code {
 
 extension Problem {
     /// Stands in the place of a result that the store should have given for an item of a batch and did not.
-    public static let lostResult = Problem(.internalError, "The registry has no result for this item.")
+    package static let lostResult = Problem(.internalError, "The registry has no result for this item.")
 }

@@ -1,6 +1,6 @@
 extension Problem {
     /// The problem of a request whose body, path or query has these faults.
-    public init(faults: [JSONFault]) {
+    package init(faults: [JSONFault]) {
         let number = faults.count == 1 ? "one fault" : "\(faults.count) faults"
         let more = faults.count >= JSONReader.maximumFaults ? " or more" : ""
         self.init(.invalidRequest, "The request has \(number)\(more); errors says where and what.")
@@ -10,7 +10,7 @@ extension Problem {
 
 extension Problem: JSONEncodable {
     /// Writes the problem of one item of a batch: `{code, status, detail, errors}` and what is known of its activity.
-    public func encode(to json: inout JSONWriter) {
+    package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("code", code.rawValue)
             writeMembers(to: &json)
@@ -18,7 +18,7 @@ extension Problem: JSONEncodable {
     }
 
     /// Writes the problem of a whole request, as RFC 9457 has it.
-    public func encode(to json: inout JSONWriter, requestID: String) {
+    package func encode(to json: inout JSONWriter, requestID: String) {
         json.object { json in
             json.member("type", "urn:push-token-registry:problem:\(code.rawValue)")
             json.member("title", code.title)

@@ -1,21 +1,21 @@
 /// A batch of aliases to resolve, each as it was given or with what was wrong with it.
-public struct ResolveBody: Sendable, Hashable {
+package struct ResolveBody: Sendable, Hashable {
     /// In the order asked.
-    public let aliases: [Result<Alias, Problem>]
+    package let aliases: [Result<Alias, Problem>]
     /// The most activities for each alias.
-    public let limitPerAlias: Int
+    package let limitPerAlias: Int
 
     /// The most aliases that one body may ask for.
-    public static let maximumAliases = 1000
+    package static let maximumAliases = 1000
     /// How many activities a page or an alias of a batch may have.
-    public static let limits = 1...1000
+    package static let limits = 1...1000
     /// How many it has when nothing is said.
-    public static let defaultLimit = 100
+    package static let defaultLimit = 100
 
     /// Reads `{aliases: [{kind, value}], limitPerAlias}`; nil and faults in the reader when the envelope is wrong.
     ///
     /// A malformed alias is no fault of the body: it gets a problem in its place.
-    public static func read(_ json: inout JSONReader) -> ResolveBody? {
+    package static func read(_ json: inout JSONReader) -> ResolveBody? {
         let elements = json.elements("aliases", maximumCount: maximumAliases)
         let limit = json.optionalInteger("limitPerAlias", in: limits) ?? defaultLimit
         guard let elements else { return nil }

@@ -1,32 +1,32 @@
 import Foundation
 
 /// One running activity with its token, as a sender gets it.
-public struct ResolvedActivity: Sendable, Hashable {
+package struct ResolvedActivity: Sendable, Hashable {
     /// The immutable internal number that pages are ordered by; it does not travel.
-    public let number: Int64
+    package let number: Int64
     /// The id of the activity.
-    public let activityID: ActivityID
+    package let activityID: ActivityID
     /// The token to push to; it may be handed out.
-    public let token: PushToken
+    package let token: PushToken
     /// The installation on which it runs; nil when no request named one.
-    public let installation: InstallationHash?
+    package let installation: InstallationHash?
     /// Its type and all else that does not change while it runs.
-    public let facts: ActivityFacts
+    package let facts: ActivityFacts
     /// When it started: the earliest time that requests gave, or the first receipt.
-    public let startedAt: Date
+    package let startedAt: Date
     /// When it starts, or started, if it was scheduled for later.
-    public let startsAt: Date?
+    package let startsAt: Date?
     /// The device's clock when the system gave it the token; the time of receipt when the request did not say.
-    public let observedAt: Date
+    package let observedAt: Date
     /// The server's clock at the last registration or refresh of the token.
-    public let confirmedAt: Date
+    package let confirmedAt: Date
     /// When its lifetime is over; from then on it is not handed out.
-    public let expiresAt: Date
+    package let expiresAt: Date
     /// Counts the changes of what a sender would see, from 1.
-    public let revision: Int
+    package let revision: Int
 
     /// Makes an activity of its parts.
-    public init(
+    package init(
         number: Int64,
         activityID: ActivityID,
         token: PushToken,

@@ -1,22 +1,22 @@
 import Foundation
 
 /// A start or device token, or one of a kind that installations have, as a sender gets it.
-public struct ResolvedToken: Sendable, Hashable {
+package struct ResolvedToken: Sendable, Hashable {
     /// The kind of the token, which gives the topic and the push type.
-    public let kind: TokenKind
+    package let kind: TokenKind
     /// The token to push to; it may be handed out.
-    public let token: PushToken
+    package let token: PushToken
     /// The installation that has the token.
-    public let installation: InstallationHash
+    package let installation: InstallationHash
     /// Only for start tokens.
-    public let attributesType: UTF8Text?
+    package let attributesType: UTF8Text?
     /// The device's clock when the system gave it the token; the time of receipt when the request did not say.
-    public let observedAt: Date
+    package let observedAt: Date
     /// The server's clock at the last registration or refresh of the token.
-    public let confirmedAt: Date
+    package let confirmedAt: Date
 
     /// Makes a token of its parts.
-    public init(
+    package init(
         kind: TokenKind,
         token: PushToken,
         installation: InstallationHash,
@@ -33,7 +33,7 @@ public struct ResolvedToken: Sendable, Hashable {
     }
 
     /// Writes one token of an alias, with how to push to it.
-    public func encode(to json: inout JSONWriter, in app: BundleID) {
+    package func encode(to json: inout JSONWriter, in app: BundleID) {
         json.object { json in
             json.hex("token", token.bytes)
             json.hex("installation", installation.bytes)

@@ -1,20 +1,20 @@
 import Foundation
 
 /// A client's statement about an installation's start or device token.
-public struct TokenRegistration: Sendable, Hashable {
+package struct TokenRegistration: Sendable, Hashable {
     /// The token that the installation has now.
-    public let token: PushToken
+    package let token: PushToken
     /// The device's clock when the system delivered the token; nil counts as the time of receipt.
-    public var observedAt: Date?
+    package var observedAt: Date?
 
     /// Makes a statement; without `observedAt` the token counts as observed when it is received.
-    public init(token: PushToken, observedAt: Date? = nil) {
+    package init(token: PushToken, observedAt: Date? = nil) {
         self.token = token
         self.observedAt = observedAt
     }
 
     /// Reads `{token, observedAt}`; nil and faults in the reader when either is wrong.
-    public static func read(_ json: inout JSONReader) -> TokenRegistration? {
+    package static func read(_ json: inout JSONReader) -> TokenRegistration? {
         let token = json.string("token", PushToken.init(hexadecimal:))
         let observedAt = json.optionalTimestamp("observedAt")
         return token.map { TokenRegistration(token: $0, observedAt: observedAt) }
@@ -22,27 +22,27 @@ public struct TokenRegistration: Sendable, Hashable {
 }
 
 /// The answer to a client about one of its installation's tokens; never the token.
-public struct TokenStatus: Sendable, Hashable {
+package struct TokenStatus: Sendable, Hashable {
     /// The place of the token: its kind, and the attributes type of a start token.
-    public let slot: TokenSlot
+    package let slot: TokenSlot
     /// The installation that the answer is about.
-    public let installation: InstallationHash
+    package let installation: InstallationHash
     /// Why the token is not handed out: `rotated`, `deleted`, `logged-out`, `taken-over`, `kind-conflict`,
     /// `unregistered`, `quarantined`.
-    public var reason: String?
+    package var reason: String?
     /// The device's clock at the observation that holds: of the current token, or of what removed it.
-    public var observedAt: Date?
+    package var observedAt: Date?
     /// The server's clock at the last registration or refresh.
-    public var confirmedAt: Date?
+    package var confirmedAt: Date?
 
     /// Makes a status without a reason and without times.
-    public init(slot: TokenSlot, installation: InstallationHash) {
+    package init(slot: TokenSlot, installation: InstallationHash) {
         self.slot = slot
         self.installation = installation
     }
 
     /// Writes the members `installation`, `kind`, `attributesType`, `reason` and `observedAt`.
-    public func writeMembers(to json: inout JSONWriter) {
+    package func writeMembers(to json: inout JSONWriter) {
         json.hex("installation", installation.bytes)
         json.member("kind", slot.kind.name)
         json.member("attributesType", ifPresent: slot.attributesType?.rawValue)
@@ -52,14 +52,14 @@ public struct TokenStatus: Sendable, Hashable {
 }
 
 /// The answer to a registration of a start or device token that took effect.
-public struct TokenRegistrationAnswer: Sendable, Hashable {
+package struct TokenRegistrationAnswer: Sendable, Hashable {
     /// The effect of the request; `reactivated` where the token's place had been emptied by a deletion or a log-out.
-    public let outcome: RegistrationOutcome
+    package let outcome: RegistrationOutcome
     /// The token's status after the request.
-    public let status: TokenStatus
+    package let status: TokenStatus
 
     /// Makes an answer of its two parts.
-    public init(outcome: RegistrationOutcome, status: TokenStatus) {
+    package init(outcome: RegistrationOutcome, status: TokenStatus) {
         self.outcome = outcome
         self.status = status
     }
@@ -67,7 +67,7 @@ public struct TokenRegistrationAnswer: Sendable, Hashable {
 
 extension TokenRegistrationAnswer: JSONEncodable {
     /// Writes `{installation, kind, attributesType, outcome, reason, observedAt, confirmedAt}`; no token comes back.
-    public func encode(to json: inout JSONWriter) {
+    package func encode(to json: inout JSONWriter) {
         json.object { json in
             status.writeMembers(to: &json)
             json.member("outcome", outcome.rawValue)

@@ -144,7 +144,7 @@ extension ScopedCall {
 
 extension ResolvedAlias: JSONEncodable {
     /// Writes `{alias, activities, channels, truncated}`.
-    public func encode(to json: inout JSONWriter) {
+    package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("alias", alias)
             json.member("activities", activities)

@@ -123,7 +123,7 @@ extension Problem {
 
 extension QuarantineGuard: JSONEncodable {
     /// Writes `{environment, kind, trippedAt}`.
-    public func encode(to json: inout JSONWriter) {
+    package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("environment", environment.rawValue)
             json.member("kind", kind)

@@ -1,47 +1,47 @@
 extension ServerConfiguration {
     /// How many heavy calls may be under way at once of one caller, on each instance: batches, streams, and what reads or
     /// changes many rows.
-    public struct HeavyCallLimits: Sendable, Hashable {
+    package struct HeavyCallLimits: Sendable, Hashable {
         /// Of one installation, where the path or `X-Installation-Id` names it.
-        public var installation = 1
+        package var installation = 1
         /// Of one network other than loopback: an IPv4 address, or the /64 of an IPv6 address.
-        public var network = 4
+        package var network = 4
         /// Of one signed-in user. A publishable key, which everybody has, is counted by installation and network alone.
-        public var user = 16
+        package var user = 16
         /// Of one key of another role.
-        public var key = 32
+        package var key = 32
 
         /// Makes the limits that hold by default.
-        public init() {}
+        package init() {}
     }
 
     /// The sizes and times beyond which a request is refused or its connection closed.
-    public struct Limits: Sendable {
+    package struct Limits: Sendable {
         /// The largest body about one thing, in bytes.
-        public var singleBody = 64 * 1024
+        package var singleBody = 64 * 1024
         /// The largest body of a batch, in bytes.
-        public var batchBody = 2 * 1024 * 1024
+        package var batchBody = 2 * 1024 * 1024
         /// How many JSON values a body may hold, names of members not counted.
-        public var bodyValues = 100_000
+        package var bodyValues = 100_000
         /// All bodies together that are not decoded yet, in bytes; one network other than loopback may have an eighth.
-        public var bodiesUnderWay = 64 * 1024 * 1024
+        package var bodiesUnderWay = 64 * 1024 * 1024
         /// How long a request may take to arrive, from the end of its head to the end of its body.
-        public var requestDeadline: Duration = .seconds(10)
+        package var requestDeadline: Duration = .seconds(10)
         /// How soon after its beginning a request whose credentials are not valid may be told so, where its path names an app:
         /// so nobody learns by the time whether there is such an app.
-        public var failedCredentialDelay: Duration = .milliseconds(10)
+        package var failedCredentialDelay: Duration = .milliseconds(10)
         /// How long a connection may stay without a request, or a request's head without its end.
-        public var idleTimeout: Duration = .seconds(30)
+        package var idleTimeout: Duration = .seconds(30)
         /// How many fields a request's header may have.
-        public var headerFields = 100
+        package var headerFields = 100
         /// The longest field of a header, name and value, and the longest request line, in bytes.
-        public var headerField = 16 * 1024
+        package var headerField = 16 * 1024
         /// All fields of a header together with the request line, in bytes.
-        public var header = 32 * 1024
+        package var header = 32 * 1024
         /// How much of a body is still taken, and dropped, once its request was answered, in bytes.
-        public var unreadBody = 2 * 1024 * 1024
+        package var unreadBody = 2 * 1024 * 1024
         /// How many connections may be open; for more, idle ones of the network that holds the most are closed.
-        public var connections = 10_000
+        package var connections = 10_000
         /// How many more may be open while those that were closed for others still close; once as many are, nobody is let in
         /// for a moment.
         static let evictionHeadroom = 128
@@ -49,22 +49,22 @@ extension ServerConfiguration {
         static let adminConnections = 64
         /// How many connections may be open from one IPv4 address, or IPv6 network of 64 bits, other than loopback and the
         /// trusted proxies; more are closed.
-        public var addressConnections = 1000
+        package var addressConnections = 1000
         /// How long a reader may leave an answer lying that does not fit the socket's buffers.
-        public var stalledReader: Duration = .seconds(60)
+        package var stalledReader: Duration = .seconds(60)
         /// How long a reader may take over one answer that does not fit the socket's buffers.
-        public var answerDeadline: Duration = .seconds(3600)
+        package var answerDeadline: Duration = .seconds(3600)
         /// How long a connection waits for one request more when the server stops; its answer says that it was the last.
         /// Zero closes those that wait at once.
-        public var lastRequestDeadline: Duration = .zero
+        package var lastRequestDeadline: Duration = .zero
         /// How many connections may wait to be accepted.
-        public var backlog = 1024
+        package var backlog = 1024
         /// How long what is known of an app is believed before it is read again.
-        public var appLifetime: Duration = .seconds(5)
+        package var appLifetime: Duration = .seconds(5)
         /// How long a count of what there is in Postgres is believed before metrics ask for another.
-        public var censusLifetime: Duration = .seconds(30)
+        package var censusLifetime: Duration = .seconds(30)
 
         /// Makes the limits that hold by default.
-        public init() {}
+        package init() {}
     }
 }

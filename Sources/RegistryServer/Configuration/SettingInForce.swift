@@ -1,16 +1,16 @@
 /// A setting of the service, as it may be shown.
-public struct SettingInForce: Sendable, Hashable {
+package struct SettingInForce: Sendable, Hashable {
     /// The key of the setting in the config file, camelCase.
-    public let name: String
+    package let name: String
     /// With `***` in place of each secret; nil when it is not set.
-    public let value: String?
+    package let value: String?
     /// Where it came from: a flag, the environment, a file, or the default.
-    public let origin: String
+    package let origin: String
     /// Whether it says where the database is, which is nothing for those who look after one app.
-    public let isAboutDatabase: Bool
+    package let isAboutDatabase: Bool
 
     /// Makes a setting of its parts; it is not about the database unless said so.
-    public init(name: String, value: String?, origin: String, isAboutDatabase: Bool = false) {
+    package init(name: String, value: String?, origin: String, isAboutDatabase: Bool = false) {
         self.name = name
         self.value = value
         self.origin = origin

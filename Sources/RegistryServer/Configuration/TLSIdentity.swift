@@ -9,11 +9,11 @@ import Synchronization
 ///
 /// Each handshake looks at the files' times, so a renewed certificate is in force at once, without a restart. While what
 /// is there does not fit together (the one file is written and the other not yet), the last that did stays in force.
-public final class TLSIdentity: Sendable {
+package final class TLSIdentity: Sendable {
     /// Why there is none: a sentence for the operator.
-    public struct Failure: Error, CustomStringConvertible {
+    package struct Failure: Error, CustomStringConvertible {
         /// The sentence: which file cannot be used, and why.
-        public let description: String
+        package let description: String
     }
 
     private struct Identity {
@@ -56,7 +56,7 @@ public final class TLSIdentity: Sendable {
     ///   - certificate: the path of the certificate, and after it those that it is signed by, as PEM.
     ///   - key: the path of its private key, as PEM without a passphrase.
     /// - Throws: ``Failure``.
-    public init(certificate: String, key: String, logger: Logger) throws(Failure) {
+    package init(certificate: String, key: String, logger: Logger) throws(Failure) {
         self.certificate = certificate
         self.key = key
         self.logger = logger

@@ -10,7 +10,7 @@ extension DatabaseCondition {
     private static let connectionShare = 0.8
 
     /// The problems of Postgres itself.
-    public var findings: [Finding] {
+    package var findings: [Finding] {
         [versionFinding, readOnlyFinding, clockFinding, connectionFinding].compactMap(\.self)
             + unsafeSettings.map(Finding.init) + vacuumFindings + (distribution?.findings ?? [])
     }
@@ -83,7 +83,7 @@ extension Finding {
     }
 
     /// A schema that is not the program's.
-    public init(_ error: SchemaError) {
+    package init(_ error: SchemaError) {
         let code: Code =
             switch error {
             case .behind: .schemaBehind

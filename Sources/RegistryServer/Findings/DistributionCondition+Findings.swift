@@ -2,7 +2,7 @@ import RegistryStore
 
 extension DistributionCondition {
     /// The problems of the distribution over the nodes of Citus.
-    public var findings: [Finding] {
+    package var findings: [Finding] {
         tableFindings + [planFinding].compactMap(\.self) + workers.flatMap(\.findings)
     }
 

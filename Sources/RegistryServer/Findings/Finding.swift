@@ -1,9 +1,9 @@
 import RegistryCore
 
 /// Something that is wrong with an installation.
-public struct Finding: Sendable, Hashable {
+package struct Finding: Sendable, Hashable {
     /// The stable word that programs branch on.
-    public enum Code: String, Sendable, Hashable, CaseIterable {
+    package enum Code: String, Sendable, Hashable, CaseIterable {
         case postgresUnavailable = "postgres-unavailable"
         case postgresVersion = "postgres-version"
         case postgresReadOnly = "postgres-read-only"
@@ -27,14 +27,14 @@ public struct Finding: Sendable, Hashable {
     }
 
     /// The word for the problem.
-    public let code: Code
+    package let code: Code
     /// The problem, in a sentence without secrets.
-    public let detail: String
+    package let detail: String
     /// The remedy, in a sentence.
-    public let remedy: String
+    package let remedy: String
 
     /// Makes a finding of its word and its two sentences.
-    public init(_ code: Code, _ detail: String, remedy: String) {
+    package init(_ code: Code, _ detail: String, remedy: String) {
         self.code = code
         self.detail = detail
         self.remedy = remedy
@@ -43,7 +43,7 @@ public struct Finding: Sendable, Hashable {
 
 extension Finding: JSONEncodable {
     /// Writes `{code, detail, remedy}`.
-    public func encode(to json: inout JSONWriter) {
+    package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("code", code.rawValue)
             json.member("detail", detail)

@@ -7,7 +7,7 @@ extension Registry {
     ///
     /// - Parameter sweepInterval: how long the service rests between two sweeps.
     /// - Throws: `unavailable`.
-    public func findings(in scope: Scope, sweepInterval: Duration) async throws -> [Finding] {
+    package func findings(in scope: Scope, sweepInterval: Duration) async throws -> [Finding] {
         let guards = try await quarantineGuards(of: scope.app).filter { $0.environment == scope.environment }
         let sweep = try await overdueExpiry(in: scope).flatMap { Finding($0, in: scope, sweepInterval) }
         return guards.map { Finding($0, in: scope) } + [sweep].compactMap(\.self)
@@ -19,7 +19,7 @@ extension Finding {
     private static let toleratedIntervals = 10
 
     /// A key that works now and soon will not.
-    public init?(_ key: APIKeyRecord, now: Date = Date()) {
+    package init?(_ key: APIKeyRecord, now: Date = Date()) {
         guard let end = key.expiresAt, key.expiresSoon(at: now) else { return nil }
         let owner = key.app.map { " of \($0)" } ?? ""
         self.init(

@@ -62,12 +62,12 @@ struct IPAddress: Sendable, Hashable, CustomStringConvertible {
 }
 
 /// All addresses that begin with the same bits, such as `10.0.0.0/8`.
-public struct AddressRange: Sendable, Hashable {
+package struct AddressRange: Sendable, Hashable {
     private let address: IPAddress
     private let bitCount: Int
 
     /// Reads CIDR notation; an address alone is a range of one. Nil when it is neither.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         let halves = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let address = halves.first.flatMap({ IPAddress(String($0)) }) else { return nil }
         let all = address.bytes.count * 8

@@ -8,7 +8,7 @@ extension Registry {
     /// - Parameter claimant: by what right; a client's owner is its own installation or subject.
     /// - Throws: `superseded`, `activityEnded`, `activityExpired`, `clockSkew`, `invalidRequest` for too many aliases,
     ///   `notYours` where the activity is of another user of the same installation.
-    public func register(
+    package func register(
         _ registration: ActivityRegistration,
         alias: UTF8Text,
         owner: ActivityOwner,
@@ -44,7 +44,7 @@ extension Registry {
     ///
     /// - Parameter claimant: by what right; a client's owner is its own installation or subject.
     /// - Throws: `clockSkew`, `notYours` where what runs is of another user of the same installation.
-    public func end(
+    package func end(
         alias: UTF8Text,
         owner: ActivityOwner,
         reason: EndReason,

@@ -4,5 +4,5 @@ import RegistryCore
 
 extension APIKey {
     /// The SHA-256 of the secret: what is stored in its place.
-    public var secretDigest: [UInt8] { Array(SHA256.hash(data: Data(secret.revealed.utf8))) }
+    package var secretDigest: [UInt8] { Array(SHA256.hash(data: Data(secret.revealed.utf8))) }
 }

@@ -8,7 +8,7 @@ extension Registry {
     /// transactions. What is left when that is interrupted a sweep deletes: see ``finishDeletions()``.
     ///
     /// - Returns: false when there is no such app.
-    public func deleteApp(_ bundleID: BundleID, by who: UTF8Text) async throws -> Bool {
+    package func deleteApp(_ bundleID: BundleID, by who: UTF8Text) async throws -> Bool {
         let number = try await write { session in
             try session.execute(AppDeletionStatements.delete(bundleID)).rows.first?.decode(Int64.self)
         }
@@ -21,7 +21,7 @@ extension Registry {
     /// Deletes the rows that deleted apps have left.
     ///
     /// - Returns: how many apps there were.
-    public func finishDeletions() async throws -> Int {
+    package func finishDeletions() async throws -> Int {
         let unfinished = try await read { session in
             try session.execute(AppDeletionStatements.unfinished).decode(Int64.self)
         }

@@ -5,17 +5,17 @@ import RegistryCore
 
 extension Registry {
     /// The app, or nil when it is not known; all who ask at once share a statement.
-    public func app(_ bundleID: BundleID) async throws -> App? { try await appLookups.find(bundleID) }
+    package func app(_ bundleID: BundleID) async throws -> App? { try await appLookups.find(bundleID) }
 
     /// All apps, by bundle id.
-    public func apps() async throws -> [App] {
+    package func apps() async throws -> [App] {
         try await read { session in try session.execute(AppStatements.apps).decode(App.columns) }
     }
 
     /// Makes the app or changes its settings.
     ///
     /// - Throws: `invalidRequest` when tombstones would not outlive activities by an hour.
-    public func put(
+    package func put(
         _ changes: AppChanges,
         for bundleID: BundleID,
         by who: UTF8Text
@@ -35,7 +35,7 @@ extension Registry {
     /// Changes the settings of an app that there is; nil when there is none.
     ///
     /// - Throws: `invalidRequest` when tombstones would not outlive activities by an hour.
-    public func change(_ changes: AppChanges, of bundleID: BundleID, by who: UTF8Text) async throws -> App? {
+    package func change(_ changes: AppChanges, of bundleID: BundleID, by who: UTF8Text) async throws -> App? {
         if let retention = changes.eventRetention { try await makeEventPartition(of: bundleID, retention: retention) }
         return try await write { session in
             try session.transaction { transaction in

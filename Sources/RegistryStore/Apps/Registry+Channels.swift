@@ -3,14 +3,14 @@ import RegistryCore
 
 extension Registry {
     /// How many distinct channels APNs lets an app have in one environment.
-    public static let channelQuota = 10_000
+    package static let channelQuota = 10_000
 
     /// Sets the channel of an alias.
     ///
     /// - Parameter quota: for tests, less than Apple's.
     /// - Returns: whether the alias had none before.
     /// - Throws: `channelQuota`.
-    public func put(
+    package func put(
         _ channel: BroadcastChannel,
         for alias: Alias,
         quota: Int = channelQuota,
@@ -41,7 +41,7 @@ extension Registry {
     }
 
     /// The channel of an alias, or nil when it has none.
-    public func channel(of alias: Alias, in scope: Scope) async throws -> BroadcastChannel? {
+    package func channel(of alias: Alias, in scope: Scope) async throws -> BroadcastChannel? {
         let statement = ResolveStatements.channels(of: [alias], in: scope)
         return try await read { session in
             try session.execute(statement).byPosition(of: 1, BroadcastChannel.positioned)[0].first
@@ -49,7 +49,7 @@ extension Registry {
     }
 
     /// Takes its channel from an alias, which may have none. The channel itself lives on in APNs.
-    public func deleteChannel(of alias: Alias, in scope: Scope, by who: UTF8Text) async throws {
+    package func deleteChannel(of alias: Alias, in scope: Scope, by who: UTF8Text) async throws {
         let statements = ChannelStatements(alias: alias, scope: scope, who: who)
         try await write { session in
             try session.transaction { transaction in

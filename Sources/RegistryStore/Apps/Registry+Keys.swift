@@ -9,7 +9,7 @@ extension Registry {
     ///   - digest: the SHA-256 of its secret; the secret itself never comes here.
     ///   - app: the app that it belongs to; nil for root keys.
     /// - Throws: `unknownApp` when the app was deleted meanwhile.
-    public func createKey(
+    package func createKey(
         _ id: APIKeyID,
         digest: [UInt8],
         _ request: APIKeyRequest,
@@ -33,15 +33,15 @@ extension Registry {
 
     /// The keys of an id: none, or one; more only by an accident of 71 random bits. All who ask at once
     /// share a statement.
-    public func storedKeys(_ id: APIKeyID) async throws -> [StoredKey] { try await keyLookups.find(id) }
+    package func storedKeys(_ id: APIKeyID) async throws -> [StoredKey] { try await keyLookups.find(id) }
 
     /// The keys of an app, revoked and expired ones too, the oldest first.
-    public func keys(of app: App) async throws -> [APIKeyRecord] {
+    package func keys(of app: App) async throws -> [APIKeyRecord] {
         try await records(KeyStatements.keys(ofApp: app.number))
     }
 
     /// The keys of all apps and those of root, root first.
-    public func allKeys() async throws -> [APIKeyRecord] { try await records(KeyStatements.all) }
+    package func allKeys() async throws -> [APIKeyRecord] { try await records(KeyStatements.all) }
 
     private func records(_ statement: SQL) async throws -> [APIKeyRecord] {
         try await read { session in try session.execute(statement).decode(StoredKey.columns).map(\.record) }
@@ -51,7 +51,7 @@ extension Registry {
     ///
     /// - Parameter number: the app that it belongs to; 0 for root keys.
     /// - Returns: false when there is no such key.
-    public func revokeKey(_ id: APIKeyID, ofApp number: Int64, by who: UTF8Text) async throws -> Bool {
+    package func revokeKey(_ id: APIKeyID, ofApp number: Int64, by who: UTF8Text) async throws -> Bool {
         try await write { session in
             try session.pipeline([
                 KeyStatements.revoke(id, ofApp: number), KeyStatements.revokedEvent(id, ofApp: number, by: who),
@@ -60,7 +60,7 @@ extension Registry {
     }
 
     /// Remembers that a key was used at a time; a later time stays.
-    public func noteUse(of key: APIKeyRecord, at time: Date) async throws {
+    package func noteUse(of key: APIKeyRecord, at time: Date) async throws {
         _ = try await write { session in
             try session.execute(KeyStatements.noteUse(of: key.id, ofApp: key.appNumber, at: time)).affectedRows
         }

@@ -3,14 +3,14 @@ import PostgresDriver
 import RegistryCore
 
 /// An API key as it is stored.
-public struct StoredKey: Sendable, Hashable {
+package struct StoredKey: Sendable, Hashable {
     /// All that is stored of the key but the digest.
-    public let record: APIKeyRecord
+    package let record: APIKeyRecord
     /// The SHA-256 of the secret.
-    public let digest: [UInt8]
+    package let digest: [UInt8]
 
     /// Makes a stored key of its two parts.
-    public init(record: APIKeyRecord, digest: [UInt8]) {
+    package init(record: APIKeyRecord, digest: [UInt8]) {
         self.record = record
         self.digest = digest
     }

@@ -3,49 +3,49 @@ import PostgresDriver
 import RegistryCore
 
 /// All that is held about one activity; of its tokens no more than their fingerprints.
-public struct ActivityLife: Sendable {
+package struct ActivityLife: Sendable {
     /// A token that it had.
-    public struct RetiredToken: Sendable, Hashable {
+    package struct RetiredToken: Sendable, Hashable {
         /// The first 4 bytes of the token's SHA-256.
-        public let fingerprint: [UInt8]
+        package let fingerprint: [UInt8]
         /// The device's clock when the system gave it the token; the time of receipt when the request did not say.
-        public let observedAt: Date
+        package let observedAt: Date
         /// Why it is its token no more, such as `rotated`.
-        public let reason: String
+        package let reason: String
     }
 
     /// The explanation of what a sender gets of it, and why.
-    public let explanation: AliasExplanation.Activity
+    package let explanation: AliasExplanation.Activity
     /// The `sub` of the signed-in user who registered it first; nil when none did.
-    public let subject: UTF8Text?
+    package let subject: UTF8Text?
     /// JSON as it was stored: `{"kind": ["value", …]}`.
-    public let aliases: [UInt8]?
+    package let aliases: [UInt8]?
     /// JSON as it was stored.
-    public let metadata: [UInt8]?
+    package let metadata: [UInt8]?
     /// Its type and all else that does not change while it runs.
-    public let facts: ActivityFacts
+    package let facts: ActivityFacts
     /// Counts the changes of what a sender would see, from 1.
-    public let revision: Int64
+    package let revision: Int64
     /// Postgres's clock at the first receipt of anything about it.
-    public let createdAt: Date
+    package let createdAt: Date
     /// The latest observation of it, full states included; nil when only an end is known.
-    public let lastObservedAt: Date?
+    package let lastObservedAt: Date?
     /// As of when it was ended; nil when nobody ended it, though its installation may have logged out.
-    public let endedAt: Date?
+    package let endedAt: Date?
     /// As of when APNs said that its token is dead, or an admin purged it.
-    public let deadAt: Date?
+    package let deadAt: Date?
     /// APNs's reason in the report by which its token was quarantined, such as `BadDeviceToken`.
-    public let quarantineReason: String?
+    package let quarantineReason: String?
     /// The last full state of its installation, and its last log-out.
-    public let fullStateAt: Date?
+    package let fullStateAt: Date?
     /// The last log-out of its installation; nil when there was none.
-    public let loggedOutAt: Date?
+    package let loggedOutAt: Date?
     /// The latest first.
-    public internal(set) var retired: [RetiredToken] = []
+    package internal(set) var retired: [RetiredToken] = []
     /// The newest first.
-    public internal(set) var events: [AuditEvent] = []
+    package internal(set) var events: [AuditEvent] = []
     /// There are more events than these.
-    public internal(set) var hasMoreEvents = false
+    package internal(set) var hasMoreEvents = false
 
     /// The columns of an activity's verdict `a`, of its token's value `t` and of its installation `i`.
     static let columns = Columns(
@@ -73,7 +73,7 @@ extension Registry {
     /// All that is held about an activity, or nil when it is not known.
     ///
     /// - Parameter limit: how many of its events.
-    public func life(of id: ActivityID, events limit: Int, in scope: Scope) async throws -> ActivityLife? {
+    package func life(of id: ActivityID, events limit: Int, in scope: Scope) async throws -> ActivityLife? {
         let statements = ActivityLifeStatements(id: id, scope: scope)
         let found = try await read { session in
             let results = try session.pipeline([statements.life, statements.retired])

@@ -21,7 +21,7 @@ extension Registry {
     /// One page of the audit trail, newest first.
     ///
     /// - Parameter number: of the last event of the page before; nil for the first page.
-    public func events(
+    package func events(
         _ filter: EventFilter = EventFilter(),
         before number: Int64? = nil,
         limit: Int,

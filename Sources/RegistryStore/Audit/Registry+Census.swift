@@ -5,7 +5,7 @@ extension Registry {
     /// Counts what there is of all apps together; large tables are sampled.
     ///
     /// - Throws: `unavailable`.
-    public func census() async throws -> Census {
+    package func census() async throws -> Census {
         let (apps, percents, eventsWritten) = try await read { session in
             // Of all apps together: where each is counted by itself, it is by the same part of its rows.
             let percents = try StatisticsStatements.percents(

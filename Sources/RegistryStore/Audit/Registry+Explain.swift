@@ -3,20 +3,20 @@ import PostgresDriver
 import RegistryCore
 
 /// Where a page of an explanation ended.
-public struct ExplainPosition: Sendable, Hashable {
+package struct ExplainPosition: Sendable, Hashable {
     /// Activities that are over come after the others.
-    public let isClosed: Bool
+    package let isClosed: Bool
     /// The internal number of the page's last activity; 0 before the first page.
-    public let number: Int64
+    package let number: Int64
 
     /// Makes a position of its two parts.
-    public init(isClosed: Bool, number: Int64) {
+    package init(isClosed: Bool, number: Int64) {
         self.isClosed = isClosed
         self.number = number
     }
 
     /// Before the first page.
-    public static let start = ExplainPosition(isClosed: false, number: 0)
+    package static let start = ExplainPosition(isClosed: false, number: 0)
 }
 
 extension Registry {
@@ -25,7 +25,7 @@ extension Registry {
 
     /// One page of what bears an alias, with why each is handed out or not. Notes, the tokens of installations and leases are
     /// on the first page.
-    public func explain(
+    package func explain(
         _ alias: Alias,
         after position: ExplainPosition = .start,
         limit: Int,
@@ -49,7 +49,7 @@ extension Registry {
     }
 
     /// The start and device tokens of an installation, with why each is handed out or not.
-    public func explainTokens(
+    package func explainTokens(
         of installation: InstallationHash,
         in scope: Scope
     ) async throws -> [AliasExplanation.Token] {

@@ -3,7 +3,7 @@ import PostgresDriver
 import RegistryCore
 
 /// Something that is known of an activity, by which an index finds it.
-public enum ActivitySearch: Sendable, Hashable {
+package enum ActivitySearch: Sendable, Hashable {
     case id(UTF8Text)
     /// Of any kind where none is given.
     case alias(kind: UTF8Text?, value: UTF8Text)
@@ -21,7 +21,7 @@ extension Registry {
     /// Activities that any of some searches finds, each with why it is handed out or not.
     ///
     /// - Parameter limit: how many each search looks at.
-    public func findActivities(
+    package func findActivities(
         _ searches: [ActivitySearch],
         limit: Int,
         in scope: Scope
@@ -36,7 +36,7 @@ extension Registry {
     }
 
     /// Installations whose hash begins with some bytes, or that hold a start or device token whose SHA-256 does.
-    public func findInstallations(
+    package func findInstallations(
         beginningWith prefix: [UInt8],
         limit: Int,
         in scope: Scope
@@ -45,7 +45,7 @@ extension Registry {
     }
 
     /// Installations whose start and device tokens are found under an alias.
-    public func findInstallations(under alias: Alias, limit: Int, in scope: Scope) async throws -> [InstallationHash] {
+    package func findInstallations(under alias: Alias, limit: Int, in scope: Scope) async throws -> [InstallationHash] {
         let statements = SearchStatements(scope: scope, limit: limit)
         return try await findInstallations(statements.installations(under: alias))
     }

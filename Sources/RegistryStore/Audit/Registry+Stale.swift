@@ -3,20 +3,20 @@ import PostgresDriver
 import RegistryCore
 
 /// Where a page of stale tokens ended.
-public struct StalePosition: Sendable, Hashable {
+package struct StalePosition: Sendable, Hashable {
     /// The index of the kind in ``TokenKind/all``.
-    public let part: Int
+    package let part: Int
     /// The number of the last token that was looked at.
-    public let number: Int64
+    package let number: Int64
 
     /// Makes a position of its two parts.
-    public init(part: Int, number: Int64) {
+    package init(part: Int, number: Int64) {
         self.part = part
         self.number = number
     }
 
     /// Before the first page.
-    public static let start = StalePosition(part: 0, number: 0)
+    package static let start = StalePosition(part: 0, number: 0)
 }
 
 extension Registry {
@@ -28,7 +28,7 @@ extension Registry {
     /// One page of the tokens that look dead, in the order of their kinds and immutable numbers.
     ///
     /// - Parameter searchTime: how long to look before the page goes out with what was found; nil for the usual.
-    public func staleTokens(
+    package func staleTokens(
         _ filter: StaleFilter = StaleFilter(),
         after position: StalePosition = .start,
         limit: Int,
@@ -54,7 +54,7 @@ extension Registry {
     /// How many tokens a purge would drop, and some of them.
     ///
     /// - Parameter searchTime: how long to count, and then to look for some of them; nil for the usual.
-    public func countStaleTokens(
+    package func countStaleTokens(
         _ filter: StaleFilter = StaleFilter(),
         searchTime: Duration? = nil,
         in scope: Scope
@@ -81,7 +81,7 @@ extension Registry {
     /// brings a token back.
     ///
     /// - Returns: how many were dropped.
-    public func purgeStaleTokens(
+    package func purgeStaleTokens(
         _ filter: StaleFilter = StaleFilter(),
         in scope: Scope,
         by who: UTF8Text

@@ -6,7 +6,7 @@ extension Registry {
     /// Counts of what there is, and of events over the last time.
     ///
     /// - Parameter window: how far back events are counted, within ``RegistryStatistics/windows``.
-    public func statistics(over window: Duration, in scope: Scope) async throws -> RegistryStatistics {
+    package func statistics(over window: Duration, in scope: Scope) async throws -> RegistryStatistics {
         try await read { session in
             var counting = try Counting(window: window, scope: scope, session)
             try counting.countActivities(session)

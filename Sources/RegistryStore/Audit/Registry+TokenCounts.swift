@@ -8,7 +8,7 @@ extension Registry {
     ///
     /// - Returns: whether it was due.
     @discardableResult
-    public func recordTokenCounts() async throws -> Bool {
+    package func recordTokenCounts() async throws -> Bool {
         var wasDue = false
         // Units of work of their own, for there may be more apps than one has time for.
         for app in try await read({ try AppNumbers.counted($0) }) {

@@ -3,9 +3,9 @@ import Foundation
 import RegistryCore
 
 /// The text that is shown in the place of a token.
-public enum TokenFingerprint {
+package enum TokenFingerprint {
     /// The first 4 bytes of the SHA-256 of a token's bytes, in lower-case hex, as the audit trail has it.
-    public static func text(of token: [UInt8]) -> String {
+    package static func text(of token: [UInt8]) -> String {
         Hexadecimal.encode(Array(SHA256.hash(data: Data(token)).prefix(4)))
     }
 }

@@ -7,7 +7,7 @@ extension ChangePosition {
     private static let mostRunning = 20_000
 
     /// The position as callers pass it back: base64url of numbers, seven bits a byte. It gives no right, so it is not signed.
-    public var text: String {
+    package var text: String {
         var bytes = [Self.version]
         func append(_ number: UInt64) {
             var rest = number
@@ -43,7 +43,7 @@ extension ChangePosition {
     /// Reads a position.
     ///
     /// - Throws: a sentence where it is none that ``text`` makes.
-    public init(_ text: String) throws(JSONFaultReason) {
+    package init(_ text: String) throws(JSONFaultReason) {
         var reader = Reader(bytes: Base64URL.decode(text).map(Array.init) ?? [])
         guard let position = Self.read(&reader), reader.isAtEnd, position.text == text, position.isConsistent else {
             throw JSONFaultReason("is not a position of the change feed; pass back what `after` was, as it is")

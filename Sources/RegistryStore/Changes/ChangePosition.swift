@@ -6,7 +6,7 @@ import RegistryCore
 /// Numbers of events are drawn in another order than their transactions are committed, so no number is such a place. A
 /// snapshot is: what is visible now and was not visible then is new. The number below which nothing new can be bounds how
 /// much is read.
-public struct ChangePosition: Sendable, Hashable {
+package struct ChangePosition: Sendable, Hashable {
     /// The database that it is a position of; another one, a restored one and a promoted standby are told apart from it.
     struct Database: Sendable, Hashable {
         let system: UInt64
@@ -47,7 +47,7 @@ public struct ChangePosition: Sendable, Hashable {
     }
 
     /// When everything up to it was told, by Postgres's clock.
-    public var time: Date { Date(timeIntervalSince1970: Double(since.time) / 1000) }
+    package var time: Date { Date(timeIntervalSince1970: Double(since.time) / 1000) }
 
     /// The position from now on.
     ///

@@ -3,13 +3,13 @@ import PostgresDriver
 import RegistryCore
 
 /// A page of the change feed.
-public struct ChangePage: Sendable {
+package struct ChangePage: Sendable {
     /// In the order in which they are to be told.
-    public let changes: [Change]
+    package let changes: [Change]
     /// Up to where everything was told with them.
-    public let position: ChangePosition
+    package let position: ChangePosition
     /// More is known already.
-    public let hasMore: Bool
+    package let hasMore: Bool
 }
 
 extension Registry {
@@ -17,7 +17,7 @@ extension Registry {
     static let mostChangeNumbers: Int64 = 1_000_000
 
     /// The position of the change feed from now on.
-    public func presentChangePosition() async throws -> ChangePosition {
+    package func presentChangePosition() async throws -> ChangePosition {
         let mark = try await read { session in try Self.mark(Self.moment(session).moment, session) }
         var (database, now) = try await read(Self.moment)
         // Most transactions last some milliseconds. Where one lasts for long, more is read later, and nothing lost.
@@ -32,7 +32,7 @@ extension Registry {
     ///
     /// - Parameter limit: the most events that are read; some tell of no change.
     /// - Throws: `feedExpired`, `feedReset`: the caller lists anew; `unavailable`.
-    public func changes(after position: ChangePosition, limit: Int, in scope: Scope) async throws -> ChangePage {
+    package func changes(after position: ChangePosition, limit: Int, in scope: Scope) async throws -> ChangePage {
         try await read { session in
             let (database, moment) = try Self.moment(session)
             try position.check(against: database, moment, retention: scope.app.settings.eventRetention)

@@ -7,7 +7,7 @@ extension Registry {
     ///
     /// - Parameter claimant: by what right; the tombstone of an activity never seen is the claimant's.
     /// - Throws: `clockSkew`, `notYours`.
-    public func end(
+    package func end(
         _ id: ActivityID,
         reason: EndReason,
         observedAt: Date?,
@@ -29,7 +29,7 @@ extension Registry {
     /// Ends all running activities that bear the alias, a thousand a transaction. Always writes where there was one (R1).
     ///
     /// - Returns: how many of them ran.
-    public func endAll(under alias: Alias, in scope: Scope, by who: UTF8Text) async throws -> Int {
+    package func endAll(under alias: Alias, in scope: Scope, by who: UTF8Text) async throws -> Int {
         var (ended, hasWritten, next) = (0, false, Int64?.some(0))
         while let number = next {
             let page = try await write { try Self.endPage(under: alias, after: number, in: scope, by: who, $0) }

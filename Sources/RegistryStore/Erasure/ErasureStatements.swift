@@ -3,7 +3,7 @@ import PostgresDriver
 import RegistryCore
 
 /// Whom an erasure is about.
-public enum ErasureSubject: Sendable, Hashable {
+package enum ErasureSubject: Sendable, Hashable {
     /// All activities and installations that bear the alias, and its channel.
     case alias(Alias)
     case installation(InstallationHash)

@@ -4,13 +4,13 @@ import RegistryCore
 
 /// How much an erasure deleted or redacted. Each call counts its own: where one was interrupted, its repetition counts what was
 /// left.
-public struct ErasureCounts: Sendable, Hashable {
+package struct ErasureCounts: Sendable, Hashable {
     /// Activities that were deleted.
-    public var activities = 0
+    package var activities = 0
     /// Rows of installations, their tokens, channels and identities.
-    public var records = 0
+    package var records = 0
     /// Audit events that were redacted: they stay, without personal data.
-    public var events = 0
+    package var events = 0
 }
 
 extension Registry {
@@ -22,7 +22,7 @@ extension Registry {
     /// about an activity or an installation, none of its tokens is handed out.
     ///
     /// - Throws: `unavailable`, also while a request that began before does not end.
-    public func erase(_ subject: ErasureSubject, in scope: Scope, by who: UTF8Text) async throws -> ErasureCounts {
+    package func erase(_ subject: ErasureSubject, in scope: Scope, by who: UTF8Text) async throws -> ErasureCounts {
         let statements = ErasureStatements(subject: subject, scope: scope)
         try await write { session in
             let results = try session.pipeline([statements.remember, Refusal.facts(ofApp: scope.app.number)])

@@ -1,7 +1,7 @@
 import RegistryCore
 
 /// The kinds of row that an export goes through, in its order.
-public enum ExportPart: String, Sendable, Hashable, CaseIterable {
+package enum ExportPart: String, Sendable, Hashable, CaseIterable {
     case installations
     case activities
     /// Ends under a `liveactivityId`.
@@ -23,28 +23,28 @@ public enum ExportPart: String, Sendable, Hashable, CaseIterable {
 }
 
 /// How far an export has come.
-public struct ExportPosition: Sendable, Hashable {
+package struct ExportPosition: Sendable, Hashable {
     /// The kind of row that comes next.
-    public let part: ExportPart
+    package let part: ExportPart
     /// The key of the last row that was looked at, of numbered rows the kind and the number; empty before the first.
-    public let after: [UTF8Text]
+    package let after: [UTF8Text]
 
     /// Makes a position of its two parts.
-    public init(part: ExportPart, after: [UTF8Text]) {
+    package init(part: ExportPart, after: [UTF8Text]) {
         self.part = part
         self.after = after
     }
 
     /// Before the first row.
-    public static let start = ExportPosition(part: .installations, after: [])
+    package static let start = ExportPosition(part: .installations, after: [])
 }
 
 /// A page of an export: all that is to be said of some rows, each read as it was at one moment.
-public struct ExportPage: Sendable {
+package struct ExportPage: Sendable {
     /// The records of the page's rows; a row may have several.
-    public let records: [TransferRecord]
+    package let records: [TransferRecord]
     /// Where the next page begins; nil after the last.
-    public let next: ExportPosition?
+    package let next: ExportPosition?
     /// How much of the part is done, 0 to 1; nil where nobody knows.
-    public let progress: Double?
+    package let progress: Double?
 }

@@ -8,7 +8,7 @@ extension Registry {
     ///
     /// Left out is what nobody may be handed any more: expired and dismissed activities, deleted tokens, and values that
     /// are dead, quarantined or another's.
-    public func exportPage(from position: ExportPosition, in scope: Scope) async throws -> ExportPage {
+    package func exportPage(from position: ExportPosition, in scope: Scope) async throws -> ExportPage {
         let statements = ExportStatements(scope: scope)
         return try await read { session in
             switch position.part {

@@ -2,11 +2,11 @@ import Foundation
 import RegistryCore
 
 /// A burst guard that is on: so many tokens were reported that none is quarantined for now.
-public struct QuarantineGuard: Sendable, Hashable {
+package struct QuarantineGuard: Sendable, Hashable {
     /// The environment that it guards; each kind of token in each has a guard of its own.
-    public let environment: APNSEnvironment
+    package let environment: APNSEnvironment
     /// The kind of token, such as `update`.
-    public let kind: String
+    package let kind: String
     /// Postgres's clock when it tripped.
-    public let trippedAt: Date
+    package let trippedAt: Date
 }

@@ -9,7 +9,7 @@ extension Registry {
     /// most ``mostReportsOfToken``; the rest are not taken.
     ///
     /// - Returns: a result for each, in the order given, and the guards that they tripped.
-    public func apply(
+    package func apply(
         _ reports: [FeedbackReport],
         in scope: Scope,
         by who: UTF8Text
@@ -38,10 +38,10 @@ extension Registry {
 
     /// How many different things one batch may say of one token. A sender has one answer of APNs to each push, and pushes
     /// to one token more than a few times a batch are repetitions, which say the same.
-    public static let mostReportsOfToken = 8
+    package static let mostReportsOfToken = 8
 
     /// The app's burst guards that are on.
-    public func quarantineGuards(of app: App) async throws -> [QuarantineGuard] {
+    package func quarantineGuards(of app: App) async throws -> [QuarantineGuard] {
         try await read { session in
             try session.execute(QuarantineStatements.guardsThatAreOn(of: app)).rows.compactMap { row in
                 let (environment, kind, trippedAt) = try row.decode(String.self, String.self, Date.self)
@@ -56,7 +56,7 @@ extension Registry {
     ///
     /// - Returns: false when it was not quarantined.
     /// - Throws: `activityNotFound`.
-    public func release(_ id: ActivityID, in scope: Scope, by who: UTF8Text) async throws -> Bool {
+    package func release(_ id: ActivityID, in scope: Scope, by who: UTF8Text) async throws -> Bool {
         let statements = QuarantineStatements(scope: scope, who: who).release(id)
         let (isKnown, isReleased) = try await write { session in
             let results = try session.pipeline([ResolveStatements.activity(id, in: scope)] + statements)
@@ -72,7 +72,7 @@ extension Registry {
     /// goes on. What is reported meanwhile is quarantined, or guarded, as if it came before or after the whole.
     ///
     /// - Returns: how many there were.
-    public func releaseAll(in scope: Scope, by who: UTF8Text) async throws -> Int {
+    package func releaseAll(in scope: Scope, by who: UTF8Text) async throws -> Int {
         let statements = QuarantineStatements(scope: scope, who: who)
         let begin = statements.releaseAll
         let last = try await write { try $0.pipeline(begin)[begin.count - 1][0].decode(Date?.self) }

@@ -14,7 +14,7 @@ extension Registry {
     /// - Parameter claimant: by what right; a client names this same installation.
     /// - Throws: `clockSkew`, `invalidRequest` where the installation has more activities than
     ///   ``mostRunningActivities``; faults of items are in the answer.
-    public func apply(
+    package func apply(
         _ state: FullState,
         of installation: InstallationHash,
         in scope: Scope,
@@ -54,7 +54,7 @@ extension Registry {
 
     /// The most activities that an installation may have and send full states: those that have not ended, expired ones
     /// of the last days among them. A phone runs a handful; a full state looks at all of them under their locks.
-    public static let mostRunningActivities = 10_000
+    package static let mostRunningActivities = 10_000
 
     private static let tooManyActivities = Problem(
         .invalidRequest,

@@ -8,7 +8,7 @@ extension Registry {
     /// - Parameter claimant: by what right; a client names this same installation.
     /// - Throws: `superseded`, `tokenKindConflict`, `tokenUnregistered`, `clockSkew`, `notYours`, `invalidRequest` for one
     ///   attributes type more than an installation may have.
-    public func register(
+    package func register(
         _ registration: TokenRegistration,
         in slot: TokenSlot,
         of installation: InstallationHash,

@@ -7,7 +7,7 @@ extension Registry {
     ///
     /// - Parameter claimant: by what right; a client names this same installation.
     /// - Throws: `superseded` when the installation logged out or another user registered it since, `clockSkew`.
-    public func put(
+    package func put(
         _ profile: InstallationProfile,
         for installation: InstallationHash,
         in scope: Scope,
@@ -50,7 +50,7 @@ extension Registry {
     }
 
     /// An installation's record, or nil when it is not known.
-    public func installation(_ installation: InstallationHash, in scope: Scope) async throws -> InstallationRecord? {
+    package func installation(_ installation: InstallationHash, in scope: Scope) async throws -> InstallationRecord? {
         let statements = InstallationStatements(installation: installation, scope: scope)
         return try await read { session in
             let results = try session.pipeline([statements.record, statements.tokens])

@@ -11,7 +11,7 @@ extension Registry {
     ///
     /// - Parameter claimant: by what right; a client names this same installation.
     /// - Throws: `clockSkew`, `notYours`.
-    public func logOut(
+    package func logOut(
         _ installation: InstallationHash,
         observedAt: Date?,
         in scope: Scope,

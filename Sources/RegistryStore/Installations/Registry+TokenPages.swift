@@ -3,25 +3,25 @@ import PostgresDriver
 import RegistryCore
 
 /// Where a page of an alias's start or device tokens ended.
-public struct TokenPosition: Sendable, Hashable {
+package struct TokenPosition: Sendable, Hashable {
     /// The hash of the installation; empty before the first page.
-    public let installation: [UInt8]
+    package let installation: [UInt8]
     /// The attributes type; empty for kinds that an installation has one of.
-    public let type: UTF8Text
+    package let type: UTF8Text
 
     /// Makes a position of its two parts.
-    public init(installation: [UInt8], type: UTF8Text) {
+    package init(installation: [UInt8], type: UTF8Text) {
         self.installation = installation
         self.type = type
     }
 
     /// Before the first page.
-    public static let start = TokenPosition(installation: [], type: "")
+    package static let start = TokenPosition(installation: [], type: "")
 }
 
 extension ResolvedToken {
     /// Where a page ends whose last token this is.
-    public var position: TokenPosition {
+    package var position: TokenPosition {
         TokenPosition(installation: installation.bytes, type: attributesType ?? "")
     }
 }
@@ -32,7 +32,7 @@ extension Registry {
     /// - Parameters:
     ///   - attributesType: only start tokens of this type.
     ///   - position: of the last token of the page before.
-    public func tokens(
+    package func tokens(
         under alias: Alias,
         _ kind: TokenKind,
         attributesType: AttributesType? = nil,

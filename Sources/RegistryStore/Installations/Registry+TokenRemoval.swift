@@ -7,7 +7,7 @@ extension Registry {
     ///
     /// - Parameter claimant: by what right; a client names this same installation.
     /// - Throws: `clockSkew`, `notYours`, `invalidRequest` for one attributes type more than an installation may have.
-    public func deleteToken(
+    package func deleteToken(
         in slot: TokenSlot,
         of installation: InstallationHash,
         observedAt: Date?,
@@ -30,7 +30,7 @@ extension Registry {
     /// Takes a token's value out of quarantine, or leaves it as it is when it is in none.
     ///
     /// - Throws: `tokenNotFound`.
-    public func releaseToken(
+    package func releaseToken(
         in slot: TokenSlot,
         of installation: InstallationHash,
         in scope: Scope,

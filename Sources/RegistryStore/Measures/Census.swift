@@ -1,9 +1,9 @@
 import RegistryCore
 
 /// How much there is in the registry, of all apps together, as Postgres counted it at one moment.
-public struct Census: Sendable, Hashable {
+package struct Census: Sendable, Hashable {
     /// Whether a token is handed out.
-    public enum TokenState: String, Sendable, Hashable, CaseIterable {
+    package enum TokenState: String, Sendable, Hashable, CaseIterable {
         /// It is.
         case current
         /// APNs called it bad, and no client has claimed it since.
@@ -13,34 +13,34 @@ public struct Census: Sendable, Hashable {
     }
 
     /// A group of activities that are counted together.
-    public struct ActivityGroup: Sendable, Hashable {
+    package struct ActivityGroup: Sendable, Hashable {
         /// The APNs environment of the activities.
-        public let environment: APNSEnvironment
+        package let environment: APNSEnvironment
         /// The state that the activities are in.
-        public let state: ActivityState
+        package let state: ActivityState
     }
 
     /// A group of tokens that are counted together. Tokens of activities that run are counted, and those of
     /// installations.
-    public struct TokenGroup: Sendable, Hashable {
+    package struct TokenGroup: Sendable, Hashable {
         /// The APNs environment of the tokens.
-        public let environment: APNSEnvironment
+        package let environment: APNSEnvironment
         /// The name of the kind, such as `update`.
-        public let kind: String
+        package let kind: String
         /// Whether the tokens are handed out.
-        public let state: TokenState
+        package let state: TokenState
     }
 
     /// Activities by environment and state, tombstones among them; estimated where there are many.
-    public internal(set) var activities: [ActivityGroup: Int] = [:]
+    package internal(set) var activities: [ActivityGroup: Int] = [:]
     /// Tokens by environment, kind and state; estimated where there are many.
-    public internal(set) var tokens: [TokenGroup: Int] = [:]
+    package internal(set) var tokens: [TokenGroup: Int] = [:]
     /// For how long the oldest activity has been expired that no sweep has written down yet; zero when there is none.
-    public internal(set) var sweepLag: Duration = .zero
+    package internal(set) var sweepLag: Duration = .zero
     /// How many burst guards are on.
-    public internal(set) var activeGuards = 0
+    package internal(set) var activeGuards = 0
     /// How many audit events were ever written, by all instances; those of failed transactions count, too.
-    public internal(set) var eventsWritten = 0
+    package internal(set) var eventsWritten = 0
 
     /// Nothing, in every group that there is.
     init() {

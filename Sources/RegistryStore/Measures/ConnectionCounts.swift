@@ -1,21 +1,21 @@
 import PostgresDriver
 
 /// The connections to Postgres at one moment, and what became of them since the service began.
-public struct ConnectionCounts: Sendable, Hashable {
+package struct ConnectionCounts: Sendable, Hashable {
     /// Open connections that nobody uses.
-    public let idle: Int
+    package let idle: Int
     /// Open connections with work on them.
-    public let busy: Int
+    package let busy: Int
     /// How many may be open.
-    public let maximum: Int
+    package let maximum: Int
     /// Pieces of work that wait for a connection.
-    public let waiting: Int
+    package let waiting: Int
     /// Connections opened so far.
-    public let opened: Int
+    package let opened: Int
     /// Attempts to connect that failed so far.
-    public let failures: Int
+    package let failures: Int
     /// Pieces of work that were done again so far, after an error that left nothing behind.
-    public let retries: Int
+    package let retries: Int
 
     init(_ pool: PostgresPool) {
         let statistics = pool.statistics

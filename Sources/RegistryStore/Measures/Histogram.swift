@@ -3,27 +3,27 @@ import Synchronization
 /// How often values of each size came, as Prometheus counts them: by upper bounds, with their sum.
 ///
 /// To record costs two additions that nobody waits for. A snapshot that is taken meanwhile may lack one of the two.
-public final class Histogram: Sendable {
+package final class Histogram: Sendable {
     /// The counts up to one moment.
-    public struct Snapshot: Sendable, Hashable {
+    package struct Snapshot: Sendable, Hashable {
         /// The upper bounds, each of its own bucket, in ascending order.
-        public let bounds: [Double]
+        package let bounds: [Double]
         /// How many values each bucket has by itself; the last one has those above all bounds.
-        public let counts: [Int]
+        package let counts: [Int]
         /// All values together.
-        public let sum: Double
+        package let sum: Double
 
         /// How many values there were.
-        public var count: Int { counts.reduce(0, +) }
+        package var count: Int { counts.reduce(0, +) }
     }
 
     /// Bounds for times in seconds: from a quarter of a millisecond, as a lookup takes, to the ten seconds after which
     /// requests are given up.
-    public static let seconds = [
+    package static let seconds = [
         0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
     ]
     /// Bounds for the sizes of batches, up to the largest.
-    public static let sizes: [Double] = [1, 2, 4, 8, 16, 32, 64, 128]
+    package static let sizes: [Double] = [1, 2, 4, 8, 16, 32, 64, 128]
 
     private final class Bucket: Sendable {
         let count = Atomic<Int>(0)
@@ -35,13 +35,13 @@ public final class Histogram: Sendable {
     private let sum = Atomic<UInt64>(0)
 
     /// - Parameter bounds: the upper bounds of the buckets, in ascending order.
-    public init(bounds: [Double]) {
+    package init(bounds: [Double]) {
         self.bounds = bounds
         buckets = (0...bounds.count).map { _ in Bucket() }
     }
 
     /// The counts so far.
-    public var snapshot: Snapshot {
+    package var snapshot: Snapshot {
         Snapshot(
             bounds: bounds,
             counts: buckets.map { $0.count.load(ordering: .relaxed) },
@@ -50,7 +50,7 @@ public final class Histogram: Sendable {
     }
 
     /// Counts a value.
-    public func record(_ value: Double) {
+    package func record(_ value: Double) {
         var bucket = 0
         while bucket < bounds.count, value > bounds[bucket] { bucket += 1 }
         buckets[bucket].count.wrappingAdd(1, ordering: .relaxed)
@@ -58,7 +58,7 @@ public final class Histogram: Sendable {
     }
 
     /// Counts a time, in seconds.
-    public func record(_ duration: Duration) { record(duration / .seconds(1)) }
+    package func record(_ duration: Duration) { record(duration / .seconds(1)) }
 
     private func add(_ value: Double) {
         var old = sum.load(ordering: .relaxed)

@@ -3,17 +3,17 @@ import RegistryCore
 
 /// A statement of a hot path as it is sent, and what each of its parameters stands for: so that other programs can be
 /// measured at the very same work.
-public struct StatementOutline: Sendable, JSONEncodable {
+package struct StatementOutline: Sendable, JSONEncodable {
     /// `resolve`, `resolve-many` or `register`; the statements of one path are sent in order, in one transaction.
-    public let path: String
+    package let path: String
     /// The statement's text, with `$1`, `$2`, … for its parameters.
-    public let sql: String
+    package let sql: String
     /// The names of the values that `$1`, `$2`, … stand for, and the OIDs of their types. In the path `register` all but the
     /// app's own are arrays, with a value for each request, and `batch_number`, another number each time.
-    public let parameters: [(name: String, type: UInt32)]
+    package let parameters: [(name: String, type: UInt32)]
 
     /// Writes `{path, sql, parameters: [{name, type}]}`.
-    public func encode(to json: inout JSONWriter) {
+    package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("path", path)
             json.member("sql", sql)
@@ -29,7 +29,7 @@ public struct StatementOutline: Sendable, JSONEncodable {
     }
 
     /// The statements of all hot paths: a registration's are those that carry `observedAt` and aliases, by a backend.
-    public static var all: [StatementOutline] {
+    package static var all: [StatementOutline] {
         let shape = RegistrationBatch.Shape(
             isGuarded: false,
             needsReceiptOrder: false,

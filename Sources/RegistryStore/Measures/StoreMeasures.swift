@@ -1,13 +1,13 @@
 /// A store's measures of its own work with Postgres, from its making on.
-public struct StoreMeasures: Sendable {
+package struct StoreMeasures: Sendable {
     /// The work that requests share statements for.
-    public enum SharedWork: String, Sendable, Hashable, CaseIterable {
+    package enum SharedWork: String, Sendable, Hashable, CaseIterable {
         case registrations
         case resolutions
     }
 
     /// A kind of work on a connection: that which is shared, and all other reads and writes.
-    public enum Work: String, Sendable, Hashable, CaseIterable {
+    package enum Work: String, Sendable, Hashable, CaseIterable {
         case registrations
         case resolutions
         case reads
@@ -15,11 +15,11 @@ public struct StoreMeasures: Sendable {
     }
 
     /// The batches of one kind of shared work.
-    public struct Batches: Sendable {
+    package struct Batches: Sendable {
         /// How many requests a batch had.
-        public let sizes = Histogram(bounds: Histogram.sizes)
+        package let sizes = Histogram(bounds: Histogram.sizes)
         /// How long a batch's first request waited for it, in seconds.
-        public let waits = Histogram(bounds: Histogram.seconds)
+        package let waits = Histogram(bounds: Histogram.seconds)
 
         func record(size: Int, wait: Duration) {
             sizes.record(Double(size))
@@ -28,12 +28,12 @@ public struct StoreMeasures: Sendable {
     }
 
     /// By kind of work.
-    public let batches: [SharedWork: Batches]
+    package let batches: [SharedWork: Batches]
     /// How long the statements of a batch or call took on their connection, in seconds, by kind of work; where they had
     /// to be done again, all of it together.
-    public let statements: [Work: Histogram]
+    package let statements: [Work: Histogram]
     /// How long work waited for a connection, in seconds; that which got none, until it was given up.
-    public let connectionWaits = Histogram(bounds: Histogram.seconds)
+    package let connectionWaits = Histogram(bounds: Histogram.seconds)
 
     init() {
         batches = Dictionary(uniqueKeysWithValues: SharedWork.allCases.map { ($0, Batches()) })

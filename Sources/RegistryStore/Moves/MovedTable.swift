@@ -2,9 +2,9 @@ import PostgresDriver
 
 /// A table of which an app's rows go with it to another registry, as the database describes it: a column that a later
 /// migration adds goes along.
-public struct MovedTable: Sendable, Hashable {
+package struct MovedTable: Sendable, Hashable {
     /// The name of the table.
-    public let name: String
+    package let name: String
     /// Its columns but those that tell of the database that they are in.
     let columns: [String]
     /// The columns of its primary key but the app's number.
@@ -13,7 +13,7 @@ public struct MovedTable: Sendable, Hashable {
     let number: String?
 
     /// The table of the app itself, which comes last: with its row the app is there.
-    public static let app = "apps"
+    package static let app = "apps"
 
     /// The audit trail stays where it is. Its numbers are positions of a change feed, and the feed of another database has
     /// its own.
@@ -38,23 +38,23 @@ public struct MovedTable: Sendable, Hashable {
 }
 
 /// A row of an app that moves, as a line of a file has it: `{"table": {"column": value, …}}`, without columns that are null.
-public struct MovedRow: Sendable, Hashable {
+package struct MovedRow: Sendable, Hashable {
     /// The number of the line.
-    public let line: Int
+    package let line: Int
     /// The line.
-    public let json: String
+    package let json: String
 
     /// Makes a row of its two parts.
-    public init(line: Int, json: String) {
+    package init(line: Int, json: String) {
         self.line = line
         self.json = json
     }
 }
 
 /// A line that is no row of its table, or not the row that is there.
-public struct MovedRowFault: Error, Sendable, Hashable {
+package struct MovedRowFault: Error, Sendable, Hashable {
     /// The number of the line.
-    public let line: Int
+    package let line: Int
     /// A sentence, with nothing of the row in it.
-    public let reason: String
+    package let reason: String
 }

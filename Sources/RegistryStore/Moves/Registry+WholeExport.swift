@@ -16,7 +16,7 @@ extension Registry {
     ///     throws ends the export.
     /// - Returns: the target, nil when there is no such app.
     /// - Throws: `PostgresError`, and what `write` throws.
-    public func exportWhole<Target: Sendable>(
+    package func exportWhole<Target: Sendable>(
         _ bundleID: BundleID,
         into target: Target,
         _ write: @escaping @Sendable (inout Target, MovedTable, [[UInt8]]) throws -> Void

@@ -3,11 +3,11 @@ import PostgresDriver
 import RegistryCore
 
 /// An import that lay idle for a day, so that a sweep has deleted its rows.
-public struct WholeImportIsGone: Error, Sendable {}
+package struct WholeImportIsGone: Error, Sendable {}
 
 extension Registry {
     /// The tables whose rows an app brings, by name.
-    public func movedTables() async throws -> [String: MovedTable] {
+    package func movedTables() async throws -> [String: MovedTable] {
         try await long { session in
             let tables = try session.execute(MoveStatements.tables).decode(MovedTable.columns)
             return Dictionary(uniqueKeysWithValues: tables.map { ($0.name, $0) })
@@ -15,7 +15,7 @@ extension Registry {
     }
 
     /// A text that tells this database from all others, and from what it becomes by a dump.
-    public func databaseName() async throws -> String {
+    package func databaseName() async throws -> String {
         try await long { session in
             let (database, _) = try Self.moment(session)
             return "\(database.system)/\(database.oid)/\(database.table)"
@@ -25,24 +25,24 @@ extension Registry {
     /// Begins to take in an app. Until ``finishWholeImport(of:_:into:numbered:by:)`` nobody sees anything of it.
     ///
     /// - Returns: its number here.
-    public func beginWholeImport() async throws -> Int64 {
+    package func beginWholeImport() async throws -> Int64 {
         try await long { try $0.execute(MoveStatements.reserve)[0].decode(Int64.self) }
     }
 
     /// Whether an import may go on: what it has added is there for another day.
-    public func resumeWholeImport(_ number: Int64) async throws -> Bool {
+    package func resumeWholeImport(_ number: Int64) async throws -> Bool {
         try await long { try $0.execute(MoveStatements.keep(number)).affectedRows == 1 }
     }
 
     /// Leaves the rows that an import has added to the next sweep.
-    public func abandonWholeImport(_ number: Int64) async throws {
+    package func abandonWholeImport(_ number: Int64) async throws {
         _ = try await long { try $0.execute(MoveStatements.abandon(number)).affectedRows }
     }
 
     /// Adds rows, all or none; those that are there already stay.
     ///
     /// - Throws: ``MovedRowFault`` for the first line that is no row of the table, ``WholeImportIsGone``, `PostgresError`.
-    public func add(_ rows: [MovedRow], to table: MovedTable, ofApp number: Int64) async throws {
+    package func add(_ rows: [MovedRow], to table: MovedTable, ofApp number: Int64) async throws {
         try await faults(of: rows) { rows, session in
             try session.transaction { transaction in
                 let results = try transaction.pipeline([
@@ -58,7 +58,7 @@ extension Registry {
     /// Reads rows, and writes nothing.
     ///
     /// - Throws: ``MovedRowFault`` for the first line that is no row of the table, as far as that shows without writing it.
-    public func check(_ rows: [MovedRow], of table: MovedTable) async throws {
+    package func check(_ rows: [MovedRow], of table: MovedTable) async throws {
         try await faults(of: rows) { rows, session in
             let results = try session.pipeline([
                 MoveStatements.strangers(in: rows, of: table), MoveStatements.reading(rows, of: table),
@@ -70,7 +70,7 @@ extension Registry {
     /// The number of the first line whose row is not there as it stands in the line; nil when all are.
     ///
     /// - Throws: ``MovedRowFault`` for a line that is no row of the table.
-    public func difference(_ rows: [MovedRow], from table: MovedTable, ofApp number: Int64) async throws -> Int? {
+    package func difference(_ rows: [MovedRow], from table: MovedTable, ofApp number: Int64) async throws -> Int? {
         try await check(rows, of: table)
         return try await long { session in
             let place = try session.execute(MoveStatements.difference(rows, from: table, ofApp: number))
@@ -80,7 +80,7 @@ extension Registry {
     }
 
     /// How many rows an app has, by table.
-    public func rowCounts(_ tables: [MovedTable], ofApp number: Int64) async throws -> [String: Int] {
+    package func rowCounts(_ tables: [MovedTable], ofApp number: Int64) async throws -> [String: Int] {
         var counts: [String: Int] = [:]
         for table in tables { counts[table.name] = try await count(table, ofApp: number).rows }
         return counts
@@ -91,7 +91,7 @@ extension Registry {
     /// - Parameter row: the app's own row, which has that name.
     /// - Returns: false when somebody else made an app of this name meanwhile.
     /// - Throws: ``MovedRowFault``, ``WholeImportIsGone``, `PostgresError`.
-    public func finishWholeImport(
+    package func finishWholeImport(
         of bundleID: BundleID,
         _ row: MovedRow,
         tables: [MovedTable],

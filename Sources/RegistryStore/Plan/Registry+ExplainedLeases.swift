@@ -7,7 +7,7 @@ extension Registry {
     private static let explainedLeases = 50
 
     /// The leases of an installation, the last taken first, with what became of each.
-    public func leases(of installation: InstallationHash, in scope: Scope) async throws -> [ExplainedLease] {
+    package func leases(of installation: InstallationHash, in scope: Scope) async throws -> [ExplainedLease] {
         let statement = ExplainedLeaseStatements(scope: scope).leases(of: installation, limit: Self.explainedLeases)
         return try await read { try $0.execute(statement).decode(ExplainedLease.columns) }
     }

@@ -3,24 +3,24 @@ import PostgresDriver
 import RegistryCore
 
 /// Where a page of a plan ended.
-public enum PlanPosition: Sendable, Hashable {
+package enum PlanPosition: Sendable, Hashable {
     /// Behind the activity with this number; 0 before the first page.
     case activity(Int64)
     /// Behind the installation with this hash, and the number of the last activity that pages before had.
     case installation([UInt8], afterActivity: Int64)
 
     /// Before the first page.
-    public static let start = PlanPosition.activity(0)
+    package static let start = PlanPosition.activity(0)
 }
 
 /// A page of a plan.
-public struct PlanPage: Sendable, Hashable {
+package struct PlanPage: Sendable, Hashable {
     /// The activities that run, and then the installations on which none does.
-    public internal(set) var entries: [PlanEntry]
+    package internal(set) var entries: [PlanEntry]
     /// The alias's channel; at most one.
-    public let channels: [BroadcastChannel]
+    package let channels: [BroadcastChannel]
     /// Where the next page begins; nil when this is the last one.
-    public internal(set) var next: PlanPosition?
+    package internal(set) var next: PlanPosition?
 }
 
 extension Registry {
@@ -29,7 +29,7 @@ extension Registry {
     /// A phone of which an activity with the alias runs has an entry for each. The leases are committed when this returns.
     ///
     /// - Parameter isRehearsal: says what it would be and keeps nothing of it: no lease, no event.
-    public func plan(
+    package func plan(
         _ request: PlanRequest,
         after position: PlanPosition = .start,
         isRehearsal: Bool = false,
@@ -45,7 +45,7 @@ extension Registry {
     }
 
     /// Gives a lease back: nothing was sent. One that is not live any more is not touched.
-    public func release(_ lease: LeaseID, in scope: Scope, by who: UTF8Text) async throws {
+    package func release(_ lease: LeaseID, in scope: Scope, by who: UTF8Text) async throws {
         let statements = LeaseStatements(scope: scope, who: who).release(lease)
         _ = try await write { try $0.pipeline(statements).count }
     }

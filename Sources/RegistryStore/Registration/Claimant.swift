@@ -1,7 +1,7 @@
 import RegistryCore
 
 /// The right by which a request changes records. ``Ownership`` spells it out in SQL.
-public enum Claimant: Sendable, Hashable {
+package enum Claimant: Sendable, Hashable {
     /// Sender, admin and root keys: any record.
     case any
     /// A signed-in user, with the installation that the request names.

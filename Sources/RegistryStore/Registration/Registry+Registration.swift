@@ -8,7 +8,7 @@ extension Registry {
     /// - Parameter claimant: by what right; a client's registration counts as of its own subject and installation.
     /// - Throws: `superseded`, `tokenKindConflict`, `tokenUnregistered`, `activityEnded`, `activityExpired`,
     ///   `clockSkew`, `notYours`.
-    public func register(
+    package func register(
         _ registration: ActivityRegistration,
         as id: ActivityID,
         in scope: Scope,
@@ -27,7 +27,7 @@ extension Registry {
     /// - Parameters:
     ///   - executor: runs what goes on between waits; nil is Swift's own pool.
     ///   - complete: told the answer or the problem, once, on any thread.
-    public func register(
+    package func register(
         _ registration: ActivityRegistration,
         as id: ActivityID,
         in scope: Scope,

@@ -1,16 +1,16 @@
 import RegistryCore
 
 /// One page of what an alias names.
-public struct AliasPage: Sendable, Hashable {
+package struct AliasPage: Sendable, Hashable {
     /// The activities with a token that may be handed out, in the order of their internal numbers.
-    public let activities: [ResolvedActivity]
+    package let activities: [ResolvedActivity]
     /// The alias's channel; at most one.
-    public let channels: [BroadcastChannel]
+    package let channels: [BroadcastChannel]
     /// The number behind which there may be more; nil when these are the last.
-    public let next: Int64?
+    package let next: Int64?
 
     /// Makes a page of its parts.
-    public init(activities: [ResolvedActivity], channels: [BroadcastChannel], next: Int64?) {
+    package init(activities: [ResolvedActivity], channels: [BroadcastChannel], next: Int64?) {
         (self.activities, self.channels, self.next) = (activities, channels, next)
     }
 }

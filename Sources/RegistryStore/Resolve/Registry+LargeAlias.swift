@@ -11,7 +11,7 @@ extension Registry {
     ///   - rangeSize: how many of the alias's rows are in a range; those that are not handed out are among them.
     ///   - prepare: makes of a range's activities what is received; it runs on the connection's thread.
     ///   - receive: is given the ranges in the order of their numbers; empty ones, too.
-    public func forEachRange<Range: Sendable>(
+    package func forEachRange<Range: Sendable>(
         of alias: Alias,
         after number: Int64,
         in scope: Scope,

@@ -3,22 +3,22 @@ import PostgresDriver
 import RegistryCore
 
 /// The activities and channels that an alias names, as far as they were asked for.
-public struct ResolvedAlias: Sendable, Hashable {
+package struct ResolvedAlias: Sendable, Hashable {
     /// The alias as it was asked for.
-    public let alias: Alias
+    package let alias: Alias
     /// Its activities with a token that may be handed out, in the order of their internal numbers.
-    public let activities: [ResolvedActivity]
+    package let activities: [ResolvedActivity]
     /// At most one.
-    public let channels: [BroadcastChannel]
+    package let channels: [BroadcastChannel]
     /// More activities bear the alias than were asked for.
-    public let isTruncated: Bool
+    package let isTruncated: Bool
 }
 
 extension Registry {
     /// One page of the activities that an alias names, in the order of their immutable numbers.
     ///
     /// - Parameter number: the last number of the page before, 0 for the first page.
-    public func activities(
+    package func activities(
         under alias: Alias,
         after number: Int64 = 0,
         limit: Int,
@@ -33,7 +33,7 @@ extension Registry {
 
     /// One page of an alias as ``activities(under:after:limit:in:)`` gives it, and the alias's channels. Where very many tokens of the
     /// alias are withheld, a page has fewer activities than it may have, or none, and there are more all the same.
-    public func page(
+    package func page(
         of alias: Alias,
         after number: Int64,
         limit: Int,
@@ -73,7 +73,7 @@ extension Registry {
     ///   - limit: at most 1000.
     ///   - executor: runs what goes on between waits; nil is Swift's own pool.
     ///   - complete: told the page or the problem, once, on any thread.
-    public func firstPage(
+    package func firstPage(
         of alias: Alias,
         limit: Int,
         in scope: Scope,
@@ -95,13 +95,13 @@ extension Registry {
     }
 
     /// The most activities that ``resolve(_:limitPerAlias:in:)`` gives or looks at, repetitions counted: some 4 MiB of JSON.
-    public static let mostResolved = 10_000
+    package static let mostResolved = 10_000
 
     /// The activities that many aliases name, in the order asked, at most `limitPerAlias` of each and ``mostResolved`` of all.
     ///
     /// An alias that is asked for again is not looked up again. Where there are more, the last aliases get fewer or none, and
     /// are truncated.
-    public func resolve(_ aliases: [Alias], limitPerAlias: Int, in scope: Scope) async throws -> [ResolvedAlias] {
+    package func resolve(_ aliases: [Alias], limitPerAlias: Int, in scope: Scope) async throws -> [ResolvedAlias] {
         var indices: [Alias: Int] = [:]
         var distinct: [Alias] = []
         for alias in aliases where indices[alias] == nil {
@@ -132,7 +132,7 @@ extension Registry {
     }
 
     /// One activity, running or not, or nil when it is not known.
-    public func activity(_ id: ActivityID, in scope: Scope) async throws -> ActivityRecord? {
+    package func activity(_ id: ActivityID, in scope: Scope) async throws -> ActivityRecord? {
         let statement = ResolveStatements.activity(id, in: scope)
         return try await read { session in try session.execute(statement).decode(ActivityRecord.columns).first }
     }

@@ -2,40 +2,40 @@ import Foundation
 import PostgresDriver
 
 /// The condition of a Postgres, for those who run it; whether or not it has the registry's schema.
-public struct DatabaseCondition: Sendable, Hashable {
+package struct DatabaseCondition: Sendable, Hashable {
     /// A table whose dead rows autovacuum leaves lying.
-    public struct NeglectedTable: Sendable, Hashable {
+    package struct NeglectedTable: Sendable, Hashable {
         /// The name of the table; a partition has its own.
-        public let name: String
+        package let name: String
         /// How many dead rows it has, as Postgres estimates.
-        public let deadRows: Int
+        package let deadRows: Int
     }
 
     /// The least version that the service works with, as `server_version_num`.
-    public static let leastVersion = 150_000
+    package static let leastVersion = 150_000
 
     /// `server_version`, such as `15.4 (Debian 15.4-1)`.
-    public var version = ""
+    package var version = ""
     /// `server_version_num`: the major version times 10,000, and the minor one.
-    public var versionNumber = 0
+    package var versionNumber = 0
     /// It takes no writes.
-    public var isReadOnly = false
+    package var isReadOnly = false
     /// The settings by which it could lose acknowledged writes; empty when there are none.
-    public var unsafeSettings: [UnsafeDurability] = []
+    package var unsafeSettings: [UnsafeDurability] = []
     /// Postgres's clock less this machine's, and by how much that may be wrong: half of the question's round trip.
-    public var clockSkew = Duration.zero
+    package var clockSkew = Duration.zero
     /// How far ``clockSkew`` may be off.
-    public var clockUncertainty = Duration.zero
+    package var clockUncertainty = Duration.zero
     /// Connections that are open, in all databases, and how many may be, those kept for superusers left out.
-    public var connections = 0
+    package var connections = 0
     /// `max_connections`, less those that are kept for superusers.
-    public var connectionLimit = 0
+    package var connectionLimit = 0
     /// Whether both autovacuum and the statistics that it needs are on.
-    public var isAutovacuumOn = true
+    package var isAutovacuumOn = true
     /// Tables of the registry with many dead rows, the worst first.
-    public var neglectedTables: [NeglectedTable] = []
+    package var neglectedTables: [NeglectedTable] = []
     /// How it is distributed; nil where the database does not have the extension citus.
-    public var distribution: DistributionCondition?
+    package var distribution: DistributionCondition?
 
     init(_ session: borrowing PostgresSession) throws {
         let row = try session.execute(ConditionStatements.settings)[0]
@@ -72,14 +72,14 @@ extension Registry {
     /// Asks Postgres how it is.
     ///
     /// - Throws: `unavailable`.
-    public func databaseCondition() async throws -> DatabaseCondition {
+    package func databaseCondition() async throws -> DatabaseCondition {
         try await read { try DatabaseCondition($0) }
     }
 
     /// Asks Citus how the tables are distributed; nil where the database does not have the extension.
     ///
     /// - Throws: `unavailable`.
-    public func distributionCondition() async throws -> DistributionCondition? {
+    package func distributionCondition() async throws -> DistributionCondition? {
         try await read { try DistributionCondition.find($0) }
     }
 }

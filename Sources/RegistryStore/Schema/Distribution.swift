@@ -41,7 +41,7 @@ enum Distribution {
 }
 
 /// Why tables cannot be distributed, or distributed ones not be worked with.
-public enum DistributionError: Error, Sendable, Hashable, CustomStringConvertible {
+package enum DistributionError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The database does not have the extension.
     case notInstalled
     /// No node is known that may have shards.
@@ -52,7 +52,7 @@ public enum DistributionError: Error, Sendable, Hashable, CustomStringConvertibl
     case notPermitted(String)
 
     /// The problem, in a sentence.
-    public var detail: String {
+    package var detail: String {
         switch self {
         case .notInstalled: "The database does not have the extension citus, so nothing can be distributed."
         case .noWorker:
@@ -64,7 +64,7 @@ public enum DistributionError: Error, Sendable, Hashable, CustomStringConvertibl
     }
 
     /// The remedy, in a sentence.
-    public var remedy: String {
+    package var remedy: String {
         switch self {
         case .notInstalled:
             """
@@ -82,5 +82,5 @@ public enum DistributionError: Error, Sendable, Hashable, CustomStringConvertibl
     }
 
     /// The problem and the remedy, two sentences.
-    public var description: String { "\(detail) \(remedy)" }
+    package var description: String { "\(detail) \(remedy)" }
 }

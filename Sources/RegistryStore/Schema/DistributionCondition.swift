@@ -1,32 +1,32 @@
 import PostgresDriver
 
 /// How the database is distributed over the nodes of Citus, and how these are.
-public struct DistributionCondition: Sendable, Hashable {
+package struct DistributionCondition: Sendable, Hashable {
     /// A node that has shards, as the coordinator reaches it.
-    public struct Worker: Sendable, Hashable {
+    package struct Worker: Sendable, Hashable {
         /// Its host and port, as the coordinator knows them.
-        public let name: String
+        package let name: String
         /// Whether it answered.
-        public var isReachable = true
+        package var isReachable = true
         /// Settings of its sessions of the service's role that are not what the service needs: their values by their names.
-        public var otherSettings: [String: String] = [:]
+        package var otherSettings: [String: String] = [:]
         /// The settings by which it could lose acknowledged writes.
-        public var unsafeSettings: [UnsafeDurability] = []
+        package var unsafeSettings: [UnsafeDurability] = []
     }
 
     /// The tables that every node must have whole, in words.
-    public static var referenceTables: String { Distribution.referenceTables.joined(separator: ", ") }
+    package static var referenceTables: String { Distribution.referenceTables.joined(separator: ", ") }
 
     /// Whether the registry's tables are distributed at all.
-    public var isDistributed = false
+    package var isDistributed = false
     /// The tables that are not distributed, though others are.
-    public var missingTables: [String] = []
+    package var missingTables: [String] = []
     /// The tables that are distributed in another way than the service needs.
-    public var misplacedTables: [String] = []
+    package var misplacedTables: [String] = []
     /// Postgres's `plan_cache_mode`, as it holds for the service's sessions.
-    public var planCacheMode = ""
+    package var planCacheMode = ""
     /// All nodes that have shards, or may.
-    public var workers: [Worker] = []
+    package var workers: [Worker] = []
 
     /// Nil where the database does not have the extension citus.
     static func find(_ session: borrowing PostgresSession) throws -> DistributionCondition? {

@@ -3,16 +3,16 @@ import Migrations
 import PostgresDriver
 
 /// One numbered SQL file.
-public struct Migration: Sendable, Hashable {
+package struct Migration: Sendable, Hashable {
     /// The number that its file's name begins with; migrations are applied in its order.
-    public let version: Int
+    package let version: Int
     /// The name of the file, such as `0001_registry.sql`.
-    public let name: String
+    package let name: String
     /// The whole text of the file.
-    public let sql: String
+    package let sql: String
 
     /// Every migration that this program knows, in order.
-    public static let all: [Migration] = Migrations.files.map { file in
+    package static let all: [Migration] = Migrations.files.map { file in
         Migration(
             version: Int(file.name.prefix(4)) ?? 0,
             name: file.name,
@@ -21,7 +21,7 @@ public struct Migration: Sendable, Hashable {
     }
 
     /// 64 bits of FNV-1a over the text, in hex: tells an edited file, not an enemy.
-    public var checksum: String {
+    package var checksum: String {
         let hash = sql.utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
         return String(hash, radix: 16)
     }
@@ -38,15 +38,15 @@ public struct Migration: Sendable, Hashable {
 }
 
 /// A migration that the database has had.
-public struct AppliedMigration: Sendable, Hashable {
+package struct AppliedMigration: Sendable, Hashable {
     /// The number of the migration.
-    public let version: Int
+    package let version: Int
     /// The name of its file, as it was then.
-    public let name: String
+    package let name: String
     /// The ``Migration/checksum`` of the text that was applied.
-    public let checksum: String
+    package let checksum: String
     /// Postgres's clock when it was applied.
-    public let appliedAt: Date
+    package let appliedAt: Date
 
     /// The columns of the table `schema_migrations`.
     static let columns = Columns(
@@ -59,14 +59,14 @@ public struct AppliedMigration: Sendable, Hashable {
 }
 
 /// How a database's schema stands to this program.
-public struct SchemaStatus: Sendable, Hashable {
+package struct SchemaStatus: Sendable, Hashable {
     /// The migrations that the database has had, in their order.
-    public let applied: [AppliedMigration]
+    package let applied: [AppliedMigration]
     /// Those that this program knows and the database has not had, in their order.
-    public let pending: [Migration]
+    package let pending: [Migration]
 
     /// The version of the database; 0 when it is empty.
-    public var version: Int { applied.last?.version ?? 0 }
+    package var version: Int { applied.last?.version ?? 0 }
 
     init(applied: [AppliedMigration]) throws(SchemaError) {
         let current = SchemaMigrator.currentVersion
@@ -81,13 +81,13 @@ public struct SchemaStatus: Sendable, Hashable {
 }
 
 /// Why this program does not work with a database's schema.
-public enum SchemaError: Error, Sendable, Hashable, CustomStringConvertible {
+package enum SchemaError: Error, Sendable, Hashable, CustomStringConvertible {
     case behind(Int, Int)
     case ahead(Int, Int)
     case changed(String)
 
     /// The problem, in a sentence.
-    public var detail: String {
+    package var detail: String {
         switch self {
         case .behind(let version, let current):
             "The database's schema is at version \(version), this program needs \(current)."
@@ -99,7 +99,7 @@ public enum SchemaError: Error, Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The remedy, in a sentence.
-    public var remedy: String {
+    package var remedy: String {
         switch self {
         case .behind: "Run: pushreg migrate"
         case .ahead: "Use a newer pushreg."
@@ -108,5 +108,5 @@ public enum SchemaError: Error, Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The problem and the remedy, two sentences.
-    public var description: String { "\(detail) \(remedy)" }
+    package var description: String { "\(detail) \(remedy)" }
 }

@@ -2,57 +2,57 @@ import Foundation
 import PostgresDriver
 
 /// How Postgres does, as it says itself: its condition, and what explains it.
-public struct PostgresHealth: Sendable {
+package struct PostgresHealth: Sendable {
     /// A table, with all of its partitions.
-    public struct Table: Sendable, Hashable {
+    package struct Table: Sendable, Hashable {
         /// The name of the table; `events` stands for all its partitions.
-        public let name: String
+        package let name: String
         /// As far as Postgres has counted; rows that are dead wait for vacuum.
-        public let rows: Int
+        package let rows: Int
         /// How many rows wait for vacuum, as Postgres has counted.
-        public let deadRows: Int
+        package let deadRows: Int
         /// In bytes, with indexes.
-        public let size: Int
+        package let size: Int
         /// The last vacuum, by autovacuum or by hand; nil when there was none.
-        public let vacuumedAt: Date?
+        package let vacuumedAt: Date?
         /// The last analysis for the planner, by autovacuum or by hand; nil when there was none.
-        public let analyzedAt: Date?
+        package let analyzedAt: Date?
     }
 
     /// The server and the database as a whole.
-    public struct Server: Sendable, Hashable {
+    package struct Server: Sendable, Hashable {
         /// When the server was started.
-        public let startedAt: Date
+        package let startedAt: Date
         /// Of the database, in bytes.
-        public let size: Int
+        package let size: Int
         /// How long the longest transaction has lasted by now.
-        public let longestTransaction: Duration?
+        package let longestTransaction: Duration?
         /// Sessions that wait for a lock.
-        public let waiting: Int
+        package let waiting: Int
         /// Blocks found in memory and not, since the statistics were reset.
-        public let blocksHit: Int
+        package let blocksHit: Int
         /// Blocks that were not in Postgres's own memory, so that it read them from a file.
-        public let blocksRead: Int
+        package let blocksRead: Int
         /// Deadlocks in this database, since the statistics were reset.
-        public let deadlocks: Int
+        package let deadlocks: Int
         /// Transactions of this database that were committed, since the statistics were reset.
-        public let commits: Int
+        package let commits: Int
         /// Transactions of this database that were rolled back, since the statistics were reset.
-        public let rollbacks: Int
+        package let rollbacks: Int
         /// The standbys that commits wait for, as they are configured; empty for none.
-        public let synchronousStandbys: String
+        package let synchronousStandbys: String
         /// Standbys that are connected.
-        public let standbys: Int
+        package let standbys: Int
     }
 
     /// The version, the settings and the clock, and all else that findings are made of.
-    public let condition: DatabaseCondition
+    package let condition: DatabaseCondition
     /// Counts and times of the server and the database.
-    public let server: Server
+    package let server: Server
     /// The tables of the schema, the largest first.
-    public let tables: [Table]
+    package let tables: [Table]
     /// The migrations that were applied.
-    public let migrations: [AppliedMigration]
+    package let migrations: [AppliedMigration]
 }
 
 extension PostgresHealth.Server {
@@ -98,7 +98,7 @@ extension PostgresHealth.Table {
 
 extension Registry {
     /// Asks Postgres how it does.
-    public func health() async throws -> PostgresHealth {
+    package func health() async throws -> PostgresHealth {
         try await read { session in
             let condition = try DatabaseCondition(session)
             let results = try session.pipeline([

@@ -10,7 +10,7 @@ extension Registry {
     ///
     /// A plan that was made while a table was empty reads it whole, until autovacuum comes by: a minute later, by default. A
     /// role that does not own the tables changes nothing.
-    public func analyzeTables() async throws {
+    package func analyzeTables() async throws {
         for table in Self.largeTables {
             try await write { session in try session.simple("ANALYZE \(table)") }
         }

@@ -3,11 +3,11 @@ import PostgresDriver
 import RegistryCore
 
 /// The versions that the service found when it asked Postgres.
-public struct Readiness: Sendable, Hashable {
+package struct Readiness: Sendable, Hashable {
     /// `server_version`, such as `15.4 (Debian 15.4-1)`.
-    public let serverVersion: String
+    package let serverVersion: String
     /// The number of the last migration that was applied; it may be newer than this program.
-    public let schemaVersion: Int
+    package let schemaVersion: Int
 }
 
 extension Registry {
@@ -17,7 +17,7 @@ extension Registry {
     /// or nobody would answer meanwhile. None of them starts on it.
     ///
     /// - Throws: `unavailable` with a sentence: Postgres is away, only a standby, or has an older schema.
-    public func checkReadiness() async throws -> Readiness {
+    package func checkReadiness() async throws -> Readiness {
         let (version, isReadOnly, schema) = try await units.read(.hot) { session in
             try session.execute(
                 """

@@ -3,20 +3,20 @@ import PostgresDriver
 
 /// Brings a database's schema forward: numbered files, each in a transaction with its row in `schema_migrations`, under
 /// one advisory lock.
-public struct SchemaMigrator: Sendable {
+package struct SchemaMigrator: Sendable {
     private let pool: PostgresPool
 
     /// Makes a migrator that works on connections of the pool; nothing is asked of Postgres yet.
-    public init(pool: PostgresPool) { self.pool = pool }
+    package init(pool: PostgresPool) { self.pool = pool }
 
     /// The version that this program works with.
-    public static var currentVersion: Int { Migration.all.last?.version ?? 0 }
+    package static var currentVersion: Int { Migration.all.last?.version ?? 0 }
 
     /// Reads which migrations have been applied and which are missing.
     ///
     /// - Throws: ``SchemaError`` when the database is newer than this program or an applied file was changed, and
     ///   ``PostgresError``.
-    public func status() async throws -> SchemaStatus {
+    package func status() async throws -> SchemaStatus {
         let applied = try await pool.withSession(.idempotentRead) { try Self.applied($0) }
         return try SchemaStatus(applied: applied)
     }
@@ -24,7 +24,7 @@ public struct SchemaMigrator: Sendable {
     /// The migrations that the database has not had.
     ///
     /// - Throws: as ``status()``.
-    public func pending() async throws -> [Migration] { try await status().pending }
+    package func pending() async throws -> [Migration] { try await status().pending }
 
     /// Applies what is missing. Where tables are distributed, those that a migration makes are too.
     ///
@@ -35,7 +35,7 @@ public struct SchemaMigrator: Sendable {
     /// - Returns: the migrations that were applied.
     /// - Throws: as ``status()``, and ``DistributionError``.
     @discardableResult
-    public func migrate(
+    package func migrate(
         distributes: Bool = false,
         onApplied: @escaping @Sendable (Migration) -> Void = { _ in },
         onDistributed: @escaping @Sendable (String) -> Void = { _ in }
@@ -86,7 +86,7 @@ public struct SchemaMigrator: Sendable {
     }
 
     /// - Throws: ``SchemaError`` with a sentence unless the schema is exactly what this program works with.
-    public func checkCompatible() async throws {
+    package func checkCompatible() async throws {
         let status = try await status()
         guard status.pending.isEmpty else { throw SchemaError.behind(status.version, Self.currentVersion) }
     }

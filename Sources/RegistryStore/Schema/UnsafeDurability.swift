@@ -1,16 +1,16 @@
 import PostgresDriver
 
 /// A setting by which the server would acknowledge writes that a crash can lose (R1).
-public struct UnsafeDurability: Error, Sendable, Hashable, CustomStringConvertible {
+package struct UnsafeDurability: Error, Sendable, Hashable, CustomStringConvertible {
     /// The name of the setting, such as `fsync`.
-    public let setting: String
+    package let setting: String
     /// The value that it has for this session.
-    public let value: String
+    package let value: String
     /// The worker of Citus that it is about; nil for the server that the service is connected to.
-    public var worker: String?
+    package var worker: String?
 
     /// The problem, in a sentence.
-    public var detail: String {
+    package var detail: String {
         """
         \(worker.map { "The worker \($0)" } ?? "Postgres") runs with \(setting) = \(value), so it can lose writes that it \
         acknowledged.
@@ -18,7 +18,7 @@ public struct UnsafeDurability: Error, Sendable, Hashable, CustomStringConvertib
     }
 
     /// The problem and its remedy, two sentences.
-    public var description: String { "\(detail) Set \(setting) to on." }
+    package var description: String { "\(detail) Set \(setting) to on." }
 
     /// The settings, each with the values that keep what is acknowledged.
     static let safeValues = [

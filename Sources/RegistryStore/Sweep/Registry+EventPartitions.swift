@@ -9,7 +9,7 @@ extension Registry {
     /// somebody reads the table for long, is left for the next time.
     ///
     /// - Returns: the partitions made and dropped.
-    public func renewEventPartitions() async throws -> (made: Int, dropped: Int) {
+    package func renewEventPartitions() async throws -> (made: Int, dropped: Int) {
         var dropped = 0
         let past = try await read { try $0.execute(EventPartitionStatements.past).decode(String.self) }
         for name in past {

@@ -3,7 +3,7 @@ import PostgresDriver
 import RegistryCore
 
 /// A task of a sweep: records that it writes down or deletes.
-public enum SweepTask: String, Sendable, Hashable, CaseIterable {
+package enum SweepTask: String, Sendable, Hashable, CaseIterable {
     /// Expired activities: that they expired, with their audit event.
     case expiry
     /// Ended and expired activities past their retention.
@@ -23,19 +23,19 @@ public enum SweepTask: String, Sendable, Hashable, CaseIterable {
 }
 
 /// The expired activities that wait for a sweep to write their expiry down.
-public struct OverdueExpiry: Sendable, Hashable {
+package struct OverdueExpiry: Sendable, Hashable {
     /// No more than ``countLimit``.
-    public let count: Int
+    package let count: Int
     /// How long ago the first of them expired, by Postgres's clock.
-    public let age: Duration
+    package let age: Duration
 
     /// As far as they are counted.
-    public static let countLimit = 10_000
+    package static let countLimit = 10_000
 }
 
 extension Registry {
     /// The expired activities whose expiry no sweep has written down; nil when there are none.
-    public func overdueExpiry(in scope: Scope) async throws -> OverdueExpiry? {
+    package func overdueExpiry(in scope: Scope) async throws -> OverdueExpiry? {
         let statement = SweepStatements(scope: scope).overdue(limit: OverdueExpiry.countLimit)
         return try await read { session in
             let (count, first, now) = try session.execute(statement)[0].decode(Int.self, Date?.self, Date.self)
@@ -46,7 +46,7 @@ extension Registry {
     /// Does a page of a task, one small transaction.
     ///
     /// - Returns: how many rows it did; fewer than `limit` when there are no more, or others have them locked.
-    public func sweep(_ task: SweepTask, limit: Int, in scope: Scope) async throws -> Int {
+    package func sweep(_ task: SweepTask, limit: Int, in scope: Scope) async throws -> Int {
         let statements = SweepStatements(scope: scope)
         let installations = InstallationSweepStatements(scope: scope)
         return try await write { session in

@@ -11,7 +11,7 @@ extension PostgresPool {
     ///   - planLifetime: how long a connection keeps its plans; nil is as long as Postgres does. A plan anew costs about a
     ///     millisecond.
     ///   - allowsUnsafeDurability: takes a server that can lose acknowledged writes; for tests alone.
-    public convenience init(
+    package convenience init(
         databaseURL: String,
         maximumConnections: Int = 16,
         requestTimeout: Duration = .seconds(5),

@@ -18,7 +18,7 @@ extension Registry {
     /// - Parameters:
     ///   - lookups: how long they took.
     ///   - body: each unit of work in it has what is left.
-    public func spending<Value>(_ lookups: Duration, _ body: () async throws -> Value) async rethrows -> Value {
+    package func spending<Value>(_ lookups: Duration, _ body: () async throws -> Value) async rethrows -> Value {
         let left = max(TimeLeft.least, units.pool.requestTimeout - lookups)
         return try await TimeLeft.$forWork.withValue(left) { try await body() }
     }

@@ -4,13 +4,13 @@ import RegistryCore
 /// Bound and read as a `String` is.
 extension UTF8Text: PostgresEncodable, PostgresDecodable, PostgresArrayElement {
     /// text.
-    public static var postgresType: PostgresType { String.postgresType }
+    package static var postgresType: PostgresType { String.postgresType }
 
     /// Appends the text in UTF-8.
-    public func encode(into buffer: inout [UInt8]) { string.encode(into: &buffer) }
+    package func encode(into buffer: inout [UInt8]) { string.encode(into: &buffer) }
 
     /// Reads UTF-8, and throws `decoding` when the bytes are not that.
-    public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
+    package init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
         self.init(try String(postgres: bytes, type: type))
     }
 }
@@ -18,13 +18,13 @@ extension UTF8Text: PostgresEncodable, PostgresDecodable, PostgresArrayElement {
 /// Bound and read as its text. What is stored was checked when it came.
 extension ActivityID: PostgresEncodable, PostgresDecodable, PostgresArrayElement {
     /// text.
-    public static var postgresType: PostgresType { UTF8Text.postgresType }
+    package static var postgresType: PostgresType { UTF8Text.postgresType }
 
     /// Appends the id in UTF-8.
-    public func encode(into buffer: inout [UInt8]) { rawValue.encode(into: &buffer) }
+    package func encode(into buffer: inout [UInt8]) { rawValue.encode(into: &buffer) }
 
     /// Reads an id without checking it again.
-    public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
+    package init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
         self.init(stored: try UTF8Text(postgres: bytes, type: type))
     }
 }
@@ -32,13 +32,13 @@ extension ActivityID: PostgresEncodable, PostgresDecodable, PostgresArrayElement
 /// Bound and read as its text. What is stored was checked when it came.
 extension AttributesType: PostgresEncodable, PostgresDecodable, PostgresArrayElement {
     /// text.
-    public static var postgresType: PostgresType { UTF8Text.postgresType }
+    package static var postgresType: PostgresType { UTF8Text.postgresType }
 
     /// Appends the name in UTF-8.
-    public func encode(into buffer: inout [UInt8]) { rawValue.encode(into: &buffer) }
+    package func encode(into buffer: inout [UInt8]) { rawValue.encode(into: &buffer) }
 
     /// Reads a name without checking it again.
-    public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
+    package init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
         self.init(stored: try UTF8Text(postgres: bytes, type: type))
     }
 }
@@ -46,13 +46,13 @@ extension AttributesType: PostgresEncodable, PostgresDecodable, PostgresArrayEle
 /// Bound and read as its bytes.
 extension PushToken: PostgresEncodable, PostgresDecodable, PostgresArrayElement {
     /// bytea.
-    public static var postgresType: PostgresType { .bytea }
+    package static var postgresType: PostgresType { .bytea }
 
     /// Appends the token's bytes.
-    public func encode(into buffer: inout [UInt8]) { bytes.encode(into: &buffer) }
+    package func encode(into buffer: inout [UInt8]) { bytes.encode(into: &buffer) }
 
     /// Reads a token without checking it again.
-    public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
+    package init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
         self.init(bytes: try [UInt8](postgres: bytes, type: type))
     }
 }
@@ -60,13 +60,13 @@ extension PushToken: PostgresEncodable, PostgresDecodable, PostgresArrayElement 
 /// Bound and read as its bytes.
 extension InstallationHash: PostgresEncodable, PostgresDecodable, PostgresArrayElement {
     /// bytea.
-    public static var postgresType: PostgresType { .bytea }
+    package static var postgresType: PostgresType { .bytea }
 
     /// Appends the hash's bytes.
-    public func encode(into buffer: inout [UInt8]) { bytes.encode(into: &buffer) }
+    package func encode(into buffer: inout [UInt8]) { bytes.encode(into: &buffer) }
 
     /// Reads a hash without checking it again.
-    public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
+    package init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
         self.init(bytes: try [UInt8](postgres: bytes, type: type))
     }
 }
@@ -74,13 +74,13 @@ extension InstallationHash: PostgresEncodable, PostgresDecodable, PostgresArrayE
 /// Bound and read as its bytes.
 extension LeaseID: PostgresEncodable, PostgresDecodable, PostgresArrayElement {
     /// bytea.
-    public static var postgresType: PostgresType { .bytea }
+    package static var postgresType: PostgresType { .bytea }
 
     /// Appends the id's bytes.
-    public func encode(into buffer: inout [UInt8]) { bytes.encode(into: &buffer) }
+    package func encode(into buffer: inout [UInt8]) { bytes.encode(into: &buffer) }
 
     /// Reads an id.
-    public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
+    package init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
         self.init(stored: try [UInt8](postgres: bytes, type: type))
     }
 }

@@ -2,41 +2,41 @@ import Foundation
 
 /// The activities and tokens that an alias names, and for each why it is handed out or not. Of tokens there are
 /// fingerprints alone.
-public struct AliasExplanation: Sendable, Hashable {
+package struct AliasExplanation: Sendable, Hashable {
     /// An activity that bears the alias.
-    public struct Activity: Sendable, Hashable {
+    package struct Activity: Sendable, Hashable {
         /// Its internal number, by which pages are ordered; it does not travel.
-        public let number: Int64
+        package let number: Int64
         /// Whether a sweep or an end has closed it: pages list those after the others.
-        public let isClosed: Bool
+        package let isClosed: Bool
         /// The id of the activity.
-        public let activityID: ActivityID
+        package let activityID: ActivityID
         /// The state at the moment of the explanation.
-        public let state: ActivityState
+        package let state: ActivityState
         /// Why its token is handed out or not.
-        public let facts: TokenFacts
+        package let facts: TokenFacts
         /// The first 4 bytes of the token's SHA-256.
-        public var fingerprint: [UInt8]?
+        package var fingerprint: [UInt8]?
         /// The installation on which it runs; nil when no request named one.
-        public var installation: InstallationHash?
+        package var installation: InstallationHash?
         /// The name of the `ActivityAttributes` type; nil when no request named it.
-        public var attributesType: UTF8Text?
+        package var attributesType: UTF8Text?
         /// When it started: the earliest time that requests gave, or the first receipt.
-        public var startedAt: Date
+        package var startedAt: Date
         /// When it starts, or started, if it was scheduled for later.
-        public var startsAt: Date?
+        package var startsAt: Date?
         /// The device's clock at the observation of its token, or of the activity while it has none; nil when only an
         /// end is known.
-        public var observedAt: Date?
+        package var observedAt: Date?
         /// The server's clock at the last registration or refresh of its token; nil while it had none.
-        public var confirmedAt: Date?
+        package var confirmedAt: Date?
         /// When its lifetime is over, or was.
-        public var expiresAt: Date
+        package var expiresAt: Date
         /// The last push that APNs took.
-        public var deliveredAt: Date?
+        package var deliveredAt: Date?
 
         /// Makes an activity of its parts.
-        public init(
+        package init(
             number: Int64,
             isClosed: Bool,
             activityID: ActivityID,
@@ -70,24 +70,24 @@ public struct AliasExplanation: Sendable, Hashable {
     }
 
     /// A start or device token of an installation that bears the alias.
-    public struct Token: Sendable, Hashable {
+    package struct Token: Sendable, Hashable {
         /// The name of the kind.
-        public let kind: String
+        package let kind: String
         /// The installation that has the token.
-        public let installation: InstallationHash
+        package let installation: InstallationHash
         /// Only for start tokens.
-        public let attributesType: UTF8Text?
+        package let attributesType: UTF8Text?
         /// Why the token is handed out or not.
-        public let facts: TokenFacts
+        package let facts: TokenFacts
         /// The first 4 bytes of the token's SHA-256; nil when only a deletion is known.
-        public var fingerprint: [UInt8]?
+        package var fingerprint: [UInt8]?
         /// The device's clock at the observation of the token; nil when only a deletion is known.
-        public var observedAt: Date?
+        package var observedAt: Date?
         /// The server's clock at the last registration or refresh; nil when only a deletion is known.
-        public var confirmedAt: Date?
+        package var confirmedAt: Date?
 
         /// Makes a token of its parts.
-        public init(
+        package init(
             kind: String,
             installation: InstallationHash,
             attributesType: UTF8Text?,
@@ -107,7 +107,7 @@ public struct AliasExplanation: Sendable, Hashable {
     }
 
     /// Something about the alias itself.
-    public enum Note: Sendable, Hashable {
+    package enum Note: Sendable, Hashable {
         /// All that was said of it up to then was erased.
         case erased(Date)
         /// Nothing bears it here.
@@ -117,23 +117,23 @@ public struct AliasExplanation: Sendable, Hashable {
     }
 
     /// The alias that is explained.
-    public let alias: Alias
+    package let alias: Alias
     /// Remarks about the alias; only on the first page.
-    public var notes: [Note] = []
+    package var notes: [Note] = []
     /// The activities of the page, those that are not closed first.
-    public var activities: [Activity] = []
+    package var activities: [Activity] = []
     /// Those of the first installations that bear the alias.
-    public var tokens: [Token] = []
+    package var tokens: [Token] = []
     /// The leases of the alias, of the first installations; only on the first page.
-    public var leases: [ExplainedLease] = []
+    package var leases: [ExplainedLease] = []
 
     /// Makes an explanation with nothing in it yet.
-    public init(alias: Alias) { self.alias = alias }
+    package init(alias: Alias) { self.alias = alias }
 }
 
 extension AliasExplanation.Note: JSONEncodable {
     /// A stable word.
-    public var code: String {
+    package var code: String {
         switch self {
         case .erased: "erased"
         case .unknown: "unknown"
@@ -142,7 +142,7 @@ extension AliasExplanation.Note: JSONEncodable {
     }
 
     /// One sentence.
-    public var sentence: String {
+    package var sentence: String {
         switch self {
         case .erased(let time):
             "All that was said of the alias until \(RFC3339.format(time)) was erased and does not come back."
@@ -154,7 +154,7 @@ extension AliasExplanation.Note: JSONEncodable {
     }
 
     /// Writes `{code, detail}`.
-    public func encode(to json: inout JSONWriter) {
+    package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("code", code)
             json.member("detail", sentence)
@@ -174,7 +174,7 @@ extension JSONWriter {
 
 extension AliasExplanation.Activity: JSONEncodable {
     /// Writes one activity.
-    public func encode(to json: inout JSONWriter) {
+    package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("activityId", activityID.rawValue)
             json.member("state", state.rawValue)
@@ -193,7 +193,7 @@ extension AliasExplanation.Activity: JSONEncodable {
 
 extension AliasExplanation.Token: JSONEncodable {
     /// Writes one token.
-    public func encode(to json: inout JSONWriter) {
+    package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("kind", kind)
             json.hex("installation", installation.bytes)

@@ -1,30 +1,30 @@
 import Foundation
 
 /// One change, as the audit trail has it (R11).
-public struct AuditEvent: Sendable, Hashable {
+package struct AuditEvent: Sendable, Hashable {
     /// Grows with time, but for changes that overlap; pages are ordered by it.
-    public let number: Int64
+    package let number: Int64
     /// Postgres's clock when the transaction of the change began.
-    public let recordedAt: Date
+    package let recordedAt: Date
     /// Such as `registered`; the set is open.
-    public let type: String
+    package let type: String
     /// Key id, `user:` and a subject, `sweep`, `command-line`, or `insecure` without authentication.
-    public let who: UTF8Text
+    package let who: UTF8Text
     /// The activity that was changed; nil for events about none, and once it was erased.
-    public var activityID: UTF8Text?
+    package var activityID: UTF8Text?
     /// The installation that was changed, or that of the activity; nil when there is none, and once it was erased.
-    public var installation: InstallationHash?
+    package var installation: InstallationHash?
     /// The `sub` of the signed-in user to whom the activity or installation belonged; nil for none, and once erased.
-    public var subject: UTF8Text?
+    package var subject: UTF8Text?
     /// JSON as it was stored: `{"kind": ["value", …]}`.
-    public var aliases: [UInt8]?
+    package var aliases: [UInt8]?
     /// The first 4 bytes of the token's SHA-256.
-    public var fingerprint: [UInt8]?
+    package var fingerprint: [UInt8]?
     /// The start lease that was taken, given back or failed.
-    public var leaseID: LeaseID?
+    package var leaseID: LeaseID?
 
     /// Makes an event of its parts.
-    public init(
+    package init(
         number: Int64,
         recordedAt: Date,
         type: String,
@@ -51,7 +51,7 @@ public struct AuditEvent: Sendable, Hashable {
 
 extension AuditEvent: JSONEncodable {
     /// Writes everything that there is.
-    public func encode(to json: inout JSONWriter) {
+    package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("at", recordedAt)
             json.member("type", type)
@@ -70,22 +70,22 @@ extension AuditEvent: JSONEncodable {
 }
 
 /// Which events are asked for; what is nil says nothing.
-public struct EventFilter: Sendable, Hashable {
+package struct EventFilter: Sendable, Hashable {
     /// The activity that events are about.
-    public var activityID: ActivityID?
+    package var activityID: ActivityID?
     /// The installation that events are about, or that of their activity.
-    public var installation: InstallationHash?
+    package var installation: InstallationHash?
     /// The `sub` of the signed-in user to whom the activity or installation belonged then.
-    public var subject: UTF8Text?
+    package var subject: UTF8Text?
     /// That the activity or installation bore then.
-    public var alias: Alias?
+    package var alias: Alias?
     /// The type of event, such as `registered`; one that does not exist finds nothing.
-    public var type: UTF8Text?
+    package var type: UTF8Text?
     /// From this time on.
-    public var since: Date?
+    package var since: Date?
     /// Before this time.
-    public var until: Date?
+    package var until: Date?
 
     /// Makes a filter that lets every event through.
-    public init() {}
+    package init() {}
 }

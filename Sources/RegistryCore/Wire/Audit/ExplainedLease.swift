@@ -1,9 +1,9 @@
 import Foundation
 
 /// A start lease as the audit shows it, and what became of it.
-public struct ExplainedLease: Sendable, Hashable {
+package struct ExplainedLease: Sendable, Hashable {
     /// The end of a lease, if it has come; each case is a stable word of the API.
-    public enum State: String, Sendable, Hashable, CaseIterable {
+    package enum State: String, Sendable, Hashable, CaseIterable {
         /// Nobody else may start the activity on the installation.
         case live
         /// The activity was registered since.
@@ -17,30 +17,30 @@ public struct ExplainedLease: Sendable, Hashable {
     }
 
     /// The id that its holder got.
-    public let id: LeaseID
+    package let id: LeaseID
     /// The activity that is to be started.
-    public let alias: Alias
+    package let alias: Alias
     /// The phone on which.
-    public let installation: InstallationHash
+    package let installation: InstallationHash
     /// The type of the start token that was handed out with it.
-    public let attributesType: UTF8Text
+    package let attributesType: UTF8Text
     /// Its holder's name of the plan; nil where they gave none.
-    public var planID: UTF8Text?
+    package var planID: UTF8Text?
     /// Whether it is live, else how it ended.
-    public let state: State
+    package let state: State
     /// When it was taken, by Postgres's clock.
-    public let leasedAt: Date
+    package let leasedAt: Date
     /// Until when it is its holder's, or was.
-    public let leasedUntil: Date
+    package let leasedUntil: Date
     /// How many starts were tried within the day before it was taken, it included.
-    public let attempt: Int
+    package let attempt: Int
     /// The answer of APNs to the start push, as a sender reported it.
-    public var failure: UTF8Text?
+    package var failure: UTF8Text?
     /// From when on another start may be tried after a failure.
-    public var retryAt: Date?
+    package var retryAt: Date?
 
     /// Makes a lease of its parts.
-    public init(
+    package init(
         id: LeaseID,
         alias: Alias,
         installation: InstallationHash,
@@ -67,7 +67,7 @@ public struct ExplainedLease: Sendable, Hashable {
     }
 
     /// The same as ``state`` in one sentence.
-    public var sentence: String {
+    package var sentence: String {
         let start = "Start \(attempt) within 24 hours"
         return switch state {
         case .live: "\(start) is under way until \(RFC3339.format(leasedUntil)); nobody else starts the activity."
@@ -81,7 +81,7 @@ public struct ExplainedLease: Sendable, Hashable {
 
 extension ExplainedLease: JSONEncodable {
     /// Writes everything that there is.
-    public func encode(to json: inout JSONWriter) {
+    package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("leaseId", id.description)
             json.member("alias", alias)

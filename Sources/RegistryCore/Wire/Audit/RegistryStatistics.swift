@@ -1,94 +1,94 @@
 import Foundation
 
 /// The counts of one app in one environment, now and over time.
-public struct RegistryStatistics: Sendable, Hashable {
+package struct RegistryStatistics: Sendable, Hashable {
     /// How many there are up to an age; the last of a list has no end.
-    public struct AgeGroup: Sendable, Hashable {
+    package struct AgeGroup: Sendable, Hashable {
         /// The end of the group, itself not in it; nil for the last. The group begins where the one before it ends.
-        public let upTo: Duration?
+        package let upTo: Duration?
         /// How many there are in the group; extrapolated where ``RegistryStatistics/isEstimated``.
-        public var count: Int
+        package var count: Int
 
         /// Makes a group, empty unless a count is given.
-        public init(upTo: Duration?, count: Int = 0) {
+        package init(upTo: Duration?, count: Int = 0) {
             self.upTo = upTo
             self.count = count
         }
     }
 
     /// Tokens of one kind that would be pushed to.
-    public struct Tokens: Sendable, Hashable {
+    package struct Tokens: Sendable, Hashable {
         /// The kind of the tokens.
-        public let kind: TokenKind
+        package let kind: TokenKind
         /// How many there are, of all ages.
-        public var count = 0
+        package var count = 0
         /// By the time since a client last confirmed them.
-        public var ages: [AgeGroup]
+        package var ages: [AgeGroup]
 
         /// Makes an entry with a count of 0.
-        public init(kind: TokenKind, ages: [AgeGroup]) {
+        package init(kind: TokenKind, ages: [AgeGroup]) {
             self.kind = kind
             self.ages = ages
         }
     }
 
     /// How many events of each type there were in one step of time.
-    public struct Step: Sendable, Hashable {
+    package struct Step: Sendable, Hashable {
         /// When the step begins, by the clock; for counts of tokens, when they were counted.
-        public let start: Date
+        package let start: Date
         /// By the type of event, or by the kind of token.
-        public var counts: [String: Int]
+        package var counts: [String: Int]
 
         /// Makes a step, empty unless counts are given.
-        public init(start: Date, counts: [String: Int] = [:]) {
+        package init(start: Date, counts: [String: Int] = [:]) {
             self.start = start
             self.counts = counts
         }
     }
 
     /// Postgres's clock when everything was counted.
-    public let computedAt: Date
+    package let computedAt: Date
     /// Some of the counts are extrapolated from a sample: exact ones would take too long.
-    public var isEstimated = false
+    package var isEstimated = false
     /// By ``ActivityState``.
-    public var activities: [String: Int] = [:]
+    package var activities: [String: Int] = [:]
     /// Running activities by the time since they started.
-    public var activityAges: [AgeGroup] = []
+    package var activityAges: [AgeGroup] = []
     /// One entry for each kind, in the order of ``TokenKind/all``.
-    public var tokens: [Tokens] = []
+    package var tokens: [Tokens] = []
     /// How far back events are counted, from ``computedAt``.
-    public let window: Duration
+    package let window: Duration
     /// The length of each of ``steps``.
-    public let step: Duration
+    package let step: Duration
     /// Events by type over the window, the earliest step first; steps without events are left out.
-    public var steps: [Step] = []
+    package var steps: [Step] = []
     /// How many tokens of each kind there were at times within the window, in their order.
-    public var tokenCounts: [Step] = []
+    package var tokenCounts: [Step] = []
 
     /// Makes statistics in which nothing has been counted.
-    public init(computedAt: Date, window: Duration, step: Duration) {
+    package init(computedAt: Date, window: Duration, step: Duration) {
         self.computedAt = computedAt
         self.window = window
         self.step = step
     }
 
     /// The ends of the groups of ages: hours for activities, days and weeks for what lives longer.
-    public static let ageLimits: [Duration] = [
+    package static let ageLimits: [Duration] = [
         .seconds(900), .seconds(3600), .seconds(2 * 3600), .seconds(4 * 3600), .seconds(8 * 3600), .seconds(86_400),
         .seconds(7 * 86_400), .seconds(30 * 86_400),
     ]
 
     /// For how long after a count of tokens it may be taken for the present one: twice the time between two.
-    public static let tokenCountValidity = Duration.seconds(600)
+    package static let tokenCountValidity = Duration.seconds(600)
 
     /// Groups without anything in them.
-    public static var emptyAges: [AgeGroup] { ageLimits.map { AgeGroup(upTo: $0) } + [AgeGroup(upTo: nil)] }
+    package static var emptyAges: [AgeGroup] { ageLimits.map { AgeGroup(upTo: $0) } + [AgeGroup(upTo: nil)] }
 
     /// The windows that may be asked for.
-    public static let windows = Duration.seconds(3600)...Duration.seconds(30 * 86_400)
+    package static let windows = Duration.seconds(3600)...Duration.seconds(30 * 86_400)
 
     /// The step of a window: at most 120 of them.
-    public static func step(for window: Duration) -> Duration {
+    package static func step(for window: Duration) -> Duration {
         let steps = [60, 300, 900, 3600, 6 * 3600].map { Duration.seconds($0) }
         return steps.first { window / $0 <= 120 } ?? .seconds(6 * 3600)
     }
@@ -96,7 +96,7 @@ public struct RegistryStatistics: Sendable, Hashable {
 
 extension RegistryStatistics.AgeGroup: JSONEncodable {
     /// Writes `{upTo, count}`.
-    public func encode(to json: inout JSONWriter) {
+    package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("upTo", ifPresent: upTo)
             json.member("count", count)
@@ -106,7 +106,7 @@ extension RegistryStatistics.AgeGroup: JSONEncodable {
 
 extension RegistryStatistics: JSONEncodable {
     /// Writes everything.
-    public func encode(to json: inout JSONWriter) {
+    package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("computedAt", computedAt)
             json.member("estimated", isEstimated)

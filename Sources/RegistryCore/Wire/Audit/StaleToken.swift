@@ -1,7 +1,7 @@
 import Foundation
 
 /// Why a token looks dead.
-public enum StaleReason: String, Sendable, Hashable, CaseIterable {
+package enum StaleReason: String, Sendable, Hashable, CaseIterable {
     /// No client registered or refreshed it for long.
     case unconfirmed
     /// Its activity is past its lifetime, and no sweep has written that down yet.
@@ -13,23 +13,23 @@ public enum StaleReason: String, Sendable, Hashable, CaseIterable {
 }
 
 /// Which stale tokens are meant; what is nil says nothing.
-public struct StaleFilter: Sendable, Hashable {
+package struct StaleFilter: Sendable, Hashable {
     /// The kind of the tokens.
-    public var kind: TokenKind?
+    package var kind: TokenKind?
     /// The attributes type of the tokens; no kind without one is then meant.
-    public var attributesType: AttributesType?
+    package var attributesType: AttributesType?
     /// The reason that they have, perhaps among others.
-    public var reason: StaleReason?
+    package var reason: StaleReason?
     /// How long a token may be unconfirmed; nil for the kind's own: 2 hours for activities, else 3 days.
-    public var unconfirmedFor: Duration?
+    package var unconfirmedFor: Duration?
 
     /// Makes a filter that means all stale tokens.
-    public init() {}
+    package init() {}
 
     /// The kind of a name.
     ///
     /// - Throws: a sentence when there is none.
-    public static func kind(_ name: String) throws(JSONFaultReason) -> TokenKind {
+    package static func kind(_ name: String) throws(JSONFaultReason) -> TokenKind {
         if let kind = TokenKind.all.first(where: { $0.name == name }) { return kind }
         throw JSONFaultReason("must be one of \(TokenKind.all.map(\.name).joined(separator: ", "))")
     }
@@ -37,7 +37,7 @@ public struct StaleFilter: Sendable, Hashable {
     /// How long a token may be unconfirmed: at least a second, at most ten years.
     ///
     /// - Throws: a sentence when it is not an ISO 8601 duration between those.
-    public static func duration(_ text: String) throws(JSONFaultReason) -> Duration {
+    package static func duration(_ text: String) throws(JSONFaultReason) -> Duration {
         let longest = AppChanges.longestRetention
         guard let duration = ISO8601Duration.parse(text), duration >= .seconds(1), duration <= longest else {
             throw JSONFaultReason("must be an ISO 8601 duration from PT1S to P3660D, such as PT2H")
@@ -46,12 +46,12 @@ public struct StaleFilter: Sendable, Hashable {
     }
 
     /// How long a token of a kind may be unconfirmed.
-    public func staleAge(with kind: TokenKind) -> Duration {
+    package func staleAge(with kind: TokenKind) -> Duration {
         unconfirmedFor ?? (kind.holder == .activity ? .seconds(2 * 3600) : .seconds(3 * 86_400))
     }
 
     /// The reasons that count for a kind.
-    public func reasons(of kind: TokenKind) -> Set<StaleReason> {
+    package func reasons(of kind: TokenKind) -> Set<StaleReason> {
         let possible: Set<StaleReason> =
             kind.holder == .activity
             ? [.unconfirmed, .expired, .quarantined] : [.unconfirmed, .quarantined, .flapping]
@@ -59,7 +59,7 @@ public struct StaleFilter: Sendable, Hashable {
     }
 
     /// Whether tokens of a kind may be meant.
-    public func concerns(_ other: TokenKind) -> Bool {
+    package func concerns(_ other: TokenKind) -> Bool {
         if let kind, kind != other { return false }
         if attributesType != nil, other.holder == .installation { return false }
         return !reasons(of: other).isEmpty
@@ -68,7 +68,7 @@ public struct StaleFilter: Sendable, Hashable {
 
 extension StaleFilter {
     /// Reads the members of a purge's body; faults stay in the reader.
-    public init(from json: inout JSONReader) {
+    package init(from json: inout JSONReader) {
         kind = json.optionalString("kind", Self.kind)
         attributesType = json.optionalString("attributesType", AttributesType.init)
         reason = json.optionalChoice("reason")
@@ -77,36 +77,36 @@ extension StaleFilter {
 }
 
 /// A token that looks dead; of its value there is the fingerprint alone.
-public struct StaleToken: Sendable, Hashable {
+package struct StaleToken: Sendable, Hashable {
     /// The kind of the token.
-    public let kind: TokenKind
+    package let kind: TokenKind
     /// The internal number of its activity or of its own; it does not travel.
-    public let number: Int64
+    package let number: Int64
     /// All reasons that hold, one at least, in the order of ``StaleReason``.
-    public let reasons: [StaleReason]
+    package let reasons: [StaleReason]
     /// The first 4 bytes of the token's SHA-256.
-    public let fingerprint: [UInt8]
+    package let fingerprint: [UInt8]
     /// The device's clock when the system gave it the token; the time of receipt when the request did not say.
-    public let observedAt: Date
+    package let observedAt: Date
     /// The server's clock at the last registration or refresh.
-    public let confirmedAt: Date
+    package let confirmedAt: Date
     /// Postgres's clock when it was looked at.
-    public let now: Date
+    package let now: Date
     /// Only of an activity's token.
-    public var activityID: UTF8Text?
+    package var activityID: UTF8Text?
     /// The installation that has the token or runs its activity; nil for an activity that names none.
-    public var installation: InstallationHash?
+    package var installation: InstallationHash?
     /// The attributes type of a start token or an activity; nil for other kinds, and for activities that name none.
-    public var attributesType: UTF8Text?
+    package var attributesType: UTF8Text?
     /// When its activity's lifetime is over, or was; nil for tokens of installations.
-    public var expiresAt: Date?
+    package var expiresAt: Date?
     /// As of when its value was quarantined, whether or not that still holds; nil if it was not, or was released.
-    public var quarantinedAt: Date?
+    package var quarantinedAt: Date?
     /// APNs's reason in the report by which its value was quarantined, such as `BadDeviceToken`.
-    public var quarantineReason: String?
+    package var quarantineReason: String?
 
     /// Makes a token of its parts.
-    public init(
+    package init(
         kind: TokenKind,
         number: Int64,
         reasons: [StaleReason],
@@ -137,14 +137,14 @@ public struct StaleToken: Sendable, Hashable {
     }
 
     /// For how long no client has confirmed it.
-    public var unconfirmedFor: Duration {
+    package var unconfirmedFor: Duration {
         .seconds(max(0, Int(now.timeIntervalSince(confirmedAt))))
     }
 
     /// Why, in one sentence.
     ///
     /// - Parameter span: writes how long it is unconfirmed.
-    public func sentence(
+    package func sentence(
         for reason: StaleReason,
         span: (Duration) -> String = { ISO8601Duration.format($0) }
     ) -> String {
@@ -161,7 +161,7 @@ public struct StaleToken: Sendable, Hashable {
 
 extension StaleToken: JSONEncodable {
     /// Writes everything that there is.
-    public func encode(to json: inout JSONWriter) {
+    package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("kind", kind.name)
             json.member("activityId", ifPresent: activityID)
@@ -185,18 +185,18 @@ extension StaleToken: JSONEncodable {
 }
 
 /// How many stale tokens there are, as far as a call has looked.
-public struct StaleCounts: Sendable, Hashable {
+package struct StaleCounts: Sendable, Hashable {
     /// Tokens of one kind with the same reason; one with two reasons counts under each.
-    public struct Entry: Sendable, Hashable {
+    package struct Entry: Sendable, Hashable {
         /// The kind of the tokens.
-        public let kind: TokenKind
+        package let kind: TokenKind
         /// The reason that they have, perhaps among others.
-        public let reason: StaleReason
+        package let reason: StaleReason
         /// How many there are.
-        public var count: Int
+        package var count: Int
 
         /// Makes an entry of its parts.
-        public init(kind: TokenKind, reason: StaleReason, count: Int) {
+        package init(kind: TokenKind, reason: StaleReason, count: Int) {
             self.kind = kind
             self.reason = reason
             self.count = count
@@ -204,19 +204,19 @@ public struct StaleCounts: Sendable, Hashable {
     }
 
     /// How many tokens there are, each counted once.
-    public var total = 0
+    package var total = 0
     /// By kind and reason, without those that there are none of; together they may be more than ``total``.
-    public var entries: [Entry] = []
+    package var entries: [Entry] = []
     /// False when there was not time to look at all: there are at least so many.
-    public var isComplete = true
+    package var isComplete = true
     /// The first of them.
-    public var sample: [StaleToken] = []
+    package var sample: [StaleToken] = []
 
     /// Makes counts of nothing.
-    public init() {}
+    package init() {}
 
     /// Adds tokens of a kind that have the same reasons.
-    public mutating func add(_ count: Int, of kind: TokenKind, for reasons: [StaleReason]) {
+    package mutating func add(_ count: Int, of kind: TokenKind, for reasons: [StaleReason]) {
         total += count
         for reason in reasons {
             if let index = entries.firstIndex(where: { $0.kind == kind && $0.reason == reason }) {
@@ -230,7 +230,7 @@ public struct StaleCounts: Sendable, Hashable {
 
 extension StaleCounts: JSONEncodable {
     /// Writes `{dryRun: true, matched, complete, counts, sample}`.
-    public func encode(to json: inout JSONWriter) {
+    package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("dryRun", true)
             json.member("matched", total)

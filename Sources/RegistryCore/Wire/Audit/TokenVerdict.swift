@@ -1,7 +1,7 @@
 import Foundation
 
 /// Whether a token is handed out, and if not, why; each case is a stable word of the API.
-public enum TokenVerdict: String, Sendable, Hashable, CaseIterable {
+package enum TokenVerdict: String, Sendable, Hashable, CaseIterable {
     case handedOut = "handed-out"
     /// Somebody ended the activity.
     case ended
@@ -28,18 +28,18 @@ public enum TokenVerdict: String, Sendable, Hashable, CaseIterable {
 }
 
 /// The known facts about the token of an activity or installation, as far as words need them.
-public struct TokenFacts: Sendable, Hashable {
+package struct TokenFacts: Sendable, Hashable {
     /// Whether the token is handed out; if not, the first reason against it.
-    public let verdict: TokenVerdict
+    package let verdict: TokenVerdict
     /// When what the verdict says began.
-    public var since: Date?
+    package var since: Date?
     /// How the activity ended: `ended` or `dismissed`.
-    public var endReason: String?
+    package var endReason: String?
     /// The reason that the sender reported.
-    public var quarantineReason: String?
+    package var quarantineReason: String?
 
     /// Makes facts of their parts.
-    public init(
+    package init(
         verdict: TokenVerdict,
         since: Date? = nil,
         endReason: String? = nil,
@@ -52,7 +52,7 @@ public struct TokenFacts: Sendable, Hashable {
     }
 
     /// Why the token is handed out or not, in one sentence.
-    public var sentence: String {
+    package var sentence: String {
         switch verdict {
         case .handedOut: "It is handed out."
         case .ended:

@@ -1,28 +1,28 @@
 import Foundation
 
 /// A change of what a sender would see, as the change feed tells it: it says where to look again, and has no token.
-public struct Change: Sendable, Hashable {
+package struct Change: Sendable, Hashable {
     /// Our number of the event that tells of it. Of changes of one activity, installation or alias the later has the greater.
-    public let number: Int64
+    package let number: Int64
     /// Postgres's clock when the transaction of the change began.
-    public let at: Date
+    package let at: Date
     /// Such as `available`; the set is open.
-    public let type: String
+    package let type: String
     /// The activity that was changed; nil where the change is of none, and once it was erased.
-    public var activityID: UTF8Text?
+    package var activityID: UTF8Text?
     /// The installation that was changed, or that of the activity; nil where there is none, and once it was erased.
-    public var installation: InstallationHash?
+    package var installation: InstallationHash?
     /// The attributes type of the activity or the start token.
-    public var attributesType: UTF8Text?
+    package var attributesType: UTF8Text?
     /// JSON as it was stored, `{"kind": ["value", …]}`: those of that time, and those that the change took away.
-    public var aliases: [UInt8]?
+    package var aliases: [UInt8]?
     /// The state that the activity has since; nil where the change does not say.
-    public var state: ActivityState?
+    package var state: ActivityState?
     /// Such as `unregistered`: why a token is no longer handed out, or how an activity ended.
-    public var reason: String?
+    package var reason: String?
 
     /// Makes a change of its parts.
-    public init(
+    package init(
         number: Int64,
         at: Date,
         type: String,
@@ -47,7 +47,7 @@ public struct Change: Sendable, Hashable {
 
 extension Change: JSONEncodable {
     /// Writes everything that there is.
-    public func encode(to json: inout JSONWriter) {
+    package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("id", String(number))
             json.member("at", at)

@@ -1,21 +1,21 @@
 import Foundation
 
 /// The next step of a sender for one phone, or for one activity of which no request named the phone.
-public struct PlanEntry: Sendable, Hashable {
+package struct PlanEntry: Sendable, Hashable {
     /// The phone; nil for an activity of which no request named it.
-    public let installation: InstallationHash?
+    package let installation: InstallationHash?
     /// The step.
-    public let step: PlanStep
+    package let step: PlanStep
 
     /// Makes an entry of its two parts.
-    public init(installation: InstallationHash?, step: PlanStep) {
+    package init(installation: InstallationHash?, step: PlanStep) {
         self.installation = installation
         self.step = step
     }
 }
 
 /// A step of a plan.
-public enum PlanStep: Sendable, Hashable {
+package enum PlanStep: Sendable, Hashable {
     /// The activity runs: push to its token.
     case update(ResolvedActivity)
     /// Nothing runs, and this caller alone may start it: push to the start token.
@@ -29,18 +29,18 @@ public enum PlanStep: Sendable, Hashable {
 }
 
 /// The right to start one activity on one phone, for a time.
-public struct StartLease: Sendable, Hashable {
+package struct StartLease: Sendable, Hashable {
     /// The id by which feedback and giving back name it.
-    public let id: LeaseID
+    package let id: LeaseID
     /// Until when nobody else gets it. The start push must expire no later.
-    public let leasedUntil: Date
+    package let leasedUntil: Date
     /// The `apns-collapse-id` of the start push: the same for all attempts, so that a phone that was offline shows one.
-    public let collapseID: String
+    package let collapseID: String
     /// How many starts were tried within a day, this one included.
-    public let attempt: Int
+    package let attempt: Int
 
     /// Makes a lease of its parts.
-    public init(id: LeaseID, leasedUntil: Date, collapseID: String, attempt: Int) {
+    package init(id: LeaseID, leasedUntil: Date, collapseID: String, attempt: Int) {
         self.id = id
         self.leasedUntil = leasedUntil
         self.collapseID = collapseID
@@ -49,7 +49,7 @@ public struct StartLease: Sendable, Hashable {
 }
 
 /// Why a step is not to push to an activity.
-public enum PlanReason: String, Sendable, Hashable, CaseIterable {
+package enum PlanReason: String, Sendable, Hashable, CaseIterable {
     /// The activity runs, and its first token has not come within the minute since it was heard of.
     case tokenPending = "token-pending"
     /// The activity runs, and there is no token of it that may be handed out.
@@ -70,7 +70,7 @@ public enum PlanReason: String, Sendable, Hashable, CaseIterable {
 
 extension PlanEntry {
     /// Writes the entry, with a token only where the step is to push to it.
-    public func encode(to json: inout JSONWriter, in app: BundleID) {
+    package func encode(to json: inout JSONWriter, in app: BundleID) {
         json.object { json in
             json.member("action", step.action)
             if case .update(let activity) = step { return activity.writeMembers(to: &json) }
@@ -101,7 +101,7 @@ extension PlanEntry {
 
 extension PlanStep {
     /// The word that senders branch on.
-    public var action: String {
+    package var action: String {
         switch self {
         case .update: "update"
         case .start: "start"

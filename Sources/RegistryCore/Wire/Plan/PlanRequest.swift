@@ -1,35 +1,35 @@
 /// A sender's question on which phones an activity is to be updated, started or waited for.
-public struct PlanRequest: Sendable, Hashable {
+package struct PlanRequest: Sendable, Hashable {
     /// The activity that is wanted, such as (`liveactivityId`, `order-42`).
-    public let alias: Alias
+    package let alias: Alias
     /// The names of those on whose phones it is wanted, beside those that bear the alias themselves.
-    public var to: [Alias]
+    package var to: [Alias]
     /// The type of the start tokens that are asked for.
-    public let attributesType: AttributesType
+    package let attributesType: AttributesType
     /// How long nobody else may start the activity on a phone on which the sender is told to.
-    public var lease: Duration
+    package var lease: Duration
     /// How long ago a client may have confirmed a start token that is used.
-    public var maxStartTokenAge: Duration
+    package var maxStartTokenAge: Duration
     /// Whether an activity that the user swiped away is started again.
-    public var restartsDismissed: Bool
+    package var restartsDismissed: Bool
     /// The sender's own name of the plan: the same again gets the same leases.
-    public var planID: UTF8Text?
+    package var planID: UTF8Text?
     /// The most entries of a page.
-    public var limit: Int
+    package var limit: Int
     /// Where the page begins; nil for the first one.
-    public var cursor: String?
+    package var cursor: String?
 
     /// The most aliases in `to`.
-    public static let mostRecipients = 100
+    package static let mostRecipients = 100
     /// The lease that is taken when nothing is said.
-    public static let defaultLease = Duration.seconds(3600)
+    package static let defaultLease = Duration.seconds(3600)
     /// The shortest lease: a push may be under way for as long.
-    public static let shortestLease = Duration.seconds(60)
+    package static let shortestLease = Duration.seconds(60)
     /// The age of start tokens when nothing is said.
-    public static let defaultStartTokenAge = Duration.seconds(14 * 86_400)
+    package static let defaultStartTokenAge = Duration.seconds(14 * 86_400)
 
     /// Makes a request in which all that may be left out has its default.
-    public init(alias: Alias, to: [Alias] = [], attributesType: AttributesType) {
+    package init(alias: Alias, to: [Alias] = [], attributesType: AttributesType) {
         self.alias = alias
         self.to = to
         self.attributesType = attributesType
@@ -45,7 +45,7 @@ extension PlanRequest {
     /// the reader when any of it is wrong.
     ///
     /// - Parameter longestLease: the lifetime of the app's activities.
-    public static func read(_ json: inout JSONReader, longestLease: Duration) -> PlanRequest? {
+    package static func read(_ json: inout JSONReader, longestLease: Duration) -> PlanRequest? {
         let alias = json.nested("alias") { Alias.read(&$0) }
         let attributesType = json.string("attributesType", AttributesType.init)
         let to = json.optionalNestedArray("to", maximumCount: mostRecipients) { Alias.read(&$0) }

@@ -9,7 +9,7 @@ extension TransferRecord {
     /// - Parameters:
     ///   - now: what `startsAt` is compared with.
     ///   - hash: the hash of an installation's id in the app that the line is about.
-    public static func read(
+    package static func read(
         _ json: inout JSONReader,
         now: Date,
         hash: (InstallationID) -> InstallationHash

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// An import says it again, by the rules that all requests go by; as state is a join of what was said (R0), neither the
 /// order of lines nor their repetition matters.
-public enum TransferRecord: Sendable, Hashable {
+package enum TransferRecord: Sendable, Hashable {
     /// An observation of an activity that is known by its id.
     case activity(ActivityID, ActivityRegistration)
     /// An observation of an activity that is known only by its `liveactivityId` and owner.
@@ -23,5 +23,5 @@ public enum TransferRecord: Sendable, Hashable {
 
 extension ActivityRegistration {
     /// The owner of an activity that has only a name: its installation, else its signed-in user, else the app.
-    public var owner: ActivityOwner { ActivityOwner(installation: installation, subject: subject) }
+    package var owner: ActivityOwner { ActivityOwner(installation: installation, subject: subject) }
 }

@@ -2,7 +2,7 @@ import Foundation
 
 extension TransferRecord: JSONEncodable {
     /// Writes one object, whole tokens in it, with times to the microsecond, as they are stored.
-    public func encode(to json: inout JSONWriter) {
+    package func encode(to json: inout JSONWriter) {
         json.object { json in writeMembers(to: &json) }
     }
 
@@ -79,7 +79,7 @@ extension JSONWriter {
     }
 
     /// Writes `aliases` and `metadata` in their canonical form, where they are.
-    public mutating func members(_ aliases: AliasSet?, _ metadata: Metadata?) {
+    package mutating func members(_ aliases: AliasSet?, _ metadata: Metadata?) {
         for (name, canonical) in [("aliases", aliases?.canonicalJSON), ("metadata", metadata?.canonicalJSON)] {
             guard let canonical else { continue }
             key(name)
