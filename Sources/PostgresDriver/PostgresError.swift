@@ -1,39 +1,39 @@
 /// A failure while talking to Postgres, with nothing secret in it.
 ///
 /// Neither the properties nor ``description`` ever hold a row's values, a parameter, the connection string or a password.
-package struct PostgresError: Error, Sendable, CustomStringConvertible {
+public struct PostgresError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure. New kinds may be added, so a switch over codes needs a default.
-    package struct Code: Hashable, Sendable, RawRepresentable, CustomStringConvertible {
+    public struct Code: Hashable, Sendable, RawRepresentable, CustomStringConvertible {
         /// The name of the code, as in logs and metrics.
-        package let rawValue: String
+        public let rawValue: String
 
         /// Makes a code of the given name.
-        package init(rawValue: String) {
+        public init(rawValue: String) {
             self.rawValue = rawValue
         }
 
         /// The code's ``rawValue``.
-        package var description: String { rawValue }
+        public var description: String { rawValue }
 
         /// The server refused a statement: see ``PostgresError/sqlState``.
-        package static let server = Code(rawValue: "server")
+        public static let server = Code(rawValue: "server")
         /// No connection could be opened.
-        package static let connectionFailed = Code(rawValue: "connectionFailed")
+        public static let connectionFailed = Code(rawValue: "connectionFailed")
         /// An open connection broke.
-        package static let connectionLost = Code(rawValue: "connectionLost")
+        public static let connectionLost = Code(rawValue: "connectionLost")
         /// The caller's time was over; a running statement's connection was closed.
-        package static let deadlineExceeded = Code(rawValue: "deadlineExceeded")
+        public static let deadlineExceeded = Code(rawValue: "deadlineExceeded")
         /// A commit succeeded on the server, but somebody cancelled its wait for the synchronous standby: a failover
         /// may lose it. Answer as after a lost connection, and let the caller ask again.
-        package static let commitNotReplicated = Code(rawValue: "commitNotReplicated")
+        public static let commitNotReplicated = Code(rawValue: "commitNotReplicated")
         /// More callers wait for a connection than the configuration allows.
-        package static let poolExhausted = Code(rawValue: "poolExhausted")
+        public static let poolExhausted = Code(rawValue: "poolExhausted")
         /// The pool was shut down.
-        package static let poolClosed = Code(rawValue: "poolClosed")
+        public static let poolClosed = Code(rawValue: "poolClosed")
         /// A column's value does not fit the Swift type that was asked for.
-        package static let decoding = Code(rawValue: "decoding")
+        public static let decoding = Code(rawValue: "decoding")
         /// The driver was used against its rules; the message says which one.
-        package static let misuse = Code(rawValue: "misuse")
+        public static let misuse = Code(rawValue: "misuse")
     }
 
     /// The effects of the failed work, as far as they are certain from it alone.
@@ -47,23 +47,23 @@ package struct PostgresError: Error, Sendable, CustomStringConvertible {
     }
 
     /// The kind of failure.
-    package let code: Code
+    public let code: Code
     /// The five characters by which the server names the error; nil when the failure is not the server's.
-    package let sqlState: String?
+    public let sqlState: String?
     /// `ERROR`, `FATAL` or `PANIC`, never translated; nil when the failure is not the server's.
-    package let severity: String?
+    public let severity: String?
     /// The name of the violated constraint.
-    package let constraint: String?
+    public let constraint: String?
     /// The table that the server names.
-    package let table: String?
+    public let table: String?
     /// A sentence without values; nil when the server's own could hold some.
-    package let message: String?
+    public let message: String?
     /// Whether it is certain that nothing took effect and another try may succeed.
-    package internal(set) var isSafeToRetry: Bool
+    public internal(set) var isSafeToRetry: Bool
     /// The file of the call that failed.
-    package internal(set) var file: String
+    public internal(set) var file: String
     /// The line of the call that failed.
-    package internal(set) var line: Int
+    public internal(set) var line: Int
 
     let outcome: Outcome
 
@@ -90,7 +90,7 @@ package struct PostgresError: Error, Sendable, CustomStringConvertible {
     }
 
     /// One line for logs: code, SQLSTATE, names and, where it cannot hold values, the message.
-    package var description: String {
+    public var description: String {
         var text = "PostgresError.\(code)"
         for part in [sqlState, constraint.map { "constraint \($0)" }, table.map { "table \($0)" }, message] {
             if let part { text += ", \(part)" }

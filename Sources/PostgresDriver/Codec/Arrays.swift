@@ -5,7 +5,7 @@ import Foundation
 /// A type of your own needs no more than the conformance, besides `PostgresEncodable` and `PostgresDecodable`.
 ///
 /// The encoding is inlinable: elsewhere, not knowing the type of an array costs more than to encode it.
-package protocol PostgresArrayElement: Sendable {
+public protocol PostgresArrayElement: Sendable {
     /// The type of a Swift array of these elements.
     static var postgresArrayType: PostgresType { get }
     /// Appends the binary format of the whole array.
@@ -18,29 +18,29 @@ package protocol PostgresArrayElement: Sendable {
 
 extension Array: PostgresEncodable where Element: PostgresArrayElement {
     /// The array type of the elements; bytea for `[UInt8]`.
-    package static var postgresType: PostgresType { Element.postgresArrayType }
+    public static var postgresType: PostgresType { Element.postgresArrayType }
 
     /// Appends the array as its elements' type writes it.
     @inlinable
-    package func encode(into buffer: inout [UInt8]) {
+    public func encode(into buffer: inout [UInt8]) {
         Element.encode(array: self, into: &buffer)
     }
 }
 
 extension Array: PostgresDecodable where Element: PostgresArrayElement {
     /// Reads the array as its elements' type reads it.
-    package init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
+    public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
         self = try Element.decodeArray(bytes, type: type)
     }
 }
 
 extension PostgresArrayElement where Self: PostgresEncodable & PostgresDecodable {
     /// The built-in array type of the element's type; text[] for types that the driver does not know.
-    package static var postgresArrayType: PostgresType { postgresType.array }
+    public static var postgresArrayType: PostgresType { postgresType.array }
 
     /// Writes what `array_recv` reads: dimensions, a NULL flag, the element type, then length and bytes of each element.
     @inlinable
-    package static func encode(array: [Self], into buffer: inout [UInt8]) {
+    public static func encode(array: [Self], into buffer: inout [UInt8]) {
         buffer.append(bigEndian: Int32(array.isEmpty ? 0 : 1))
         // A closure, for a key path is made anew each time where the type is not known.
         buffer.append(bigEndian: Int32(array.contains { $0.isPostgresNull } ? 1 : 0))
@@ -60,7 +60,7 @@ extension PostgresArrayElement where Self: PostgresEncodable & PostgresDecodable
     /// Reads what `array_send` writes.
     ///
     /// - Throws: ``PostgresError/Code/decoding``, also for several dimensions or a NULL that no element can be.
-    package static func decodeArray(
+    public static func decodeArray(
         _ bytes: UnsafeRawBufferPointer,
         type: PostgresType
     ) throws(PostgresError) -> [Self] {
@@ -98,15 +98,15 @@ extension PostgresArrayElement where Self: PostgresEncodable & PostgresDecodable
 
 extension UInt8: PostgresArrayElement {
     /// bytea, not an array type.
-    package static var postgresArrayType: PostgresType { .bytea }
+    public static var postgresArrayType: PostgresType { .bytea }
 
     /// Appends the bytes as they are.
-    package static func encode(array: [UInt8], into buffer: inout [UInt8]) {
+    public static func encode(array: [UInt8], into buffer: inout [UInt8]) {
         buffer.append(contentsOf: array)
     }
 
     /// Takes the bytes of a bytea as they are.
-    package static func decodeArray(
+    public static func decodeArray(
         _ bytes: UnsafeRawBufferPointer,
         type: PostgresType
     ) throws(PostgresError) -> [UInt8] {

@@ -1,14 +1,14 @@
 extension Bool: PostgresEncodable, PostgresDecodable {
     /// bool.
-    package static var postgresType: PostgresType { .bool }
+    public static var postgresType: PostgresType { .bool }
 
     /// Appends one byte, 1 or 0.
-    package func encode(into buffer: inout [UInt8]) {
+    public func encode(into buffer: inout [UInt8]) {
         buffer.append(self ? 1 : 0)
     }
 
     /// Reads one byte of a bool; any but 0 is true.
-    package init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
+    public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
         guard type == .bool else { throw .mismatch(type, Self.self) }
         self = try WireReader.only(UInt8.self, in: bytes) != 0
     }
@@ -17,12 +17,12 @@ extension Bool: PostgresEncodable, PostgresDecodable {
 /// Integers: bound with their own width, read from int2, int4 and int8 where the value fits.
 extension FixedWidthInteger where Self: PostgresEncodable & PostgresDecodable {
     /// Appends the integer in its own width, the most significant byte first.
-    package func encode(into buffer: inout [UInt8]) {
+    public func encode(into buffer: inout [UInt8]) {
         buffer.append(bigEndian: self)
     }
 
     /// Reads an int2, int4 or int8, and throws `decoding` when the value does not fit.
-    package init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
+    public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
         let wide =
             switch type {
             case .int2: Int64(try WireReader.only(Int16.self, in: bytes))
@@ -39,40 +39,40 @@ extension FixedWidthInteger where Self: PostgresEncodable & PostgresDecodable {
 
 extension Int16: PostgresEncodable, PostgresDecodable {
     /// int2.
-    package static var postgresType: PostgresType { .int2 }
+    public static var postgresType: PostgresType { .int2 }
 }
 
 extension Int32: PostgresEncodable, PostgresDecodable {
     /// int4.
-    package static var postgresType: PostgresType { .int4 }
+    public static var postgresType: PostgresType { .int4 }
 }
 
 extension Int64: PostgresEncodable, PostgresDecodable {
     /// int8.
-    package static var postgresType: PostgresType { .int8 }
+    public static var postgresType: PostgresType { .int8 }
 }
 
 extension Int: PostgresEncodable, PostgresDecodable {
     /// int8, on every platform.
-    package static var postgresType: PostgresType { .int8 }
+    public static var postgresType: PostgresType { .int8 }
 
     /// Appends 8 bytes, the most significant first.
-    package func encode(into buffer: inout [UInt8]) {
+    public func encode(into buffer: inout [UInt8]) {
         buffer.append(bigEndian: Int64(self))
     }
 }
 
 extension Double: PostgresEncodable, PostgresDecodable {
     /// float8.
-    package static var postgresType: PostgresType { .float8 }
+    public static var postgresType: PostgresType { .float8 }
 
     /// Appends the 8 bytes of IEEE 754, the most significant first.
-    package func encode(into buffer: inout [UInt8]) {
+    public func encode(into buffer: inout [UInt8]) {
         buffer.append(bigEndian: bitPattern)
     }
 
     /// Reads a float8, or a float4 exactly.
-    package init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
+    public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
         switch type {
         case .float8: self.init(bitPattern: try WireReader.only(UInt64.self, in: bytes))
         case .float4: self.init(Float(bitPattern: try WireReader.only(UInt32.self, in: bytes)))

@@ -1,5 +1,5 @@
 /// A type whose values can be bound to a statement, in Postgres's binary format.
-package protocol PostgresEncodable: Sendable {
+public protocol PostgresEncodable: Sendable {
     /// The type that the parameter is declared as.
     static var postgresType: PostgresType { get }
     /// Whether the value is NULL; false unless the type says otherwise.
@@ -11,11 +11,11 @@ package protocol PostgresEncodable: Sendable {
 extension PostgresEncodable {
     /// False: no value of the type is NULL.
     @inlinable
-    package var isPostgresNull: Bool { false }
+    public var isPostgresNull: Bool { false }
 }
 
 /// A type whose values can be read from a column, in Postgres's binary format.
-package protocol PostgresDecodable: SendableMetatype {
+public protocol PostgresDecodable: SendableMetatype {
     /// Reads a value that is not NULL.
     ///
     /// - Throws: ``PostgresError/Code/decoding`` when the column's type or its bytes do not fit.
@@ -28,34 +28,34 @@ package protocol PostgresDecodable: SendableMetatype {
 
 extension PostgresDecodable {
     /// Throws `decoding`, as the type has no value for NULL.
-    package init(postgresNull type: PostgresType) throws(PostgresError) {
+    public init(postgresNull type: PostgresType) throws(PostgresError) {
         throw PostgresError(.decoding, "NULL does not fit \(Self.self)")
     }
 }
 
 extension Optional: PostgresEncodable where Wrapped: PostgresEncodable {
     /// The type of the wrapped values.
-    package static var postgresType: PostgresType { Wrapped.postgresType }
+    public static var postgresType: PostgresType { Wrapped.postgresType }
 
     /// Whether it is nil, or wraps a value that is NULL itself.
     @inlinable
-    package var isPostgresNull: Bool { self?.isPostgresNull ?? true }
+    public var isPostgresNull: Bool { self?.isPostgresNull ?? true }
 
     /// Appends the wrapped value; nothing for nil, which is bound as NULL.
     @inlinable
-    package func encode(into buffer: inout [UInt8]) {
+    public func encode(into buffer: inout [UInt8]) {
         self?.encode(into: &buffer)
     }
 }
 
 extension Optional: PostgresDecodable where Wrapped: PostgresDecodable {
     /// Reads a value that is not NULL as the wrapped type does.
-    package init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
+    public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
         self = .some(try Wrapped(postgres: bytes, type: type))
     }
 
     /// Makes nil.
-    package init(postgresNull type: PostgresType) throws(PostgresError) {
+    public init(postgresNull type: PostgresType) throws(PostgresError) {
         self = .none
     }
 }

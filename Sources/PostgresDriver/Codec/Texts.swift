@@ -3,15 +3,15 @@ import Foundation
 /// Bound as text; read from the text types, enums and other types of the schema whose binary format is their text.
 extension String: PostgresEncodable, PostgresDecodable {
     /// text.
-    package static var postgresType: PostgresType { .text }
+    public static var postgresType: PostgresType { .text }
 
     /// Appends the text in UTF-8, without a terminator.
-    package func encode(into buffer: inout [UInt8]) {
+    public func encode(into buffer: inout [UInt8]) {
         buffer.append(contentsOf: utf8)
     }
 
     /// Reads UTF-8, and throws `decoding` when the bytes are not that.
-    package init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
+    public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
         switch type {
         case .text, .varchar, .bpchar, .name, .unknown, .json: break
         default: guard type.isUserDefined else { throw .mismatch(type, Self.self) }
@@ -25,32 +25,32 @@ extension String: PostgresEncodable, PostgresDecodable {
 }
 
 /// A JSON text for a jsonb column. The server checks and normalises it; the driver does not parse it.
-package struct JSONB: Hashable, Sendable, PostgresEncodable, PostgresDecodable {
+public struct JSONB: Hashable, Sendable, PostgresEncodable, PostgresDecodable {
     /// The JSON text in UTF-8.
-    package let bytes: [UInt8]
+    public let bytes: [UInt8]
 
     /// Wraps a JSON text in UTF-8.
-    package init(_ bytes: [UInt8]) {
+    public init(_ bytes: [UInt8]) {
         self.bytes = bytes
     }
 
     /// The JSON text.
-    package var text: String { String(decoding: bytes, as: UTF8.self) }
+    public var text: String { String(decoding: bytes, as: UTF8.self) }
 
     /// jsonb.
-    package static var postgresType: PostgresType { .jsonb }
+    public static var postgresType: PostgresType { .jsonb }
 
     /// The version of jsonb's binary format (`jsonb_recv` in the server accepts no other).
     private static let version: UInt8 = 1
 
     /// Appends the version of the format and the JSON text.
-    package func encode(into buffer: inout [UInt8]) {
+    public func encode(into buffer: inout [UInt8]) {
         buffer.append(Self.version)
         buffer.append(contentsOf: bytes)
     }
 
     /// Reads the JSON text of a json or jsonb column.
-    package init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
+    public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
         switch type {
         case .json: self.bytes = Array(bytes)
         case .jsonb where bytes.first == Self.version: self.bytes = Array(bytes.dropFirst())

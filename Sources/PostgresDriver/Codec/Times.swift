@@ -5,14 +5,14 @@ import Foundation
 /// Dates from `distantFuture` on are `infinity`, those up to `distantPast` (and not-a-number) are `-infinity`.
 extension Date: PostgresEncodable, PostgresDecodable {
     /// timestamptz.
-    package static var postgresType: PostgresType { .timestamptz }
+    public static var postgresType: PostgresType { .timestamptz }
 
     /// From Postgres's epoch, 2000-01-01, to Foundation's, 2001-01-01: 366 days.
     private static let secondsBetweenEpochs: Int64 = 31_622_400
     private static let microsecondsPerSecond: Int64 = 1_000_000
 
     /// Appends the microseconds since 2000 as an int8.
-    package func encode(into buffer: inout [UInt8]) {
+    public func encode(into buffer: inout [UInt8]) {
         buffer.append(bigEndian: microsecondsSince2000)
     }
 
@@ -26,7 +26,7 @@ extension Date: PostgresEncodable, PostgresDecodable {
     }
 
     /// Reads a timestamptz; `infinity` is `distantFuture`, `-infinity` is `distantPast`.
-    package init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
+    public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
         guard type == .timestamptz else { throw .mismatch(type, Self.self) }
         switch try WireReader.only(Int64.self, in: bytes) {
         case .max: self = .distantFuture
@@ -50,12 +50,12 @@ extension Date: PostgresEncodable, PostgresDecodable {
 /// Decoding fails for intervals with months, which have no fixed length.
 extension Duration: PostgresEncodable, PostgresDecodable {
     /// interval.
-    package static var postgresType: PostgresType { .interval }
+    public static var postgresType: PostgresType { .interval }
 
     private static let attosecondsPerMicrosecond: Int64 = 1_000_000_000_000
 
     /// Appends the microseconds as an int8, then no days and no months.
-    package func encode(into buffer: inout [UInt8]) {
+    public func encode(into buffer: inout [UInt8]) {
         buffer.append(bigEndian: roundedMicroseconds)
         buffer.append(bigEndian: Int32(0))
         buffer.append(bigEndian: Int32(0))
@@ -71,7 +71,7 @@ extension Duration: PostgresEncodable, PostgresDecodable {
     }
 
     /// Reads an interval, and throws `decoding` when it has months.
-    package init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
+    public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
         guard type == .interval else { throw .mismatch(type, Self.self) }
         var reader = WireReader(bytes)
         let microseconds = try reader.integer(Int64.self)

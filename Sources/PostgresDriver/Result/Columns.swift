@@ -9,9 +9,9 @@
 /// let books = try session.execute("SELECT \(Book.columns) FROM books b").decode(Book.columns)
 /// ```
 /// The type of each column is that of the parameter of `as` in its place. Columns may be parts of others.
-package struct Columns<Value>: Sendable {
+public struct Columns<Value>: Sendable {
     /// The expressions in their order, as they stand after `SELECT` or `RETURNING`.
-    package let sql: String
+    public let sql: String
     @usableFromInline let read: @Sendable (inout RowReader) throws -> Value
 
     /// Columns that are read by a function: what all others are made of.
@@ -19,7 +19,7 @@ package struct Columns<Value>: Sendable {
     /// - Parameters:
     ///   - sql: the expressions, divided by commas.
     ///   - read: makes the value of as many columns; what it throws, callers get.
-    package init(sql: String, read: @escaping @Sendable (inout RowReader) throws -> Value) {
+    public init(sql: String, read: @escaping @Sendable (inout RowReader) throws -> Value) {
         self.sql = sql
         self.read = read
     }
@@ -30,7 +30,7 @@ package struct Columns<Value>: Sendable {
     /// - Parameters:
     ///   - parts: one column each, or several.
     ///   - make: makes the value of theirs; what it throws, callers get.
-    @inlinable package init<each Part>(
+    @inlinable public init<each Part>(
         _ parts: repeat Columns<each Part>,
         as make: @escaping @Sendable (repeat each Part) throws -> Value
     ) {
@@ -43,14 +43,14 @@ package struct Columns<Value>: Sendable {
     }
 
     /// No column, where a part of a value is known otherwise.
-    @inlinable package static func constant(_ value: Value) -> Columns where Value: Sendable {
+    @inlinable public static func constant(_ value: Value) -> Columns where Value: Sendable {
         Columns(sql: "") { _ in value }
     }
 
     /// The same columns of a row, one after another: an element of each of the parts.
     ///
     /// - Parameter parts: as many columns as there are elements.
-    @inlinable package static func list<Element>(_ parts: [Columns<Element>]) -> Columns where Value == [Element] {
+    @inlinable public static func list<Element>(_ parts: [Columns<Element>]) -> Columns where Value == [Element] {
         Columns(sql: parts.map(\.sql).joined(separator: ", ")) { row in try parts.map { try $0.read(&row) } }
     }
 }
@@ -59,7 +59,7 @@ extension Columns where Value: PostgresDecodable {
     /// One column.
     ///
     /// - Parameter sql: its expression, of our own: a name or more.
-    @inlinable package static func one(_ sql: String) -> Columns {
+    @inlinable public static func one(_ sql: String) -> Columns {
         Columns(sql: sql) { try $0.next() }
     }
 }
@@ -69,7 +69,7 @@ extension PostgresRow {
     ///
     /// - Throws: ``PostgresError/Code/decoding`` when the number of columns, a type or a value does not fit; what the value's
     ///   own making throws.
-    @inlinable package func decode<Value>(_ columns: Columns<Value>) throws -> Value {
+    @inlinable public func decode<Value>(_ columns: Columns<Value>) throws -> Value {
         var row = RowReader(self)
         let value = try columns.read(&row)
         try row.end()
@@ -79,20 +79,20 @@ extension PostgresRow {
 
 extension PostgresResult {
     /// Makes a value of each row; see ``PostgresRow/decode(_:)``.
-    @inlinable package func decode<Value>(_ columns: Columns<Value>) throws -> [Value] {
+    @inlinable public func decode<Value>(_ columns: Columns<Value>) throws -> [Value] {
         try rows.map { try $0.decode(columns) }
     }
 }
 
 extension SQL.StringInterpolation {
     /// Puts the expressions of columns into the statement.
-    package mutating func appendInterpolation<Value>(_ columns: Columns<Value>) {
+    public mutating func appendInterpolation<Value>(_ columns: Columns<Value>) {
         appendInterpolation(unescaped: columns.sql)
     }
 }
 
 /// A row that is read column by column.
-package struct RowReader {
+public struct RowReader {
     private let row: PostgresRow
     private var column = 0
 
@@ -101,7 +101,7 @@ package struct RowReader {
     /// Decodes the next column.
     ///
     /// - Throws: ``PostgresError/Code/decoding`` when there is none, or its type or value does not fit.
-    package mutating func next<Value: PostgresDecodable>(
+    public mutating func next<Value: PostgresDecodable>(
         as type: Value.Type = Value.self
     ) throws(PostgresError) -> Value {
         defer { column += 1 }
@@ -111,7 +111,7 @@ package struct RowReader {
     /// Makes the value of the next columns.
     ///
     /// - Throws: as ``next(as:)`` does; what the value's own making throws.
-    package mutating func next<Value>(_ columns: Columns<Value>) throws -> Value { try columns.read(&self) }
+    public mutating func next<Value>(_ columns: Columns<Value>) throws -> Value { try columns.read(&self) }
 
     /// - Throws: ``PostgresError/Code/decoding`` when there are columns that nobody read.
     @usableFromInline func end() throws(PostgresError) {

@@ -14,27 +14,27 @@ final class ResultStorage {
 }
 
 /// The result of a statement. It lives inside the closure that ran the statement: decode there and return the values.
-package struct PostgresResult {
+public struct PostgresResult {
     let storage: ResultStorage
     let site: CallSite
 
     /// The number of rows that were returned.
-    package var count: Int { Int(PQntuples(storage.pointer)) }
+    public var count: Int { Int(PQntuples(storage.pointer)) }
 
     /// Whether no row was returned.
-    package var isEmpty: Bool { count == 0 }
+    public var isEmpty: Bool { count == 0 }
 
     /// The number of rows that the statement wrote or, for a query, returned; 0 for others.
-    package var affectedRows: Int { Int(String(cString: PQcmdTuples(storage.pointer))) ?? 0 }
+    public var affectedRows: Int { Int(String(cString: PQcmdTuples(storage.pointer))) ?? 0 }
 
     /// The row of a number from 0 to `count - 1`; others are a programming error.
-    package subscript(index: Int) -> PostgresRow {
+    public subscript(index: Int) -> PostgresRow {
         precondition(index >= 0 && index < count, "there are \(count) rows, no row \(index)")
         return PostgresRow(storage: storage, index: Int32(index), site: site)
     }
 
     /// Decodes the only column of each row.
-    package func decode<Value: PostgresDecodable>(_ type: Value.Type) throws(PostgresError) -> [Value] {
+    public func decode<Value: PostgresDecodable>(_ type: Value.Type) throws(PostgresError) -> [Value] {
         var values: [Value] = []
         values.reserveCapacity(count)
         for row in rows { values.append(try row.decode(type)) }
@@ -42,7 +42,7 @@ package struct PostgresResult {
     }
 
     /// Decodes all columns of each row, in order, as ``PostgresRow`` does.
-    package func decode<each Column: PostgresDecodable>(
+    public func decode<each Column: PostgresDecodable>(
         _ types: repeat (each Column).Type
     ) throws(PostgresError) -> [(repeat each Column)] {
         var values: [(repeat each Column)] = []
@@ -52,7 +52,7 @@ package struct PostgresResult {
     }
 
     /// The rows in the server's order.
-    package var rows: some RandomAccessCollection<PostgresRow> {
+    public var rows: some RandomAccessCollection<PostgresRow> {
         (0..<count).lazy.map { self[$0] }
     }
 }

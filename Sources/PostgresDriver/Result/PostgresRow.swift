@@ -1,18 +1,18 @@
 import CLibpq
 
 /// One row of a result.
-package struct PostgresRow {
+public struct PostgresRow {
     let storage: ResultStorage
     let index: Int32
     let site: CallSite
 
     /// The number of columns.
-    package var count: Int { Int(PQnfields(storage.pointer)) }
+    public var count: Int { Int(PQnfields(storage.pointer)) }
 
     /// Decodes all columns in order: `row.decode(Int.self, String?.self)`.
     ///
     /// - Throws: ``PostgresError/Code/decoding`` when the number of columns, a type or a value does not fit.
-    package func decode<each Column: PostgresDecodable>(
+    public func decode<each Column: PostgresDecodable>(
         _ types: repeat (each Column).Type
     ) throws(PostgresError) -> (repeat each Column) {
         var width = 0
@@ -31,7 +31,7 @@ package struct PostgresRow {
     /// Decodes the only column.
     ///
     /// - Throws: ``PostgresError/Code/decoding`` when there are others, or its type or value does not fit.
-    package func decode<Value: PostgresDecodable>(_ type: Value.Type) throws(PostgresError) -> Value {
+    public func decode<Value: PostgresDecodable>(_ type: Value.Type) throws(PostgresError) -> Value {
         guard count == 1 else { throw PostgresError(.decoding, "1 type for \(count) columns", at: site) }
         return try column(0, as: type)
     }

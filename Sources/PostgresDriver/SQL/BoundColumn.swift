@@ -5,23 +5,23 @@
 /// let rows = SQL.unnest(columns.map { ($0.name, "\(value: $0.bind(books))") }, as: "b")
 /// let statement: SQL = "INSERT INTO books (id, title) SELECT b.id, b.title FROM \(sql: rows)"
 /// ```
-package struct BoundColumn<Row>: Sendable {
+public struct BoundColumn<Row>: Sendable {
     /// The name under which statements speak of it.
-    package let name: String
+    public let name: String
     /// The type of the array.
-    package let type: PostgresType
+    public let type: PostgresType
     /// Binds the column of some rows.
-    package let bind: @Sendable ([Row]) -> PostgresParameter
+    public let bind: @Sendable ([Row]) -> PostgresParameter
 
     /// - Parameters:
     ///   - name: of our own.
     ///   - value: the column's value of a row.
-    package init<Value>(_ name: String, _ value: @escaping @Sendable (Row) -> Value) where [Value]: PostgresEncodable {
+    public init<Value>(_ name: String, _ value: @escaping @Sendable (Row) -> Value) where [Value]: PostgresEncodable {
         self.init(name: name, type: [Value].postgresType) { PostgresParameter($0.map(value)) }
     }
 
     /// The same column of rows that hold such a row.
-    package func of<Whole>(_ part: @escaping @Sendable (Whole) -> Row) -> BoundColumn<Whole> {
+    public func of<Whole>(_ part: @escaping @Sendable (Whole) -> Row) -> BoundColumn<Whole> {
         BoundColumn<Whole>(name: name, type: type) { bind($0.map(part)) }
     }
 
@@ -39,7 +39,7 @@ extension SQL {
     ///   - columns: a name and an array each.
     ///   - row: the name of the rows.
     ///   - position: the name of one more column, the number of the row from 1.
-    package static func unnest(
+    public static func unnest(
         _ columns: [(name: String, array: SQL)],
         as row: String,
         position: String? = nil

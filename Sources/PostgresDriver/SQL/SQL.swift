@@ -5,11 +5,11 @@
 /// ```
 /// `\(unescaped:)` puts text into the statement as it is; `\(sql:)` inserts another statement with its parameters.
 /// The text is the key of the prepared statement, so it must not hold values that vary.
-package struct SQL: Sendable, ExpressibleByStringInterpolation {
+public struct SQL: Sendable, ExpressibleByStringInterpolation {
     /// The statement's text with `$1`, `$2`, … for its parameters.
-    package let text: String
+    public let text: String
     /// The values of `$1`, `$2`, … in order.
-    package let parameters: [PostgresParameter]
+    public let parameters: [PostgresParameter]
     /// The text around the parameters: always one piece more than there are parameters.
     let pieces: [String]
     /// The template that the statement was made from: it is prepared once, whatever the values are.
@@ -35,56 +35,56 @@ package struct SQL: Sendable, ExpressibleByStringInterpolation {
     }
 
     /// Makes a statement without parameters.
-    package init(stringLiteral value: String) {
+    public init(stringLiteral value: String) {
         self.init(pieces: [value], parameters: [])
     }
 
     /// Makes a statement whose interpolated values are its parameters.
-    package init(stringInterpolation: StringInterpolation) {
+    public init(stringInterpolation: StringInterpolation) {
         self.init(pieces: stringInterpolation.pieces, parameters: stringInterpolation.parameters)
     }
 
     /// Collects the pieces and the parameters of a literal.
-    package struct StringInterpolation: StringInterpolationProtocol {
+    public struct StringInterpolation: StringInterpolationProtocol {
         var pieces = [""]
         var parameters: [PostgresParameter] = []
 
         /// Makes an empty collection with room for the literal's interpolations.
-        package init(literalCapacity: Int, interpolationCount: Int) {
+        public init(literalCapacity: Int, interpolationCount: Int) {
             pieces.reserveCapacity(interpolationCount + 1)
             parameters.reserveCapacity(interpolationCount)
         }
 
         /// Appends a piece of the literal to the statement's text.
-        package mutating func appendLiteral(_ literal: String) {
+        public mutating func appendLiteral(_ literal: String) {
             pieces[pieces.count - 1] += literal
         }
 
         /// Binds a value as the next parameter.
-        package mutating func appendInterpolation<Value: PostgresEncodable>(_ value: Value) {
+        public mutating func appendInterpolation<Value: PostgresEncodable>(_ value: Value) {
             parameters.append(PostgresParameter(value))
             pieces.append("")
         }
 
         /// Binds a value or NULL as the next parameter; the compiler warns of optionals where no method takes them.
-        package mutating func appendInterpolation<Value: PostgresEncodable>(_ value: Value?) {
+        public mutating func appendInterpolation<Value: PostgresEncodable>(_ value: Value?) {
             parameters.append(PostgresParameter(value))
             pieces.append("")
         }
 
         /// Binds a value that is encoded already as the next parameter.
-        package mutating func appendInterpolation(value: PostgresParameter) {
+        public mutating func appendInterpolation(value: PostgresParameter) {
             parameters.append(value)
             pieces.append("")
         }
 
         /// Puts text into the statement as it is: for identifiers and keywords of our own, never for input.
-        package mutating func appendInterpolation(unescaped text: String) {
+        public mutating func appendInterpolation(unescaped text: String) {
             pieces[pieces.count - 1] += text
         }
 
         /// Inserts another statement; its parameters are renumbered behind the ones so far.
-        package mutating func appendInterpolation(sql: SQL) {
+        public mutating func appendInterpolation(sql: SQL) {
             pieces[pieces.count - 1] += sql.pieces[0]
             pieces.append(contentsOf: sql.pieces.dropFirst())
             parameters.append(contentsOf: sql.parameters)
@@ -93,16 +93,16 @@ package struct SQL: Sendable, ExpressibleByStringInterpolation {
 }
 
 /// A value that is bound to a statement, in Postgres's binary format.
-package struct PostgresParameter: Sendable, Hashable {
+public struct PostgresParameter: Sendable, Hashable {
     /// The declared type of the parameter.
-    package let type: PostgresType
+    public let type: PostgresType
     /// The encoded value; nil is NULL.
     @usableFromInline
     let bytes: [UInt8]?
 
     /// Encodes a value.
     @inlinable
-    package init<Value: PostgresEncodable>(_ value: Value) {
+    public init<Value: PostgresEncodable>(_ value: Value) {
         type = Value.postgresType
         guard !value.isPostgresNull else {
             bytes = nil
@@ -121,7 +121,7 @@ package struct PostgresParameter: Sendable, Hashable {
     /// A parameter that is never sent: it stands for a value in the sample of a ``SQLTemplate``.
     ///
     /// - Parameter number: another one for each value.
-    package static func sample(_ number: Int, _ type: PostgresType) -> PostgresParameter {
+    public static func sample(_ number: Int, _ type: PostgresType) -> PostgresParameter {
         PostgresParameter(type: type, bytes: Array("sample \(number)".utf8))
     }
 }

@@ -3,7 +3,7 @@
 ///
 /// It is made from a sample, a statement built in the usual way from values that are all different, so that each parameter
 /// tells by its value what it stands for.
-package struct SQLTemplate: Sendable {
+public struct SQLTemplate: Sendable {
     /// The part that is the same for all statements of a template, and by which they are known.
     final class Identity: Sendable {
         let text: String
@@ -19,18 +19,18 @@ package struct SQLTemplate: Sendable {
 
     private let identity: Identity
     /// Which of the values goes into each parameter.
-    package let places: [Int]
+    public let places: [Int]
     /// The statement's text, with `$1`, `$2`, … for its parameters.
-    package var text: String { identity.text }
+    public var text: String { identity.text }
     /// The declared types of the parameters.
-    package var types: [PostgresType] { identity.types.map(PostgresType.init(rawValue:)) }
+    public var types: [PostgresType] { identity.types.map(PostgresType.init(rawValue:)) }
 
     /// - Parameters:
     ///   - sample: a statement of the sample's values.
     ///   - values: the sample's values, in the order in which ``bind(_:)`` takes others.
     ///
     /// A parameter that holds none of the values, or what two of them are, is a programming error.
-    package init(_ sample: SQL, values: [PostgresParameter]) {
+    public init(_ sample: SQL, values: [PostgresParameter]) {
         places = sample.parameters.map { parameter in
             let found = values.indices.filter { values[$0] == parameter }
             precondition(
@@ -43,7 +43,7 @@ package struct SQLTemplate: Sendable {
     }
 
     /// The statement with other values, of the same number, order and types as the sample's.
-    package func bind(_ values: [PostgresParameter]) -> SQL {
+    public func bind(_ values: [PostgresParameter]) -> SQL {
         SQL(identity, places.map { values[$0] })
     }
 }
