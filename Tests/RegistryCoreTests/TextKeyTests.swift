@@ -26,14 +26,11 @@ import Testing
         "RegistryServer/Pages/": "names in our templates, and of our files",
         "RegistryStore/Audit/Registry+Statistics.swift": "names of our tables, and types of event",
         "RegistryStore/Changes/PreparedTransactions.swift": "names that Citus gives to transactions",
-        "RegistryStore/Moves/": "names of our tables",
         "RegistryStore/Schema/DistributionCondition.swift": "settings of Postgres",
         "RegistryStore/Work/RepeatedErrors.swift": "kinds of error, all our words",
         "pushreg/Demo/": "names of header fields, and a kind of alias",
         "pushreg/Send/APNSAnswer.swift": "names of header fields, and reasons of APNs beside words of our own",
         "pushreg/Settings/": "names of settings and of variables of the environment",
-        "pushreg/Transfer/Everything": "names of our tables",
-        "pushreg/Transfer/MovedApp.swift": "names of our tables",
         "pushreg/Transfer/ImportTally.swift": "codes of problems",
     ]
 

@@ -147,7 +147,6 @@ extension PlannedStatements {
                     + AppDeletionStatements.indexedTables.map { AppDeletionStatements.deleteRows(of: app, from: $0) }
                     + [AppDeletionStatements.finish(app), AppDeletionStatements.unfinished]
             ),
-            Self(name: "move of an app", statements: moving(app, bundleID)),
             Self(
                 name: "keys",
                 statements: [KeyStatements.keys([id]), KeyStatements.keys(ofApp: app), KeyStatements.all]
@@ -159,25 +158,6 @@ extension PlannedStatements {
                     + [KeyStatements.noteUse(of: id, ofApp: app, at: .minutesAgo(1))]
             ),
         ]
-    }
-
-    /// Each table's are alike but for its name and columns.
-    private static func moving(_ app: Int64, _ bundleID: BundleID) -> [SQL] {
-        let table = MovedTable(name: "channels", columns: ["kind", "value"], key: ["kind", "value"], number: nil)
-        let numbered = MovedTable(name: "activities", columns: [], key: [], number: "activity_number")
-        let rows = [MovedRow(line: 1, json: #"{"channels":{}}"#)]
-        let sequence = MovedSequence(numbered)
-        return [MoveStatements.tables] + MoveStatements.oneMoment + [MoveStatements.number(of: bundleID)]
-            + [MoveStatements.rows(of: table, ofApp: app), MoveStatements.nextRows, MoveStatements.closeRows]
-            + [MoveStatements.reserve, MoveStatements.keep(app), MoveStatements.abandon(app)]
-            + [MoveStatements.strangers(in: rows, of: table), MoveStatements.reading(rows, of: table)]
-            + [MoveStatements.insertion(rows, into: table, ofApp: app)]
-            + [MoveStatements.insertion(rows[0], into: table, named: bundleID, number: app)]
-            + [MoveStatements.release(app), MoveStatements.difference(rows, from: table, ofApp: app)]
-            + [MoveStatements.withoutTimeLimit, MoveStatements.count(numbered, ofApp: app)]
-            + (sequence.map {
-                [MoveStatements.isBehind($0, 7), MoveStatements.lock($0), MoveStatements.raise($0, to: 7)]
-            } ?? [])
     }
 
     private static func database(_ app: App) -> [PlannedStatements] {

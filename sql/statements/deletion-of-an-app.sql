@@ -93,4 +93,4 @@ DELETE FROM api_keys WHERE app_number = $1 AND (tableoid, ctid) IN (
 DELETE FROM deleted_apps WHERE app_number = $1 AND deleted_at <= now() - interval '1 minute';
 
 -- deletion of an app, 22
-SELECT app_number FROM deleted_apps WHERE deleted_at <= now() ORDER BY app_number;
+SELECT app_number FROM deleted_apps ORDER BY app_number;

@@ -79,9 +79,8 @@ enum AppDeletionStatements {
         """
     }
 
-    /// The deleted apps of which rows are left. One whose time is to come is no app yet: an import adds its rows, and puts the
-    /// time off with each step until the app is there.
-    static let unfinished: SQL = "SELECT app_number FROM deleted_apps WHERE deleted_at <= now() ORDER BY app_number"
+    /// The deleted apps that may still have rows.
+    static let unfinished: SQL = "SELECT app_number FROM deleted_apps ORDER BY app_number"
 
     /// Forgets a deleted app of which nothing is left. Not before other instances do not believe in it any more, who may still
     /// write rows of it: a later sweep looks again.

@@ -13,44 +13,11 @@ struct ScopeArguments: ParsableArguments {
     /// Opens the database and lends the registry and the scope in it.
     ///
     /// - Throws: a ``CommandFailure`` for arguments that are no names, and when there is no such app.
-    func withRegistry<Result: Sendable>(_ body: (Registry, Scope) async throws -> Result) async throws -> Result {
-        try await database.withScope(bundleID, environment, body)
-    }
-}
-
-/// The same where `--everything` may take the place of both arguments.
-struct OptionalScopeArguments: ParsableArguments {
-    @Argument(help: "The bundle id, such as com.example.food.") var bundleID: String?
-    @Argument(help: "sandbox or production.") var environment: String?
-    @Flag(help: "Prints JSON.") var json = false
-    @OptionGroup(title: "Database") var database: DatabaseOptions
-
-    /// Opens the database and lends the registry and the scope in it.
-    ///
-    /// - Throws: a ``CommandFailure`` when an argument is missing or no name, and when there is no such app.
     func withRegistry<Result: Sendable>(
         limits: ConnectionLimits = ConnectionLimits(),
         _ body: (Registry, Scope) async throws -> Result
     ) async throws -> Result {
-        guard let bundleID, let environment else {
-            throw CommandFailure(.usage, "BUNDLE_ID and ENVIRONMENT are missing, or --everything.")
-        }
-        return try await database.withScope(bundleID, environment, limits: limits, body)
-    }
-
-    /// Opens the database and lends the registry in it.
-    func withWholeRegistry<Result: Sendable>(
-        limits: ConnectionLimits = ConnectionLimits(),
-        _ body: (Registry) async throws -> Result
-    ) async throws -> Result {
-        guard bundleID == nil, environment == nil else {
-            throw CommandFailure(
-                .usage,
-                "--everything is of both environments of one app, so no other argument may be given."
-            )
-        }
-        let settings = try DatabaseSettings(SettingSources(flags: database.flags))
-        return try await settings.withDatabase(limits: limits) { try await body($0.registry) }
+        try await database.withScope(bundleID, environment, limits: limits, body)
     }
 }
 

@@ -12,15 +12,10 @@ struct Export: AsyncParsableCommand {
             values that are dead, quarantined or another's, channels, keys, settings, erasures and the audit trail. The \
             last line is {"end":true,"count":N}; a file without it is incomplete. What is registered meanwhile may be in \
             it or not.
-
-            With --everything it is the app itself that is written, of both environments and as it was at one moment, for \
-            another registry to take its place: settings, keys (by their digests, so that they go on working), channels, \
-            erasures, tombstones, leases, and what is dead or quarantined. Only the audit trail stays. Keep writers away from \
-            then on: what they write is not in the file.
             """
     )
 
-    @OptionGroup var scope: OptionalScopeArguments
+    @OptionGroup var scope: ScopeArguments
     @Option(
         name: .shortAndLong,
         help: ArgumentHelp(
@@ -31,10 +26,8 @@ struct Export: AsyncParsableCommand {
     )
     var output: String?
     @Flag(help: "Goes on with a file whose export was interrupted.") var resume = false
-    @Option(help: ArgumentHelp("Writes all of this app, to move it.", valueName: "bundle-id")) var everything: String?
 
     func run() async throws {
-        if let everything { return try await exportWhole(Apps.bundleID(everything)) }
         guard output != nil || !resume else { throw CommandFailure(.usage, "--resume needs the file: --output FILE.") }
         try await scope.withRegistry { registry, scope in
             var target =
@@ -51,18 +44,6 @@ struct Export: AsyncParsableCommand {
             bar.clear()
             try target.close()
             Output.errors.note("Exported \(target.count) \(target.count == 1 ? "record" : "records").")
-        }
-    }
-
-    private func exportWhole(_ app: BundleID) async throws {
-        guard !resume else {
-            throw CommandFailure(
-                .usage,
-                "An export of everything is of one moment, so it cannot be gone on with: leave out --resume."
-            )
-        }
-        try await scope.withWholeRegistry { registry in
-            try await EverythingExport(app: app, path: output, json: scope.json).run(registry)
         }
     }
 }

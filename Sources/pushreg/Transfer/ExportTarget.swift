@@ -21,11 +21,7 @@ struct ExportTarget {
     /// - Parameter resumes: goes on with what an earlier export left there, if it did.
     /// - Throws: a ``CommandFailure`` when it cannot be opened, is there already, or is no export of the scope.
     init(_ path: String, resumes: Bool, for scope: Scope) throws(CommandFailure) {
-        let descriptor = try ExportFile.open(
-            path,
-            mayBeThere: resumes,
-            otherwise: "Add --resume to go on with it, or remove it."
-        )
+        let descriptor = try Self.openFile(path, mayExist: resumes)
         output = Output(descriptor: descriptor)
         do throws(CommandFailure) {
             try begin(descriptor, path, scope)
@@ -39,9 +35,9 @@ struct ExportTarget {
     private mutating func begin(_ descriptor: Int32, _ path: String, _ scope: Scope) throws(CommandFailure) {
         let end = try find(in: LineReader(descriptor), path, scope)
         // Also where it was there with other rights; what is no export keeps its own.
-        guard fchmod(descriptor, 0o600) == 0 else { throw ExportFile.failure(path, errno) }
+        guard fchmod(descriptor, 0o600) == 0 else { throw Self.failure(path, errno) }
         guard ftruncate(descriptor, off_t(end)) == 0, lseek(descriptor, off_t(end), SEEK_SET) == end else {
-            throw ExportFile.failure(path, errno)
+            throw Self.failure(path, errno)
         }
         if end == 0 { try output.line(TransferFrame.header(of: scope).jsonLine) }
     }
@@ -60,11 +56,17 @@ struct ExportTarget {
         position = page.next
     }
 
-    /// Sees to it that a file is on disk, and closes it.
+    /// Flushes a file to disk and closes it; standard output stays open.
     ///
-    /// - Throws: a ``CommandFailure`` when the disk does not take it.
+    /// - Throws: a ``CommandFailure`` if the flush fails.
     func close() throws(CommandFailure) {
-        try ExportFile.close(output)
+        guard output.descriptor != STDOUT_FILENO else { return }
+        let isOnDisk = fsync(output.descriptor) == 0
+        let code = errno
+        Foundation.close(output.descriptor)
+        guard isOnDisk else {
+            throw CommandFailure(.failed, "The file could not be kept: \(String(cString: strerror(code))).")
+        }
     }
 
     /// Reads what is there.
@@ -97,5 +99,39 @@ struct ExportTarget {
             .usage,
             "\(path) is no export of \(scope.app.bundleID) in \(scope.environment.rawValue), so it is left as it is."
         )
+    }
+
+    // MARK: The file
+
+    /// Opens or makes a file that only its owner can read.
+    ///
+    /// - Throws: a ``CommandFailure`` if it cannot be opened, or is a device, whose rights would become those of a file of tokens.
+    private static func openFile(_ path: String, mayExist: Bool) throws(CommandFailure) -> Int32 {
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | (mayExist ? 0 : O_EXCL), 0o600)
+        guard descriptor >= 0 || errno == EEXIST else { throw failure(path, errno) }
+        guard !isDevice(path) else {
+            if descriptor >= 0 { Foundation.close(descriptor) }
+            throw CommandFailure(
+                .usage,
+                "\(path) is no file. Leave --output away to write to standard output, which may be anything."
+            )
+        }
+        guard descriptor >= 0 else {
+            throw CommandFailure(.usage, "\(path) is there already. Add --resume to go on with it, or remove it.")
+        }
+        return descriptor
+    }
+
+    private static func isDevice(_ path: String) -> Bool {
+        let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+        let type = try? FileManager.default.attributesOfItem(atPath: target)[.type] as? FileAttributeType
+        return type.map { $0 != .typeRegular } ?? false
+    }
+
+    private static func failure(_ path: String, _ code: Int32) -> CommandFailure {
+        switch code {
+        case EACCES, EPERM: CommandFailure(.notPermitted, "\(path) may not be written by this user.")
+        default: CommandFailure(.failed, "\(path) could not be written: \(String(cString: strerror(code))).")
+        }
     }
 }

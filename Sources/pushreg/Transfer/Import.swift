@@ -15,15 +15,12 @@ struct Import: AsyncParsableCommand {
             "aliases", "frequentPushesEnabled", "metadata" as in the body of a registration, and "subject"; observedAt is required. \
             Of OneSignal's CSV (--from onesignal-csv) it takes the device tokens of iOS: identifier under the alias userId \
             that external_user_id says, as of last_active. Other rows are left out and counted.
-
-            With --everything it takes in an app whole, from a file of pushreg export --everything. Nobody sees anything of the \
-            app before all of it is there. An app that is there already must be what the file has, else it is refused.
             """
     )
 
-    @OptionGroup var scope: OptionalScopeArguments
+    @OptionGroup var scope: ScopeArguments
     @Argument(help: "The file, or - for standard input.", completion: .file(extensions: ["ndjson", "csv"])) var file:
-        String?
+        String
     @Option(
         name: .customLong("from"),
         help: ArgumentHelp("The format: ndjson, or onesignal-csv.", valueName: "format")
@@ -31,21 +28,12 @@ struct Import: AsyncParsableCommand {
     var format = ImportFormat.ndjson
     @Flag(help: "Reads and counts the lines, and writes nothing.") var dryRun = false
     @Flag(help: "Begins anew, also where an interrupted import of the file could go on.") var restart = false
-    @Option(
-        help: ArgumentHelp("Takes in the app of this file whole.", valueName: "file"),
-        completion: .file(extensions: ["ndjson"])
-    )
-    var everything: String?
 
     // A chunk waits for itself alone, however slow Postgres is. Lines that share no statement share the flushes of Postgres's
     // log, the more of them the more connections they have.
     private static let limits = ConnectionLimits(maximumConnections: 16, requestTimeout: .seconds(60))
 
     func run() async throws {
-        if let everything { return try await takeWhole(everything) }
-        guard let file else {
-            throw CommandFailure(.usage, "BUNDLE_ID, ENVIRONMENT and FILE are missing, or --everything.")
-        }
         let (faulty, faultyBefore) = try await scope.withRegistry(limits: Self.limits) { registry, scope in
             var source = try ImportSource(file, format, restarts: restart, isDry: dryRun, for: scope)
             defer { source.close() }
@@ -60,22 +48,6 @@ struct Import: AsyncParsableCommand {
         }
         guard faultyBefore == 0 else {
             throw CommandFailure(.failed, "Not all lines are records; the import that was interrupted named them.")
-        }
-    }
-
-    private func takeWhole(_ file: String) async throws {
-        guard self.file == nil, format == .ndjson else {
-            throw CommandFailure(.usage, "--everything takes a file of its own, and no other format.")
-        }
-        try await scope.withWholeRegistry(limits: Self.limits) { registry in
-            let whole = EverythingImport(
-                path: file,
-                isDry: dryRun,
-                restarts: restart,
-                json: scope.json,
-                registry: registry
-            )
-            try await whole.run()
         }
     }
 

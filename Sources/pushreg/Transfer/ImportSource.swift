@@ -176,12 +176,6 @@ struct ImportSource {
     /// - Throws: a ``CommandFailure`` when it says that this is an export of something else.
     private mutating func isFrame(_ text: [UInt8]) throws(CommandFailure) -> Bool {
         guard TransferFrame.mayBegin(text), let json = try? JSONParser.parse(text) else { return false }
-        if case .header(let app, _)? = EverythingFrame(json) {
-            throw CommandFailure(
-                .usage,
-                "This is an export of everything of \(app): pushreg import --everything \(path)"
-            )
-        }
         guard let frame = TransferFrame(json) else { return false }
         switch frame {
         case .checkpoint: break
@@ -200,7 +194,7 @@ struct ImportSource {
     }
 
     /// Says why a file could not be read.
-    static func failure(_ path: String, _ code: Int32) -> CommandFailure {
+    private static func failure(_ path: String, _ code: Int32) -> CommandFailure {
         CommandFailure(
             code == EACCES ? .notPermitted : .usage,
             "\(path) could not be read: \(String(cString: strerror(code)))."

@@ -14,7 +14,6 @@ struct LineReader {
     private static let chunkSize = 256 * 1024
 
     private let descriptor: Int32
-    private let maximumLine: Int
     private var buffer: [UInt8] = []
     private var start = 0
     /// Where the next line begins, in bytes from the file's begin.
@@ -25,10 +24,8 @@ struct LineReader {
     /// - Parameters:
     ///   - offset: where the descriptor stands in the file.
     ///   - number: how many lines are before that.
-    ///   - maximumLine: the longest line, in bytes.
-    init(_ descriptor: Int32, offset: Int = 0, number: Int = 0, maximumLine: Int = LineReader.maximumLine) {
+    init(_ descriptor: Int32, offset: Int = 0, number: Int = 0) {
         self.descriptor = descriptor
-        self.maximumLine = maximumLine
         self.offset = offset
         self.number = number
     }
@@ -42,7 +39,7 @@ struct LineReader {
             if let end = buffer[start...].firstIndex(of: UInt8(ascii: "\n")) {
                 return take(upTo: end, dropped: dropped, isWhole: true)
             }
-            if buffer.count - start > maximumLine {
+            if buffer.count - start > Self.maximumLine {
                 dropped += buffer.count - start
                 start = buffer.count
             }
@@ -58,7 +55,7 @@ struct LineReader {
         offset += dropped + text.count + (isWhole ? 1 : 0)
         number += 1
         start = end + (isWhole ? 1 : 0)
-        let isTooLong = dropped > 0 || text.count > maximumLine
+        let isTooLong = dropped > 0 || text.count > Self.maximumLine
         return Line(text: isTooLong ? nil : Array(text), isWhole: isWhole)
     }
 

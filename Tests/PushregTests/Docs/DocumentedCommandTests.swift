@@ -45,12 +45,6 @@ import Testing
             before += ["pushreg migrate", "pushreg apps create com.example.food"]
         }
         if document.hasSuffix("ComingFromElsewhere.md") { before += RecipeTables.commands }
-        if document.hasSuffix("RunningInProduction.md") {
-            before += [
-                "psql -X -q -c 'CREATE DATABASE elsewhere'", #"NEW_DATABASE_URL="$DATABASE_URL dbname=elsewhere""#,
-                "DATABASE_URL=$NEW_DATABASE_URL pushreg migrate",
-            ]
-        }
         let outcomes = try await session.run(before + commands.map(\.text))
         for (text, outcome) in zip(before, outcomes) { #expect(outcome.status == 0, "\(text): \(outcome.words)") }
         for (command, outcome) in zip(commands, outcomes.dropFirst(before.count)) {

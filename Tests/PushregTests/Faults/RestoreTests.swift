@@ -6,6 +6,7 @@ import Testing
 /// The guide's restore to a moment: a base backup, the archive of the write-ahead log, and what has to be done afterwards.
 @Suite(.serialized) struct RestoreTests {
     private static let guide = "Sources/WebAssets/Documentation.docc/RunningInProduction.md"
+    private static let production = "/v1/apps/com.example.food/production"
 
     @Test("Restored to a moment, the registry answers, and the guide's recipe does the rest", .timeLimit(.minutes(15)))
     func restoredToAMoment() async throws {
@@ -66,7 +67,7 @@ import Testing
         // A late report of the erased user's phone is refused.
         #expect(try await Self.tokensOfUser(service) == 0)
         let late = #"{"token":"aa01","observedAt":"\#(RestorePlace.observedAt)"}"#
-        try await Self.expect(410, service, "PUT", "\(WholeApp.production)/activities/of-a-user", late)
+        try await Self.expect(410, service, "PUT", "\(Self.production)/activities/of-a-user", late)
         #expect(try await service.call("GET", "\(activities)/lost", key: revokedKey).status == 401)
         // Followers are told that they do not know what happened.
         for position in positions {
@@ -107,7 +108,7 @@ import Testing
     }
 
     private static func tokensOfUser(_ service: ServiceProcess) async throws -> Int {
-        let answer = try await service.call("GET", "\(WholeApp.production)/aliases/userId/u-7/activities")
+        let answer = try await service.call("GET", "\(production)/aliases/userId/u-7/activities")
         guard case .array(let found)? = try JSONParser.parse(answer.body)["activities"] else { return -1 }
         return found.count
     }

@@ -155,7 +155,8 @@ private final class BalancedLoad: Sendable {
         var step = 0
         while !state.withLock({ $0.isOver }) {
             // Each activity's token is replaced twice.
-            let (id, token) = ("w\(writer)-\(step / 3)", WholeApp.token(1_000_000 * (writer + 1) + step))
+            let id = "w\(writer)-\(step / 3)"
+            let token = Hexadecimal.encode(PushToken.sample(1_000_000 * (writer + 1) + step).bytes)
             let body = #"{"token":"\#(token)","aliases":{"testId":"all"}}"#
             let isTaken = try await insist("PUT", "\(ServiceProcess.app)/activities/\(id)", body)
             state.withLock { if isTaken { $0.last[id] = token } }
