@@ -147,7 +147,7 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             path: "Sources/WebAssets/Documentation.docc/Examples",
-            exclude: ["sender.go", "sender.mjs", "sender.py"],
+            exclude: ["onesignal-to-ndjson.py", "sender.go", "sender.mjs", "sender.py", "sns-to-ndjson.py"],
             swiftSettings: strict
         ),
         .target(

@@ -5,27 +5,19 @@ import RegistryStore
 /// `pushreg import BUNDLE_ID ENVIRONMENT FILE`.
 struct Import: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Takes in a file of pushreg export, lines of NDJSON made by hand, or another system's export.",
+        abstract: "Takes in a file of pushreg export, or lines of NDJSON made by hand.",
         discussion: """
             Each line goes by the rules of the request that would say it: what was observed earlier than what is known is \
             refused, what has ended stays ended, and a line that is imported twice counts once. So an import may be \
             interrupted and repeated; of a file it goes on where it was, which FILE.imported says. Lines that are refused \
             or faulty are named on standard error. It exits with 1 when a line was faulty. A line made by hand is \
             {"activityId", "token", "observedAt"}, with "startedAt", "startsAt", "installationId", "attributesType", \
-            "aliases", "frequentPushesEnabled", "metadata" as in the body of a registration, and "subject"; observedAt is required. \
-            Of OneSignal's CSV (--from onesignal-csv) it takes the device tokens of iOS: identifier under the alias userId \
-            that external_user_id says, as of last_active. Other rows are left out and counted.
+            "aliases", "frequentPushesEnabled", "metadata" as in the body of a registration, and "subject"; observedAt is required.
             """
     )
 
     @OptionGroup var scope: ScopeArguments
-    @Argument(help: "The file, or - for standard input.", completion: .file(extensions: ["ndjson", "csv"])) var file:
-        String
-    @Option(
-        name: .customLong("from"),
-        help: ArgumentHelp("The format: ndjson, or onesignal-csv.", valueName: "format")
-    )
-    var format = ImportFormat.ndjson
+    @Argument(help: "The file, or - for standard input.", completion: .file(extensions: ["ndjson"])) var file: String
     @Flag(help: "Reads and counts the lines, and writes nothing.") var dryRun = false
     @Flag(help: "Begins anew, also where an interrupted import of the file could go on.") var restart = false
 
@@ -35,7 +27,7 @@ struct Import: AsyncParsableCommand {
 
     func run() async throws {
         let (faulty, faultyBefore) = try await scope.withRegistry(limits: Self.limits) { registry, scope in
-            var source = try ImportSource(file, format, restarts: restart, isDry: dryRun, for: scope)
+            var source = try ImportSource(file, restarts: restart, isDry: dryRun, for: scope)
             defer { source.close() }
             if source.linesBefore > 0 { Output.errors.note("Going on after line \(source.linesBefore).") }
             let tally = try await take(&source, registry, scope)
@@ -72,7 +64,7 @@ struct Import: AsyncParsableCommand {
             do {
                 outcomes =
                     dryRun
-                    ? chunk.map { $0.outcome(in: scope.app.bundleID) } : try await registry.take(chunk, in: scope)
+                    ? chunk.map { $0.dryOutcome(in: scope.app.bundleID) } : try await registry.take(chunk, in: scope)
             } catch let problem as Problem {
                 bar.clear()
                 let failure = CommandFailure(problem)
@@ -92,7 +84,7 @@ struct Import: AsyncParsableCommand {
                 try? await registry.analyzeTables()
                 nextPlan *= 10
             }
-            bar.show("line \(last)", source.fraction, count: tally.lineCount)
+            bar.show("line \(last)", source.fraction, count: tally.count)
         }
         return tally
     }

@@ -8,19 +8,25 @@ struct ImportProgress: Sendable, Hashable {
     struct Subject: Sendable, Hashable {
         let app: String
         let environment: String
-        let format: ImportFormat
         /// The app's number and the time of its making: another database has another one.
         let registry: String
-        let file: FileState
+        /// The size of the file in bytes.
+        let size: Int
+        /// The time of the file's last change, in microseconds since the reference date.
+        let modified: Int
 
-        /// - Parameter path: of the file; nil is the result where it is no file that can be read again.
-        init?(_ scope: Scope, _ path: String, _ format: ImportFormat) {
-            guard let file = FileState(path) else { return nil }
+        /// - Returns: nil if the path is not a regular file, which alone can be read again.
+        init?(_ scope: Scope, _ path: String) {
+            let place = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+            guard let attributes = try? FileManager.default.attributesOfItem(atPath: place),
+                attributes[.type] as? FileAttributeType == .typeRegular, let size = attributes[.size] as? Int,
+                let modified = attributes[.modificationDate] as? Date
+            else { return nil }
             app = scope.app.bundleID.rawValue
             environment = scope.environment.rawValue
             registry = "\(scope.app.number)/\(RFC3339.format(scope.app.createdAt, precision: .microseconds))"
-            self.format = format
-            self.file = file
+            self.size = size
+            self.modified = Int(modified.timeIntervalSinceReferenceDate * 1_000_000)
         }
     }
 
@@ -51,10 +57,9 @@ extension ImportProgress: JSONEncodable {
         json.object { json in
             json.member("app", subject.app)
             json.member("environment", subject.environment)
-            json.member("format", subject.format.rawValue)
             json.member("registry", subject.registry)
-            json.member("size", subject.file.size)
-            json.member("modified", subject.file.modified)
+            json.member("size", subject.size)
+            json.member("modified", subject.modified)
             json.member("line", line)
             json.member("offset", offset)
             json.member("faulty", faulty)

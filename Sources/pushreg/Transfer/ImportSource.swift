@@ -4,36 +4,15 @@ import RegistryStore
 
 /// The source of an import's lines, and how far the import has come in it.
 struct ImportSource {
-    /// The reader of its lines. Taking it out and putting it back copies none of its bytes: it makes a new chunk each time.
-    private enum Reader {
-        case ndjson(LineReader)
-        case oneSignal(OneSignalReader)
-
-        var offset: Int {
-            switch self {
-            case .ndjson(let lines): lines.offset
-            case .oneSignal(let rows): rows.offset
-            }
-        }
-
-        var number: Int {
-            switch self {
-            case .ndjson(let lines): lines.number
-            case .oneSignal(let rows): rows.number
-            }
-        }
-    }
-
     /// How many lines are under way at once; as many may be done again after an interruption.
     private static let chunkSize = 1000
 
     private let scope: Scope
     private let path: String
-    private let format: ImportFormat
     private let isDry: Bool
     /// The file, open; nil for standard input, which is not ours to close.
     private let descriptor: Int32?
-    private var reader: Reader
+    private var lines: LineReader
     /// Nil where there is no file to keep it beside.
     private var progress: ImportProgress?
     private var progressFile: ProgressFile?
@@ -51,24 +30,18 @@ struct ImportSource {
     ///   - restarts: begins anew, whatever an earlier import did.
     ///   - isDry: reads all of it, and keeps no progress.
     /// - Throws: a ``CommandFailure`` when it cannot be read, or is an export of something else.
-    init(
-        _ path: String,
-        _ format: ImportFormat,
-        restarts: Bool,
-        isDry: Bool,
-        for scope: Scope
-    ) throws(CommandFailure) {
-        (self.path, self.format, self.isDry, self.scope) = (path, format, isDry, scope)
+    init(_ path: String, restarts: Bool, isDry: Bool, for scope: Scope) throws(CommandFailure) {
+        (self.path, self.isDry, self.scope) = (path, isDry, scope)
         guard path != "-" else {
             self.descriptor = nil
-            reader = try Self.reader(STDIN_FILENO, format, scope)
+            lines = LineReader(STDIN_FILENO)
             return
         }
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Self.failure(path, errno) }
         self.descriptor = descriptor
+        lines = LineReader(descriptor)
         do throws(CommandFailure) {
-            reader = try Self.reader(descriptor, format, scope)
             if !isDry { try goOn(in: descriptor, restarts: restarts) }
         } catch {
             Foundation.close(descriptor)
@@ -76,71 +49,46 @@ struct ImportSource {
         }
     }
 
-    private static func reader(_ descriptor: Int32, _ format: ImportFormat, _ scope: Scope) throws(CommandFailure)
-        -> Reader
-    {
-        switch format {
-        case .ndjson: .ndjson(LineReader(descriptor))
-        case .oneSignalCSV: .oneSignal(try OneSignalReader(descriptor, app: scope.app.bundleID))
-        }
-    }
-
     /// Goes on where an earlier import of the file was interrupted, if one was.
     private mutating func goOn(in descriptor: Int32, restarts: Bool) throws(CommandFailure) {
         // A pipe cannot be read again.
-        guard let subject = ImportProgress.Subject(scope, path, format) else { return }
+        guard let subject = ImportProgress.Subject(scope, path) else { return }
         let place = try ProgressFile(beside: path)
         let kept = restarts ? nil : ImportProgress(at: place.path, about: subject)
         progress = kept ?? ImportProgress(subject: subject)
         progressFile = place
         guard let kept else { return }
         // Its first line says whether it needs a last one.
-        if case .ndjson(var lines) = reader, let text = try lines.next()?.text { _ = try isFrame(text) }
+        if let text = try lines.next()?.text { _ = try isFrame(text) }
         guard lseek(descriptor, off_t(kept.offset), SEEK_SET) == kept.offset else { throw Self.failure(path, errno) }
-        switch reader {
-        case .ndjson: reader = .ndjson(LineReader(descriptor, offset: kept.offset, number: kept.line))
-        case .oneSignal(var rows):
-            rows.goOn(descriptor, offset: kept.offset, number: kept.line)
-            reader = .oneSignal(rows)
-        }
+        lines = LineReader(descriptor, offset: kept.offset, number: kept.line)
         (linesBefore, faultyBefore, done) = (kept.line, kept.faulty, (kept.line, kept.offset))
     }
 
     /// How much of the file was read, 0 to 1; nil where nobody knows.
-    var fraction: Double? { progress.map { Double(reader.offset) / Double(max($0.subject.file.size, 1)) } }
+    var fraction: Double? { progress.map { Double(lines.offset) / Double(max($0.subject.size, 1)) } }
 
     /// The number of the last line that was read.
-    var lineNumber: Int { reader.number }
+    var lineNumber: Int { lines.number }
 
     /// The next lines; none at the end.
     mutating func next() throws(CommandFailure) -> [ImportedLine] {
         var chunk: [ImportedLine] = []
         while chunk.count < Self.chunkSize, let line = try nextLine() {
             chunk.append(line)
-            done = (reader.number, reader.offset)
+            done = (lines.number, lines.offset)
         }
         return chunk
     }
 
+    /// The next line that is neither blank nor a frame.
     private mutating func nextLine() throws(CommandFailure) -> ImportedLine? {
-        switch reader {
-        case .ndjson(var lines):
-            defer { reader = .ndjson(lines) }
-            return try nextRecord(in: &lines)
-        case .oneSignal(var rows):
-            defer { reader = .oneSignal(rows) }
-            return try rows.next()
-        }
-    }
-
-    /// The next line of NDJSON that is neither blank nor a frame.
-    private mutating func nextRecord(in lines: inout LineReader) throws(CommandFailure) -> ImportedLine? {
         while let line = try lines.next() {
             if let text = line.text {
                 if text.allSatisfy(ASCII.isBlank) { continue }
                 if try isFrame(text) { continue }
             }
-            return ImportedLine(number: lines.number, content: .text(line.text))
+            return ImportedLine(number: lines.number, text: line.text)
         }
         return nil
     }
@@ -175,8 +123,8 @@ struct ImportSource {
     ///
     /// - Throws: a ``CommandFailure`` when it says that this is an export of something else.
     private mutating func isFrame(_ text: [UInt8]) throws(CommandFailure) -> Bool {
-        guard TransferFrame.mayBegin(text), let json = try? JSONParser.parse(text) else { return false }
-        guard let frame = TransferFrame(json) else { return false }
+        guard TransferFrame.mayBegin(text), let json = try? JSONParser.parse(text), let frame = TransferFrame(json)
+        else { return false }
         switch frame {
         case .checkpoint: break
         case .end: lacksEnd = false

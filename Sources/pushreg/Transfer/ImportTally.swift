@@ -7,8 +7,6 @@ enum LineOutcome: Sendable {
     case refused(Problem)
     /// It is not what a line must be.
     case faulty(String)
-    /// It is about something that the registry has no use for.
-    case leftOut(LeftOut)
 }
 
 /// The results of the lines of an import, counted.
@@ -16,13 +14,9 @@ struct ImportTally: Sendable {
     private(set) var taken = 0
     private(set) var refused: [String: Int] = [:]
     private(set) var faulty = 0
-    private(set) var leftOut: [LeftOut: Int] = [:]
-
-    /// How many lines there were, but for those that were left out.
-    var count: Int { taken + refusedCount + faulty }
 
     /// How many lines there were.
-    var lineCount: Int { count + leftOut.values.reduce(0, +) }
+    var count: Int { taken + refusedCount + faulty }
 
     private var refusedCount: Int { refused.values.reduce(0, +) }
 
@@ -40,25 +34,17 @@ struct ImportTally: Sendable {
         case .faulty(let reason):
             faulty += 1
             return "line \(number): \(reason)"
-        case .leftOut(let reason):
-            leftOut[reason, default: 0] += 1
-            return nil
         }
     }
 
-    var sentence: String { "\(taken) taken, \(refusedCount) refused by the rules, \(faulty) faulty.\(leftOutSentence)" }
+    var sentence: String { "\(taken) taken, \(refusedCount) refused by the rules, \(faulty) faulty." }
 
     /// The same, as far as it can be said without a write.
-    var drySentence: String { "\(taken) could be taken, \(faulty) faulty.\(leftOutSentence)" }
-
-    private var leftOutSentence: String {
-        let parts = LeftOut.allCases.compactMap { reason in leftOut[reason].map { "\($0) \(reason.words)" } }
-        return parts.isEmpty ? "" : " Left out: \(parts.joined(separator: ", "))."
-    }
+    var drySentence: String { "\(taken) could be taken, \(faulty) faulty." }
 }
 
 extension ImportTally: JSONEncodable {
-    /// Writes `{taken, refused: {code: count}, faulty, leftOut: {reason: count}}`.
+    /// Writes `{taken, refused: {code: count}, faulty}`.
     func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("taken", taken)
@@ -66,9 +52,6 @@ extension ImportTally: JSONEncodable {
                 for (code, count) in refused.sorted(by: { $0.key < $1.key }) { json.member(code, count) }
             }
             json.member("faulty", faulty)
-            json.object("leftOut") { json in
-                for reason in LeftOut.allCases { json.member(reason.rawValue, ifPresent: leftOut[reason]) }
-            }
         }
     }
 }

@@ -2,45 +2,41 @@ import Foundation
 import RegistryCore
 import RegistryStore
 
-/// A line of an import, or a row: what should be something for the registry to know.
+/// A line of NDJSON to import.
 struct ImportedLine: Sendable {
-    enum Content: Sendable {
-        /// NDJSON; nil when it is too long.
-        case text([UInt8]?)
-        case device(ImportedDevice)
-        /// It is known already that nothing is to be said.
-        case nothing(LineOutcome)
-    }
-
-    /// The number of the line that it begins on.
     let number: Int
-    let content: Content
-}
+    /// Without the newline; nil when it is longer than a line may be.
+    let text: [UInt8]?
 
-/// A device that another system knew.
-///
-/// Its installation is one that no request can name, so that nobody who knows the other system's ids has a right to it. The
-/// app's own registration of the same token takes the token over.
-struct ImportedDevice: Sendable {
-    let installation: InstallationHash
-    let token: PushToken
-    let aliases: AliasSet
-    let observedAt: Date
-}
-
-extension ImportedDevice {
-    /// The token's record comes first: where the rules refuse it, for the app itself knows better, nobody needs the name.
-    var records: [TransferRecord] {
-        [
-            .token(.only(.device), installation, TokenRegistration(token: token, observedAt: observedAt)),
-            .installation(
-                installation,
-                InstallationProfile(aliases: aliases, observedAt: observedAt),
-                subject: nil
-            ),
-        ]
+    /// The outcome without a write: a line that can be read counts as taken.
+    func dryOutcome(in app: BundleID) -> LineOutcome {
+        switch record(in: app) {
+        case .success: .taken
+        case .failure(let reason): .faulty(reason.detail)
+        }
     }
 
-    /// The record that takes the others back.
-    var logOut: TransferRecord { .logOut(installation, at: observedAt) }
+    /// Reads the line.
+    ///
+    /// - Returns: the record, or what is wrong with it, without repeating anything of it but the names of our own members.
+    func record(in app: BundleID) -> Result<TransferRecord, JSONFaultReason> {
+        guard let text else {
+            return .failure(JSONFaultReason("It is longer than \(LineReader.maximumLine / 1024) KiB."))
+        }
+        let value: JSONValue
+        do {
+            value = try JSONParser.parse(text, maximumDepth: JSONParser.deepestNesting)
+        } catch {
+            return .failure(JSONFaultReason("It is not JSON: \(error.description)"))
+        }
+        var json = JSONReader(value)
+        let record = TransferRecord.read(&json, now: Date()) { InstallationHash(of: $0, in: app) }
+        guard let record else {
+            let fault = json.faults.first
+            // No further than the first member: what follows may be anything.
+            let member = fault?.pointer.split(separator: "/").first.map { "\"\($0)\"" } ?? "It"
+            return .failure(JSONFaultReason("\(member) \(fault?.detail ?? "is not a record")."))
+        }
+        return .success(record)
+    }
 }

@@ -63,23 +63,15 @@ struct LineReader {
     private mutating func fill() throws(CommandFailure) -> Bool {
         buffer.removeFirst(start)
         start = 0
-        let chunk = try Self.readChunk(of: Self.chunkSize, from: descriptor)
-        buffer += chunk
-        return !chunk.isEmpty
-    }
-
-    /// The next bytes of a file, at most so many; none at its end.
-    ///
-    /// - Throws: a ``CommandFailure`` when it cannot be read.
-    static func readChunk(of size: Int, from descriptor: Int32) throws(CommandFailure) -> [UInt8] {
         var count = -1
-        let chunk = [UInt8](unsafeUninitializedCapacity: size) { buffer, initialized in
-            repeat { count = read(descriptor, buffer.baseAddress, size) } while count < 0 && errno == EINTR
+        let chunk = [UInt8](unsafeUninitializedCapacity: Self.chunkSize) { buffer, initialized in
+            repeat { count = read(descriptor, buffer.baseAddress, Self.chunkSize) } while count < 0 && errno == EINTR
             initialized = max(count, 0)
         }
         guard count >= 0 else {
             throw CommandFailure(.failed, "The file could not be read: \(String(cString: strerror(errno))).")
         }
-        return chunk
+        buffer += chunk
+        return !chunk.isEmpty
     }
 }

@@ -22,7 +22,7 @@ struct ProgressFile {
     /// Keeps a progress, whole or not at all.
     ///
     /// - Returns: false when it could not be written; then the import can only begin anew.
-    func keep(_ progress: some JSONEncodable) -> Bool {
+    func keep(_ progress: ImportProgress) -> Bool {
         (try? Data(progress.jsonBytes).write(to: URL(fileURLWithPath: path), options: .atomic)) != nil
     }
 

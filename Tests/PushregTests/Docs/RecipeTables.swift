@@ -1,10 +1,10 @@
-/// The tables and the file that the guide to a move takes its registrations from, with names that no format likes.
+/// The tables, files and programs that the guide to a move takes its registrations from, with names that no format likes.
 enum RecipeTables {
     /// An order's name, and a user's.
     static let order = #"a "b" \ 'c' é,"#
     static let user = #"u\"1",\n"#
 
-    static let commands = [tables, export]
+    static let commands = [tables, export, scripts, aws]
 
     private static func quoted(_ text: String) -> String {
         "'" + text.replacing("'", with: "''") + "'"
@@ -28,6 +28,24 @@ enum RecipeTables {
             ('d-1', \(quoted(user)), 'cc01', now() - interval '1 day'),
             ('d-2', \(quoted(user)), 'cc02', now() - interval '90 days');
         SQL
+        """
+
+    private static let scripts = """
+        cp '\(DocumentedCommand.project.path)'/Sources/WebAssets/Documentation.docc/Examples/*-to-ndjson.py .
+        """
+
+    /// Stands in for AWS's own program.
+    private static let aws = """
+        aws() {
+            cat <<'JSON'
+        {"Endpoints": [
+            {"EndpointArn": "arn:aws:sns:eu-west-1:111122223333:endpoint/APNS/food/e-1",
+                "Attributes": {"Enabled": "true", "Token": "ee01", "CustomUserData": "u-sns"}},
+            {"EndpointArn": "arn:aws:sns:eu-west-1:111122223333:endpoint/APNS/food/e-2",
+                "Attributes": {"Enabled": "false", "Token": "ee02", "CustomUserData": "u-sns"}}
+        ]}
+        JSON
+        }
         """
 
     private static let export = """

@@ -8,6 +8,8 @@ import Testing
 /// An export and an import that are killed half way, and go on.
 @Suite(.serialized) struct InterruptionTests {
     private static let count = TestScale.isLong ? 1_000_000 : 5000
+    /// In KiB, of an import by a program that was built without optimization, whatever the size of the file.
+    private static let mostMemory = 128 * 1024
 
     @Test("Nothing is lost or doubled", .timeLimit(.minutes(60))) func nothingIsLostOrDoubled() async throws {
         let (source, target) = (try await TestDatabase.make(), try await TestDatabase.make())
@@ -160,11 +162,20 @@ import Testing
         }
         let done = linesDone(file)
         let rate = Double(done) / ((ContinuousClock.now - start) / .seconds(1))
+        let memory = try peakMemory(of: program.processID)
         program.send(SIGKILL)
         #expect(await program.end() != 0)
         try await holder.release()
-        print("figure: import, killed after \(done) of \(count) lines: \(Int(rate)) records/s")
+        #expect(memory < mostMemory)
+        let peak = "peak \(memory / 1024) MiB"
+        print("figure: import, killed after \(done) of \(count) lines: \(Int(rate)) records/s, \(peak)")
         return done
+    }
+
+    /// The most that a process had in memory so far, in KiB.
+    private static func peakMemory(of process: pid_t) throws -> Int {
+        let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
+        return try #require(status.firstMatch(of: /VmHWM:\s+(\d+) kB/).flatMap { Int($0.1) })
     }
 
     private static func linesDone(_ file: TransferFile) -> Int {
