@@ -12,7 +12,6 @@ import Testing
         arguments: [
             [], ["serve"], ["migrate"], ["migrate", "status"], ["apps"], ["apps", "create"], ["apps", "list"],
             ["apps", "show"], ["apps", "delete"], ["keys", "create"], ["keys", "list"], ["keys", "revoke"], ["resolve"],
-            ["send"],
             ["config", "print"], ["demo"], ["audit"], ["audit", "stale"], ["audit", "events"], ["audit", "explain"],
             ["purge"], ["erase"], ["export"], ["import"], ["doctor"],
         ]

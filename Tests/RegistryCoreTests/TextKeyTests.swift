@@ -29,7 +29,6 @@ import Testing
         "RegistryStore/Schema/DistributionCondition.swift": "settings of Postgres",
         "RegistryStore/Work/RepeatedErrors.swift": "kinds of error, all our words",
         "pushreg/Demo/": "names of header fields, and a kind of alias",
-        "pushreg/Send/APNSAnswer.swift": "names of header fields, and reasons of APNs beside words of our own",
         "pushreg/Settings/": "names of settings and of variables of the environment",
         "pushreg/Transfer/ImportTally.swift": "codes of problems",
     ]

@@ -29,18 +29,6 @@ import Testing
         #expect(try await plan.step().waitReason == .leased)
     }
 
-    @Test("A rehearsal says what the plan would, takes no lease and leaves no event") func aRehearsalTakesNoLease()
-        async throws
-    {
-        let plan = try await TestPlan.make()
-        #expect(try await plan.rehearsedStep().action == "start")
-        #expect(try await plan.phone.column("SELECT count(*)::text FROM start_leases") == ["0"])
-        #expect(try await plan.leaseEvents() == [])
-        let lease = try await plan.start()
-        #expect(lease.attempt == 1)
-        #expect(try await plan.rehearsedStep().waitReason == .leased)
-    }
-
     @Test("A third attempt is handed out again to the same plan") func aThirdAttemptIsHandedOutAgain() async throws {
         let plan = try await TestPlan.make()
         for _ in 1...2 {

@@ -50,13 +50,6 @@ struct TestPlan {
         return entries[0].step
     }
 
-    /// The one step that a plan would have, of which nothing is kept.
-    func rehearsedStep() async throws -> PlanStep {
-        let page = try await database.registry.plan(request(), isRehearsal: true, in: scope, by: "sender")
-        guard page.entries.count == 1 else { throw Unexpected(entries: page.entries) }
-        return page.entries[0].step
-    }
-
     /// The lease of a plan whose one step is to start.
     func start(_ planID: UTF8Text? = nil, by registry: Registry? = nil) async throws -> StartLease {
         let step = try await step(planID, by: registry)

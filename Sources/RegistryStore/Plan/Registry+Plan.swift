@@ -27,12 +27,9 @@ extension Registry {
     /// A page of what to push to each phone, with the leases of those on which the caller is to start the activity.
     ///
     /// A phone of which an activity with the alias runs has an entry for each. The leases are committed when this returns.
-    ///
-    /// - Parameter isRehearsal: says what it would be and keeps nothing of it: no lease, no event.
     package func plan(
         _ request: PlanRequest,
         after position: PlanPosition = .start,
-        isRehearsal: Bool = false,
         in scope: Scope,
         by who: UTF8Text
     ) async throws -> PlanPage {
@@ -40,7 +37,7 @@ extension Registry {
         var page = PlanPage(entries: try found.rows.map { try $0.entry(of: request.alias) }, channels: found.channels)
         let hashes = Array(found.installations.prefix(request.limit - found.rows.count))
         page.next = found.position(after: hashes, limit: request.limit)
-        page.entries += try await judge(hashes, request, after: found.lastActivity, isRehearsal, in: scope, by: who)
+        page.entries += try await judge(hashes, request, after: found.lastActivity, in: scope, by: who)
         return page
     }
 
@@ -92,7 +89,6 @@ extension Registry {
         _ hashes: [[UInt8]],
         _ request: PlanRequest,
         after number: Int64,
-        _ isRehearsal: Bool,
         in scope: Scope,
         by who: UTF8Text
     ) async throws -> [PlanEntry] {
@@ -102,44 +98,18 @@ extension Registry {
             guard rounds <= Self.mostRounds else { throw Self.isContended }
             let statements = PlanStatements(request: request, scope: scope, who: who)
             let (installations, event) = (open, statements.event(open))
-            @Sendable func taking(_ session: borrowing PostgresSession) -> [SQL] {
-                guard session.isDistributed else { return [statements.take(installations, after: number)] }
-                return statements.takeOnCitus(installations, after: number)
+            let judged = try await write { session in
+                let taking =
+                    session.isDistributed
+                    ? statements.takeOnCitus(installations, after: number)
+                    : [statements.take(installations, after: number)]
+                return try session.pipeline(taking + [event])[taking.count - 1].decode(PlanRow.columns)
             }
-            let judged =
-                isRehearsal
-                ? try await rehearse(taking)
-                : try await write { session in
-                    let taking = taking(session)
-                    return try session.pipeline(taking + [event])[taking.count - 1].decode(PlanRow.columns)
-                }
             for row in judged { row.installation.map { rows[$0.bytes] = row } }
             // The other planner's lease is committed, so the next look sees it.
             open = judged.filter(\.isUndecided).compactMap(\.installation?.bytes)
         }
         return try hashes.compactMap { try rows[$0]?.entry(of: request.alias) }
-    }
-}
-
-extension Registry {
-    /// The transaction of a rehearsal has said what it would do.
-    private struct RehearsalIsOver: Error {}
-
-    /// The answer of statements that take leases; they are rolled back.
-    private func rehearse(
-        _ taking: @escaping @Sendable (borrowing PostgresSession) -> [SQL]
-    ) async throws -> [PlanRow] {
-        try await write { session in
-            let statements = taking(session)
-            var rows: [PlanRow] = []
-            do {
-                try session.transaction { transaction in
-                    rows = try transaction.pipeline(statements)[statements.count - 1].decode(PlanRow.columns)
-                    throw RehearsalIsOver()
-                }
-            } catch is RehearsalIsOver {}
-            return rows
-        }
     }
 }
 

@@ -22,10 +22,6 @@ struct UntriedCommand {
                 "two servers of Postgres with certificates of their own; TLSTests and HostTests of the driver try each"
         ),
         UntriedCommand(beginning: "DATABASE_URL+='&sslmode=verify-full", reason: "the same"),
-        UntriedCommand(
-            beginning: "pushreg send \"${order[@]}\" \"${credentials[@]}\"",
-            reason: "it needs a key of Apple's; SendTests run the like against a stand-in for APNs"
-        ),
         UntriedCommand(beginning: "deploy/containers/run", reason: "deploy/test --long runs it", runsElsewhere: true),
         UntriedCommand(beginning: "deploy/package", reason: "deploy/containers/run runs it", runsElsewhere: true),
         UntriedCommand(
