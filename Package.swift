@@ -49,13 +49,7 @@ let package = Package(
         .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     ],
     targets: [
-        // pushreg plays the client in its demo. Linked statically, URLSession would want the headers of libcurl.
-        .target(
-            name: "RegistryClient",
-            swiftSettings: strict + [
-                .define("WITHOUT_URL_SESSION", .when(platforms: [.linux], configuration: .release))
-            ]
-        ),
+        .target(name: "RegistryClient", swiftSettings: strict),
         .target(name: "RegistryLiveActivities", dependencies: ["RegistryClient"], swiftSettings: strict),
         .target(name: "RegistryCore", swiftSettings: strict),
         .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
@@ -120,8 +114,6 @@ let package = Package(
             name: "pushreg",
             dependencies: [
                 "RegistryCore", "RegistryServer", "RegistryStore", "PostgresDriver", "EmbeddedPostgres",
-                "RegistryClient",
-                "RegistryLiveActivities",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Configuration", package: "swift-configuration"),

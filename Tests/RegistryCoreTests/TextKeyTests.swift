@@ -28,7 +28,6 @@ import Testing
         "RegistryStore/Changes/PreparedTransactions.swift": "names that Citus gives to transactions",
         "RegistryStore/Schema/DistributionCondition.swift": "settings of Postgres",
         "RegistryStore/Work/RepeatedErrors.swift": "kinds of error, all our words",
-        "pushreg/Demo/": "names of header fields, and a kind of alias",
         "pushreg/Settings/": "names of settings and of variables of the environment",
         "pushreg/Transfer/ImportTally.swift": "codes of problems",
     ]

@@ -18,7 +18,7 @@ extension LiveActivityRegistry {
         /// Which of Apple's push services the tokens belong to; nil finds it out (see ``APNSEnvironment``).
         public var environment: APNSEnvironment?
         /// The way to the registry.
-        public var transport = usualTransport()
+        public var transport: any Transport = URLSessionTransport()
         /// The place of reports that wait.
         public var storage: any ReportStorage
         /// The place of the installation id.
@@ -54,19 +54,6 @@ extension LiveActivityRegistry {
         }
     }
 }
-
-#if WITHOUT_URL_SESSION
-    private func usualTransport() -> any Transport { NoTransport() }
-
-    /// No way to the registry, in the build of pushreg, whose demo has its own.
-    private struct NoTransport: Transport {
-        func send(_ request: TransportRequest) async -> TransportResult {
-            .noAnswer("This build has no URLSession: set the configuration's transport.")
-        }
-    }
-#else
-    private func usualTransport() -> any Transport { URLSessionTransport() }
-#endif
 
 #if !canImport(Security)
     /// No place for a secret: nothing is sent.

@@ -3,7 +3,7 @@ import RegistryCore
 
 /// The lives that the demo plays; each says what is to come and checks that it comes.
 struct DemoLives: Sendable {
-    let service: DemoService
+    private let service: DemoService
     private let crowd: Int
     /// Keeps the ids of one run apart from those of another on the same service.
     private let run = String(UInt32.random(in: .min ... .max), radix: 16)
@@ -24,7 +24,7 @@ struct DemoLives: Sendable {
         try await takeover()
         try await swipeWhileTheAppWasDead()
         try await manyUnderOneAlias()
-        try await deliveryOnAPhone()
+        try await deadToken()
         try Output.results.line("\nAll as it should be.")
     }
 
@@ -99,6 +99,19 @@ struct DemoLives: Sendable {
         try expect(all.body["ended"] == .integer(Int64(crowd)), "one call ends them all")
     }
 
+    private func deadToken() async throws {
+        try title("6. Feedback: APNs answers 410 to a push, and the sender reports it.")
+        let (id, token) = (id("dead"), token())
+        let alias = "aliases/liveactivityId/\(id)/activities"
+        let body: JSONValue = ["token": token, "observedAt": time(0), "aliases": ["liveactivityId": .string(id)]]
+        _ = try await register(id, body)
+        let report: JSONValue = ["token": token, "status": 410, "reason": "Unregistered"]
+        let answer = try await service.call("POST", "\(DemoService.scope)/feedback", ["reports": [report]])
+        try expect(elements(answer.body["results"]).first?["action"] == "dropped", "the token is dead")
+        try expect(try await resolve(alias) == [], "it is not handed out")
+        try expect(try await register(id, body).body["code"] == "token-unregistered", "a late retry is refused")
+    }
+
     private func registerCrowd(_ match: String) async throws {
         try await withThrowingTaskGroup(of: Int.self) { group in
             for number in 0..<crowd {
@@ -127,24 +140,27 @@ extension DemoLives {
         try await service.call("DELETE", "\(DemoService.scope)/activities/\(id)")
     }
 
-    func resolve(_ path: String) async throws -> [JSONValue] {
+    private func resolve(_ path: String) async throws -> [JSONValue] {
         let reply = try await service.call("GET", "\(DemoService.scope)/\(path)")
-        guard case .array(let activities) = reply.body["activities"] ?? .null else { return [.null] }
-        return activities.compactMap { $0["token"] }
+        return elements(reply.body["activities"]).map { $0["token"] ?? .null }
+    }
+
+    /// The elements of an array; for another value, `null` alone, which is not what any life expects.
+    private func elements(_ value: JSONValue?) -> [JSONValue] {
+        guard case .array(let elements)? = value else { return [.null] }
+        return elements
     }
 
     private func seconds(_ duration: Duration) -> String { String(format: "%.2f s", duration / .seconds(1)) }
 
-    func title(_ text: String) throws(CommandFailure) { try Output.results.line("\n\(text)") }
+    private func title(_ text: String) throws(CommandFailure) { try Output.results.line("\n\(text)") }
 
-    func expect(_ isTrue: Bool, _ sentence: String) throws(CommandFailure) {
+    private func expect(_ isTrue: Bool, _ sentence: String) throws(CommandFailure) {
         guard isTrue else { throw CommandFailure(.failed, "This should have been so, and is not: \(sentence).") }
-        try say(sentence)
+        try Output.results.line("    \(sentence).")
     }
 
-    func say(_ sentence: String) throws(CommandFailure) { try Output.results.line("    \(sentence).") }
-
-    func id(_ name: String) -> String { "\(name)-\(run)" }
+    private func id(_ name: String) -> String { "\(name)-\(run)" }
 
     /// A made-up token of the usual length.
     private func token() -> JSONValue {

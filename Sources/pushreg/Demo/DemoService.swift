@@ -29,24 +29,18 @@ struct DemoService: Sendable {
 
     struct Reply: Sendable {
         let status: Int
-        let fields: [String: String]
         let body: JSONValue
     }
 
     /// Makes a call and shows it with its answer.
     @discardableResult
     func call(_ method: String, _ path: String, _ body: JSONValue? = nil) async throws -> Reply {
-        try show(method, path, body)
+        try Output.results.line(paint("  → \(method) \(path)", "36") + (body.map { " \(Self.shortened($0))" } ?? ""))
         let reply = try await send(method, path, body)
         let colour = reply.status < 300 ? "32" : "33"
         let answer = reply.body.isNull ? "" : " \(Self.shortened(reply.body))"
         try Output.results.line(paint("  ← \(reply.status)", colour) + answer)
         return reply
-    }
-
-    /// Shows a call.
-    func show(_ method: String, _ path: String, _ body: JSONValue?) throws(CommandFailure) {
-        try Output.results.line(paint("  → \(method) \(path)", "36") + (body.map { " \(Self.shortened($0))" } ?? ""))
     }
 
     /// Makes a call and shows nothing.
@@ -62,8 +56,7 @@ struct DemoService: Sendable {
             let response = try await execute(request, timeout: .seconds(30))
             let bytes = try await response.body.collect(upTo: 1 << 22)
             let json = try? JSONParser.parse(bytes.readableBytesView)
-            let fields = Dictionary(response.headers.map { ($0.name, $0.value) }) { first, _ in first }
-            return Reply(status: Int(response.status.code), fields: fields, body: json ?? .null)
+            return Reply(status: Int(response.status.code), body: json ?? .null)
         }
     }
 
