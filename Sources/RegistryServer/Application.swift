@@ -23,37 +23,47 @@ package func buildApplication(
     onServingAdmin: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
 ) -> some ApplicationProtocol {
     let metrics = ServiceMetrics(registry: registry, configuration: configuration)
-    let sweeps = SweepJournal()
+    let journal = SweepJournal()
     let responder = RegistryResponder(
         registry: registry,
         configuration: configuration,
         logger: logger,
         metrics: metrics,
-        sweeps: sweeps
+        sweeps: journal
     )
     var application = makeApplication(
-        responder: responder,
         direct: responder,
         configuration: configuration,
         logger: logger,
         onServing: onServing
     )
+    let (interval, factory) = (configuration.sweepInterval, metrics.factory)
     application.addServices(
-        Sweeper(
-            registry: registry,
-            interval: configuration.sweepInterval,
-            logger: logger,
-            metrics: metrics.factory,
-            journal: sweeps
-        )
+        Sweeper(registry: registry, interval: interval, logger: logger, metrics: factory, journal: journal),
+        MemoryReturn()
     )
-    application.addServices(MemoryReturn())
     if configuration.adminPort != nil {
         application.addServices(
             AdminServer(registry, configuration, metrics: metrics, logger: logger, onServing: onServingAdmin)
         )
     }
     return application
+}
+
+/// Serves a responder that answers hot calls in the pipelines of connections and streams, and all others behind them.
+func makeApplication(
+    direct responder: RegistryResponder,
+    configuration: ServerConfiguration,
+    logger: Logger,
+    onServing: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
+) -> Application<RegistryResponder> {
+    makeApplication(
+        responder: responder,
+        direct: responder,
+        configuration: configuration,
+        logger: logger,
+        onServing: onServing
+    )
 }
 
 /// Puts a responder behind the connections that the service serves, with their limits.
@@ -70,36 +80,11 @@ func makeApplication<Responder: HTTPResponder<ConnectionContext>>(
     onServing: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
 ) -> Application<Responder> {
     let limits = configuration.limits
-    let connections = HTTP1Channel.Configuration(
-        additionalChannelHandlers: [ConnectionGuard(limits)],
-        idleTimeout: TimeAmount(limits.idleTimeout),
-        httpDecoderConfiguration: .init(
-            maxHeaderFieldSize: limits.headerField,
-            maxHeaderListSize: limits.header,
-            maxHeaderFieldCount: limits.headerFields
-        )
-    )
     let count = ConnectionCount(limits, trusted: local + configuration.trustedProxies, logger: logger)
-    let secure = configuration.tls.map { identity in
-        HTTPServerBuilder {
-            let channel = try SecureChannel(
-                identity,
-                limits,
-                connections,
-                direct: direct,
-                responder: $0
-            )
-            return CountedChannel(base: EventLoopChannel(base: channel), count: count)
-        }
-    }
-    let plain = HTTPServerBuilder {
-        let channel = HTTP1Channel(responder: $0, configuration: connections)
-        return CountedChannel(base: EventLoopChannel(base: channel, direct: direct), count: count)
-    }
     let mostAccepted = limits.connections + ServerConfiguration.Limits.evictionHeadroom
     return Application(
         responder: responder,
-        server: secure ?? plain,
+        server: makeServer(configuration, direct: direct, count: count),
         configuration: ApplicationConfiguration(
             address: .hostname(configuration.host, port: configuration.port),
             backlog: limits.backlog,
@@ -113,4 +98,40 @@ func makeApplication<Responder: HTTPResponder<ConnectionContext>>(
         },
         logger: logger
     )
+}
+
+private func makeServer(
+    _ configuration: ServerConfiguration,
+    direct: RegistryResponder?,
+    count: ConnectionCount
+) -> HTTPServerBuilder {
+    let connections = HTTP1Channel.Configuration(configuration.limits)
+    return HTTPServerBuilder { responder in
+        guard let identity = configuration.tls else {
+            let channel = HTTP1Channel(responder: responder, configuration: connections)
+            return CountedChannel(base: EventLoopChannel(base: channel, direct: direct), count: count)
+        }
+        let channel = try SecureChannel(
+            identity,
+            configuration.limits,
+            connections,
+            direct: direct,
+            responder: responder
+        )
+        return CountedChannel(base: EventLoopChannel(base: channel), count: count)
+    }
+}
+
+extension HTTP1Channel.Configuration {
+    fileprivate init(_ limits: ServerConfiguration.Limits) {
+        self.init(
+            additionalChannelHandlers: [ConnectionGuard(limits)],
+            idleTimeout: TimeAmount(limits.idleTimeout),
+            httpDecoderConfiguration: .init(
+                maxHeaderFieldSize: limits.headerField,
+                maxHeaderListSize: limits.header,
+                maxHeaderFieldCount: limits.headerFields
+            )
+        )
+    }
 }

@@ -54,12 +54,7 @@ struct LiveServer {
             clock: clock,
             logger: .silent
         )
-        let application = makeApplication(
-            responder: responder,
-            direct: responder,
-            configuration: configuration,
-            logger: .silent
-        )
+        let application = makeApplication(direct: responder, configuration: configuration, logger: .silent)
         try await run(application, registry, test)
     }
 

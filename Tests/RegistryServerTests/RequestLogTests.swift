@@ -69,12 +69,7 @@ import Testing
         _ = try await database.scope()
         let (log, configuration) = (RecordedLog(), ServerConfiguration(port: 0, insecureNoAuth: true))
         let responder = RegistryResponder(registry: database.registry, configuration: configuration, logger: log.logger)
-        let application = makeApplication(
-            responder: responder,
-            direct: responder,
-            configuration: configuration,
-            logger: log.logger
-        )
+        let application = makeApplication(direct: responder, configuration: configuration, logger: log.logger)
         try await LiveServer.run(application, database.registry) { (server: LiveServer) async throws in
             for number in 1...2 {
                 let trace = "00-\(String(repeating: "\(number)", count: 32))-00f067aa0ba902b7-01"

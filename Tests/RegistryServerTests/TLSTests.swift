@@ -62,12 +62,7 @@ import Testing
         configuration.limits.requestDeadline = deadline
         configuration.tls = try TLSIdentity(certificate: files.certificate, key: files.key, logger: logger)
         let responder = RegistryResponder(registry: database.registry, configuration: configuration, logger: .silent)
-        let application = makeApplication(
-            responder: responder,
-            direct: responder,
-            configuration: configuration,
-            logger: .silent
-        )
+        let application = makeApplication(direct: responder, configuration: configuration, logger: .silent)
         try await application.serve(test)
     }
 

@@ -36,12 +36,7 @@ struct TestResponder {
 
     /// Serves it through a socket.
     func run(_ registry: Registry, _ test: @Sendable (LiveServer) async throws -> Void) async throws {
-        let application = makeApplication(
-            responder: responder,
-            direct: responder,
-            configuration: Self.configuration(),
-            logger: .silent
-        )
+        let application = makeApplication(direct: responder, configuration: Self.configuration(), logger: .silent)
         try await LiveServer.run(application, registry, test)
     }
 }

@@ -27,12 +27,7 @@ import Testing
             logger: .silent,
             metrics: metrics
         )
-        let application = makeApplication(
-            responder: responder,
-            direct: responder,
-            configuration: configuration,
-            logger: .silent
-        )
+        let application = makeApplication(direct: responder, configuration: configuration, logger: .silent)
         let sweeper = Sweeper(
             registry: database.registry,
             interval: .seconds(60),
