@@ -18,12 +18,6 @@ struct LineLogHandler: LogHandler {
     var metadata: Logger.Metadata = [:]
     var metadataProvider: Logger.MetadataProvider?
 
-    init(label: String, style: Style, logLevel: Logger.Level) {
-        self.label = label
-        self.style = style
-        self.logLevel = logLevel
-    }
-
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
         set { metadata[key] = newValue }

@@ -20,7 +20,7 @@ struct Output: Sendable {
     /// Writes a line.
     ///
     /// - Throws: a ``CommandFailure`` when the stream does not take it, for example because the disk is full.
-    func line(_ text: String = "") throws(CommandFailure) {
+    func line(_ text: String) throws(CommandFailure) {
         try write(text + "\n")
     }
 
