@@ -94,6 +94,7 @@ import Testing
         arguments: [
             #""postgresql://u:hunter2@db/r?sslmode=require""#, " postgresql://u:hunter2@db/r?sslmode=require",
             "POSTGRES://u:hunter2@db/r?x=y", "postgresql+asyncpg://u:hunter2@db/r?x=y",
+            "postgresql://u:a@hunter2@db/r", "postgresql://u:hunter2/a@db/r", "postgresql://u:80/hunter2@db/r",
         ]
     )
     func oddConnectionStringsAreHidden(_ text: String) async throws {
@@ -102,32 +103,87 @@ import Testing
         #expect(!outcome.results.contains("hunter2"))
     }
 
-    @Test("Flag beats variable beats file beats default") func flagBeatsVariableBeatsFileBeatsDefault() async throws {
+    /// The file gives a right port, which a wrong variable must not fall back to.
+    @Test(
+        "A setting that will not do is refused by its name and source",
+        arguments: [
+            ("PUSHREG_PORT", "http", "PUSHREG_PORT must be a whole number."),
+            ("PUSHREG_PORT", "65536", "PUSHREG_PORT must be between 0 and 65535."),
+            ("PUSHREG_MIGRATE", "perhaps", "PUSHREG_MIGRATE must be true or false."),
+            ("PUSHREG_REQUEST_TIMEOUT", "5s", "PUSHREG_REQUEST_TIMEOUT must be an ISO 8601 duration of"),
+            ("PUSHREG_TRUSTED_PROXIES", "::1,proxy", "PUSHREG_TRUSTED_PROXIES must list addresses or ranges"),
+            ("PUSHREG_LOG_LEVEL", "loud", "PUSHREG_LOG_LEVEL must be one of trace, debug,"),
+        ]
+    )
+    func wrongVariable(_ variable: String, _ value: String, _ sentence: String) async throws {
+        try await Self.withFile(#"{"port": 8080}"#) { path in
+            let environment = ["PUSHREG_CONFIG": path, variable: value]
+            let outcome = try await Program.run(["config", "print"], environment: environment)
+            #expect(outcome.status == 64)
+            #expect(outcome.words.contains("pushreg: \(sentence)"), "\(outcome.words)")
+            let stronger = try await Program.run(["config", "print", "--port", "1"], environment: environment)
+            #expect(stronger.status == (variable == "PUSHREG_PORT" ? 0 : 64))
+        }
+    }
+
+    @Test(
+        "A config file that will not do is refused by its path",
+        arguments: [
+            (#"{"port": "80"}"#, #""port" in PATH must be a whole number."#),
+            (#"{"port": 80.5}"#, #""port" in PATH must be a whole number."#),
+            (#"{"migrate": 1}"#, #""migrate" in PATH must be true or false."#),
+            (#"{"host": 1}"#, #""host" in PATH must be text."#),
+            (#"{"port": -1}"#, #""port" in PATH must be between 0 and 65535."#),
+            (#"{"prot": 80}"#, #"The config file PATH holds the unknown key "prot"; known are embedded, databaseUrl"#),
+            ("{\n\"port\": }", "The config file PATH is not JSON: line 2: "), ("[]", "PATH must hold one JSON object."),
+        ]
+    )
+    func wrongFile(_ text: String, _ sentence: String) async throws {
+        try await Self.withFile(text) { path in
+            let outcome = try await Program.run(["config", "print", "--config", path])
+            #expect(outcome.status == 64)
+            #expect(outcome.words.contains(sentence.replacing("PATH", with: path)), "\(outcome.words)")
+        }
+    }
+
+    private static func withFile(_ text: String, _ body: (_ path: String) async throws -> Void) async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("pushreg-\(UUID()).json")
-        try Data(#"{"port": 1, "host": "127.0.0.2", "logLevel": "debug"}"#.utf8).write(to: file)
+        try Data(text.utf8).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
-        let outcome = try await Program.run(
-            ["config", "print", "--json", "--port", "3"],
-            environment: [
-                "PUSHREG_CONFIG": file.path, "PUSHREG_PORT": "2", "PUSHREG_HOST": "127.0.0.3",
-                "DATABASE_URL": "postgresql://user:hunter2@db/registry",
-            ]
-        )
+        try await body(file.path)
+    }
+
+    @Test("Flag beats variable beats file beats default") func flagBeatsVariableBeatsFileBeatsDefault() async throws {
+        var outcome = Program.Outcome(status: 1, results: "", words: "")
+        try await Self.withFile(#"{"port": 1, "host": "127.0.0.2", "logLevel": "debug", "keyRate": null}"#) { path in
+            outcome = try await Program.run(
+                ["config", "print", "--json", "--port", "3"],
+                environment: [
+                    "PUSHREG_CONFIG": path, "PUSHREG_PORT": "2", "PUSHREG_HOST": "127.0.0.3",
+                    "PUSHREG_ADDRESS_RATE": "", "DATABASE_URL": "postgresql://user:hunter2@db/registry",
+                ]
+            )
+        }
         #expect(outcome.status == 0)
         let lines = outcome.results.split(separator: "\n").map(String.init)
+        #expect(lines.contains(#"{"setting":"keyRate","value":5000,"from":"default"}"#))
+        #expect(lines.contains(#"{"setting":"addressRate","value":500,"from":"default"}"#))
         #expect(lines.contains(#"{"setting":"port","value":3,"from":"flag"}"#))
         #expect(lines.contains(#"{"setting":"host","value":"127.0.0.3","from":"environment"}"#))
         #expect(lines.contains(#"{"setting":"logLevel","value":"debug","from":"file"}"#))
         #expect(lines.contains(#"{"setting":"maxConnections","value":16,"from":"default"}"#))
         #expect(lines.contains(#"{"setting":"migrate","value":false,"from":"default"}"#))
         #expect(!outcome.results.contains("hunter2"))
-        #expect(outcome.results.contains("postgresql://user:***@db/registry"))
+        #expect(outcome.results.contains("dbname=registry host=db password=*** user=user"))
     }
 
     @Test(
         "Config says which database wins",
         arguments: [
-            ([], #""value":"postgresql://user:***@db/registry","from":"environment","as":"databaseUrl""#, ""),
+            (
+                [],
+                #""value":"dbname=registry host=db password=*** user=user","from":"environment","as":"databaseUrl""#, ""
+            ),
             (
                 ["--embedded", "/var/lib/a"], #""value":"/var/lib/a","from":"flag","as":"embedded""#,
                 #""beatenBy":"embedded""#

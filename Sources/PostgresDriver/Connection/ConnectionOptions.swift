@@ -91,7 +91,7 @@ struct ConnectionOptions {
         }
     }
 
-    private static func parse(_ connectionString: String) throws(PostgresError) -> [String: String] {
+    static func parse(_ connectionString: String) throws(PostgresError) -> [String: String] {
         var message: UnsafeMutablePointer<CChar>?
         guard let options = PQconninfoParse(connectionString, &message) else {
             defer { PQfreemem(message) }

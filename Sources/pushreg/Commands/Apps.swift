@@ -40,8 +40,7 @@ extension Apps {
         func run() async throws {
             let bundleID = try Apps.bundleID(bundleID)
             let changes = try changes()
-            let settings = try DatabaseSettings(SettingSources(flags: database.flags))
-            let (app, isNew) = try await settings.withDatabase { database in
+            let (app, isNew) = try await database.withDatabase { database in
                 try await database.registry.put(changes, for: bundleID, by: Apps.who)
             }
             Output.errors.note(
@@ -74,8 +73,7 @@ extension Apps {
         @OptionGroup(title: "Database") var database: DatabaseOptions
 
         func run() async throws {
-            let settings = try DatabaseSettings(SettingSources(flags: database.flags))
-            let apps = try await settings.withDatabase { try await $0.registry.apps() }
+            let apps = try await database.withDatabase { try await $0.registry.apps() }
             guard !json else {
                 for app in apps { try Output.results.line(app.jsonLine) }
                 return
@@ -99,8 +97,7 @@ extension Apps {
 
         func run() async throws {
             let bundleID = try Apps.bundleID(bundleID)
-            let settings = try DatabaseSettings(SettingSources(flags: database.flags))
-            let app = try await settings.withDatabase { try await $0.registry.app(bundleID) }
+            let app = try await database.withDatabase { try await $0.registry.app(bundleID) }
             guard let app else { throw CommandFailure.noApp(bundleID) }
             try Output.results.line(app.jsonLine)
         }
@@ -122,8 +119,7 @@ extension Apps {
                     "This deletes \(bundleID) and all its activities. Add --yes if you mean it."
                 )
             }
-            let settings = try DatabaseSettings(SettingSources(flags: database.flags))
-            let isDeleted = try await settings.withDatabase { try await $0.registry.deleteApp(bundleID, by: Apps.who) }
+            let isDeleted = try await database.withDatabase { try await $0.registry.deleteApp(bundleID, by: Apps.who) }
             guard isDeleted else { throw CommandFailure.noApp(bundleID) }
             Output.errors.note("Deleted \(bundleID).")
         }

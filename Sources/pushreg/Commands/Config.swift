@@ -1,5 +1,5 @@
 import ArgumentParser
-import Configuration
+import PostgresDriver
 import RegistryCore
 
 /// `pushreg config print`: what is in force.
@@ -21,30 +21,36 @@ struct Config: AsyncParsableCommand {
 
         /// - Throws: a ``CommandFailure`` after printing, too, when the service would refuse what is in force.
         func run() async throws {
-            let sources = try SettingSources(flags: database.flags.merging(service.flags) { $1 })
+            let sources = try SettingSources(database, service)
             let rows = try Self.rows(sources)
             if json {
                 for row in rows { try Output.results.line(row.jsonLine) }
             } else {
                 var table = Table("Setting", "Value", "From", "Flag", "Variable")
-                for row in rows { table.append(row.name, row.text, row.fromText, row.flag, row.variable) }
+                for row in rows {
+                    table.append(row.name, row.text, row.fromText, row.setting?.flag ?? "", row.setting?.variable ?? "")
+                }
                 try table.print()
             }
-            _ = try DatabaseSettings.planCacheMode(sources)
+            let _: PlanCacheMode? = try sources.choice(.planCacheMode)
             _ = try ServiceSettings(sources)
         }
 
         /// The database that is in force, and then each setting.
         private static func rows(_ sources: SettingSources) throws(CommandFailure) -> [ConfigRow] {
             let chosen = try DatabaseSettings.choice(sources)
-            var rows = [ConfigRow(database: chosen)]
-            for setting in Setting.all {
-                var row = ConfigRow(setting, try sources.find(setting))
-                let namesDatabase = setting == .embedded || setting == .databaseUrl
-                if namesDatabase, let chosen, chosen.setting != setting { row.winner = chosen }
-                rows.append(row)
-            }
-            return rows
+            let database = ConfigRow(name: "database", setting: chosen?.setting, found: chosen)
+            return try [database]
+                + Setting.all.map { setting throws(CommandFailure) in
+                    let found = try sources.find(setting)
+                    let isBeaten = setting.namesDatabase && found != nil && setting != chosen?.setting
+                    return ConfigRow(
+                        name: setting.rawValue,
+                        setting: setting,
+                        found: found,
+                        winner: isBeaten ? chosen : nil
+                    )
+                }
         }
     }
 }
@@ -52,66 +58,25 @@ struct Config: AsyncParsableCommand {
 /// One setting, as `config print` shows it.
 private struct ConfigRow {
     let name: String
-    let flag: String
-    let variable: String
+    let setting: Setting?
     let found: FoundSetting?
-    /// The stronger setting that takes this one's place.
+    /// The stronger setting that names the database in this one's place.
     var winner: FoundSetting?
-
-    init(_ setting: Setting, _ found: FoundSetting?) {
-        (name, flag, variable) = (setting.key, setting.flag, setting.variable)
-        self.found = found
-    }
-
-    /// The stronger of the settings that name a database, under a name of its own.
-    init(database chosen: FoundSetting?) {
-        name = "database"
-        (flag, variable) = chosen.map { ($0.setting.flag, $0.setting.variable) } ?? ("", "")
-        found = chosen
-    }
 
     private var from: String { found?.origin.word ?? "not set" }
 
-    /// Whether the row's value is left out of account.
-    private var isBeaten: Bool { found != nil && winner != nil }
+    var text: String { found.map { $0.shown.string ?? $0.shown.description } ?? "" }
 
     var fromText: String {
-        guard isBeaten, let winner else { return found?.origin.text ?? from }
-        return "\(from), but \(winner.givenName) wins"
-    }
-
-    var text: String {
-        switch value {
-        case .string(let text): text
-        case .null: ""
-        default: value.jsonLine
-        }
-    }
-
-    /// The value as it may be shown.
-    private var value: JSONValue {
-        switch found?.content {
-        case .string(let text): .string(found?.setting.isSecret == true ? ConnectionStringMask.masked(text) : text)
-        case .int(let number): .integer(Int64(number))
-        case .bool(let isTrue): .bool(isTrue)
-        default: .null
-        }
+        if let winner { return "\(from), but \(winner.givenName) wins" }
+        guard case .file(let path) = found?.origin else { return from }
+        return "file \(path)"
     }
 
     var jsonLine: String {
-        var members: [(String, JSONValue)] = [
-            ("setting", .string(name)), ("value", value), ("from", .string(from)),
-        ]
-        if name == "database", let found { members.append(("as", .string(found.setting.key))) }
-        if isBeaten, let winner { members.append(("beatenBy", .string(winner.setting.key))) }
-        return JSONObject(members).jsonLine
-    }
-}
-
-extension SettingOrigin {
-    /// The words for people.
-    fileprivate var text: String {
-        guard case .file(let path) = self else { return word }
-        return "file \(path)"
+        var row: JSONObject = ["setting": .string(name), "value": found?.shown ?? .null, "from": .string(from)]
+        if let setting, setting.rawValue != name { row["as"] = .string(setting.rawValue) }
+        row["beatenBy"] = winner.map { .string($0.setting.rawValue) }
+        return row.jsonLine
     }
 }

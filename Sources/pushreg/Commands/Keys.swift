@@ -34,8 +34,7 @@ extension Keys {
         func run() async throws {
             let (bundleID, request) = (try bundleID(), try request())
             let key = APIKey(random: request.role)
-            let settings = try DatabaseSettings(SettingSources(flags: database.flags))
-            try await settings.withDatabase { database in
+            try await database.withDatabase { database in
                 let app = try await database.registry.existingApp(bundleID)
                 _ = try await database.registry.createKey(
                     key.id,
@@ -92,8 +91,7 @@ extension Keys {
 
         func run() async throws {
             let bundleID = try app.map(Apps.bundleID)
-            let settings = try DatabaseSettings(SettingSources(flags: database.flags))
-            let keys = try await settings.withDatabase { database in
+            let keys = try await database.withDatabase { database in
                 guard let app = try await database.registry.existingApp(bundleID) else {
                     return try await database.registry.allKeys()
                 }
@@ -127,8 +125,7 @@ extension Keys {
             guard let id = try? APIKeyID(id) else {
                 throw CommandFailure(.usage, "ID must be the id of an API key, such as prc_0aB1cD2eF3gH.")
             }
-            let settings = try DatabaseSettings(SettingSources(flags: database.flags))
-            let isRevoked = try await settings.withDatabase { database in
+            let isRevoked = try await database.withDatabase { database in
                 guard let key = try await database.registry.storedKeys(id).first?.record else { return false }
                 return try await database.registry.revokeKey(id, ofApp: key.appNumber, by: Apps.who)
             }

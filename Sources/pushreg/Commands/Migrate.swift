@@ -35,8 +35,7 @@ extension Migrate {
         @OptionGroup(title: "Database") var database: DatabaseOptions
 
         func run() async throws {
-            let settings = try DatabaseSettings(SettingSources(flags: database.flags))
-            try await settings.withDatabase(dryRun ? .look : .leave) { database in
+            try await database.withDatabase(dryRun ? .look : .leave) { database in
                 if dryRun {
                     for migration in try await database.migrator.pending() { try show(migration, withSQL: true) }
                 } else {
@@ -79,8 +78,7 @@ extension Migrate {
         @OptionGroup(title: "Database") var database: DatabaseOptions
 
         func run() async throws {
-            let settings = try DatabaseSettings(SettingSources(flags: database.flags))
-            try await settings.withDatabase(.look) { database in
+            try await database.withDatabase(.look) { database in
                 try show(await database.migrator.status())
             }
         }

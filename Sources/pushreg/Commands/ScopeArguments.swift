@@ -35,8 +35,7 @@ extension DatabaseOptions {
             throw CommandFailure(.usage, "ENVIRONMENT must be sandbox or production.")
         }
         let bundleID = try Apps.bundleID(bundleID)
-        let settings = try DatabaseSettings(SettingSources(flags: flags))
-        return try await settings.withDatabase(limits: limits) { database in
+        return try await withDatabase(limits: limits) { database in
             guard let app = try await database.registry.app(bundleID) else { throw CommandFailure.noApp(bundleID) }
             return try await body(database.registry, Scope(app: app, environment: environment))
         }

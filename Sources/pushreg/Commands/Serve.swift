@@ -17,10 +17,8 @@ struct Serve: AsyncParsableCommand {
     @OptionGroup(title: "Service") var service: ServiceOptions
 
     func run() async throws {
-        let sources = try SettingSources(flags: database.flags.merging(service.flags) { $1 })
+        let sources = try SettingSources(database, service)
         let settings = try ServiceSettings(sources)
-        let database = try DatabaseSettings(sources)
-        let inForce = try sources.inForce()
-        try await RegistryService(database: database, settings: settings, inForce: inForce).runUntilSignal()
+        try await RegistryService(database: DatabaseSettings(sources), settings: settings).runUntilSignal()
     }
 }

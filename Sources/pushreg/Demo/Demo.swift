@@ -1,5 +1,4 @@
 import ArgumentParser
-import Configuration
 import Foundation
 import RegistryCore
 
@@ -19,7 +18,7 @@ struct Demo: AsyncParsableCommand {
 
     func run() async throws {
         let crowd = quick ? 200 : 10_000
-        var flags: [Setting: ConfigContent] = [:]
+        var flags: [Setting: JSONValue] = [:]
         flags[.url] = url.map { .string($0) }
         let sources = try SettingSources(flags: flags)
         if let url = try sources.find(.url)?.text, !url.isEmpty {

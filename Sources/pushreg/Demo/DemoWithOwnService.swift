@@ -1,7 +1,7 @@
-import Configuration
 import EmbeddedPostgres
 import Foundation
 import Logging
+import RegistryCore
 import RegistryServer
 import RegistryStore
 import ServiceLifecycle

@@ -18,7 +18,7 @@ struct Doctor: AsyncParsableCommand {
     @OptionGroup(title: "Service") var service: ServiceOptions
 
     func run() async throws {
-        let sources = try SettingSources(flags: database.flags.merging(service.flags) { $1 })
+        let sources = try SettingSources(database, service)
         let settings = try ServiceSettings(sources)
         var database = try DatabaseSettings(sources)
         // It is to be looked at, not to be used.
@@ -56,10 +56,11 @@ extension Doctor {
         // Of apps on a worker that is away nothing can be asked, nor of any by plans that Citus cannot make.
         let codes = Set(findings.map(\.code))
         guard codes.isDisjoint(with: [.workerUnreachable, .planCacheMode]) else { return findings }
+        let interval = settings.server.sweepInterval
         for app in try await database.registry.apps() {
             for environment in APNSEnvironment.allCases {
                 let scope = Scope(app: app, environment: environment)
-                findings += try await database.registry.findings(in: scope, sweepInterval: settings.sweepInterval)
+                findings += try await database.registry.findings(in: scope, sweepInterval: interval)
             }
         }
         return try await findings + database.registry.allKeys().compactMap { Finding($0) }
@@ -86,5 +87,19 @@ extension Doctor {
         status == .notPermitted
             ? "Give a user that Postgres lets in and that owns the registry's tables."
             : "Start it, or name the right one: pushreg config print shows which database is in force."
+    }
+}
+
+extension ServiceSettings {
+    /// The problems of the settings in force.
+    fileprivate var findings: [Finding] {
+        guard isInTheClear else { return [] }
+        return [
+            Finding(
+                .noTLS,
+                "Others reach the address \(server.host), and there is no TLS: keys and tokens travel readably.",
+                remedy: "Give --tls-cert and --tls-key, or name the proxies that end TLS with --trusted-proxies."
+            )
+        ]
     }
 }

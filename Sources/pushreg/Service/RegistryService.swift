@@ -10,19 +10,15 @@ import UnixSignals
 struct RegistryService: Service {
     let database: DatabaseSettings
     let settings: ServiceSettings
-    /// The settings that the console shows.
-    let inForce: [SettingInForce]
 
     /// How long requests in flight may go on after a signal.
     private static let gracePeriod = Duration.seconds(10)
-    /// How long a connection that is kept waits for one request more after a signal.
-    private static let lastRequestDeadline = Duration.milliseconds(500)
 
     /// Runs until SIGTERM or SIGINT. Signals count from the first moment: a Postgres that is being started is stopped too.
     ///
     /// - Throws: a ``CommandFailure`` when the database or the port is not to be had.
     func runUntilSignal() async throws {
-        if settings.isInsecure {
+        if settings.server.insecureNoAuth {
             Output.errors.note(
                 "WARNING: --insecure-no-auth lets everyone on this machine act as root. Never use it in production."
             )
@@ -42,14 +38,10 @@ struct RegistryService: Service {
 
     func run() async throws {
         let logger = Logger.lines(level: settings.logLevel)
-        let limits = ConnectionLimits(
-            maximumConnections: settings.maximumConnections,
-            requestTimeout: settings.requestTimeout
-        )
         let policy: SchemaPolicy = settings.migrates ? .migrate : .require
         let tls = try settings.tlsIdentity(logger)
         do {
-            try await database.withDatabase(policy, limits: limits, logger: logger) { database in
+            try await database.withDatabase(policy, limits: settings.connections, logger: logger) { database in
                 guard !Task.isShuttingDownGracefully else { return }
                 try await checkDistribution(of: database, logger)
                 try await serve(database, tls, logger)
@@ -78,78 +70,46 @@ struct RegistryService: Service {
     }
 
     private func serve(_ database: Database, _ tls: TLSIdentity?, _ logger: Logger) async throws {
-        var configuration = ServerConfiguration()
-        configuration.host = settings.host
-        configuration.port = settings.port
-        configuration.adminPort = settings.adminPort
-        configuration.version = Pushreg.version
+        var configuration = settings.server
         configuration.tls = tls
-        configuration.insecureNoAuth = settings.isInsecure
-        configuration.allowsInternalJWKS = settings.allowsInternalJWKS
-        configuration.keyRate = settings.keyRate
-        configuration.addressRate = settings.addressRate
-        configuration.trustedProxies = settings.trustedProxies
-        configuration.sweepInterval = settings.sweepInterval
-        configuration.settingsInForce = inForce
-        configuration.limits.lastRequestDeadline = Self.lastRequestDeadline
         configuration.limits.connections = OpenFiles.makeRoom(
             for: configuration.limits.connections,
-            beside: settings.maximumConnections + configuration.connectionsBesideLimit
+            beside: settings.connections.maximumConnections + configuration.connectionsBesideLimit
         )
         var serverLogger = logger
         // The server announces itself at level info; that line is ours, with the address.
         if logger.logLevel == .info { serverLogger.logLevel = .notice }
-        let application: any Service = buildApplication(
+        let application = buildApplication(
             registry: database.registry,
             configuration: configuration,
             logger: serverLogger,
-            onServing: { [settings] port in
-                Self.announce(settings.address(port: port))
-                if settings.isInTheClear { Self.warnOfListeners(logger) }
-            },
-            onServingAdmin: { [settings] port in Self.announceAdminPort(settings.place(port: port)) }
+            onServing: { [settings] in settings.announce(port: $0, logger) },
+            onServingAdmin: { [settings] in settings.announceAdmin(port: $0) }
         )
+        try await run(application)
+    }
+
+    private func run(_ application: any Service) async throws {
         do {
             try await withGracefulShutdownHandler {
                 try await application.run()
-            } onGracefulShutdown: { [notice = configuration.shutdownNotice] in
+            } onGracefulShutdown: { [notice = settings.server.shutdownNotice] in
                 notice.give()
             }
         } catch let error as IOError {
-            throw settings.listeningFailure(error, on: settings.port, "--port")
+            throw settings.listeningFailure(error, on: settings.server.port, "--port")
         } catch let error as AdminPortFailure {
-            throw settings.listeningFailure(error.cause, on: settings.adminPort ?? 0, "--admin-port")
+            throw settings.listeningFailure(error.cause, on: settings.server.adminPort ?? 0, "--admin-port")
         } catch is SocketAddressError.UnknownHost {
             throw CommandFailure(
                 .unavailable,
-                "The host \(settings.host) is unknown. --host takes an address of this machine or a name of one."
+                "The host \(settings.server.host) is unknown. --host takes an address of this machine or a name of one."
             )
         }
-    }
-
-    // Programs wait for this line, so it is written whatever the log level.
-    private static func announce(_ address: String) {
-        Logger.lines(level: .info).info("accepting requests", metadata: ["addresses": .array([.string(address)])])
-    }
-
-    private static func announceAdminPort(_ place: String) {
-        Logger.lines(level: .info).info(
-            "metrics and probes are open to whoever reaches the admin port",
-            metadata: ["metrics": "http://\(place)/metrics"]
-        )
-    }
-
-    private static func warnOfListeners(_ logger: Logger) {
-        logger.warning(
-            "others reach this address, and there is no TLS: keys and tokens travel readably",
-            metadata: ["remedy": "--tls-cert and --tls-key, or a proxy that ends TLS, named by --trusted-proxies"]
-        )
     }
 }
 
 extension ServiceSettings {
-    fileprivate func address(port: Int) -> String { "\(tls == nil ? "http" : "https")://\(place(port: port))" }
-
     fileprivate func tlsIdentity(_ logger: Logger) throws(CommandFailure) -> TLSIdentity? {
         guard let tls else { return nil }
         do throws(TLSIdentity.Failure) {
@@ -159,28 +119,39 @@ extension ServiceSettings {
         }
     }
 
-    fileprivate func place(port: Int) -> String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+    // Programs wait for these lines, so they are written whatever the log level.
+    fileprivate func announce(port: Int, _ logger: Logger) {
+        let address = "\(tls == nil ? "http" : "https")://\(place(port: port))"
+        Logger.lines(level: .info).info("accepting requests", metadata: ["addresses": .array([.string(address)])])
+        guard isInTheClear else { return }
+        logger.warning(
+            "others reach this address, and there is no TLS: keys and tokens travel readably",
+            metadata: ["remedy": "--tls-cert and --tls-key, or a proxy that ends TLS, named by --trusted-proxies"]
+        )
+    }
+
+    fileprivate func announceAdmin(port: Int) {
+        Logger.lines(level: .info).info(
+            "metrics and probes are open to whoever reaches the admin port",
+            metadata: ["metrics": "http://\(place(port: port))/metrics"]
+        )
+    }
+
+    private func place(port: Int) -> String {
+        server.host.contains(":") ? "[\(server.host)]:\(port)" : "\(server.host):\(port)"
+    }
 
     fileprivate func listeningFailure(_ error: IOError, on port: Int, _ flag: String) -> CommandFailure {
-        let place = place(port: port)
-        switch error.errnoCode {
-        case EADDRINUSE:
-            return CommandFailure(
-                .unavailable,
-                "Cannot listen on \(place): another program does. Choose another \(flag)."
-            )
-        case EADDRNOTAVAIL:
-            return CommandFailure(.unavailable, "Cannot listen on \(place): this machine has no such address.")
+        let fault = "Cannot listen on \(place(port: port)):"
+        return switch error.errnoCode {
+        case EADDRINUSE: CommandFailure(.unavailable, "\(fault) another program does. Choose another \(flag).")
+        case EADDRNOTAVAIL: CommandFailure(.unavailable, "\(fault) this machine has no such address.")
         case EACCES, EPERM:
-            return CommandFailure(
+            CommandFailure(
                 .notPermitted,
-                "Cannot listen on \(place): this user may not. Ports below 1024 are often root's; choose another \(flag)."
+                "\(fault) this user may not. Ports below 1024 are often root's; choose another \(flag)."
             )
-        default:
-            return CommandFailure(
-                .unavailable,
-                "Cannot listen on \(place): \(String(cString: strerror(error.errnoCode)))."
-            )
+        default: CommandFailure(.unavailable, "\(fault) \(String(cString: strerror(error.errnoCode))).")
         }
     }
 }

@@ -1,47 +1,44 @@
-import Configuration
 import Foundation
 import RegistryCore
 
-/// The config file: one JSON object, whose keys are those of ``Setting/all``.
-enum ConfigurationFile {
+/// The config file: one JSON object whose keys are those of ``Setting/all``.
+struct ConfigurationFile: Sendable {
+    let path: String
+    let values: [Setting: JSONValue]
+
     /// Reads the file. A member that is `null` counts as left out.
     ///
-    /// - Throws: a ``CommandFailure`` when it cannot be read, is no JSON object, or holds an unknown key or a value of the
-    ///   wrong kind: what is misspelt must not fall back to a default in silence.
-    static func read(_ path: String) throws(CommandFailure) -> [Setting: ConfigContent] {
-        var contents: [Setting: ConfigContent] = [:]
-        for (key, value) in try object(path) where value != .null {
-            guard let setting = Setting.all.first(where: { $0.key == key }) else {
-                let known = Setting.all.map(\.key).joined(separator: ", ")
+    /// - Throws: a ``CommandFailure`` if the file cannot be read, is not a JSON object, or contains an unknown key or a value of
+    ///   the wrong kind: a misspelt setting must not fall back to its default in silence.
+    init(_ path: String) throws(CommandFailure) {
+        var values: [Setting: JSONValue] = [:]
+        for (key, value) in try Self.object(path) where value != .null {
+            guard let setting = Setting.all.first(where: { $0.rawValue == key }) else {
+                let known = Setting.all.map(\.rawValue).joined(separator: ", ")
                 throw CommandFailure(
                     .usage,
                     "The config file \(path) holds the unknown key \"\(key)\"; known are \(known)."
                 )
             }
-            guard let content = content(value, setting.type) else {
-                let name = setting.name(in: .file(path: path))
-                throw CommandFailure(.usage, "\(name) must be \(setting.type.requirement).")
+            guard setting.takes(value) else {
+                throw CommandFailure(.usage, "\(Self.name(of: setting, in: path)) must be \(setting.kind.rawValue).")
             }
-            contents[setting] = content
+            values[setting] = value
         }
-        return contents
+        (self.path, self.values) = (path, values)
     }
+
+    static func name(of setting: Setting, in path: String) -> String { "\"\(setting.rawValue)\" in \(path)" }
 
     private static func object(_ path: String) throws(CommandFailure) -> JSONObject {
         let text = try text(path)
-        do {
-            guard case .object(let object) = try JSONParser.parse(text) else {
-                throw CommandFailure(.usage, "The config file \(path) must hold one JSON object.")
-            }
-            return object
-        } catch let error as JSONSyntaxError {
+        do throws(JSONSyntaxError) {
+            if case .object(let object) = try JSONParser.parse(text) { return object }
+        } catch {
             let line = 1 + text.utf8.prefix(error.offset).count { $0 == UInt8(ascii: "\n") }
             throw CommandFailure(.usage, "The config file \(path) is not JSON: line \(line): \(error.detail)")
-        } catch let failure as CommandFailure {
-            throw failure
-        } catch {
-            throw CommandFailure(.usage, "The config file \(path) could not be read.")
         }
+        throw CommandFailure(.usage, "The config file \(path) must hold one JSON object.")
     }
 
     private static func text(_ path: String) throws(CommandFailure) -> String {
@@ -51,15 +48,6 @@ enum ConfigurationFile {
             throw CommandFailure(.notPermitted, "The config file \(path) may not be read by this user.")
         } catch {
             throw CommandFailure(.usage, "The config file \(path) is not there, or is no text in UTF-8.")
-        }
-    }
-
-    private static func content(_ value: JSONValue, _ type: ConfigType) -> ConfigContent? {
-        switch (value, type) {
-        case (.string(let text), .string): .string(text)
-        case (.integer(let number), .int): Int(exactly: number).map { .int($0) }
-        case (.bool(let isTrue), .bool): .bool(isTrue)
-        default: nil
         }
     }
 }

@@ -1,21 +1,25 @@
-import Configuration
+import ArgumentParser
+import RegistryCore
 
-/// One setting and the names that it goes by: a flag, an environment variable and a key of the config file.
-struct Setting: Sendable, Hashable {
-    /// The key in the config file, camelCase; the other names follow from it.
-    let key: String
-    let type: ConfigType
-    /// The value where nobody gives one; nil for settings that may be absent.
-    let fallback: ConfigContent?
-    /// Whether the value may hold a password.
-    let isSecret: Bool
+/// A setting: a flag, an environment variable and a key of the config file.
+///
+/// The case's name is the key in the config file; the other names follow from it.
+enum Setting: String, CaseIterable, Sendable {
+    case embedded, databaseUrl, unsafeDurability, planCacheMode, migrate, host, port, adminPort, tlsCert, tlsKey
+    case insecureNoAuth, allowInternalJwks, keyRate, addressRate, trustedProxies, maxConnections, requestTimeout
+    case sweepInterval, logLevel
+    /// The config file itself, and the service that `demo` calls. A config file cannot contain them.
+    case config, url
 
-    init(_ key: String, _ type: ConfigType, fallback: ConfigContent? = nil, isSecret: Bool = false) {
-        self.key = key
-        self.type = type
-        self.fallback = fallback
-        self.isSecret = isSecret
+    /// The kind of a value, as the end of "must be …".
+    enum Kind: String {
+        case text
+        case number = "a whole number"
+        case truth = "true or false"
     }
+
+    /// The settings of the service, in the order in which they are shown.
+    static let all = allCases.filter { $0 != .config && $0 != .url }
 
     /// The flag, such as `--request-timeout`.
     var flag: String { "--" + words.joined(separator: "-") }
@@ -28,59 +32,116 @@ struct Setting: Sendable, Hashable {
     }
 
     private var words: [String] {
-        key.reduce(into: [""]) { words, letter in
+        rawValue.reduce(into: [""]) { words, letter in
             if letter.isUppercase { words.append("") }
             words[words.count - 1] += letter.lowercased()
+        }
+    }
+
+    /// Whether the setting names the database.
+    var namesDatabase: Bool { self == .embedded || self == .databaseUrl }
+
+    var kind: Kind {
+        switch (self, fallback) {
+        case (.adminPort, _), (_, .integer): .number
+        case (_, .bool): .truth
+        default: .text
+        }
+    }
+
+    /// The value when no source gives one; nil for settings that may be absent.
+    var fallback: JSONValue? {
+        switch self {
+        case .unsafeDurability, .migrate, .insecureNoAuth, .allowInternalJwks: false
+        case .host: "127.0.0.1"
+        case .port: 8080
+        case .keyRate: 5000
+        case .addressRate: 500
+        case .maxConnections: 16
+        case .requestTimeout: "PT5S"
+        case .sweepInterval: "PT1M"
+        case .logLevel: "info"
+        default: nil
+        }
+    }
+
+    /// The value of a variable's text; nil if it is of another kind.
+    func value(of text: String) -> JSONValue? {
+        switch kind {
+        case .text: .string(text)
+        case .number: Int64(text).map(JSONValue.integer)
+        case .truth: Self.truths[text.lowercased()].map(JSONValue.bool)
+        }
+    }
+
+    private static let truths = ["true": true, "yes": true, "1": true, "false": false, "no": false, "0": false]
+
+    /// Whether a value of the config file is of the setting's kind.
+    func takes(_ value: JSONValue) -> Bool {
+        switch (kind, value) {
+        case (.text, .string), (.number, .integer), (.truth, .bool): true
+        default: false
         }
     }
 }
 
 extension Setting {
-    /// The directory of a private Postgres.
-    static let embedded = Setting("embedded", .string)
-    /// Any libpq connection string.
-    static let databaseUrl = Setting("databaseUrl", .string, isSecret: true)
-    /// Whether `fsync` or `synchronous_commit` may be off.
-    static let unsafeDurability = Setting("unsafeDurability", .bool, fallback: .bool(false))
-    /// Whether plans are made for the values of each call: `force_generic_plan` or `auto`; what fits the database unless given.
-    static let planCacheMode = Setting("planCacheMode", .string)
-    /// Whether `serve` brings the schema up to date.
-    static let migrate = Setting("migrate", .bool, fallback: .bool(false))
-    static let host = Setting("host", .string, fallback: .string("127.0.0.1"))
-    /// 0 to 65535; 0 picks a free port.
-    static let port = Setting("port", .int, fallback: .int(8080))
-    /// The port for metrics and probes without credentials, 0 to 65535; 0 picks a free port.
-    static let adminPort = Setting("adminPort", .int)
-    /// The file of the TLS certificate, and that of its key.
-    static let tlsCert = Setting("tlsCert", .string)
-    static let tlsKey = Setting("tlsKey", .string)
-    /// Whether requests without credentials act as root.
-    static let insecureNoAuth = Setting("insecureNoAuth", .bool, fallback: .bool(false))
-    /// Whether issuers' keys may be fetched from the operator's own network.
-    static let allowInternalJwks = Setting("allowInternalJwks", .bool, fallback: .bool(false))
-    /// Requests a second by one key or signed-in user; 0 for any number.
-    static let keyRate = Setting("keyRate", .int, fallback: .int(5000))
-    /// Requests a second from one address; 0 for any number.
-    static let addressRate = Setting("addressRate", .int, fallback: .int(500))
-    /// Addresses and ranges of them in CIDR notation, with commas between.
-    static let trustedProxies = Setting("trustedProxies", .string)
-    /// The most connections to Postgres.
-    static let maxConnections = Setting("maxConnections", .int, fallback: .int(16))
-    /// How long a request may wait for Postgres, ISO 8601.
-    static let requestTimeout = Setting("requestTimeout", .string, fallback: .string("PT5S"))
-    /// How long the service rests between two sweeps, ISO 8601.
-    static let sweepInterval = Setting("sweepInterval", .string, fallback: .string("PT1M"))
-    static let logLevel = Setting("logLevel", .string, fallback: .string("info"))
+    /// The help of the flag, without its default and its variable.
+    private var help: String {
+        switch self {
+        case .embedded: "The directory of a private Postgres, which is made, started and stopped as needed"
+        case .databaseUrl:
+            "Any libpq connection string. Give a password by the variable: other users of the machine can read flags"
+        case .unsafeDurability:
+            "Accepts a Postgres with fsync or synchronous_commit off, which may lose acknowledged writes; for tests only"
+        case .planCacheMode:
+            """
+            Postgres's plan_cache_mode: force_generic_plan, which plans each statement once, or auto. Unless given it is \
+            the one that fits: auto on Citus, else force_generic_plan
+            """
+        case .migrate: "Brings the schema up to date before it serves; an embedded database always is"
+        case .host: "The address or host name to listen on"
+        case .port: "The TCP port to listen on, 0 for any that is free"
+        case .adminPort:
+            "A second TCP port on the same host, over plain HTTP, for /metrics, /livez and /readyz without credentials"
+        case .tlsCert:
+            "Serves HTTP/2 and HTTP/1.1 over TLS with this certificate in PEM, its issuers after it; read when it changes"
+        case .tlsKey: "The private key of the certificate, in PEM without a passphrase"
+        case .insecureNoAuth:
+            "Lets requests without credentials act as root, for trying things out; listens on a loopback address only"
+        case .allowInternalJwks:
+            """
+            Lets an app's jwksUrl point to loopback, private and link-local addresses, and be http; without it such URLs \
+            are refused, because the service itself fetches them
+            """
+        case .keyRate:
+            "Requests a second by one key or signed-in user on each instance, twice as many at once; 0 for any number"
+        case .addressRate:
+            "Requests a second from one address other than loopback, twice as many at once; 0 for any number"
+        case .trustedProxies:
+            """
+            The proxies in front of the service, such as 10.0.0.0/8,fd00::1: the address that counts is then the \
+            rightmost of X-Forwarded-For that is none of them
+            """
+        case .maxConnections: "The most connections to Postgres"
+        case .requestTimeout: "How long a request may wait for Postgres, as an ISO 8601 duration"
+        case .sweepInterval:
+            "The pause between two sweeps (expiry written down, old records deleted), as an ISO 8601 duration"
+        case .logLevel:
+            "The least severe events that are logged: trace, debug, info, notice, warning, error or critical"
+        case .config: "A JSON file of settings, an object with keys such as \"port\" and \"databaseUrl\""
+        case .url: "The service to play with, such as http://127.0.0.1:8080"
+        }
+    }
 
-    /// All settings of the service, in the order in which they are shown.
-    static let all = [
-        embedded, databaseUrl, unsafeDurability, planCacheMode, migrate, host, port, adminPort, tlsCert, tlsKey,
-        insecureNoAuth, allowInternalJwks, keyRate, addressRate, trustedProxies, maxConnections, requestTimeout,
-        sweepInterval, logLevel,
-    ]
+    fileprivate var helpWithDefault: String {
+        let rule = fallback.map { $0 == .bool(false) ? "" : "; \($0.string ?? $0.description) unless given" } ?? ""
+        return "\(help)\(rule) (\(variable))."
+    }
+}
 
-    /// The config file itself, which no config file can name.
-    static let config = Setting("config", .string)
-    /// The service that `demo` plays with.
-    static let url = Setting("url", .string)
+extension ArgumentHelp {
+    static func of(_ setting: Setting, _ valueName: String? = nil) -> ArgumentHelp {
+        ArgumentHelp(setting.helpWithDefault, valueName: valueName)
+    }
 }

@@ -1,8 +1,10 @@
-import Configuration
 import Foundation
+import PostgresDriver
+import RegistryCore
+import RegistryServer
 
-/// Where a value came from, the strongest first.
-enum SettingOrigin: Sendable, Hashable {
+/// The source of a value, the strongest first.
+enum SettingOrigin: Sendable, Comparable {
     case flag
     case environment
     case file(path: String)
@@ -19,130 +21,117 @@ enum SettingOrigin: Sendable, Hashable {
     }
 }
 
-/// A value and where it came from.
+/// A value and its source.
 struct FoundSetting: Sendable {
     let setting: Setting
-    let content: ConfigContent
+    let value: JSONValue
     let origin: SettingOrigin
 
-    /// The name that the value was given under, for sentences: `--port`, `PUSHREG_PORT` or `"port" in /etc/…`.
-    var givenName: String { setting.name(in: origin) }
-}
-
-extension Setting {
-    /// The setting's name where `origin` gives it.
-    func name(in origin: SettingOrigin) -> String {
+    /// The name in sentences: `--port`, `PUSHREG_PORT` or `"port" in /etc/…`.
+    var givenName: String {
         switch origin {
-        case .flag: flag
-        case .environment: variable
-        case .file(let path): "\"\(key)\" in \(path)"
-        case .fallback: "the default of \(flag)"
+        case .flag: setting.flag
+        case .environment: setting.variable
+        case .file(let path): ConfigurationFile.name(of: setting, in: path)
+        case .fallback: "the default of \(setting.flag)"
         }
     }
+
+    var text: String? { value.string }
+    var isTrue: Bool { value == .bool(true) }
+
+    /// The value with passwords masked.
+    var shown: JSONValue {
+        guard setting == .databaseUrl, let text else { return value }
+        return .string(ConnectionString.masked(text))
+    }
 }
 
-/// All that says something about settings: flags, else the environment, else the config file, else defaults.
+/// The sources of settings: flags, then the environment, the config file, and the defaults.
 struct SettingSources: Sendable {
-    private struct Layer: Sendable {
-        let origin: SettingOrigin
-        let provider: any ConfigProvider
-    }
+    private let flags: [Setting: JSONValue]
+    private let environment: [String: String]
+    private var file: ConfigurationFile?
 
-    private let layers: [Layer]
-
-    /// Reads the environment of this program and the config file that `--config` or `PUSHREG_CONFIG` names.
+    /// Reads the config file that `--config` or `PUSHREG_CONFIG` names.
     ///
-    /// - Throws: a ``CommandFailure`` when there is no such file, or it is not what a config file must be.
+    /// - Throws: a ``CommandFailure`` if the file is missing or malformed.
     init(
-        flags: [Setting: ConfigContent],
+        flags: [Setting: JSONValue],
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(CommandFailure) {
-        // A variable that is set to nothing counts as not set: container tools cannot leave one out.
-        let environment = environment.filter { !$0.value.isEmpty }
-        var layers = [
-            Layer(origin: .flag, provider: Self.memory("flags", flags)),
-            Layer(origin: .environment, provider: Self.variables(environment)),
-        ]
-        if let path = try Self.find(.config, in: layers)?.text {
-            layers.append(
-                Layer(origin: .file(path: path), provider: Self.memory("file", try ConfigurationFile.read(path)))
+        self.flags = flags
+        // An empty variable counts as not set: container tools cannot leave one out.
+        self.environment = environment.filter { !$0.value.isEmpty }
+        file = try find(.config)?.text.map(ConfigurationFile.init)
+    }
+
+    init(_ database: DatabaseOptions, _ service: ServiceOptions) throws(CommandFailure) {
+        try self.init(flags: database.flags.merging(service.flags) { $1 })
+    }
+
+    /// The value in force; nil if no source gives one.
+    ///
+    /// - Throws: a ``CommandFailure`` if the strongest value is of the wrong kind. A weaker one must not hide that.
+    func find(_ setting: Setting) throws(CommandFailure) -> FoundSetting? {
+        if let value = flags[setting] { return FoundSetting(setting: setting, value: value, origin: .flag) }
+        if let text = environment[setting.variable] {
+            guard let value = setting.value(of: text) else {
+                throw CommandFailure(.usage, "\(setting.variable) must be \(setting.kind.rawValue).")
+            }
+            return FoundSetting(setting: setting, value: value, origin: .environment)
+        }
+        if let file, let value = file.values[setting] {
+            return FoundSetting(setting: setting, value: value, origin: .file(path: file.path))
+        }
+        return setting.fallback.map { FoundSetting(setting: setting, value: $0, origin: .fallback) }
+    }
+
+    /// The value in force, as `make` reads it; nil if no source gives one.
+    ///
+    /// - Throws: a ``CommandFailure`` that names the source and the requirement if `make` returns nil.
+    func read<Value>(
+        _ setting: Setting,
+        _ requirement: String,
+        _ make: (JSONValue) -> Value?
+    ) throws(CommandFailure) -> Value? {
+        guard let found = try find(setting) else { return nil }
+        guard let value = make(found.value) else {
+            throw CommandFailure(.usage, "\(found.givenName) must \(requirement).")
+        }
+        return value
+    }
+
+    func isTrue(_ setting: Setting) throws(CommandFailure) -> Bool { try find(setting)?.isTrue ?? false }
+
+    /// A text that is not empty, as it would be from a shell's variable that is not set.
+    func text(_ setting: Setting) throws(CommandFailure) -> String? {
+        try read(setting, "not be empty") { value in value.string.flatMap { $0.isEmpty ? nil : $0 } }
+    }
+
+    func number(_ setting: Setting, in range: ClosedRange<Int>) throws(CommandFailure) -> Int? {
+        try read(setting, "be between \(range.lowerBound) and \(range.upperBound)") { value in
+            guard case .integer(let number) = value, range.contains(Int(number)) else { return nil }
+            return Int(number)
+        }
+    }
+
+    /// One of the words of an enumeration.
+    func choice<Value: RawRepresentable<String> & CaseIterable>(_ setting: Setting) throws(CommandFailure) -> Value? {
+        let words = Value.allCases.map(\.rawValue).joined(separator: ", ")
+        return try read(setting, "be one of \(words)") { $0.string.flatMap(Value.init) }
+    }
+
+    /// The settings in force, as the console may show them.
+    func inForce() throws(CommandFailure) -> [SettingInForce] {
+        try Setting.all.map { setting throws(CommandFailure) in
+            let found = try find(setting)
+            return SettingInForce(
+                name: setting.rawValue,
+                value: found.map { $0.shown.string ?? $0.shown.description },
+                origin: found?.origin.word ?? "not set",
+                isAboutDatabase: setting.namesDatabase
             )
         }
-        let fallbacks = Setting.all.compactMap { setting in setting.fallback.map { (setting, $0) } }
-        let defaults = Self.memory("defaults", Dictionary(uniqueKeysWithValues: fallbacks))
-        self.layers = layers + [Layer(origin: .fallback, provider: defaults)]
     }
-
-    /// The value in force, or nil when nobody gave one.
-    ///
-    /// - Throws: a ``CommandFailure`` when the strongest value is of the wrong kind: a weaker one must not hide that.
-    func find(_ setting: Setting) throws(CommandFailure) -> FoundSetting? {
-        try Self.find(setting, in: layers)
-    }
-
-    /// The text in force, or nil when nobody gave one.
-    ///
-    /// - Throws: a ``CommandFailure`` when it is empty, as from a variable of the shell that is not set.
-    func nonEmptyText(_ setting: Setting) throws(CommandFailure) -> String? {
-        guard let found = try find(setting), let text = found.text else { return nil }
-        guard !text.isEmpty else { throw CommandFailure(.usage, "\(found.givenName) must not be empty.") }
-        return text
-    }
-
-    private static func find(_ setting: Setting, in layers: [Layer]) throws(CommandFailure) -> FoundSetting? {
-        let key = AbsoluteConfigKey([setting.key])
-        for layer in layers {
-            let found: ConfigValue?
-            do {
-                found = try layer.provider.value(forKey: key, type: setting.type).value
-            } catch {
-                let name = setting.name(in: layer.origin)
-                throw CommandFailure(.usage, "\(name) must be \(setting.type.requirement).")
-            }
-            if let found { return FoundSetting(setting: setting, content: found.content, origin: layer.origin) }
-        }
-        return nil
-    }
-}
-
-// The providers are asked one by one, not through a ConfigReader: that takes a value of the wrong kind for none.
-extension SettingSources {
-    private static func memory(_ name: String, _ contents: [Setting: ConfigContent]) -> InMemoryProvider {
-        let values = contents.map { (AbsoluteConfigKey([$0.key]), ConfigValue($1, isSecret: $0.isSecret)) }
-        return InMemoryProvider(name: name, values: Dictionary(uniqueKeysWithValues: values))
-    }
-
-    private static func variables(_ environment: [String: String]) -> some ConfigProvider {
-        let secrets = Set(Setting.all.filter(\.isSecret).map(\.variable))
-        return EnvironmentVariablesProvider(environmentVariables: environment, secretsSpecifier: .specific(secrets))
-            .mapKeys { $0.components == [Setting.databaseUrl.key] ? $0 : $0.prepending("pushreg") }
-    }
-}
-
-extension ConfigType {
-    /// The requirement for a value of the type, for sentences.
-    var requirement: String {
-        switch self {
-        case .int: "a whole number"
-        case .bool: "true or false"
-        default: "text"
-        }
-    }
-}
-
-extension FoundSetting {
-    /// The content, where it is text.
-    var text: String? {
-        guard case .string(let text) = content else { return nil }
-        return text
-    }
-
-    /// The content, where it is a number.
-    var number: Int? {
-        guard case .int(let number) = content else { return nil }
-        return number
-    }
-
-    /// Whether the content is true.
-    var isTrue: Bool { content == .bool(true) }
 }
