@@ -8,8 +8,6 @@ import RegistryStore
 struct Database: Sendable {
     let pool: PostgresPool
     let logger: Logger
-    /// Whether the program runs this Postgres itself, and so is alone responsible for its schema.
-    let isEmbedded: Bool
     let registry: Registry
 
     var migrator: SchemaMigrator { SchemaMigrator(pool: pool) }
@@ -46,30 +44,24 @@ extension DatabaseSettings {
     ) async throws -> Result {
         switch location {
         case .remote(let connectionString):
-            return try await withPool(connectionString.revealed, policy, isEmbedded: false, limits, logger, body)
+            return try await withPool(connectionString.revealed, policy, limits, logger, body)
         case .embedded(let directory):
             guard policy != .look || EmbeddedPostgres.holdsDatabase(directory) else {
                 throw CommandFailure(.unavailable, "There is no database in \(directory): pushreg serve makes one.")
             }
-            return try await withEmbedded(directory, logger) { connectionString in
-                try await withPool(connectionString, policy, isEmbedded: true, limits, logger, body)
-            }
+            let postgres = try await EmbeddedPostgres.open(directory, logger: logger)
+            // Only this program uses an embedded Postgres, so it keeps the schema up to date.
+            let policy = policy == .require ? .migrate : policy
+            return try await closing(
+                after: { try await withPool(postgres.connectionString, policy, limits, logger, body) },
+                { await postgres.close() }
+            )
         }
-    }
-
-    private func withEmbedded<Result: Sendable>(
-        _ directory: String,
-        _ logger: Logger,
-        _ body: (String) async throws -> Result
-    ) async throws -> Result {
-        let postgres = try await EmbeddedPostgres.open(directory, logger: logger)
-        return try await closing(after: { try await body(postgres.connectionString) }, { await postgres.close() })
     }
 
     private func withPool<Result: Sendable>(
         _ connectionString: String,
         _ policy: SchemaPolicy,
-        isEmbedded: Bool,
         _ limits: ConnectionLimits,
         _ logger: Logger,
         _ body: (Database) async throws -> Result
@@ -83,7 +75,7 @@ extension DatabaseSettings {
             logger: logger
         )
         let registry = Registry(pool: pool, logger: logger)
-        let database = Database(pool: pool, logger: logger, isEmbedded: isEmbedded, registry: registry)
+        let database = Database(pool: pool, logger: logger, registry: registry)
         return try await closing(
             after: {
                 try await database.prepareSchema(policy)
@@ -113,7 +105,6 @@ extension Database {
     fileprivate func prepareSchema(_ policy: SchemaPolicy) async throws {
         switch policy {
         case .migrate: try await migrate()
-        case .require where isEmbedded: try await migrate()
         case .require: try await migrator.checkCompatible()
         case .leave, .look: break
         }
