@@ -2,8 +2,8 @@ import Foundation
 import RegistryCore
 import Testing
 
-/// The completions of shells, and the manual page of `deploy/`.
-@Suite(.timeLimit(.minutes(15))) struct ManualTests {
+/// The completions of shells.
+@Suite(.timeLimit(.minutes(15))) struct CompletionTests {
     @Test("Every shell has completions", arguments: ["bash", "zsh", "fish"])
     func everyShellHasCompletions(_ shell: String) async throws {
         let script = try await Program.run(["--generate-completion-script", shell])
@@ -35,25 +35,8 @@ import Testing
         #expect(outcome.results == completed + "\n", "\(outcome.words)")
     }
 
-    /// It is made by `deploy/manual`, after each change of a command.
-    @Test("Manual has every command and flag") func manualHasEveryCommandAndFlag() async throws {
-        let page = try String(contentsOf: Self.root.appendingPathComponent("deploy/pushreg.1"), encoding: .utf8)
-        let lines = Set(page.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) })
-        for command in try await Self.commands() {
-            #expect(lines.contains { $0.contains(command.abstract) }, "\(command.path)")
-            for flag in command.flags {
-                let isThere = lines.contains { $0.hasPrefix(".It Fl") && $0.contains(flag.dropFirst()) }
-                #expect(isThere, "\(flag) of \(command.path)")
-            }
-        }
-    }
-
-    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .appendingPathComponent("../..").standardizedFileURL
-
     private struct Command {
         let path: [String]
-        let abstract: String
         let flags: [String]
     }
 
@@ -73,8 +56,7 @@ import Testing
             return []
         }
         let here = json["superCommands"] == nil ? [] : path + [name]
-        var (flags, abstract, rest): ([String], String, [Command]) = ([], "", [])
-        if case .string(let text) = json["abstract"] { abstract = text }
+        var (flags, rest): ([String], [Command]) = ([], [])
         if case .array(let arguments) = json["arguments"] {
             for argument in arguments where argument["shouldDisplay"] != .bool(false) {
                 guard case .string("long") = argument["preferredName"]?["kind"],
@@ -86,6 +68,6 @@ import Testing
         if case .array(let subcommands) = json["subcommands"] {
             rest = subcommands.flatMap { commands(in: $0, below: here) }
         }
-        return [Command(path: here, abstract: abstract, flags: flags)] + rest
+        return [Command(path: here, flags: flags)] + rest
     }
 }
