@@ -82,7 +82,7 @@ let package = Package(
         .target(
             name: "WebAssets",
             dependencies: ["CWebAssets"],
-            exclude: ["openapi.json", "Shared", "Console", "Docs", "Guides", "Documentation.docc"],
+            exclude: ["openapi.json", "Shared", "Console", "Docs", "Documentation.docc"],
             swiftSettings: strict
         ),
         .target(

@@ -90,11 +90,8 @@ static const unsigned char console_timeline_mustache[] = {
 static const unsigned char console_token_rows_mustache[] = {
 #embed "../WebAssets/Console/token-rows.mustache"
 };
-static const unsigned char docs_docs_contents_mustache[] = {
-#embed "../WebAssets/Docs/docs-contents.mustache"
-};
-static const unsigned char docs_docs_guide_mustache[] = {
-#embed "../WebAssets/Docs/docs-guide.mustache"
+static const unsigned char docs_docs_errors_mustache[] = {
+#embed "../WebAssets/Docs/docs-errors.mustache"
 };
 static const unsigned char docs_docs_index_mustache[] = {
 #embed "../WebAssets/Docs/docs-index.mustache"
@@ -104,9 +101,6 @@ static const unsigned char docs_docs_layout_mustache[] = {
 };
 static const unsigned char docs_docs_members_mustache[] = {
 #embed "../WebAssets/Docs/docs-members.mustache"
-};
-static const unsigned char docs_docs_missing_mustache[] = {
-#embed "../WebAssets/Docs/docs-missing.mustache"
 };
 static const unsigned char docs_docs_operations_mustache[] = {
 #embed "../WebAssets/Docs/docs-operations.mustache"
@@ -123,83 +117,8 @@ static const unsigned char docs_docs_css[] = {
 static const unsigned char docs_docs_js[] = {
 #embed "../WebAssets/Docs/docs.js"
 };
-static const unsigned char guides_access_and_limits_html[] = {
-#embed "../WebAssets/Guides/access-and-limits.html"
-};
-static const unsigned char guides_changelog_html[] = {
-#embed "../WebAssets/Guides/changelog.html"
-};
-static const unsigned char guides_coming_from_elsewhere_html[] = {
-#embed "../WebAssets/Guides/coming-from-elsewhere.html"
-};
-static const unsigned char guides_console_html[] = {
-#embed "../WebAssets/Guides/console.html"
-};
-static const unsigned char guides_contributing_html[] = {
-#embed "../WebAssets/Guides/contributing.html"
-};
-static const unsigned char guides_error_codes_html[] = {
-#embed "../WebAssets/Guides/error-codes.html"
-};
-static const unsigned char guides_figures_html[] = {
-#embed "../WebAssets/Guides/figures.html"
-};
-static const unsigned char guides_for_app_developers_html[] = {
-#embed "../WebAssets/Guides/for-app-developers.html"
-};
-static const unsigned char guides_for_operators_html[] = {
-#embed "../WebAssets/Guides/for-operators.html"
-};
-static const unsigned char guides_for_senders_html[] = {
-#embed "../WebAssets/Guides/for-senders.html"
-};
-static const unsigned char guides_monitoring_html[] = {
-#embed "../WebAssets/Guides/monitoring.html"
-};
-static const unsigned char guides_moving_registrations_html[] = {
-#embed "../WebAssets/Guides/moving-registrations.html"
-};
-static const unsigned char guides_promises_html[] = {
-#embed "../WebAssets/Guides/promises.html"
-};
-static const unsigned char guides_react_native_and_flutter_html[] = {
-#embed "../WebAssets/Guides/react-native-and-flutter.html"
-};
-static const unsigned char guides_running_in_production_html[] = {
-#embed "../WebAssets/Guides/running-in-production.html"
-};
-static const unsigned char guides_states_of_an_activity_html[] = {
-#embed "../WebAssets/Guides/states-of-an-activity.html"
-};
-static const unsigned char guides_threats_html[] = {
-#embed "../WebAssets/Guides/threats.html"
-};
-static const unsigned char guides_what_happens_when_html[] = {
-#embed "../WebAssets/Guides/what-happens-when.html"
-};
-static const unsigned char guides_where_the_time_goes_html[] = {
-#embed "../WebAssets/Guides/where-the-time-goes.html"
-};
-static const unsigned char examples_sender_go[] = {
-#embed "../WebAssets/Documentation.docc/Examples/sender.go"
-};
-static const unsigned char examples_sender_mjs[] = {
-#embed "../WebAssets/Documentation.docc/Examples/sender.mjs"
-};
-static const unsigned char examples_sender_py[] = {
-#embed "../WebAssets/Documentation.docc/Examples/sender.py"
-};
-static const unsigned char examples_sender_swift[] = {
-#embed "../WebAssets/Documentation.docc/Examples/sender.swift"
-};
-static const unsigned char images_console_png[] = {
-#embed "../WebAssets/Documentation.docc/Resources/console.png"
-};
-static const unsigned char images_register_svg[] = {
-#embed "../WebAssets/Documentation.docc/Resources/register.svg"
-};
-static const unsigned char images_resolve_svg[] = {
-#embed "../WebAssets/Documentation.docc/Resources/resolve.svg"
+static const unsigned char documentation_error_codes_md[] = {
+#embed "../WebAssets/Documentation.docc/ErrorCodes.md"
 };
 
 #define ASSET(path, bytes) {path, bytes, sizeof bytes}
@@ -234,43 +153,16 @@ static const struct web_asset all[] = {
     ASSET("Console/system.mustache", console_system_mustache),
     ASSET("Console/timeline.mustache", console_timeline_mustache),
     ASSET("Console/token-rows.mustache", console_token_rows_mustache),
-    ASSET("Docs/docs-contents.mustache", docs_docs_contents_mustache),
-    ASSET("Docs/docs-guide.mustache", docs_docs_guide_mustache),
+    ASSET("Docs/docs-errors.mustache", docs_docs_errors_mustache),
     ASSET("Docs/docs-index.mustache", docs_docs_index_mustache),
     ASSET("Docs/docs-layout.mustache", docs_docs_layout_mustache),
     ASSET("Docs/docs-members.mustache", docs_docs_members_mustache),
-    ASSET("Docs/docs-missing.mustache", docs_docs_missing_mustache),
     ASSET("Docs/docs-operations.mustache", docs_docs_operations_mustache),
     ASSET("Docs/docs-reference.mustache", docs_docs_reference_mustache),
     ASSET("Docs/docs-schemas.mustache", docs_docs_schemas_mustache),
     ASSET("Docs/docs.css", docs_docs_css),
     ASSET("Docs/docs.js", docs_docs_js),
-    ASSET("Guides/access-and-limits.html", guides_access_and_limits_html),
-    ASSET("Guides/changelog.html", guides_changelog_html),
-    ASSET("Guides/coming-from-elsewhere.html", guides_coming_from_elsewhere_html),
-    ASSET("Guides/console.html", guides_console_html),
-    ASSET("Guides/contributing.html", guides_contributing_html),
-    ASSET("Guides/error-codes.html", guides_error_codes_html),
-    ASSET("Guides/figures.html", guides_figures_html),
-    ASSET("Guides/for-app-developers.html", guides_for_app_developers_html),
-    ASSET("Guides/for-operators.html", guides_for_operators_html),
-    ASSET("Guides/for-senders.html", guides_for_senders_html),
-    ASSET("Guides/monitoring.html", guides_monitoring_html),
-    ASSET("Guides/moving-registrations.html", guides_moving_registrations_html),
-    ASSET("Guides/promises.html", guides_promises_html),
-    ASSET("Guides/react-native-and-flutter.html", guides_react_native_and_flutter_html),
-    ASSET("Guides/running-in-production.html", guides_running_in_production_html),
-    ASSET("Guides/states-of-an-activity.html", guides_states_of_an_activity_html),
-    ASSET("Guides/threats.html", guides_threats_html),
-    ASSET("Guides/what-happens-when.html", guides_what_happens_when_html),
-    ASSET("Guides/where-the-time-goes.html", guides_where_the_time_goes_html),
-    ASSET("Documentation.docc/Examples/sender.go", examples_sender_go),
-    ASSET("Documentation.docc/Examples/sender.mjs", examples_sender_mjs),
-    ASSET("Documentation.docc/Examples/sender.py", examples_sender_py),
-    ASSET("Documentation.docc/Examples/sender.swift", examples_sender_swift),
-    ASSET("Documentation.docc/Resources/console.png", images_console_png),
-    ASSET("Documentation.docc/Resources/register.svg", images_register_svg),
-    ASSET("Documentation.docc/Resources/resolve.svg", images_resolve_svg),
+    ASSET("Documentation.docc/ErrorCodes.md", documentation_error_codes_md),
 };
 
 const struct web_asset *_Nonnull const web_assets = all;

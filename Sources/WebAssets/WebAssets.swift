@@ -1,7 +1,7 @@
 import CWebAssets
 
 /// Everything that browsers are sent and that is no program: part of the binary, so that there is nothing to deploy
-/// beside it. All of it is UTF-8 but the pictures in PNG.
+/// beside it. All of it is UTF-8.
 package enum WebAssets {
     /// The answer of `GET /openapi.json` (OpenAPI 3.1).
     package static let openAPI = files["openapi.json"] ?? []
@@ -12,21 +12,14 @@ package enum WebAssets {
     /// The style sheets, scripts and drawings of the documentation, by file name.
     package static let docsFiles = files(in: "Shared").merging(files(in: "Docs")) { $1 }.filter(isNoTemplate)
 
-    /// The pictures of guides, by file name.
-    package static let images = files(in: "Documentation.docc/Resources")
-
-    /// The programs that guides lead to, by file name.
-    package static let examples = files(in: "Documentation.docc/Examples")
-
     /// Mustache templates of the console, by name.
     package static let consoleTemplates = files(in: "Console", ending: ".mustache")
 
     /// Mustache templates of the documentation, by name.
     package static let docsTemplates = files(in: "Docs", ending: ".mustache")
 
-    /// The guides as fragments of HTML, which `deploy/docs` makes of the Markdown files of `Documentation.docc`, by the
-    /// last part of their paths.
-    package static let guides = files(in: "Guides", ending: ".html")
+    /// The guide to error codes, in Markdown.
+    package static let errorCodes = files["Documentation.docc/ErrorCodes.md"] ?? []
 
     /// All files, by their path below this target's folder.
     package static let files: [String: [UInt8]] = {

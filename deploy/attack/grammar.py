@@ -21,7 +21,7 @@ PAGES = [("GET", path, None) for path in (
     "/console", "/console/sign-in", CONSOLE, f"{CONSOLE}/search", f"{CONSOLE}/activities/{{activityId}}", f"{CONSOLE}/aliases/{{kind}}/{{value}}",
     f"{CONSOLE}/system", f"{CONSOLE}/stale", f"{CONSOLE}/stale/purge", f"{CONSOLE}/installations", f"{CONSOLE}/installations/{{hash}}",
     f"{CONSOLE}/channels", f"{CONSOLE}/keys", "/console/assets/{version}/{name}", "/docs", "/docs/{page}", "/docs/reference/{page}",
-    "/docs/assets/{version}/{name}", "/docs/images/{name}", "/docs/examples/{name}",
+    "/docs/assets/{version}/{name}",
 )] + [("POST", path, "form") for path in (
     "/console/sign-in", f"{CONSOLE}/stale/purge", f"{CONSOLE}/activities/{{activityId}}/release", f"{CONSOLE}/keys/{{keyId}}/revoke",
 )]

@@ -1,6 +1,5 @@
 import HTTPTypes
 import RegistryCore
-import WebAssets
 
 extension Route {
     /// The documentation: for browsers, and no part of the API that `openapi.json` describes.
@@ -14,14 +13,12 @@ extension Route {
             .plain(.get, "/docs/assets/{version}/{name}", for: .everyone) {
                 try DocsSite.assets.answer($0.parameter("name"), version: $0.parameter("version"))
             },
-            .plain(.get, "/docs/images/{name}", for: .everyone) { try .docsImage($0.parameter("name")) },
-            .plain(.get, "/docs/examples/{name}", for: .everyone) { try .docsExample($0.parameter("name")) },
         ]
     }
 }
 
 extension Answer {
-    /// A page of the documentation; where there is none, a page that says so.
+    /// A page of the documentation, or the page for a path that has none.
     static func docs(_ path: String) -> Answer {
         var answer = Answer(fields: [.contentType: "text/html; charset=utf-8"])
         answer.contentPolicy = """
@@ -36,27 +33,5 @@ extension Answer {
             answer.body = .bytes(DocsSite.missing)
         }
         return answer
-    }
-
-    /// A program that a guide leads to, to read and to download.
-    static func docsExample(_ name: String) throws(Problem) -> Answer {
-        guard let bytes = WebAssets.examples[name] else {
-            throw Problem(.noSuchRoute, "The documentation has no such example.")
-        }
-        return Answer(
-            fields: [.contentType: "text/plain; charset=utf-8", .cacheControl: "public, max-age=300"],
-            body: .bytes(bytes)
-        )
-    }
-
-    /// A drawing of a guide.
-    static func docsImage(_ name: String) throws(Problem) -> Answer {
-        guard let bytes = WebAssets.images[name] else {
-            throw Problem(.noSuchRoute, "The documentation has no such image.")
-        }
-        return Answer(
-            fields: [.contentType: PageAssets.type(of: name), .cacheControl: "public, max-age=300"],
-            body: .bytes(bytes)
-        )
     }
 }

@@ -1,68 +1,45 @@
 import WebAssets
 
-/// The documentation, whole: made when the first of its pages is asked for, and kept.
+/// The pages of the documentation, rendered at the first request for one of them.
 enum DocsSite {
-    /// Pages of HTML by path.
+    /// HTML by path.
     static let pages: [String: [UInt8]] = {
-        var pages = ["/docs": render("docs-index", at: "/docs", title: "Documentation", index)]
-        for guide in Guide.all {
-            let text = String(decoding: guide.fragment, as: UTF8.self)
-            pages[guide.path] = render("docs-guide", at: guide.path, title: guide.title, ["fragment": .text(text)])
-        }
-        for page in ReferencePage.all {
-            pages[page.path] = render(page.template, at: page.path, title: page.title, page.fields)
-        }
-        return pages
+        let index = DocsPage(
+            path: "/docs",
+            title: "Documentation",
+            summary: "Push-token-registry keeps, for every running Live Activity, the one push token that works now.",
+            template: "docs-index"
+        )
+        return Dictionary(uniqueKeysWithValues: ([index] + listed).map { ($0.path, render($0)) })
     }()
 
-    /// The page that is shown where there is none.
-    static let missing = render("docs-missing", at: "", title: "No such page", [:])
+    /// The page for a path that has none.
+    static let missing = render(
+        DocsPage(path: "", title: "No such page", summary: "There is no page at this address.", template: "docs-layout")
+    )
 
     static let assets = PageAssets(below: "/docs/assets", WebAssets.docsFiles)
 
+    private static let listed = DocsPage.reference + [.errorCodes]
+
     private static let templates = PageTemplates(WebAssets.docsTemplates)
 
-    private static func render(
-        _ template: String,
-        at path: String,
-        title: String,
-        _ fields: TemplateContext
-    ) -> [UInt8] {
-        var all: TemplateContext = [
-            "pageTitle": .text(title), "assets": .text(assets.address), "parts": .rows(parts(at: path)),
+    private static func render(_ page: DocsPage) -> [UInt8] {
+        let document: TemplateContext = [
+            "label": "openapi.json", "target": "/openapi.json", "about": "The API for programs, in OpenAPI 3.1.",
         ]
-        all.add(fields)
-        return Array(templates.render(template, all).utf8)
-    }
-
-    /// The navigation: every page, that of the path marked.
-    private static func parts(at path: String) -> [TemplateContext] {
-        let reference = ReferencePage.all.map { ($0.label, $0.path) } + [("openapi.json", "/openapi.json")]
-        let parts = [
-            ("Guides", Guide.byReader.map { ($0.title, $0.path) }),
-            ("Reference", reference + [(Guide.errorCodes.title, Guide.errorCodes.path)]),
-            ("In depth", Guide.inDepth.map { ($0.title, $0.path) }),
-            ("The code", Guide.aboutTheCode.map { ($0.title, $0.path) }),
+        let pages: [TemplateContext] = listed.map {
+            [
+                "label": .text($0.title), "target": .text($0.path), "about": .text($0.summary),
+                "isHere": .flag($0.path == page.path),
+            ]
+        }
+        var fields: TemplateContext = [
+            "pageTitle": .text(page.title), "lead": .text(page.summary), "assets": .text(assets.address),
+            "pages": .rows(pages + [document]),
+            "contents": .list(page.contents.map { ["id": .text($0.id), "name": .text($0.name)] }),
         ]
-        return parts.map { name, pages in
-            let links: [TemplateContext] = pages.map { label, target in
-                ["label": .text(label), "target": .text(target), "isHere": .flag(target == path)]
-            }
-            return ["part": .text(name), "pages": .rows(links)]
-        }
-    }
-
-    private static var index: TemplateContext {
-        let summaries: (Guide) -> TemplateContext = {
-            ["guideTitle": .text($0.title), "guidePath": .text($0.path), "summary": .text($0.summary)]
-        }
-        let groups: [TemplateContext] = ReferencePage.all.map {
-            ["guideTitle": .text($0.title), "guidePath": .text($0.path), "summary": .text($0.summary)]
-        }
-        return [
-            "readers": .rows(Guide.byReader.map(summaries)), "depth": .rows(Guide.inDepth.map(summaries)),
-            "code": .rows(Guide.aboutTheCode.map(summaries)),
-            "groups": .rows(groups + [summaries(.errorCodes)]),
-        ]
+        fields.add(page.fields)
+        return Array(templates.render(page.template, fields).utf8)
     }
 }

@@ -1,13 +1,18 @@
 import RegistryCore
 
-/// The prose of `openapi.json` as HTML: paragraphs, `code` and **emphasis**, which is all of Markdown that it uses.
+/// The prose of `openapi.json` and of the guide to errors as HTML: paragraphs, lists, `code` and **emphasis**, which is
+/// all of Markdown that they use.
 enum Prose {
-    /// Paragraphs.
+    /// Paragraphs and lists.
     static func paragraphs(_ text: String) -> String {
-        text.split(separator: "\n\n").map { "<p>\(line($0))</p>" }.joined(separator: "\n")
+        text.split(separator: "\n\n").map { block in
+            guard block.hasPrefix("- ") else { return "<p>\(line(block))</p>" }
+            let items = block.dropFirst(2).split(separator: "\n- ").map { "<li>\(line($0))</li>" }
+            return "<ul>\n\(items.joined(separator: "\n"))\n</ul>"
+        }.joined(separator: "\n")
     }
 
-    /// Words within a line. A code of a problem leads to what is said of it.
+    /// Words within a line. A code of a problem is a link to its description.
     static func line(_ text: some StringProtocol) -> String {
         let parts = text.split(separator: "`", omittingEmptySubsequences: false)
         return parts.enumerated().map { $0 % 2 == 1 ? code($1) : emphasised($1) }.joined()
@@ -16,7 +21,7 @@ enum Prose {
     private static func code(_ text: some StringProtocol) -> String {
         let code = "<code>\(HTML.escape(text))</code>"
         guard Problem.Code(rawValue: String(text)) != nil else { return code }
-        return "<a href=\"\(Guide.errorCodes.path)#\(text)\">\(code)</a>"
+        return "<a href=\"/docs/error-codes#\(text)\">\(code)</a>"
     }
 
     private static func emphasised(_ text: some StringProtocol) -> String {

@@ -38,7 +38,6 @@ struct PageAssets: Sendable {
         case "css": "text/css; charset=utf-8"
         case "js": "text/javascript; charset=utf-8"
         case "svg": "image/svg+xml"
-        case "png": "image/png"
         default: "application/octet-stream"
         }
     }

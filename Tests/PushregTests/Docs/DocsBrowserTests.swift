@@ -65,7 +65,7 @@ import Testing
 
     /// A button beside each example copies it, or, where the browser keeps its clipboard to itself, chooses it.
     private static func copy(_ browser: WebDriver, _ service: ServiceProcess) async throws {
-        try await browser.open("http://127.0.0.1:\(service.port)/docs/for-senders")
+        try await browser.open("http://127.0.0.1:\(service.port)/docs/reference/clients")
         let chosen = try await browser.runAsynchronously(
             """
             const done = arguments[arguments.length - 1];
@@ -81,7 +81,7 @@ import Testing
             return
         }
         #expect(words[0] == "Chosen")
-        #expect(WebDriver.text(words[1]).hasPrefix("api=http://127.0.0.1:8080"))
+        #expect(WebDriver.text(words[1]).hasPrefix("curl -X PUT \"$service/v1/apps/"))
     }
 
     /// Keeps a picture where whoever ran the tests finds it.

@@ -70,7 +70,7 @@ import Testing
                 "ROOT_KEY=$(pushreg keys create --role root)", "pushreg serve", "service=http://127.0.0.1:8080",
             ]
         let calls = operations.map { operation in
-            "curl -sS -w '\\n%{http_code}'" + CurlExample(operation: operation).text.dropFirst(4)
+            "curl -sS -w '\\n%{http_code}'" + operation.curl.dropFirst(4)
         }
         let outcomes = try await session.run(before + calls)
         for (text, outcome) in zip(before, outcomes) { #expect(outcome.status == 0, "\(text): \(outcome.words)") }

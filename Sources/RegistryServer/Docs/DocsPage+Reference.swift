@@ -1,0 +1,66 @@
+import RegistryCore
+
+/// The API reference, made of `openapi.json`.
+extension DocsPage {
+    static let reference = [calls] + groups + [schemas]
+
+    /// The page with a section for every schema that has a name.
+    static let schemasPath = "/docs/reference/schemas"
+
+    private static let document = APIDocument.embedded
+
+    private static var calls: DocsPage {
+        let tags: [TemplateContext] = document.tags.map { name, words in
+            [
+                "tag": .text(name), "tagPath": .text(path(of: name)), "tagWords": .text(words),
+                "operations": .rows(document.operations(of: name).map(\.heading)),
+            ]
+        }
+        let words = document.json["info"]?.text("description") ?? ""
+        return DocsPage(
+            path: "/docs/reference",
+            title: "API reference",
+            summary: "All calls, and the rules that they share.",
+            template: "docs-reference",
+            fields: ["words": .text(Prose.paragraphs(words)), "tags": .rows(tags)],
+            contents: document.tags.map { ($0.name, $0.name) } + [("shared-rules", "Shared rules")]
+        )
+    }
+
+    /// A page for each group of callers.
+    private static var groups: [DocsPage] {
+        document.tags.map { name, words in
+            let operations = document.operations(of: name)
+            return DocsPage(
+                path: path(of: name),
+                title: name,
+                summary: words,
+                template: "docs-operations",
+                fields: ["operations": .rows(operations.map(\.fields))],
+                contents: operations.map { ($0.id, $0.json.text("summary")) }
+            )
+        }
+    }
+
+    private static var schemas: DocsPage {
+        DocsPage(
+            path: schemasPath,
+            title: "Schemas",
+            summary: "The members of requests and answers. Unknown members are ignored; null counts as absent.",
+            template: "docs-schemas",
+            fields: ["schemas": .rows(document.schemas.map { section($0) })],
+            contents: document.schemas.map { ($0.key, $0.key) }
+        )
+    }
+
+    private static func path(of tag: String) -> String { "/docs/reference/\(tag.lowercased())" }
+
+    private static func section(_ schema: JSONObject.Member) -> TemplateContext {
+        [
+            "schema": .text(schema.key), "schemaType": .text(document.type(schema.value)),
+            "schemaWords": .text(Prose.paragraphs(schema.value.text("description"))),
+            "members": .list(document.members(of: schema.value)),
+            "example": .text(JSONLayout.text(document.exampleValue(schema.value))),
+        ]
+    }
+}
