@@ -1,5 +1,9 @@
+import Foundation
 import RegistryCore
 import Testing
+import WebAssets
+
+@testable import RegistryServer
 
 /// Rules for the document that do not depend on the server: it is whole, without loose ends, and true to the codes of
 /// problems.
@@ -9,6 +13,15 @@ import Testing
     @Test("Is OpenAPI 3.1")
     func hasItsVersion() {
         #expect(Self.document.json["openapi"]?.text?.hasPrefix("3.1.") == true)
+    }
+
+    @Test("A value that fits on one line of 120 characters is on one line, else each of its members is")
+    func isLaidOut() throws {
+        let text = JSONLayout.text(Self.document.json, width: 120) + "\n"
+        guard Array(text.utf8) != WebAssets.openAPI else { return }
+        let project = URL(fileURLWithPath: #filePath).appendingPathComponent("../../..").standardizedFileURL
+        try Data(text.utf8).write(to: project.appendingPathComponent(".build/openapi.json"))
+        Issue.record("openapi.json has another layout. Copy .build/openapi.json to Sources/WebAssets/openapi.json.")
     }
 
     @Test("Every reference leads somewhere, and every component is referred to")
