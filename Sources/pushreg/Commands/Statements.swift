@@ -2,7 +2,7 @@ import ArgumentParser
 import RegistryCore
 import RegistryStore
 
-/// `pushreg statements`: what the hot paths send to Postgres, for `deploy/bench`, whose peers send the same.
+/// `pushreg statements`: what the hot paths send to Postgres, for `Tests/Laboratory/bench`, whose peers send the same.
 struct Statements: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Prints the statements of the hot paths, a line of JSON each.",

@@ -77,7 +77,7 @@ import Testing
             try FileManager.default.subpathsOfDirectory(atPath: "\(root)/\(folder)").map { "/\(folder)/\($0)" }
         }
         let page = try MarkdownPage(document)
-        for match in page.text.matches(of: #/`((?:\w+/)*[\w.]+\.swift|(?:deploy|sql)/[\w./-]+)`/#) {
+        for match in page.text.matches(of: #/`((?:\w+/)*[\w.]+\.swift|(?:deploy|sql|Tests/Laboratory)/[\w./-]+)`/#) {
             let name = match.1.hasSuffix("/") ? match.1.dropLast() : match.1
             #expect(files.contains { $0.hasSuffix("/" + name) }, "\(document): \(name)")
         }

@@ -9,38 +9,44 @@ struct UntriedCommand {
     /// All of them. A command that is neither here nor run makes a test fail, and so does one here that no page has.
     static let all = [
         UntriedCommand(beginning: "deploy/test", reason: "it runs this test", runsElsewhere: true),
-        UntriedCommand(beginning: "deploy/fuzz", reason: "deploy/test --long runs it", runsElsewhere: true),
-        UntriedCommand(beginning: "deploy/failover/run", reason: "deploy/test --long runs it", runsElsewhere: true),
-        UntriedCommand(beginning: "deploy/clients/run", reason: "deploy/test runs it", runsElsewhere: true),
-        UntriedCommand(beginning: "deploy/race", reason: "half an hour, by hand", runsElsewhere: true),
-        UntriedCommand(beginning: "deploy/newcomer", reason: "two hours, by hand", runsElsewhere: true),
         UntriedCommand(beginning: "swift test", reason: "deploy/test runs it", runsElsewhere: true),
-        UntriedCommand(beginning: "deploy/bench/run", reason: "long, by hand", runsElsewhere: true),
         UntriedCommand(
             beginning: "export DATABASE_URL='postgresql://registry@db1,db2",
             reason:
                 "two servers of Postgres with certificates of their own; TLSTests and HostTests of the driver try each"
         ),
         UntriedCommand(beginning: "DATABASE_URL+='&sslmode=verify-full", reason: "the same"),
-        UntriedCommand(beginning: "deploy/containers/run", reason: "deploy/test --long runs it", runsElsewhere: true),
-        UntriedCommand(beginning: "deploy/package", reason: "deploy/containers/run runs it", runsElsewhere: true),
         UntriedCommand(
-            beginning: "sudo apt install ",
-            reason: "deploy/containers/run does the same",
+            beginning: "deploy/package",
+            reason: "Tests/Laboratory/containers/run runs it",
             runsElsewhere: true
         ),
-        UntriedCommand(beginning: "runuser -u pushreg ", reason: "deploy/containers/run runs it", runsElsewhere: true),
+        UntriedCommand(
+            beginning: "sudo apt install ",
+            reason: "Tests/Laboratory/containers/run does the same",
+            runsElsewhere: true
+        ),
+        UntriedCommand(
+            beginning: "runuser -u pushreg ",
+            reason: "Tests/Laboratory/containers/run runs it",
+            runsElsewhere: true
+        ),
         UntriedCommand(
             beginning: "sudo systemctl ",
-            reason: "deploy/containers/run does the same",
+            reason: "Tests/Laboratory/containers/run does the same",
             runsElsewhere: true
         ),
         UntriedCommand(
             beginning: "docker build ",
-            reason: "deploy/containers/run builds its second stage; the first, a build of the whole, was run by hand",
+            reason:
+                "Tests/Laboratory/containers/run builds its second stage; the first, a build of the whole, was run by hand",
             runsElsewhere: true
         ),
-        UntriedCommand(beginning: "docker ", reason: "deploy/containers/run does the same", runsElsewhere: true),
+        UntriedCommand(
+            beginning: "docker ",
+            reason: "Tests/Laboratory/containers/run does the same",
+            runsElsewhere: true
+        ),
         UntriedCommand(beginning: "kubectl ", reason: "there is no cluster where the tests run"),
         UntriedCommand(beginning: "printf %s 'postgresql://pushreg:PASSWORD", reason: "the same"),
     ]

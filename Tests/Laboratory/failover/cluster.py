@@ -46,11 +46,11 @@ def free_ports(first):
             return iter(range(base, base + PORTS))
         except OSError as error:
             if first:
-                raise SystemExit(f"deploy/failover/run: port {port} is not free: {error}") from error
+                raise SystemExit(f"Tests/Laboratory/failover/run: port {port} is not free: {error}") from error
         finally:
             for made in sockets:
                 made.close()
-    raise SystemExit("deploy/failover/run: no ports are free; name the first by --port")
+    raise SystemExit("Tests/Laboratory/failover/run: no ports are free; name the first by --port")
 
 
 class Unhealed(Exception):

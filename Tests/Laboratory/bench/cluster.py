@@ -95,7 +95,7 @@ def cpu_of(parent):
 def schema():
     """The digest that the migrations are known by."""
     digest = hashlib.sha256()
-    for path in sorted(glob.glob(os.path.join(HERE, "..", "..", "sql", "migrations", "*.sql"))):
+    for path in sorted(glob.glob(os.path.join(HERE, "..", "..", "..", "sql", "migrations", "*.sql"))):
         with open(path, "rb") as file:
             digest.update(file.read())
     return digest.hexdigest()[:16]

@@ -28,7 +28,9 @@ let client = caller("CLIENT")
 let sender = caller("SENDER")
 let admin = caller("ADMIN")
 
-func register(_ token: String, minutesAgo: Double, _ aliases: [String: AliasValues]? = nil) async throws -> RegistrationAnswer {
+func register(_ token: String, minutesAgo: Double, _ aliases: [String: AliasValues]? = nil) async throws
+    -> RegistrationAnswer
+{
     let observedAt = Date(timeIntervalSinceNow: -minutesAgo * 60)
     return try await ClientsAPI.registerActivity(
         bundleId: app,
@@ -59,7 +61,8 @@ let resolved = try await SendersAPI.resolveAliases(
     bundleId: app,
     environment: environment,
     resolveRequest: ResolveRequest(aliases: [
-        Alias(kind: "liveactivityId", value: "swift-42"), Alias(kind: "liveactivityId", value: String(repeating: "ü", count: 200)),
+        Alias(kind: "liveactivityId", value: "swift-42"),
+        Alias(kind: "liveactivityId", value: String(repeating: "ü", count: 200)),
     ]),
     apiConfiguration: sender
 )
@@ -90,7 +93,11 @@ let counts = try await AdminsAPI.purgeStaleTokens(
     purgeRequest: purge,
     apiConfiguration: admin
 )
-if case .typePurgeCounts(let counts) = counts { check(counts.dryRun, "a dry run is \(counts)") } else { check(false, "a dry run is \(counts)") }
+if case .typePurgeCounts(let counts) = counts {
+    check(counts.dryRun, "a dry run is \(counts)")
+} else {
+    check(false, "a dry run is \(counts)")
+}
 
 let alias = Alias(kind: "liveactivityId", value: "swift-42")
 let erased = try await AdminsAPI.erase(

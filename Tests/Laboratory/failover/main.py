@@ -1,4 +1,4 @@
-"""Runs the faults of deploy/failover/run and prints one table; see its --help."""
+"""Runs the faults of Tests/Laboratory/failover/run and prints one table; see its --help."""
 
 import argparse
 import json
@@ -34,7 +34,7 @@ def note(text):
 
 class Arguments(argparse.ArgumentParser):
     def error(self, message):
-        print(f"deploy/failover/run: {message}", file=sys.stderr)
+        print(f"Tests/Laboratory/failover/run: {message}", file=sys.stderr)
         sys.exit(64)
 
 

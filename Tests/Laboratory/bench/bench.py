@@ -1,4 +1,4 @@
-"""Runs the measurements of deploy/bench/run and prints one table; see its --help."""
+"""Runs the measurements of Tests/Laboratory/bench/run and prints one table; see its --help."""
 
 import argparse
 import json
@@ -14,7 +14,7 @@ from versions import versions
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="deploy/bench/run")
+    parser = argparse.ArgumentParser(prog="Tests/Laboratory/bench/run")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--only", default="")

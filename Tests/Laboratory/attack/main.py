@@ -1,4 +1,4 @@
-"""Runs the attacks of deploy/attack/run and prints one table; see its --help."""
+"""Runs the attacks of Tests/Laboratory/attack/run and prints one table; see its --help."""
 
 import argparse
 import asyncio
@@ -52,7 +52,7 @@ def main():
 
 class Arguments(argparse.ArgumentParser):
     def error(self, message):
-        print(f"deploy/attack/run: {message}", file=sys.stderr)
+        print(f"Tests/Laboratory/attack/run: {message}", file=sys.stderr)
         sys.exit(64)
 
 

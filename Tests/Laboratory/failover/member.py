@@ -20,7 +20,7 @@ MAX_CONNECTIONS = 60
 def postgres_programs():
     found = sorted(glob.glob("/usr/lib/postgresql/*/bin"), key=lambda path: int(path.split("/")[-2]))
     if not found:
-        raise SystemExit("deploy/failover/run: Postgres is not installed below /usr/lib/postgresql")
+        raise SystemExit("Tests/Laboratory/failover/run: Postgres is not installed below /usr/lib/postgresql")
     return found[-1]
 
 

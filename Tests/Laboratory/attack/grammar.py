@@ -15,7 +15,7 @@ DOES = "Grammar: all routes, with nasty times, durations, numbers, cursors, cook
 MUST = "no 5xx, no hang, no crash, no error in the log"
 usual, long = 4000, 100_000
 
-DOCUMENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "Sources", "WebAssets", "openapi.json")
+DOCUMENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "Sources", "WebAssets", "openapi.json")
 CONSOLE = "/console/{bundleId}/{environment}"
 PAGES = [("GET", path, None) for path in (
     "/console", "/console/sign-in", CONSOLE, f"{CONSOLE}/search", f"{CONSOLE}/activities/{{activityId}}", f"{CONSOLE}/aliases/{{kind}}/{{value}}",

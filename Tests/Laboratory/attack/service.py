@@ -12,7 +12,7 @@ import time
 
 from client import APP, Target, ask
 
-DEPLOY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+DEPLOY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "deploy")
 TICKS = os.sysconf("SC_CLK_TCK")
 
 

@@ -1,4 +1,4 @@
-"""Media types that schemathesis does not know by itself, as deploy/fuzz tells them."""
+"""Media types that schemathesis does not know by itself, as Tests/Laboratory/fuzz tells them."""
 
 import json
 
