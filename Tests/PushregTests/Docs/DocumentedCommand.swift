@@ -56,9 +56,8 @@ extension DocumentedCommand {
     static var documents: [String] {
         get throws {
             let guides = try FileManager.default.contentsOfDirectory(atPath: project.path + "/" + catalog)
-            let deployed = try FileManager.default.subpathsOfDirectory(atPath: project.path + "/deploy")
             return ["README.md"] + guides.filter { $0.hasSuffix(".md") }.sorted().map { catalog + $0 }
-                + deployed.filter { $0.hasSuffix(".md") }.sorted().map { "deploy/" + $0 }
+                + ["Tests/Laboratory/README.md"]
         }
     }
 
