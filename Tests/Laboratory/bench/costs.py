@@ -5,6 +5,7 @@ import statistics
 import subprocess
 import time
 
+import generators
 import services
 from cluster import DIRECTORY
 from flame import record
@@ -12,13 +13,19 @@ from harness import note
 
 
 def flame(bench):
-    """Draws where the service's time goes, and tells what a request costs it and Postgres."""
+    """Draws where the service's time goes."""
     for kind in ("resolve", "register"):
         path = os.path.join(DIRECTORY, f"{kind}.svg")
         record(bench, kind, path)
         note(f"   {path}")
-        costs = [cost(bench, kind) for _ in range(bench.options.rounds)]
-        for name, values in zip(("the service", "Postgres"), zip(*costs)):
+    costs(bench)
+
+
+def costs(bench):
+    for kind in ("resolve", "register"):
+        bench.load("pushreg", kind)
+        rounds = [cost(bench, kind) for _ in range(bench.options.rounds)]
+        for name, values in zip(("the service", "Postgres"), zip(*rounds)):
             bench.table.add(f"{kind}, 64 connections, CPU µs: {name}", statistics.median(values))
 
 
@@ -26,9 +33,7 @@ def cost(bench, kind):
     """Microseconds of CPU a request, of the service and of Postgres."""
     counters = [bench.service("pushreg").cpu, bench.database.cpu]
     before = [count() for count in counters]
-    result = bench.load("pushreg", kind)
-    # Half a second of warming is not counted among the requests.
-    requests = result["requests"] * (bench.options.seconds + 0.5) / bench.options.seconds
+    requests = bench.load("pushreg", kind)["requests"]
     return [(count() - first) / requests * 1e6 for count, first in zip(counters, before)]
 
 
@@ -63,7 +68,7 @@ def wal(bench):
     for index in sorted(walks["ours"], key=walks["ours"].get, reverse=True):
         counts = (*walks["ours"][index], *walks["theirs"][index])
         if any(counts):
-            note(f"   {index[:60]:60} {' '.join(f'{number / count:10.3f}' for number in counts)}")
+            note(f"   {index[:60]:60} {' '.join(f'{number:10.3f}' for number in counts)}")
 
 
 def set_autovacuum(database, value):
@@ -73,10 +78,11 @@ def set_autovacuum(database, value):
 
 def rotate(bench, start, count):
     database = bench.database
-    bench.start("wal", start(database, "wal"))
+    service = bench.start("wal", start(database, "wal"))
     database.psql("-c", "CHECKPOINT")
     before, indexes = position(database), index_counts(database)
-    bench.load("wal", "register", requests=count)
+    # About as many as asked for.
+    count = generators.load(service, "register", bench.key, 0, requests=count, count=bench.options.count)["requests"]
     bench.end("wal")
     wait_for_backends(database)
     after, walked = position(database), index_counts(database)
@@ -84,7 +90,7 @@ def rotate(bench, start, count):
     images = image_bytes(database, before[0], after[0])
     return {
         "log": (written[0], images / count, written[1]),
-        "indexes": {name: tuple(map(int.__sub__, walked[name], indexes[name])) for name in walked},
+        "indexes": {name: [(last - first) / count for first, last in zip(indexes[name], walked[name])] for name in walked},
     }
 
 

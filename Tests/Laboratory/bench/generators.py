@@ -1,55 +1,63 @@
-"""The programs that put load on a service: the bench's own, and wrk."""
+"""The programs that put load on a service: wrk with calls.lua, and h2load for HTTP/2, which wrk does not speak."""
 
 import json
 import os
-import resource
-import shutil
+import random
+import re
 import subprocess
-import sys
 
 from cluster import DIRECTORY, HERE
 
-LOAD = os.path.join(DIRECTORY, "bin", "load")
 
-
-def load(service, kind, key, seconds, connections=64, rate=0, count=1_000_000, batch=100, warm=0.5,
-         requests=0, accepted=(), arguments=()):
-    """Runs the load generator, for some seconds or for a number of requests; gives what it printed. All answers must be
-    good, or of an accepted status."""
+def load(service, kind, key, seconds, connections=64, is_refusable=False, **options):
+    """Makes calls of a kind for some seconds, or until there were so many `requests`. Options are those of calls.lua. All
+    answers must be good, unless calls may be refused."""
+    threads = min(2, connections)
+    if "requests" in options:
+        seconds = 3600
     command = [
-        LOAD, "-address", service.address, "-kind", kind, "-connections", str(connections),
-        "-seconds", str(seconds), "-warm", str(warm), "-rate", str(rate), "-count", str(count), "-batch", str(batch),
-        "-requests", str(requests), *arguments,
+        "wrk", "-t", str(threads), "-c", str(connections), "-d", str(max(1, round(seconds))), "--timeout", "10",
+        "-s", os.path.join(HERE, "calls.lua"), f"http://{service.address}", "--", kind, f"threads={threads}",
+        *(f"{name}={value}" for name, value in options.items()),
     ]
-    output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env={**os.environ, "BENCH_KEY": key})
-    result = json.loads(output.stdout)
-    others = {status: count for status, count in (result.get("others") or {}).items() if status not in accepted}
-    # Two rotations of one activity in the same millisecond: the greater token wins, and the other one is told so.
-    if others.get("409", 0) < result["requests"] / 1000:
-        others.pop("409", None)
-    if others or not result["requests"]:
-        raise SystemExit(f"{service.name} answered {kind} with {others}; see {service.log.name}")
-    if late := result.get("signedLate"):
-        print(f"   {late} JWTs were signed while {service.name} was measured", file=sys.stderr, flush=True)
-    result["generator"] = result["cpuSeconds"] / (result["requests"] / result["rate"]) / os.cpu_count()
-    return result
-
-
-def has_wrk():
-    return shutil.which("wrk") is not None
-
-
-def wrk(service, key, seconds, count=1_000_000, connections=64):
-    """Resolves by wrk, which others know and trust; gives the rate and wrk's share of the CPU."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    output = subprocess.run(
-        ["wrk", "-t", "2", "-c", str(connections), "-d", str(max(1, round(seconds))), "-s", os.path.join(HERE, "resolve.lua"),
-         f"http://{service.address}", "--", str(count)],
-        check=True, capture_output=True, text=True, env={**os.environ, "BENCH_KEY": key},
-    ).stdout
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    output, used = run(command, key)
     result = json.loads(output.splitlines()[-1])
-    if result["failed"]:
-        raise SystemExit(f"{service.name}: {result['failed']} requests of wrk failed; see {service.log.name}")
-    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return {"rate": result["requests"] / result["seconds"], "generator": used / result["seconds"] / os.cpu_count()}
+    good = result["answers"] - result["refused"]
+    # Two rotations of one activity in the same millisecond: the greater token wins, and the other one is refused.
+    tolerated = good // 1000 if kind in ("register", "jwt") else 0
+    if not good or not is_refusable and (result["broken"] or result["refused"] > tolerated):
+        raise SystemExit(f"{service.name}: {result} of calls of the kind {kind}; see {service.log.name}")
+    return {
+        "rate": good / result["seconds"], "requests": good, "refused": result["refused"] + result["broken"],
+        "p50": result["p50"], "p99": result["p99"], "generator": used / result["seconds"] / os.cpu_count(),
+    }
+
+
+def h2load(service, key, seconds, arguments, scheme, count):
+    """Resolves by h2load. Each of its connections walks one list of aliases, so its figures compare with its own alone."""
+    paths = os.path.join(DIRECTORY, "paths.txt")
+    with open(paths, "w", encoding="utf-8") as file:
+        for _ in range(100_000):
+            file.write(f"/v1/apps/com.example.food/sandbox/aliases/orderId/o-{random.randint(1, count)}/activities\n")
+    seconds = max(1, round(seconds))
+    output, used = run([
+        "h2load", "-t", "2", "-D", str(seconds), "--warm-up-time", "1", "-B", f"{scheme}://{service.address}", "-i", paths,
+        "-H", f"Authorization: Bearer {key}", *arguments,
+    ], key)
+    rate = float(re.search(r"([\d.]+) req/s", output)[1])
+    good, bad = map(int, re.search(r"(\d+) 2xx, .* (\d+) 5xx", output).groups())
+    others = sum(map(int, re.search(r"(\d+) 3xx, (\d+) 4xx", output).groups())) + bad
+    if not good or others:
+        raise SystemExit(f"{service.name}: {output}; see {service.log.name}")
+    return {"rate": rate, "generator": used / (seconds + 1) / os.cpu_count()}
+
+
+def run(command, key):
+    """The output of a program, and the seconds of CPU that it used."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "BENCH_KEY": key}) as process:
+        output = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"{command[0]} ended with {process.returncode}: {output}")
+    return output, usage.ru_utime + usage.ru_stime

@@ -13,7 +13,7 @@ CLIENTS = [8, 16, 32, 64]
 
 
 class Figure(NamedTuple):
-    """A median, with the share of the machine's CPU that the load generator took for itself."""
+    """A median, with the share of the machine's CPU that the load generator used."""
 
     value: float
     generator: float
@@ -48,15 +48,19 @@ class Bench:
         self.end(*reversed(self.running))
 
     def load(self, name, kind, seconds=None, key=None, **options):
+        service, key = self.service(name), key or self.key
         options.setdefault("count", self.options.count)
-        return generators.load(self.service(name), kind, key or self.key, seconds or self.options.seconds, **options)
+        if kind not in service.warmed and kind in ("hello", "resolve", "register"):
+            generators.load(service, kind, key, 1, **options)
+        service.warmed.add(kind)
+        return generators.load(service, kind, key, seconds or self.options.seconds, **options)
 
     def rounds(self, **runs):
         """Runs each in turns, beginning with another one in each round; gives what each gave, in a list."""
         names = list(runs)
         results = {name: [] for name in names}
         for name in names:
-            if name in ("pushreg", "pgx", "fastapi"):
+            if name in ("pushreg", "pgx"):
                 self.service(name)
         for index in range(self.options.rounds):
             shift = index % len(names)

@@ -1,16 +1,18 @@
-"""Resolve over TLS and HTTP/2, where the plain measurements have HTTP/1.1."""
+"""Resolve over TLS and HTTP/2, compared with plain HTTP/1.1 by the same load generator."""
 
 import os
 import subprocess
 
+import generators
 import services
 from cluster import DIRECTORY
 
-# The flags of the load generator, and the goal against plain HTTP/1.1.
+PLAIN = ("--h1", "-c", "64")
+# The arguments of h2load, and the goal against plain HTTP/1.1.
 WAYS = {
-    "TLS 1.3, 64 connections": (("-tls",), (None, None)),
-    "HTTP/2 with TLS 1.3, 64 connections": (("-h2",), (0.6, 0.8)),
-    "HTTP/2 with TLS 1.3, 8 connections of 16 streams": (("-h2", "-connections", "8", "-streams", "16"), (None, None)),
+    "TLS 1.3, 64 connections": (PLAIN, (None, None)),
+    "HTTP/2 with TLS 1.3, 64 connections": (("-c", "64"), (0.6, 0.8)),
+    "HTTP/2 with TLS 1.3, 8 connections of 16 streams": (("-c", "8", "-m", "16"), (None, None)),
 }
 
 
@@ -26,14 +28,18 @@ def certificate():
 
 
 def protocols(bench):
-    trusted, key = certificate()
-    bench.start("pushreg-tls", services.registry(bench.database, "pushreg-tls", "--tls-cert", trusted, "--tls-key", key))
-    bench.start("pgx-tls", services.pgx(bench.database, "pgx-tls", "-certificate", trusted, "-key", key))
-    runs = {"pushreg": lambda: bench.load("pushreg", "resolve")}
-    for way, (flags, _) in WAYS.items():
+    path, key = certificate()
+    bench.start("pushreg-tls", services.registry(bench.database, "pushreg-tls", "--tls-cert", path, "--tls-key", key))
+    bench.start("pgx-tls", services.pgx(bench.database, "pgx-tls", "-certificate", path, "-key", key))
+
+    def resolve(name, arguments, scheme="https"):
+        return lambda: generators.h2load(
+            bench.service(name), bench.key, bench.options.seconds, arguments, scheme, bench.options.count)
+
+    runs = {"pushreg": resolve("pushreg", PLAIN, "http")}
+    for way, (arguments, _) in WAYS.items():
         for name in ("pushreg-tls", "pgx-tls"):
-            runs[f"{name}, {way}"] = lambda name=name, flags=flags: bench.load(
-                name, "resolve", arguments=("-trust", trusted, *flags))
+            runs[f"{name}, {way}"] = resolve(name, arguments)
     figures = bench.figures("rate", **runs)
     bench.end("pushreg-tls", "pgx-tls")
     for way, (_, goal) in WAYS.items():

@@ -26,6 +26,8 @@ class Service:
     def __init__(self, name, command, environment=None, path=None):
         self.name = name
         self.path = path
+        # The kinds of calls that it has answered.
+        self.warmed = set()
         self.address = f"127.0.0.1:{free_port()}"
         self.log = open(os.path.join(DIRECTORY, f"{name}.log"), "w", encoding="utf-8")
         command = [word.replace("{address}", self.address).replace("{port}", self.address.split(":")[1]) for word in command]
@@ -117,16 +119,6 @@ def redis(database, count, server):
         "-address", "{address}",
     ]
     return Service("redis", command)
-
-
-def fastapi(database):
-    command = [
-        os.path.join(DIRECTORY, "venv", "bin", "uvicorn"), "--app-dir", os.path.join(HERE, "peers", "fastapi"),
-        "--workers", "2", "--loop", "uvloop", "--http", "httptools", "--no-access-log", "--log-level", "warning",
-        "--port", "{port}", "service:app",
-    ]
-    url = f"postgresql://{database.user}@/bench?host={DIRECTORY}"
-    return Service("fastapi", command, {"DATABASE": url, "STATEMENTS": statements()})
 
 
 def call(service, method, path, key, body=None):

@@ -5,7 +5,6 @@ import statistics
 import generators
 import services
 from cluster import forget_files, read_files
-from harness import note
 
 
 def sizes(bench):
@@ -52,7 +51,7 @@ def cold(bench):
         service = bench.start("cold", services.registry(
             bench.database, f"pushreg-cold-{count}", url=bench.database.url_of(f"bench_{count}")))
         try:
-            return generators.load(service, "resolve", keys[name], bench.options.seconds, warm=0, count=count)
+            return generators.load(service, "resolve", keys[name], bench.options.seconds, count=count)
         finally:
             bench.end("cold")
 
@@ -65,29 +64,32 @@ def cold(bench):
 FIRST, LATER = 200_000, 60_000
 
 
-def first_registrations(bench):
-    """Fewer where the whole bench is a small one."""
-    return min(FIRST, bench.options.count)
-
-
 def first(bench):
-    """New activities into an empty database whose tables were never analyzed, and more of them once they are."""
-    def run(name):
-        database = f"bench_first_{name}"
+    """New activities into empty databases whose tables were never analyzed, and more of ours once they are."""
+    # Fewer where the whole bench is a small one.
+    number = min(FIRST, bench.options.count)
+
+    def run(service, key, already=0, requests=number):
+        bench.start(service.name, service)
+        try:
+            return generators.load(service, "new", key, 0, count=already, requests=requests)
+        finally:
+            bench.end(service.name)
+
+    def ours():
+        database = "bench_first_pushreg"
         bench.database.empty(database)
         url, key = bench.database.url_of(database), bench.database.key(database)
-        service = (services.registry if name == "pushreg" else services.pgx)(bench.database, f"{name}-first", url=url)
-        try:
-            early = generators.load(service, "new", key, 0, count=0, requests=FIRST)["rate"]
-            bench.database.psql("-c", "ANALYZE", database=database)
-            return early, generators.load(service, "new", key, 0, count=FIRST, requests=LATER)["rate"]
-        finally:
-            service.stop()
+        early = run(services.registry(bench.database, "pushreg-first", url=url), key)
+        bench.database.psql("-c", "ANALYZE", database=database)
+        # Some more than asked for were made.
+        later.append(run(services.registry(bench.database, "pushreg-later", url=url), key, 2 * number, LATER)["rate"])
+        return early
 
-    rounds = [(run("pushreg"), run("pgx")) for _ in range(bench.options.rounds)]
-    for index, (ours, theirs) in enumerate(rounds):
-        note(f"   round {index + 1}: pushreg {ours[0]:.0f}, later {ours[1]:.0f}; pgx {theirs[0]:.0f}, later {theirs[1]:.0f}")
-    early, later = (statistics.median(ours[index] for ours, _ in rounds) for index in (0, 1))
-    bench.table.add(f"the first {FIRST:,} registrations of an empty database, /s: {LATER:,} more", early, later, early / later, 0.9, 1.0)
-    theirs = statistics.median(theirs[0] for _, theirs in rounds)
-    bench.table.add("the same: Go, pgx", early, theirs, early / theirs)
+    later = []
+    figures = bench.figures("rate", ours=ours, onetable=lambda: run(
+        services.onetable(bench.database, 0, "onetable_first"), bench.key))
+    early, later = figures["ours"], statistics.median(later)
+    what = f"the first {number:,} registrations of an empty database, /s"
+    bench.table.add(f"{what}: {LATER:,} more", early.value, later, early.value / later, 0.9, 1.0)
+    bench.table.compare(f"{what}: Go, one upsert", early, figures["onetable"], 1.2, 2)

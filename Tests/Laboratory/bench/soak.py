@@ -9,8 +9,8 @@ from harness import note
 
 DATABASE, COPY = "bench_soak", "bench_soak_copy"
 PARTS = 6
-# Answers that do not end an hour's run, but are told: a connection broke, or the service was so far behind that activities expired.
-REFUSALS = ("0", "409", "410", "503")
+# More activities than a part has.
+PART = 1_000_000_000
 SIZES = """
     SELECT c.relname, pg_total_relation_size(c.oid) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE n.nspname = 'public' AND c.relkind = 'r' AND c.relname <> 'bench_seeds' ORDER BY 2 DESC
@@ -41,26 +41,27 @@ def soak(bench):
     counters = {"the service": service.cpu, "Postgres": bench.database.cpu}
     before = {name: count() for name, count in counters.items()}
     with AutovacuumWatch(bench.database) as watch:
-        # The first activities begin all at once, and do not count.
-        result = bench.load("soak", "life", seconds=seconds, key=key, rate=rate, warm=lifetime, accepted=REFUSALS,
-                            arguments=("-open", str(opened), "-parts", str(PARTS)))
-    note(f"   {result['rate']:.0f}/s were answered well; other answers: {result.get('others') or 'none'}")
-    note(f"   p99 of each sixth, µs: {' '.join(f'{value:.0f}' for value in result['partsP99Microseconds'])}")
+        # Each part begins activities of its own; those that the part before left running expire meanwhile.
+        results = [
+            bench.load("soak", "life", seconds=seconds / PARTS, key=key, rate=rate, open=opened, first=part * PART,
+                       is_refusable=True) for part in range(PARTS)
+        ]
+    note(f"   p99 of each sixth, µs: {' '.join(str(result['p99']) for result in results)}")
     note(f"   CPU seconds: {', '.join(f'{name} {count() - before[name]:.0f}' for name, count in counters.items())}")
     note("   resident memory, now and at its highest, MiB: {:.0f}, {:.0f}".format(*service.memory()))
     bench.end("soak")
     note(f"   {CLEANING.split('SELECT ')[1].split(chr(10))[0]}")
     note(bench.database.psql("-Atc", CLEANING, database=DATABASE))
-    report(bench, result, watch.seconds / (lifetime + seconds) / os.cpu_count())
+    report(bench, results, watch.seconds / seconds / os.cpu_count())
 
 
-def report(bench, result, cleaning):
-    first, last = result["partsP99Microseconds"][0], result["partsP99Microseconds"][-1]
+def report(bench, results, cleaning):
+    first, last = results[0]["p99"], results[-1]["p99"]
     minutes = f"{bench.options.minutes:g} minutes"
     bench.table.add(f"p99 µs of the last sixth of {minutes} of lives: of the first", last, first, last / first, 1.3, 1.1,
-                    lower_is_better=True, generator=[result["generator"], result["generator"]])
-    refused = sum((result.get("others") or {}).values())
-    bench.table.add("the same time: answers that were not good, in a million", 1e6 * refused / (refused + result["requests"]))
+                    lower_is_better=True, generator=[result["generator"] for result in (results[-1], results[0])])
+    refused, good = (sum(result[what] for result in results) for what in ("refused", "requests"))
+    bench.table.add("the same time: answers that were not good, in a million", 1e6 * refused / (refused + good))
     used, fresh = compared_sizes(bench.database)
     bench.table.add(f"MiB of tables and indexes after {minutes}, without events: freshly written", used, fresh, used / fresh,
                     2.0, 1.5, lower_is_better=True)

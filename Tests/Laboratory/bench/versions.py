@@ -1,23 +1,20 @@
 """The versions of what is measured, and of what it is measured with."""
 
 import functools
-import os
 import platform
 import re
 import shutil
 import subprocess
 
-from cluster import DIRECTORY, PUSHREG, tool
+from cluster import PUSHREG, tool
 
-PIP = os.path.join(DIRECTORY, "venv", "bin", "pip")
 # Of the programs, the version is what looks like one in what they print. Those that are not there are left out.
 COMMANDS = {
     "pushreg": [PUSHREG, "--version"], "Postgres": [tool("postgres"), "--version"], "Go": ["go", "version"],
     "pgx": ["dpkg-query", "--show", "golang-github-jackc-pgx-v4-dev"], "redis-server": ["redis-server", "--version"],
     "redigo": ["dpkg-query", "--show", "golang-github-gomodule-redigo-dev"],
     "golang-jwt": ["dpkg-query", "--show", "golang-github-golang-jwt-jwt-dev"],
-    "x/net": ["dpkg-query", "--show", "golang-golang-x-net-dev"], "wrk": ["wrk", "-v"],
-    "FastAPI": [PIP, "show", "fastapi"], "asyncpg": [PIP, "show", "asyncpg"], "uvicorn": [PIP, "show", "uvicorn"],
+    "wrk": ["wrk", "-v"], "h2load": ["h2load", "--version"],
 }
 
 

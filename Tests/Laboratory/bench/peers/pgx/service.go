@@ -122,6 +122,7 @@ func (s *service) Resolve(writer http.ResponseWriter, request *http.Request, kin
 	defer results.Close()
 	found := peer.NewResolved(kind, value)
 	if err := read(results, found); err != nil {
+		log.Print(err)
 		peer.Fail(writer, http.StatusServiceUnavailable, "unavailable")
 		return
 	}
