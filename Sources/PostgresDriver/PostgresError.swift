@@ -1,8 +1,8 @@
-/// A failure while talking to Postgres, with nothing secret in it.
+/// A failure while talking to Postgres.
 ///
-/// Neither the properties nor ``description`` ever hold a row's values, a parameter, the connection string or a password.
+/// Neither the properties nor ``description`` contain a row's values, a parameter, the connection string or a password.
 public struct PostgresError: Error, Sendable, CustomStringConvertible {
-    /// The kind of failure. New kinds may be added, so a switch over codes needs a default.
+    /// New kinds may be added, so a switch over codes needs a default.
     public struct Code: Hashable, Sendable, RawRepresentable, CustomStringConvertible {
         /// The name of the code, as in logs and metrics.
         public let rawValue: String
@@ -21,26 +21,26 @@ public struct PostgresError: Error, Sendable, CustomStringConvertible {
         public static let connectionFailed = Code(rawValue: "connectionFailed")
         /// An open connection broke.
         public static let connectionLost = Code(rawValue: "connectionLost")
-        /// The caller's time was over; a running statement's connection was closed.
+        /// The deadline passed; a running statement's connection was closed.
         public static let deadlineExceeded = Code(rawValue: "deadlineExceeded")
-        /// A commit succeeded on the server, but somebody cancelled its wait for the synchronous standby: a failover
-        /// may lose it. Answer as after a lost connection, and let the caller ask again.
+        /// A commit succeeded on the server, but its wait for the synchronous standby was cancelled: a failover may
+        /// lose it. Answer as after a lost connection, and let the caller ask again.
         public static let commitNotReplicated = Code(rawValue: "commitNotReplicated")
         /// More callers wait for a connection than the configuration allows.
         public static let poolExhausted = Code(rawValue: "poolExhausted")
         /// The pool was shut down.
         public static let poolClosed = Code(rawValue: "poolClosed")
-        /// A column's value does not fit the Swift type that was asked for.
+        /// A column's value does not fit the requested Swift type.
         public static let decoding = Code(rawValue: "decoding")
-        /// The driver was used against its rules; the message says which one.
+        /// The driver was used against its rules; the message names the rule.
         public static let misuse = Code(rawValue: "misuse")
     }
 
-    /// The effects of the failed work, as far as they are certain from it alone.
+    /// The effects of the failed work, as far as they are certain.
     enum Outcome: Sendable {
-        /// Trying again would fail again, or the caller must decide.
+        /// A retry would fail again, or the caller must decide.
         case final
-        /// Nothing took effect, and another try may succeed.
+        /// Nothing took effect, and a retry may succeed.
         case nothingTookEffect
         /// The connection broke after something was sent: it may have been committed.
         case unknown
@@ -48,17 +48,17 @@ public struct PostgresError: Error, Sendable, CustomStringConvertible {
 
     /// The kind of failure.
     public let code: Code
-    /// The five characters by which the server names the error; nil when the failure is not the server's.
+    /// Nil for failures outside of the server.
     public let sqlState: String?
-    /// `ERROR`, `FATAL` or `PANIC`, never translated; nil when the failure is not the server's.
+    /// `ERROR`, `FATAL` or `PANIC`, never translated; nil for failures outside of the server.
     public let severity: String?
     /// The name of the violated constraint.
     public let constraint: String?
     /// The table that the server names.
     public let table: String?
-    /// A sentence without values; nil when the server's own could hold some.
+    /// A sentence without values; nil if the server's own could contain some.
     public let message: String?
-    /// Whether it is certain that nothing took effect and another try may succeed.
+    /// Whether it is certain that nothing took effect and a retry may succeed.
     public internal(set) var isSafeToRetry: Bool
     /// The file of the call that failed.
     public internal(set) var file: String
@@ -89,7 +89,7 @@ public struct PostgresError: Error, Sendable, CustomStringConvertible {
         self.line = site.line
     }
 
-    /// One line for logs: code, SQLSTATE, names and, where it cannot hold values, the message.
+    /// One line for logs.
     public var description: String {
         var text = "PostgresError.\(code)"
         for part in [sqlState, constraint.map { "constraint \($0)" }, table.map { "table \($0)" }, message] {
@@ -106,7 +106,6 @@ public struct PostgresError: Error, Sendable, CustomStringConvertible {
     }
 }
 
-/// Where in the caller's code a call was written.
 struct CallSite: Sendable {
     let file: String
     let line: Int

@@ -2,22 +2,21 @@ import Foundation
 
 /// A type whose Swift array has a Postgres type: an array of that type, except that `[UInt8]` is bytea.
 ///
-/// A type of your own needs no more than the conformance, besides `PostgresEncodable` and `PostgresDecodable`.
+/// A conforming type needs no members besides those of `PostgresEncodable` and `PostgresDecodable`.
 ///
-/// The encoding is inlinable: elsewhere, not knowing the type of an array costs more than to encode it.
+/// The encoding is inlinable: in other modules, the generic lookup of an array's type would cost more than the
+/// encoding.
 public protocol PostgresArrayElement: Sendable {
     /// The type of a Swift array of these elements.
     static var postgresArrayType: PostgresType { get }
     /// Appends the binary format of the whole array.
     static func encode(array: [Self], into buffer: inout [UInt8])
-    /// Reads the whole array.
-    ///
-    /// - Throws: ``PostgresError/Code/decoding`` when the column's type or its bytes do not fit.
+    /// - Throws: ``PostgresError/Code/decoding`` if the column's type or its bytes do not fit.
     static func decodeArray(_ bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) -> [Self]
 }
 
 extension Array: PostgresEncodable where Element: PostgresArrayElement {
-    /// The array type of the elements; bytea for `[UInt8]`.
+    /// bytea for `[UInt8]`.
     public static var postgresType: PostgresType { Element.postgresArrayType }
 
     /// Appends the array as its elements' type writes it.
@@ -35,14 +34,14 @@ extension Array: PostgresDecodable where Element: PostgresArrayElement {
 }
 
 extension PostgresArrayElement where Self: PostgresEncodable & PostgresDecodable {
-    /// The built-in array type of the element's type; text[] for types that the driver does not know.
+    /// text[] for types that the driver does not know.
     public static var postgresArrayType: PostgresType { postgresType.array }
 
-    /// Writes what `array_recv` reads: dimensions, a NULL flag, the element type, then length and bytes of each element.
+    /// The format of `array_recv`: dimensions, a NULL flag, the element type, then length and bytes of each element.
     @inlinable
     public static func encode(array: [Self], into buffer: inout [UInt8]) {
         buffer.append(bigEndian: Int32(array.isEmpty ? 0 : 1))
-        // A closure, for a key path is made anew each time where the type is not known.
+        // A closure, because a key path is created on each call if the type is not known.
         buffer.append(bigEndian: Int32(array.contains { $0.isPostgresNull } ? 1 : 0))
         buffer.append(bigEndian: postgresType.rawValue)
         guard !array.isEmpty else { return }
@@ -57,9 +56,9 @@ extension PostgresArrayElement where Self: PostgresEncodable & PostgresDecodable
         }
     }
 
-    /// Reads what `array_send` writes.
+    /// Reads the format of `array_send`.
     ///
-    /// - Throws: ``PostgresError/Code/decoding``, also for several dimensions or a NULL that no element can be.
+    /// - Throws: ``PostgresError/Code/decoding``, also for several dimensions or an unexpected NULL.
     public static func decodeArray(
         _ bytes: UnsafeRawBufferPointer,
         type: PostgresType

@@ -7,21 +7,21 @@ extension Bool: PostgresEncodable, PostgresDecodable {
         buffer.append(self ? 1 : 0)
     }
 
-    /// Reads one byte of a bool; any but 0 is true.
+    /// Any byte but 0 is true.
     public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
         guard type == .bool else { throw .mismatch(type, Self.self) }
         self = try WireReader.only(UInt8.self, in: bytes) != 0
     }
 }
 
-/// Integers: bound with their own width, read from int2, int4 and int8 where the value fits.
+/// Bound with their own width, read from int2, int4 and int8 if the value fits.
 extension FixedWidthInteger where Self: PostgresEncodable & PostgresDecodable {
     /// Appends the integer in its own width, the most significant byte first.
     public func encode(into buffer: inout [UInt8]) {
         buffer.append(bigEndian: self)
     }
 
-    /// Reads an int2, int4 or int8, and throws `decoding` when the value does not fit.
+    /// - Throws: `decoding` if the value does not fit.
     public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
         let wide =
             switch type {
@@ -53,7 +53,7 @@ extension Int64: PostgresEncodable, PostgresDecodable {
 }
 
 extension Int: PostgresEncodable, PostgresDecodable {
-    /// int8, on every platform.
+    /// int8 on every platform.
     public static var postgresType: PostgresType { .int8 }
 
     /// Appends 8 bytes, the most significant first.

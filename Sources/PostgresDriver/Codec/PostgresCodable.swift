@@ -4,7 +4,7 @@ public protocol PostgresEncodable: Sendable {
     static var postgresType: PostgresType { get }
     /// Whether the value is NULL; false unless the type says otherwise.
     var isPostgresNull: Bool { get }
-    /// Appends the binary format of the value, which is not NULL.
+    /// The value is not NULL.
     func encode(into buffer: inout [UInt8])
 }
 
@@ -16,13 +16,11 @@ extension PostgresEncodable {
 
 /// A type whose values can be read from a column, in Postgres's binary format.
 public protocol PostgresDecodable: SendableMetatype {
-    /// Reads a value that is not NULL.
+    /// The value is not NULL.
     ///
-    /// - Throws: ``PostgresError/Code/decoding`` when the column's type or its bytes do not fit.
+    /// - Throws: ``PostgresError/Code/decoding`` if the column's type or its bytes do not fit.
     init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError)
-    /// Makes the value for NULL.
-    ///
-    /// - Throws: ``PostgresError/Code/decoding`` unless the type has such a value; only `Optional` has.
+    /// - Throws: ``PostgresError/Code/decoding`` unless the type has a value for NULL; only `Optional` has.
     init(postgresNull type: PostgresType) throws(PostgresError)
 }
 
@@ -37,11 +35,11 @@ extension Optional: PostgresEncodable where Wrapped: PostgresEncodable {
     /// The type of the wrapped values.
     public static var postgresType: PostgresType { Wrapped.postgresType }
 
-    /// Whether it is nil, or wraps a value that is NULL itself.
+    /// True for nil, and for a wrapped NULL.
     @inlinable
     public var isPostgresNull: Bool { self?.isPostgresNull ?? true }
 
-    /// Appends the wrapped value; nothing for nil, which is bound as NULL.
+    /// Nil is bound as NULL, without bytes.
     @inlinable
     public func encode(into buffer: inout [UInt8]) {
         self?.encode(into: &buffer)

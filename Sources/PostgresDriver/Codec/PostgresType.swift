@@ -50,12 +50,12 @@ public struct PostgresType: RawRepresentable, Hashable, Sendable {
     ]
     private static let arrayOIDs = Set(arrays.values)
 
-    /// The built-in array type of this element type; text[] for types that this driver does not know.
+    /// text[] for types that this driver does not know.
     public var array: PostgresType {
         PostgresType(rawValue: Self.arrays[self] ?? 1009)
     }
 
-    /// Enums, domains and other types that were created after `initdb`: FirstNormalObjectId is 16384.
+    /// Enums, domains and other types created after `initdb`: FirstNormalObjectId is 16384.
     var isUserDefined: Bool { rawValue >= 16384 }
 
     var isArray: Bool { Self.arrayOIDs.contains(rawValue) || isUserDefined }

@@ -10,7 +10,7 @@ extension String: PostgresEncodable, PostgresDecodable {
         buffer.append(contentsOf: utf8)
     }
 
-    /// Reads UTF-8, and throws `decoding` when the bytes are not that.
+    /// - Throws: `decoding` if the bytes are not UTF-8.
     public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
         switch type {
         case .text, .varchar, .bpchar, .name, .unknown, .json: break
@@ -24,7 +24,7 @@ extension String: PostgresEncodable, PostgresDecodable {
     }
 }
 
-/// A JSON text for a jsonb column. The server checks and normalises it; the driver does not parse it.
+/// A JSON text in UTF-8 for a jsonb column. The server checks and normalises it; the driver does not parse it.
 public struct JSONB: Hashable, Sendable, PostgresEncodable, PostgresDecodable {
     /// The JSON text in UTF-8.
     public let bytes: [UInt8]

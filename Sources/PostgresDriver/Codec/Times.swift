@@ -37,7 +37,7 @@ extension Date: PostgresEncodable, PostgresDecodable {
 
     private init(microsecondsSince2000 microseconds: Int64) {
         let offset = Self.secondsBetweenEpochs * Self.microsecondsPerSecond
-        // Saturating: the wire could hold dates that Postgres has not.
+        // Saturating: the wire could contain dates outside of Postgres's range.
         let since2001 = max(microseconds, .min + offset) - offset
         let (seconds, fraction) = since2001.quotientAndRemainder(dividingBy: Self.microsecondsPerSecond)
         let part = Double(fraction) / Double(Self.microsecondsPerSecond)
@@ -70,7 +70,7 @@ extension Duration: PostgresEncodable, PostgresDecodable {
         return overflow || carried ? (seconds < 0 ? .min : .max) : sum
     }
 
-    /// Reads an interval, and throws `decoding` when it has months.
+    /// - Throws: `decoding` for an interval with months.
     public init(postgres bytes: UnsafeRawBufferPointer, type: PostgresType) throws(PostgresError) {
         guard type == .interval else { throw .mismatch(type, Self.self) }
         var reader = WireReader(bytes)

@@ -1,18 +1,15 @@
 extension [UInt8] {
-    /// Appends an integer in network byte order.
     @inlinable
     mutating func append<Number: FixedWidthInteger>(bigEndian number: Number) {
         Swift.withUnsafeBytes(of: number.bigEndian) { append(contentsOf: $0) }
     }
 
-    /// Overwrites four bytes with an integer in network byte order.
     @inlinable
     mutating func replace(at offset: Int, bigEndian number: Int32) {
         Swift.withUnsafeBytes(of: number.bigEndian) { replaceSubrange(offset..<offset + 4, with: $0) }
     }
 }
 
-/// Reads numbers and slices off the front of a value.
 struct WireReader {
     private(set) var rest: UnsafeRawBufferPointer
 
@@ -30,7 +27,6 @@ struct WireReader {
         Number(bigEndian: try slice(MemoryLayout<Number>.size).loadUnaligned(as: Number.self))
     }
 
-    /// Reads a value that consists of one integer and nothing else.
     static func only<Number: FixedWidthInteger>(
         _: Number.Type,
         in bytes: UnsafeRawBufferPointer

@@ -1,9 +1,8 @@
 import CLibpq
 import Foundation
 
-/// The keywords and values for one attempt to connect, in the order in which libpq shall apply them.
+/// The keywords and values for one attempt to connect, in libpq's order of application.
 struct ConnectionOptions {
-    /// One server of a multi-host connection string.
     struct Host: Equatable, Sendable {
         var host: String?
         var address: String?
@@ -18,27 +17,27 @@ struct ConnectionOptions {
 
     let connectionString: String
     let applicationName: String
-    /// The servers to try, in order; empty until libpq says which, where the string names none.
+    /// In order; empty if the string names none, until libpq names them.
     private(set) var hosts: [Host]
-    /// The time that the last of them has; nil is all that is left.
+    /// The time of the last host; nil is all the remaining time.
     private(set) var timeOfLast: Duration?
     private var isChanged = false
 
-    /// - Throws: ``PostgresError/Code/misuse`` when libpq cannot parse the connection string.
+    /// - Throws: ``PostgresError/Code/misuse`` if libpq cannot parse the connection string.
     init(connectionString: String, applicationName: String) throws(PostgresError) {
         self.connectionString = connectionString
         self.applicationName = applicationName
         hosts = Self.hosts(in: try Self.parse(connectionString))
     }
 
-    /// Learns the hosts that the service file or the environment names, from a connection that has just begun.
+    /// Reads the hosts of the service file or the environment from a connection that has just begun.
     mutating func learnHosts(of connection: OpaquePointer) {
         guard hosts.isEmpty, let options = PQconninfo(connection) else { return }
         defer { PQconninfoFree(options) }
         hosts = Self.hosts(in: Self.values(of: options))
     }
 
-    /// The same options without the host that does not answer, going on with the one after it; nil if none is left.
+    /// The options without an unresponsive host, continuing with the next one; nil if none is left.
     func skipping(_ index: Int) -> ConnectionOptions? {
         guard hosts.count > 1, hosts.indices.contains(index) else { return nil }
         var copy = self
@@ -48,7 +47,7 @@ struct ConnectionOptions {
         return copy
     }
 
-    /// The same options with one host behind all others, and a time for it; they are tried in order.
+    /// The options with one host after all others, and a time for it; they are tried in order.
     func trying(last host: Host?, for time: Duration) -> ConnectionOptions {
         guard let host, hosts.count > 1, hosts.contains(host) else { return self }
         var copy = self
@@ -85,7 +84,6 @@ struct ConnectionOptions {
             Host(
                 host: index < names.count ? names[index] : nil,
                 address: index < addresses.count ? addresses[index] : nil,
-                // One port stands for all hosts.
                 port: ports.count == 1 ? ports[0] : index < ports.count ? ports[index] : nil
             )
         }

@@ -28,7 +28,7 @@ private final class JobQueue: @unchecked Sendable {
 
     func append(_ job: UnownedJob, on executor: ConnectionThread) {
         condition.withLock { jobs.append((job, executor)) }
-        // Not before: the thread would wake only to wait for the lock.
+        // After the unlock: the thread would otherwise wake and wait for the lock.
         condition.signal()
     }
 
@@ -39,7 +39,7 @@ private final class JobQueue: @unchecked Sendable {
 
     func run() {
         Self.blockBrokenPipeSignal()
-        // Each entry keeps the executor alive until its job is over; the last one may release it right here.
+        // Each entry keeps the executor alive until its job is over; the last one may release it here.
         while let (job, executor) = next() {
             job.runSynchronously(on: executor.asUnownedSerialExecutor())
         }
@@ -52,7 +52,7 @@ private final class JobQueue: @unchecked Sendable {
         }
     }
 
-    /// A write to a closed socket answers EPIPE; its signal would end the whole program.
+    /// A write to a closed socket returns EPIPE; the signal would end the program.
     private static func blockBrokenPipeSignal() {
         var signals = sigset_t()
         sigemptyset(&signals)

@@ -10,7 +10,7 @@ struct Deadline: Sendable, Comparable {
 
     var isPassed: Bool { instant <= .now }
 
-    /// Until when to wait for a connection: a statement that is sent with a moment left is answered to nobody, and costs the
+    /// When waiting for a connection ends: a statement sent with a moment left gets no answer in time, and costs the
     /// connection.
     var endOfWaiting: ContinuousClock.Instant { instant.advanced(by: .zero - min(.milliseconds(250), remaining / 4)) }
 
@@ -20,7 +20,7 @@ struct Deadline: Sendable, Comparable {
     var remainingMilliseconds: Int32 {
         let (seconds, attoseconds) = remaining.components
         guard seconds >= 0, attoseconds >= 0 else { return 0 }
-        // A longer wait only means that poll is called again.
+        // After a shorter wait poll is called again.
         return Int32(min(seconds, 3600) * 1000 + attoseconds / 1_000_000_000_000_000 + 1)
     }
 }

@@ -3,7 +3,7 @@ import Foundation
 import Logging
 
 extension LibpqConnection {
-    /// Opens a connection: libpq tries the hosts in order, and one that does not answer costs its share of the time.
+    /// libpq tries the hosts in order, and one that does not answer costs its share of the time.
     ///
     /// - Throws: ``PostgresError/Code/connectionFailed`` or ``PostgresError/Code/misuse``.
     static func connect(
@@ -82,7 +82,6 @@ extension LibpqConnection {
     }
 }
 
-/// Divides the time among the hosts that are still to be tried.
 private struct Share {
     private let hosts: [ConnectionOptions.Host]
     private let timeOfLast: Duration?
@@ -96,7 +95,6 @@ private struct Share {
         (end, self.deadline) = (deadline, deadline)
     }
 
-    /// Notices when libpq has gone on to another host.
     mutating func follow(_ pointer: OpaquePointer) {
         guard hosts.count > 1 else { return }
         let name = [PQhost(pointer), PQport(pointer)].map { $0.map { String(cString: $0) } }
@@ -109,13 +107,13 @@ private struct Share {
 }
 
 extension ConnectionOptions.Host {
-    /// Whether libpq's host and port are this one's; a port that the string does not give may be any.
+    /// Compares libpq's host and port; a port missing from the string matches any.
     fileprivate func isCalled(_ name: [String?]) -> Bool {
         (host ?? address ?? "") == name[0] && (port == nil || port == name[1])
     }
 }
 
-/// Lends C strings, ended by a null pointer, to a call.
+/// Lends C strings, terminated by a null pointer.
 private func withCStrings<Result>(
     _ strings: [String],
     _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> Result

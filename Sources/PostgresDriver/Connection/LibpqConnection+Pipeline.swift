@@ -1,17 +1,16 @@
 import CLibpq
 import Foundation
 
-/// The properties of one round trip besides its statements.
 struct RoundTrip {
     let deadline: Deadline
-    /// Whether the round trip can commit: if so, a connection lost on the way leaves the outcome unknown.
+    /// Whether the round trip can commit: then a connection lost on the way leaves the outcome unknown.
     let canCommit: Bool
     let site: CallSite
 
     var outcomeIfLost: PostgresError.Outcome { canCommit ? .unknown : .nothingTookEffect }
 }
 
-/// A part of a round trip that the server is going to answer; they are answered in order.
+/// A part of a round trip with an answer of the server, in order.
 private enum Step {
     case prepare(PreparedStatements.Key, name: String)
     case execute
@@ -22,7 +21,7 @@ private enum Step {
 extension LibpqConnection {
     /// Runs statements in one round trip, up to one sync: outside of `BEGIN` that is one transaction.
     ///
-    /// - Throws: the error of the first statement that failed, after the server has confirmed the end of the round trip.
+    /// - Throws: the error of the first failed statement, after the server has confirmed the end of the round trip.
     func run(_ statements: [SQL], _ roundTrip: RoundTrip) throws(PostgresError) -> [PostgresResult] {
         let pointer = try open()
         noteQuestion()
@@ -36,7 +35,7 @@ extension LibpqConnection {
         return results
     }
 
-    /// Refuses an answer of a server that was given up while it was asked.
+    /// Rejects an answer of a server that was given up during the question.
     func checkGeneration(_ roundTrip: RoundTrip) throws(PostgresError) {
         guard generation?.isOver == true else { return }
         close()
@@ -48,7 +47,6 @@ extension LibpqConnection {
         )
     }
 
-    /// Sends statements and the sync behind them.
     private func send(
         _ statements: [SQL],
         on pointer: OpaquePointer,
@@ -63,17 +61,15 @@ extension LibpqConnection {
         return try queue(statements, on: pointer, roundTrip)
     }
 
-    /// Refuses to call a commit a success that is on this server only.
+    /// Rejects a commit that is on this server only.
     func checkReplication(_ roundTrip: RoundTrip) throws(PostgresError) {
         guard takeUnreplicatedCommit() else { return }
         throw PostgresError(.commitNotReplicated, outcome: .unknown, at: roundTrip.site)
     }
 }
 
-// MARK: - Sending
-
 extension LibpqConnection {
-    /// Gives the messages to libpq, which sends what the socket takes at once, and the rest while the answers are read.
+    /// libpq sends as much as the socket takes at once, and the rest while the answers are read.
     private func queue(
         _ sqls: [SQL],
         on pointer: OpaquePointer,
@@ -93,7 +89,7 @@ extension LibpqConnection {
         return steps
     }
 
-    /// Queues the preparation of a statement that this connection does not know yet; nil if that fails.
+    /// Queues the preparation of an unknown statement; nil if that fails.
     private func sendPrepare(
         _ sql: SQL,
         on pointer: OpaquePointer,
@@ -108,7 +104,7 @@ extension LibpqConnection {
         return PQsendPrepare(pointer, name, sql.text, Int32(key.types.count), key.types) == 1 ? name : nil
     }
 
-    /// Drops left-over statements behind a sync of their own, so that they cannot undo the caller's work.
+    /// Drops left-over statements after a sync of their own, so that they cannot undo the caller's work.
     private func sendDeallocations(on pointer: OpaquePointer, _ steps: inout [Step]) -> Bool {
         guard !isInBody, !statements.leftOver.isEmpty else { return true }
         for name in statements.leftOver {
@@ -122,13 +118,12 @@ extension LibpqConnection {
 }
 
 extension SQL {
-    /// Queues an execution with binary parameters and binary results.
     fileprivate func sendExecute(_ name: String, on pointer: OpaquePointer) -> Bool {
         guard !parameters.isEmpty else {
             return PQsendQueryPrepared(pointer, name, 0, nil, nil, nil, 1) == 1
         }
-        // One buffer holds all values, so that all their addresses stay valid together. An empty value is not NULL and
-        // needs an address too: hence the last byte.
+        // One buffer contains all values, so that all their addresses stay valid together. An empty value is not NULL
+        // and needs an address, too: hence the last byte.
         var bytes: [UInt8] = []
         bytes.reserveCapacity(parameters.reduce(1) { $0 + ($1.bytes?.count ?? 0) })
         for parameter in parameters { bytes.append(contentsOf: parameter.bytes ?? []) }
@@ -149,12 +144,10 @@ extension SQL {
     }
 }
 
-// MARK: - Receiving
-
 extension LibpqConnection {
-    /// Reads the answers up to the last sync. Nothing is returned before: rows can arrive before their commit.
+    /// Reads the answers up to the last sync. It returns nothing earlier because rows can arrive before their commit.
     ///
-    /// - Returns: the results, and the error of the first statement that failed.
+    /// - Returns: the results, and the error of the first failed statement.
     private func receive(
         _ steps: [Step],
         on pointer: OpaquePointer,
@@ -174,7 +167,7 @@ extension LibpqConnection {
                 case (.sync, PGRES_PIPELINE_SYNC), (.deallocate, _), (_, PGRES_PIPELINE_ABORTED): break
                 case (_, PGRES_FATAL_ERROR):
                     failure = PostgresError(report: result.pointer, canCommit: roundTrip.canCommit, at: roundTrip.site)
-                    // The commit itself failed, as deferred constraints do: the end of the round trip comes after that.
+                    // The commit itself failed, as deferred constraints do: the end of the round trip follows.
                     if case .sync = step { isAnswered = false }
                 default: throw protocolViolation(roundTrip)
                 }
@@ -193,16 +186,15 @@ extension LibpqConnection {
         return result
     }
 
-    /// Whether the connection ends with this result: the server said so, or it is gone.
+    /// The server announced the end of the connection, or is gone.
     func isLast(_ result: ResultStorage, on pointer: OpaquePointer) -> Bool {
         PQstatus(pointer) == CONNECTION_BAD
             || PQresultStatus(result.pointer) == PGRES_FATAL_ERROR
                 && PostgresError(report: result.pointer, canCommit: false, at: .unknown).code == .connectionLost
     }
 
-    /// The next result; nil is the end mark of a command.
     func nextResult(on pointer: OpaquePointer, _ roundTrip: RoundTrip) throws(PostgresError) -> ResultStorage? {
-        // After the end of the stream libpq still parses what it has read before; it cannot block any more then.
+        // After the end of the stream libpq still parses the bytes it has read; it cannot block any more.
         var isEnded = false
         while !isEnded, PQisBusy(pointer) == 1 {
             isEnded = try !progress(on: pointer, roundTrip)
@@ -210,20 +202,18 @@ extension LibpqConnection {
         return PQgetResult(pointer).map(ResultStorage.init)
     }
 
-    /// Sends what the socket takes and reads what it has, whichever comes first; false once the stream has ended.
+    /// False once the stream has ended.
     func progress(on pointer: OpaquePointer, _ roundTrip: RoundTrip) throws(PostgresError) -> Bool {
         let unsent = PQflush(pointer)
-        // Even if sending failed, the server's last words may be there to be read.
+        // Even if sending failed, the server's last message may be readable.
         let events = unsent == 1 ? POLLIN | POLLOUT : POLLIN
         try wait(for: events, until: roundTrip.deadline, outcome: roundTrip.outcomeIfLost)
         return PQconsumeInput(pointer) == 1
     }
 }
 
-// MARK: - Failing
-
 extension LibpqConnection {
-    /// The error for a connection that broke, from the server's last words if there are any; closes the rest of it.
+    /// The error for a broken connection, from the server's last message if there is one; closes the connection.
     func lost(_ pointer: OpaquePointer, _ result: ResultStorage?, _ roundTrip: RoundTrip) -> PostgresError {
         defer { close() }
         if let result, PostgresError.field("C", of: result.pointer) != nil {
@@ -232,7 +222,7 @@ extension LibpqConnection {
         return PostgresError(.connectionLost, outcome: roundTrip.outcomeIfLost, at: roundTrip.site)
     }
 
-    /// The error for an answer that does not belong to the question; closes the connection.
+    /// The error for an unexpected answer; closes the connection.
     func protocolViolation(_ roundTrip: RoundTrip) -> PostgresError {
         close()
         return PostgresError(
@@ -243,7 +233,7 @@ extension LibpqConnection {
         )
     }
 
-    /// Draws the connection's consequences from a failure after which the round trip has ended in order.
+    /// Closes the connection, if necessary, after a failure whose round trip has ended in order.
     func closingIfNeeded(after failure: PostgresError) -> PostgresError {
         if failure.code == .connectionLost || failure.hasStalePreparedStatements { close() }
         if failure.sqlState == SQLState.readOnlyTransaction { markUnusable() }

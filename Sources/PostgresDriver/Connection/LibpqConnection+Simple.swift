@@ -1,7 +1,7 @@
 import CLibpq
 
 extension LibpqConnection {
-    /// Runs a script in the simple protocol, which alone takes several statements in one text.
+    /// Only the simple protocol accepts several statements in one text.
     func runScript(_ script: String, _ roundTrip: RoundTrip) throws(PostgresError) {
         let pointer = try open()
         guard !roundTrip.deadline.isPassed else {
@@ -19,7 +19,6 @@ extension LibpqConnection {
         try checkReplication(roundTrip)
     }
 
-    /// Reads all answers to a script.
     private func firstFailure(on pointer: OpaquePointer, _ roundTrip: RoundTrip) throws(PostgresError) -> PostgresError?
     {
         var failure: PostgresError?
@@ -35,7 +34,6 @@ extension LibpqConnection {
         return failure
     }
 
-    /// Whether the server is inside of an explicit transaction.
     var isInTransaction: Bool {
         guard let pointer = try? open() else { return false }
         return [PQTRANS_INTRANS, PQTRANS_INERROR].contains(PQtransactionStatus(pointer))

@@ -1,14 +1,12 @@
 import Logging
 
-/// A connection and its thread.
 actor PostgresConnection {
-    /// The result of a caller's closure, and whether the connection may serve another one.
     struct Loan<Value: Sendable>: Sendable {
         let result: Result<Value, any Error>
         let isReusable: Bool
-        /// The connection had died before anything was sent; the closure did not run.
+        /// The connection was dead before anything was sent; the closure did not run.
         let wasDead: Bool
-        /// The server, where its answer did not come and nobody else got one meanwhile.
+        /// The server, if its answer did not come and no other connection got one meanwhile.
         var silentServer: SilentServer?
 
         static var dead: Self {
@@ -17,9 +15,9 @@ actor PostgresConnection {
         }
     }
 
-    /// A server that answered on none of its connections while one waited for it.
+    /// A server that was silent on all of its connections during a wait.
     struct SilentServer: Sendable {
-        /// Nil where libpq was to find one by itself.
+        /// Nil if libpq chooses the host itself.
         let host: ConnectionOptions.Host?
     }
 
@@ -33,20 +31,19 @@ actor PostgresConnection {
     private let generation: PoolGeneration
     private var link: LibpqConnection?
     private var planLifetime: Duration?
-    /// The time at which the oldest plan may have been made.
+    /// The earliest possible time of the oldest plan.
     private var plannedAt = ContinuousClock.now
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
-    /// Makes a connection that is still to be opened.
     init(_ generation: PoolGeneration) { self.generation = generation }
 
     /// Connects, applies the settings and runs the configuration's own check.
     ///
     /// - Parameters:
-    ///   - host: of several servers, the one to be tried after all others.
-    ///   - time: for that one.
-    /// - Throws: ``PostgresError/Code/connectionFailed``, ``PostgresError/Code/misuse``, or what the check throws.
+    ///   - host: of several servers, the one to try after all others.
+    ///   - time: the limit for that one.
+    /// - Throws: ``PostgresError/Code/connectionFailed``, ``PostgresError/Code/misuse``, or the check's error.
     func open(
         _ configuration: PostgresConfiguration,
         tryingLast host: ConnectionOptions.Host? = nil,
@@ -82,7 +79,7 @@ actor PostgresConnection {
         return Opened(server: link.server, skipped: link.skipped)
     }
 
-    /// Lends the connection to a closure until it returns, on the connection's own thread.
+    /// Runs a closure on the connection's own thread.
     ///
     /// - Parameter isIdempotent: whether the closure only reads.
     func lend<Value: Sendable>(
@@ -102,7 +99,7 @@ actor PostgresConnection {
         return Loan(result: result, isReusable: false, wasDead: false, silentServer: silent)
     }
 
-    /// Gives up plans that are too old; each is made anew when its statement is run the next time, for the tables as they are.
+    /// Discards plans that are too old; the next run of each statement plans it for the current tables.
     private func renewPlans(_ link: LibpqConnection, until deadline: Deadline) throws {
         let now = ContinuousClock.now
         guard let planLifetime, now - plannedAt >= planLifetime else { return }
@@ -110,7 +107,6 @@ actor PostgresConnection {
         _ = try link.run(["DISCARD PLANS"], RoundTrip(deadline: deadline, canCommit: false, site: .unknown))
     }
 
-    /// Closes the socket.
     func close() {
         link?.close()
         link = nil

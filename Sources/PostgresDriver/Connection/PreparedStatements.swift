@@ -1,11 +1,10 @@
-/// Which statements the server has prepared on one connection: by text and parameter types, least recently used ones
-/// leave first.
+/// The statements prepared on one connection, by text and parameter types; the least recently used ones leave first.
 struct PreparedStatements {
     /// The same text with other parameter types is another statement to the server.
     struct Key: Hashable {
         let text: String
         let types: [UInt32]
-        /// Kept, so that no other template can come to lie at its address.
+        /// Retained, so that no other template can get its address.
         private let template: SQLTemplate.Identity?
 
         init(_ sql: SQL) {
@@ -19,7 +18,7 @@ struct PreparedStatements {
             return left.text == right.text && left.types == right.types
         }
 
-        /// The text of a template is long, and need not be looked at.
+        /// The text of a template is long, and not needed.
         func hash(into hasher: inout Hasher) {
             if let template {
                 hasher.combine(ObjectIdentifier(template))
@@ -48,7 +47,6 @@ struct PreparedStatements {
 
     var count: Int { entries.count }
 
-    /// The server's name for a statement that is prepared, else nil.
     mutating func name(for key: Key) -> String? {
         uses += 1
         entries[key]?.lastUse = uses
@@ -60,13 +58,12 @@ struct PreparedStatements {
         return "s\(names)"
     }
 
-    /// Notes that the server has prepared a statement.
     mutating func insert(_ key: Key, name: String) {
         uses += 1
         entries[key] = Entry(name: name, lastUse: uses)
     }
 
-    /// Forgets the least recently used statements above the capacity; they are left over until deallocated.
+    /// The least recently used statements above the capacity become left over until deallocated.
     mutating func trim() {
         let surplus = entries.count - capacity
         guard surplus > 0 else { return }
@@ -76,7 +73,6 @@ struct PreparedStatements {
         }
     }
 
-    /// Notes that the server was told to drop all left-over statements.
     mutating func clearLeftOver() {
         leftOver.removeAll()
     }

@@ -1,6 +1,6 @@
 /// Which work may take the last connections of a pool.
 package enum PoolPriority: Sendable, Hashable {
-    /// Short work that many wait for: it may take every connection.
+    /// Short work with many waiting callers: it may take every connection.
     case hot
     /// All other work: it leaves the pool's reserve alone.
     case usual
@@ -10,19 +10,18 @@ package enum PoolPriority: Sendable, Hashable {
 struct PoolLease<Connection> {
     let connection: Connection
     let generation: PoolGeneration
-    /// Of the work that it is lent to.
     var priority = PoolPriority.usual
 }
 
 extension PoolLease: Sendable where Connection: Sendable {}
 
-/// The connections and their holders, the waiting callers, and when to connect again: a value without clock, lock or
-/// socket.
+/// The connections and their holders, the waiting callers, and the time of the next connect: a value without clock,
+/// lock or socket.
 ///
-/// Usual work never has more than all connections but the reserve; work that waits behind that limit keeps no hot work
-/// waiting. Else the first to come is the first to be served.
+/// Usual work never has more than all connections but the reserve; work that waits at that limit does not delay hot
+/// work. Otherwise the order is that of arrival.
 ///
-/// Every method returns what its caller must do, outside of the lock.
+/// Every method returns the effects that its caller must perform outside of the lock.
 struct PoolState<Connection, Waiter> {
     typealias Instant = ContinuousClock.Instant
 
@@ -30,31 +29,29 @@ struct PoolState<Connection, Waiter> {
         case lend(PoolLease<Connection>, to: Waiter)
         case fail(Waiter, any Error)
         case connect(PoolGeneration)
-        /// Closes a connection, and calls `closed()` then.
+        /// Close a connection, then call `closed()`.
         case close(Connection)
-        /// Calls `refuseOverdue` at that time.
+        /// Call `refuseOverdue` at that time.
         case wake(at: Instant)
     }
 
     private struct Pending {
         let id: UInt64
         let waiter: Waiter
-        /// How many came before.
+        /// The number of earlier arrivals.
         let arrival: Int
-        /// Until when it waits.
         let deadline: Instant
     }
 
     private let maximumConnections: Int
     private let maximumWaiting: Int
-    /// How many connections usual work may have.
     private let usualLimit: Int
     private var idle: [PoolLease<Connection>] = []
     private var hot: [Pending] = []
     private var usual: [Pending] = []
     private var arrivals = 0
-    /// When `refuseOverdue` is called next. One timer for all who wait: a cancelled sleep of each would keep its memory until
-    /// its time.
+    /// The time of the next `refuseOverdue`. One timer for all waiting callers: a cancelled sleep of each would keep
+    /// its memory until its time.
     private var nextWake: Instant?
     private var busyWithUsual = 0
     private var connecting = 0
@@ -68,15 +65,14 @@ struct PoolState<Connection, Waiter> {
     var retries = 0
 
     /// - Parameters:
-    ///   - reserve: how many connections are kept for hot work; one at least is for all.
-    ///   - maximumWaiting: how many may wait of each priority.
+    ///   - reserve: connections kept for hot work; at least one is for all.
+    ///   - maximumWaiting: the most waiting callers of each priority.
     init(maximumConnections: Int, reserve: Int = 0, maximumWaiting: Int) {
         self.maximumConnections = maximumConnections
         self.maximumWaiting = maximumWaiting
         usualLimit = max(1, maximumConnections - max(0, reserve))
     }
 
-    /// Whether no connection is open, lent, being opened or being closed.
     var isEmpty: Bool { idle.isEmpty && busy == 0 && connecting == 0 && closing == 0 }
 
     var idleCount: Int { idle.count }
@@ -86,18 +82,13 @@ struct PoolState<Connection, Waiter> {
     private var live: Int { idle.count + busy }
 }
 
-// MARK: - Callers
-
 extension PoolState {
-    /// Lends an idle connection at once, if nobody waits for it.
+    /// Lends an idle connection at once, if no caller waits for it.
     mutating func takeIdle(_ priority: PoolPriority = .usual) -> PoolLease<Connection>? {
         guard !isClosed, !isWaitedFor(priority), priority == .hot || usualRoom > 0 else { return nil }
         return lendIdle(priority)
     }
 
-    /// Puts a caller at the end of the queue, or refuses it.
-    ///
-    /// - Parameter deadline: until when it waits.
     mutating func enqueue(
         _ waiter: Waiter,
         id: UInt64,
@@ -115,19 +106,19 @@ extension PoolState {
         return serve(now: now) + wake(at: deadline)
     }
 
-    /// Refuses those who have waited until their deadlines.
+    /// Refuses callers whose deadlines have passed.
     ///
-    /// - Parameter planned: the time at which this call was to come.
+    /// - Parameter planned: the planned time of this call.
     mutating func refuseOverdue(planned: Instant, now: Instant) -> [Effect] {
         let refusals = fail(Self.outOfTime) { $0.deadline <= now }
-        // Else another call is to come before any deadline.
+        // Otherwise another call is planned before any deadline.
         guard planned == nextWake else { return refusals }
         nextWake = nil
         guard let next = (hot + usual).map(\.deadline).min() else { return refusals }
         return refusals + wake(at: next)
     }
 
-    /// Takes a caller out of the queue; nothing happens if it has been served.
+    /// Has no effect on a caller that was served.
     mutating func remove(_ id: UInt64, because error: any Error) -> [Effect] {
         if let index = hot.firstIndex(where: { $0.id == id }) { return [.fail(hot.remove(at: index).waiter, error)] }
         guard let index = usual.firstIndex(where: { $0.id == id }) else { return [] }
@@ -149,7 +140,7 @@ extension PoolState {
     private func refusal(_ priority: PoolPriority, now: Instant) -> (any Error)? {
         if isClosed { return PostgresError(.poolClosed) }
         if live == 0, let error = backoff.error, now < backoff.end || connecting > 0 { return error }
-        // Those whose connection is on its way do not count as waiting.
+        // Callers whose connection is being opened do not count as waiting.
         let coming = idle.count + connecting + (backoff.error == nil ? freeSlots : 0)
         let (waiting, served) = priority == .hot ? (hot.count, coming) : (usual.count, min(coming, usualRoom))
         guard waiting + 1 - served > maximumWaiting else { return nil }
@@ -157,8 +148,6 @@ extension PoolState {
     }
 
     private var freeSlots: Int { maximumConnections - live - connecting }
-
-    /// How many more connections usual work may have.
     private var usualRoom: Int { usualLimit - busyWithUsual }
 
     private mutating func failAll(_ error: any Error) -> [Effect] { fail(error) { _ in true } }
@@ -178,14 +167,14 @@ extension PoolState {
         return lease
     }
 
-    /// The priority of the next to be served: who came first, of those who may have a connection.
+    /// The next caller's priority: the earliest arrival among those that may have a connection.
     private var next: PoolPriority? {
         let usual = usualRoom > 0 ? usual.first : nil
         guard let first = hot.first else { return usual == nil ? nil : .usual }
         return usual.map { $0.arrival < first.arrival } == true ? .usual : .hot
     }
 
-    /// Gives idle connections to the first in the queue, and opens new ones for the rest as far as allowed.
+    /// Gives idle connections to the first callers, and opens new ones for the rest as far as allowed.
     private mutating func serve(now: Instant) -> [Effect] {
         var effects: [Effect] = []
         while let next, let lease = lendIdle(next) {
@@ -201,10 +190,7 @@ extension PoolState {
     }
 }
 
-// MARK: - Connections
-
 extension PoolState {
-    /// A caller gives its connection back.
     mutating func release(_ lease: PoolLease<Connection>, isReusable: Bool, now: Instant) -> [Effect] {
         busy -= 1
         if lease.priority == .usual { busyWithUsual -= 1 }
@@ -215,7 +201,6 @@ extension PoolState {
         return serve(now: now)
     }
 
-    /// A connection has been opened.
     mutating func connected(_ lease: PoolLease<Connection>, now: Instant) -> [Effect] {
         connecting -= 1
         connects += 1
@@ -227,9 +212,9 @@ extension PoolState {
         return serve(now: now)
     }
 
-    /// A connection could not be opened. Without any other connection, all who wait are told at once.
+    /// Without any other connection, all waiting callers fail at once.
     ///
-    /// - Parameter jitter: between 0.5 and 1, the part of the pause that is kept before the next try.
+    /// - Parameter jitter: between 0.5 and 1, a factor of the pause before the next try.
     mutating func connectFailed(_ error: any Error, now: Instant, jitter: Double) -> [Effect] {
         connecting -= 1
         failures += 1
@@ -237,7 +222,7 @@ extension PoolState {
         return live == 0 ? failAll(error) : []
     }
 
-    /// The server was demoted, or answers nobody: closes what is idle, and what is lent when it comes back.
+    /// After a demotion or a silent server: closes idle connections, and lent ones on their return.
     mutating func startGeneration(after old: PoolGeneration) -> [Effect] {
         guard old.number == generation.number else { return [] }
         generation.end()
@@ -245,7 +230,6 @@ extension PoolState {
         return closeIdle()
     }
 
-    /// A connection has been closed.
     mutating func closed() {
         closing -= 1
     }
@@ -260,7 +244,7 @@ extension PoolState {
         return leases.map { .close($0.connection) }
     }
 
-    /// Refuses new callers and those who wait; lent connections are closed when they come back.
+    /// Refuses new and waiting callers; lent connections are closed on their return.
     mutating func shutDown() -> [Effect] {
         isClosed = true
         return closeIdle() + failAll(PostgresError(.poolClosed))

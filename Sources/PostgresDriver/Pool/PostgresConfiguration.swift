@@ -1,27 +1,26 @@
 /// The plans that prepared statements are run by, as Postgres's `plan_cache_mode` has it.
 package enum PlanCacheMode: String, Sendable, CaseIterable {
-    /// No statement is planned anew for its parameters.
+    /// No statement is planned for its parameters.
     case forceGenericPlan = "force_generic_plan"
-    /// Postgres compares the costs of both, and may plan anew at each execution.
+    /// Postgres compares the costs of both, and may plan at each execution.
     case auto
 }
 
-/// Where Postgres is and how a pool behaves. Its description leaves out the connection string.
+/// The server's address and the pool's behaviour. Its description leaves out the connection string.
 package struct PostgresConfiguration: Sendable {
-    /// A `postgresql://` URI or a `keyword=value` string, which libpq gets as it is: with several hosts,
-    /// `target_session_attrs`, `sslmode`, a password and all else that libpq knows.
+    /// A `postgresql://` URI or a `keyword=value` string, passed to libpq unchanged: with several hosts,
+    /// `target_session_attrs`, `sslmode`, a password and all else that libpq accepts.
     package var connectionString: String
-    /// The name that `pg_stat_activity` shows, unless the connection string says otherwise.
+    /// Shown in `pg_stat_activity`, unless the connection string overrides it.
     package var applicationName: String
-    /// How many connections are open at most; they are opened when needed.
     package var maximumConnections: Int
-    /// How many of these are kept for hot work; all other work has the rest, and one at least.
+    /// Connections kept for hot work; all other work has the rest, and at least one.
     package var reservedConnections: Int
-    /// How many callers of each priority may wait for a connection at most; more fail at once.
+    /// The most waiting callers of each priority; more fail at once.
     package var maximumWaiting: Int
-    /// How long one `withSession` may take with queueing, statements and retries, unless the caller says otherwise.
+    /// The default limit of one `withSession`, with queueing, statements and retries.
     package var requestTimeout: Duration
-    /// How long one attempt to connect may take for all hosts together, with the settings and `onConnect`.
+    /// The limit of one attempt to connect, for all hosts together, with the settings and `onConnect`.
     package var connectTimeout: Duration
     /// `statement_timeout`; zero and below switch it off.
     package var statementTimeout: Duration
@@ -29,17 +28,17 @@ package struct PostgresConfiguration: Sendable {
     package var lockTimeout: Duration
     /// `idle_in_transaction_session_timeout`; zero and below switch it off.
     package var idleInTransactionTimeout: Duration
-    /// `plan_cache_mode`; nil leaves it as the server has it.
+    /// Nil keeps the server's `plan_cache_mode`.
     package var planCacheMode: PlanCacheMode?
-    /// The age at which the plans of prepared statements are given up and made anew; nil keeps them. Postgres itself does that
-    /// only when a table has been analyzed: a plan that was made while a table was empty may read all of it for a minute.
+    /// The age at which the plans of prepared statements are discarded and made again; nil keeps them. Postgres itself
+    /// does that only after a table was analyzed: a plan from a time with an empty table may read all of it for a
+    /// minute.
     package var planLifetime: Duration?
-    /// More settings by name, applied to each new connection; they win over those above.
+    /// Further settings by name, applied to each new connection; they override those above.
     package var settings: [String: String]
-    /// Runs once on each new connection; what it throws, callers get, and the connection is closed.
+    /// Runs once on each new connection; an error closes the connection, and is thrown to callers.
     package var onConnect: (@Sendable (borrowing PostgresSession) throws -> Void)?
 
-    /// Makes a configuration; the properties say what each value means.
     package init(
         connectionString: String,
         applicationName: String = "PostgresDriver",
@@ -72,13 +71,13 @@ package struct PostgresConfiguration: Sendable {
         self.onConnect = onConnect
     }
 
-    /// Applies all settings in one round trip; not as startup options, which poolers refuse.
+    /// Applies all settings in one round trip; not as startup options, which poolers reject.
     var settingsStatement: SQL {
         var all = [
             "statement_timeout": Self.milliseconds(statementTimeout),
             "lock_timeout": Self.milliseconds(lockTimeout),
             "idle_in_transaction_session_timeout": Self.milliseconds(idleInTransactionTimeout),
-            // Postgres's log of a statement that failed must not quote what was bound to it.
+            // Postgres's log of a failed statement must not contain its parameters.
             "log_parameter_max_length_on_error": "0",
         ]
         all["plan_cache_mode"] = planCacheMode?.rawValue
@@ -96,12 +95,12 @@ package struct PostgresConfiguration: Sendable {
 }
 
 extension PostgresConfiguration: CustomStringConvertible, CustomReflectable {
-    /// The application's name and the number of connections; nothing secret.
+    /// Contains nothing secret.
     package var description: String {
         "PostgresConfiguration(\(applicationName), at most \(maximumConnections) connections)"
     }
 
-    /// The same two values as ``description``, so that dumps do not show the connection string either.
+    /// Dumps do not show the connection string either.
     package var customMirror: Mirror {
         Mirror(self, children: ["applicationName": applicationName, "maximumConnections": maximumConnections])
     }

@@ -1,41 +1,33 @@
 import Logging
 import Synchronization
 
-/// Connections to one Postgres, opened when needed and lent to one caller at a time, in the order of their asking; some may be
-/// kept for work that is hot.
+/// Connections to one Postgres, opened when needed and lent to one caller at a time, in the order of requests; some may
+/// be reserved for hot work.
 ///
-/// After a failed connect, callers fail at once while no other connection is open, until the next attempt, which is made
-/// 50 ms to 1 s later by the first caller after that.
+/// After a failed connect, callers fail at once while no other connection is open, until the next attempt: the first
+/// caller after 50 ms to 1 s makes it.
 package final class PostgresPool: Sendable {
     typealias Lease = PoolLease<PostgresConnection>
     typealias State = PoolState<PostgresConnection, CheckedContinuation<Lease, any Error>>
 
-    /// Counts of the moment, and totals since the pool was made.
+    /// Current counts, and totals since the creation of the pool.
     package struct Statistics: Sendable, Hashable {
-        /// Open connections, idle and busy.
         package var open: Int { idle + busy }
-        /// Open connections that nobody uses.
         package let idle: Int
-        /// Lent connections.
         package let busy: Int
-        /// Callers in the queue.
         package let waiting: Int
-        /// Connections opened so far.
         package let connects: Int
-        /// Attempts to connect that failed so far.
         package let failures: Int
-        /// Closures that were run again so far.
         package let retries: Int
     }
 
-    /// The server that last did not answer, and what it is given when it is tried again.
+    /// The server that last did not answer, and the time for its next try.
     private struct Unresponsive {
-        /// Tried after all others until it has answered again.
+        /// Tried after all others until it answers again.
         var host: ConnectionOptions.Host?
-        /// How long the last connection took to open.
         var connectTime = Duration.zero
 
-        /// A frozen server takes connections and says nothing. While one waits for it, another may have become the primary.
+        /// A frozen server accepts connections and stays silent. During a wait for it, another may become the primary.
         var time: Duration { max(.milliseconds(500), connectTime * 4) }
     }
 
@@ -46,7 +38,6 @@ package final class PostgresPool: Sendable {
     private let unresponsive = Mutex(Unresponsive())
     private let nextTicket = Atomic<UInt64>(0)
 
-    /// Makes a pool; nothing is connected before the first use.
     package init(configuration: PostgresConfiguration, logger: Logger = Logger(label: "postgres")) {
         self.configuration = configuration
         self.logger = logger
@@ -59,13 +50,10 @@ package final class PostgresPool: Sendable {
         )
     }
 
-    /// How long a caller waits for queueing, statements and retries together, unless they say otherwise.
+    /// The default limit for queueing, statements and retries together.
     package var requestTimeout: Duration { configuration.requestTimeout }
-
-    /// How many connections are open at most.
     package var maximumConnections: Int { max(1, configuration.maximumConnections) }
 
-    /// The pool's counts.
     package var statistics: Statistics {
         state.withLock {
             Statistics(
@@ -81,14 +69,13 @@ package final class PostgresPool: Sendable {
 
     /// Lends a connection to a closure, which runs on the connection's own thread.
     ///
-    /// A closure that is run again starts anew, with nothing of its former work in the database: keep its other effects out.
-    /// One that commits several times is only run again (except by `.idempotentRead`) while nothing is committed.
+    /// A retried closure starts again, with nothing of its former work in the database: keep its other effects out. One
+    /// that commits several times is only retried (except by `.idempotentRead`) while nothing is committed.
     /// - Parameters:
-    ///   - retry: after which errors of the closure it is run again.
     ///   - priority: whether it may have a connection of the reserve.
-    ///   - timeout: for queueing, statements and retries together; the configuration's `requestTimeout` if nil.
-    /// - Throws: what the closure throws, or ``PostgresError``; `CancellationError` if the task is cancelled while it waits for
-    ///   a connection or for another try. A running statement is not cancelled.
+    ///   - timeout: for queueing, statements and retries together; nil is the configuration's `requestTimeout`.
+    /// - Throws: the closure's error, or ``PostgresError``; `CancellationError` if the task is cancelled while it waits
+    ///   for a connection or for a retry. A running statement is not cancelled.
     package func withSession<Value: Sendable>(
         _ retry: RetryPolicy = .ifSafe,
         priority: PoolPriority = .usual,
@@ -107,7 +94,7 @@ package final class PostgresPool: Sendable {
             } catch let error as PostgresError {
                 let duration = start.duration(to: .now)
                 guard let pause = schedule.pause(after: error, duration: duration, jitter: .random(in: 0.5...1)) else {
-                    // Where the time was over before it could be tried again, what went wrong before says why.
+                    // If the time ended before a retry, the earlier error names the cause.
                     let isLate = error.code == .deadlineExceeded && error.outcome == .nothingTookEffect
                     throw (isLate ? former ?? error : error).located(at: CallSite(file: file, line: line))
                 }
@@ -127,8 +114,6 @@ package final class PostgresPool: Sendable {
         }
     }
 }
-
-// MARK: - Lending
 
 extension PostgresPool {
     private func attempt<Value: Sendable>(
@@ -156,7 +141,7 @@ extension PostgresPool {
         perform(state.withLock { $0.release(lease, isReusable: loan.isReusable, now: .now) })
     }
 
-    /// Gives up all connections to a server that answers nobody: each of them would cost a caller all of their time.
+    /// Gives up all connections to a silent server: each would cost a caller all of its time.
     private func giveUp(_ generation: PoolGeneration, because silent: PostgresConnection.SilentServer) {
         unresponsive.withLock { $0.host = silent.host }
         logger.warning(
@@ -176,7 +161,7 @@ extension PostgresPool {
                     $0.enqueue(continuation, id: ticket, priority, until: deadline.endOfWaiting, now: .now)
                 }
                 perform(effects)
-                // The cancellation may have come before the ticket was in the queue, and found nothing.
+                // The cancellation may have come before the ticket was in the queue, and had no effect.
                 if Task.isCancelled { giveUp(ticket, because: CancellationError()) }
             }
         } onCancel: {
@@ -206,8 +191,6 @@ extension PostgresPool {
         resumeIfClosed()
     }
 }
-
-// MARK: - Opening and closing
 
 extension PostgresPool {
     private func connect(_ generation: PoolGeneration) async {

@@ -10,26 +10,26 @@
 /// ```
 /// The type of each column is that of the parameter of `as` in its place. Columns may be parts of others.
 public struct Columns<Value>: Sendable {
-    /// The expressions in their order, as they stand after `SELECT` or `RETURNING`.
+    /// The expressions as they follow `SELECT` or `RETURNING`.
     public let sql: String
     @usableFromInline let read: @Sendable (inout RowReader) throws -> Value
 
-    /// Columns that are read by a function: what all others are made of.
+    /// The basis of all other initializers.
     ///
     /// - Parameters:
-    ///   - sql: the expressions, divided by commas.
-    ///   - read: makes the value of as many columns; what it throws, callers get.
+    ///   - sql: the expressions, separated by commas.
+    ///   - read: reads exactly as many columns; callers get its errors.
     public init(sql: String, read: @escaping @Sendable (inout RowReader) throws -> Value) {
         self.sql = sql
         self.read = read
     }
 
-    // Inlined, as all that follows, so that it is compiled for the types of each value: else each row looks the types up.
-    /// Columns one behind the other.
+    // Inlined like all that follows, to be compiled for the types of each value: otherwise each row looks the types up.
+    /// Columns in sequence.
     ///
     /// - Parameters:
     ///   - parts: one column each, or several.
-    ///   - make: makes the value of theirs; what it throws, callers get.
+    ///   - make: callers get its errors.
     @inlinable public init<each Part>(
         _ parts: repeat Columns<each Part>,
         as make: @escaping @Sendable (repeat each Part) throws -> Value
@@ -42,33 +42,29 @@ public struct Columns<Value>: Sendable {
         }
     }
 
-    /// No column, where a part of a value is known otherwise.
+    /// No column, for a part of a value that is known otherwise.
     @inlinable public static func constant(_ value: Value) -> Columns where Value: Sendable {
         Columns(sql: "") { _ in value }
     }
 
-    /// The same columns of a row, one after another: an element of each of the parts.
+    /// The columns of several parts in sequence, as a list.
     ///
-    /// - Parameter parts: as many columns as there are elements.
+    /// - Parameter parts: one for each element.
     @inlinable public static func list<Element>(_ parts: [Columns<Element>]) -> Columns where Value == [Element] {
         Columns(sql: parts.map(\.sql).joined(separator: ", ")) { row in try parts.map { try $0.read(&row) } }
     }
 }
 
 extension Columns where Value: PostgresDecodable {
-    /// One column.
-    ///
-    /// - Parameter sql: its expression, of our own: a name or more.
+    /// - Parameter sql: an expression of our own, never input.
     @inlinable public static func one(_ sql: String) -> Columns {
         Columns(sql: sql) { try $0.next() }
     }
 }
 
 extension PostgresRow {
-    /// Makes a value of all columns of the row.
-    ///
-    /// - Throws: ``PostgresError/Code/decoding`` when the number of columns, a type or a value does not fit; what the value's
-    ///   own making throws.
+    /// - Throws: ``PostgresError/Code/decoding`` if the number of columns, a type or a value does not fit; errors of
+    ///   the value's own initializer.
     @inlinable public func decode<Value>(_ columns: Columns<Value>) throws -> Value {
         var row = RowReader(self)
         let value = try columns.read(&row)
@@ -98,9 +94,7 @@ public struct RowReader {
 
     @usableFromInline init(_ row: PostgresRow) { self.row = row }
 
-    /// Decodes the next column.
-    ///
-    /// - Throws: ``PostgresError/Code/decoding`` when there is none, or its type or value does not fit.
+    /// - Throws: ``PostgresError/Code/decoding`` if there is none, or its type or value does not fit.
     public mutating func next<Value: PostgresDecodable>(
         as type: Value.Type = Value.self
     ) throws(PostgresError) -> Value {
@@ -108,12 +102,10 @@ public struct RowReader {
         return try row.column(column, as: type)
     }
 
-    /// Makes the value of the next columns.
-    ///
-    /// - Throws: as ``next(as:)`` does; what the value's own making throws.
+    /// - Throws: as ``next(as:)``; errors of the value's own initializer.
     public mutating func next<Value>(_ columns: Columns<Value>) throws -> Value { try columns.read(&self) }
 
-    /// - Throws: ``PostgresError/Code/decoding`` when there are columns that nobody read.
+    /// - Throws: ``PostgresError/Code/decoding`` if columns were left unread.
     @usableFromInline func end() throws(PostgresError) {
         guard column == row.count else {
             throw PostgresError(.decoding, "\(column) of \(row.count) columns were read", at: row.site)

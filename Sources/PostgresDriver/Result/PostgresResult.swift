@@ -1,6 +1,5 @@
 import CLibpq
 
-/// Owns one libpq result.
 final class ResultStorage {
     let pointer: OpaquePointer
 
@@ -24,10 +23,10 @@ public struct PostgresResult {
     /// Whether no row was returned.
     public var isEmpty: Bool { count == 0 }
 
-    /// The number of rows that the statement wrote or, for a query, returned; 0 for others.
+    /// Rows written or, for a query, returned; 0 for other statements.
     public var affectedRows: Int { Int(String(cString: PQcmdTuples(storage.pointer))) ?? 0 }
 
-    /// The row of a number from 0 to `count - 1`; others are a programming error.
+    /// Other indexes than 0 to `count - 1` are a programming error.
     public subscript(index: Int) -> PostgresRow {
         precondition(index >= 0 && index < count, "there are \(count) rows, no row \(index)")
         return PostgresRow(storage: storage, index: Int32(index), site: site)

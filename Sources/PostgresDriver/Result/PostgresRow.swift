@@ -11,7 +11,7 @@ public struct PostgresRow {
 
     /// Decodes all columns in order: `row.decode(Int.self, String?.self)`.
     ///
-    /// - Throws: ``PostgresError/Code/decoding`` when the number of columns, a type or a value does not fit.
+    /// - Throws: ``PostgresError/Code/decoding`` if the number of columns, a type or a value does not fit.
     public func decode<each Column: PostgresDecodable>(
         _ types: repeat (each Column).Type
     ) throws(PostgresError) -> (repeat each Column) {
@@ -28,17 +28,13 @@ public struct PostgresRow {
         return (repeat try column(each types))
     }
 
-    /// Decodes the only column.
-    ///
-    /// - Throws: ``PostgresError/Code/decoding`` when there are others, or its type or value does not fit.
+    /// - Throws: ``PostgresError/Code/decoding`` if there are others, or its type or value does not fit.
     public func decode<Value: PostgresDecodable>(_ type: Value.Type) throws(PostgresError) -> Value {
         guard count == 1 else { throw PostgresError(.decoding, "1 type for \(count) columns", at: site) }
         return try column(0, as: type)
     }
 
-    /// Decodes one column, counted from 0.
-    ///
-    /// - Throws: ``PostgresError/Code/decoding`` when there is no such column, or its type or value does not fit.
+    /// - Throws: ``PostgresError/Code/decoding`` if there is no such column, or its type or value does not fit.
     func column<Value: PostgresDecodable>(_ column: Int, as: Value.Type) throws(PostgresError) -> Value {
         guard column >= 0, column < count else { throw PostgresError(.decoding, "no column \(column)", at: site) }
         let field = Int32(column)

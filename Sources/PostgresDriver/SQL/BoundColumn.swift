@@ -13,14 +13,12 @@ public struct BoundColumn<Row>: Sendable {
     /// Binds the column of some rows.
     public let bind: @Sendable ([Row]) -> PostgresParameter
 
-    /// - Parameters:
-    ///   - name: of our own.
-    ///   - value: the column's value of a row.
+    /// - Parameter name: of our own, never input.
     public init<Value>(_ name: String, _ value: @escaping @Sendable (Row) -> Value) where [Value]: PostgresEncodable {
         self.init(name: name, type: [Value].postgresType) { PostgresParameter($0.map(value)) }
     }
 
-    /// The same column of rows that hold such a row.
+    /// The same column, for rows that contain a `Row`.
     public func of<Whole>(_ part: @escaping @Sendable (Whole) -> Row) -> BoundColumn<Whole> {
         BoundColumn<Whole>(name: name, type: type) { bind($0.map(part)) }
     }
@@ -36,7 +34,6 @@ extension SQL {
     /// Arrays as rows: `unnest(…) AS row (…)`, for a `FROM` clause.
     ///
     /// - Parameters:
-    ///   - columns: a name and an array each.
     ///   - row: the name of the rows.
     ///   - position: the name of one more column, the number of the row from 1.
     public static func unnest(

@@ -6,13 +6,13 @@
 /// `\(unescaped:)` puts text into the statement as it is; `\(sql:)` inserts another statement with its parameters.
 /// The text is the key of the prepared statement, so it must not hold values that vary.
 public struct SQL: Sendable, ExpressibleByStringInterpolation {
-    /// The statement's text with `$1`, `$2`, … for its parameters.
+    /// Contains `$1`, `$2`, … for the parameters.
     public let text: String
     /// The values of `$1`, `$2`, … in order.
     public let parameters: [PostgresParameter]
-    /// The text around the parameters: always one piece more than there are parameters.
+    /// The text around the parameters: one piece more than parameters.
     let pieces: [String]
-    /// The template that the statement was made from: it is prepared once, whatever the values are.
+    /// A statement from a template is prepared once, whatever the values are.
     let template: SQLTemplate.Identity?
 
     init(_ template: SQLTemplate.Identity, _ parameters: [PostgresParameter]) {
@@ -66,24 +66,24 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
             pieces.append("")
         }
 
-        /// Binds a value or NULL as the next parameter; the compiler warns of optionals where no method takes them.
+        /// The compiler warns about optionals without this method.
         public mutating func appendInterpolation<Value: PostgresEncodable>(_ value: Value?) {
             parameters.append(PostgresParameter(value))
             pieces.append("")
         }
 
-        /// Binds a value that is encoded already as the next parameter.
+        /// Binds an encoded value as the next parameter.
         public mutating func appendInterpolation(value: PostgresParameter) {
             parameters.append(value)
             pieces.append("")
         }
 
-        /// Puts text into the statement as it is: for identifiers and keywords of our own, never for input.
+        /// Inserts text unchanged: for identifiers and keywords of our own, never for input.
         public mutating func appendInterpolation(unescaped text: String) {
             pieces[pieces.count - 1] += text
         }
 
-        /// Inserts another statement; its parameters are renumbered behind the ones so far.
+        /// Inserts another statement; its parameters are renumbered after the previous ones.
         public mutating func appendInterpolation(sql: SQL) {
             pieces[pieces.count - 1] += sql.pieces[0]
             pieces.append(contentsOf: sql.pieces.dropFirst())
@@ -96,7 +96,7 @@ public struct SQL: Sendable, ExpressibleByStringInterpolation {
 public struct PostgresParameter: Sendable, Hashable {
     /// The declared type of the parameter.
     public let type: PostgresType
-    /// The encoded value; nil is NULL.
+    /// Nil is NULL.
     @usableFromInline
     let bytes: [UInt8]?
 
@@ -118,9 +118,9 @@ public struct PostgresParameter: Sendable, Hashable {
         self.bytes = bytes
     }
 
-    /// A parameter that is never sent: it stands for a value in the sample of a ``SQLTemplate``.
+    /// A parameter that is never sent: it represents a value in the sample of a ``SQLTemplate``.
     ///
-    /// - Parameter number: another one for each value.
+    /// - Parameter number: different for each value.
     public static func sample(_ number: Int, _ type: PostgresType) -> PostgresParameter {
         PostgresParameter(type: type, bytes: Array("sample \(number)".utf8))
     }

@@ -1,10 +1,9 @@
-/// A statement whose text is made once, and bound to new values each time: for those that are sent so often that the making
-/// of their text would be felt.
+/// A statement whose text is built once and bound to new values each time, for frequent statements.
 ///
-/// It is made from a sample, a statement built in the usual way from values that are all different, so that each parameter
-/// tells by its value what it stands for.
+/// It is made from a sample, a statement built in the usual way from distinct values, so that each parameter's value
+/// identifies it.
 public struct SQLTemplate: Sendable {
-    /// The part that is the same for all statements of a template, and by which they are known.
+    /// The shared part of all statements of a template, and their identity.
     final class Identity: Sendable {
         let text: String
         let pieces: [String]
@@ -18,7 +17,7 @@ public struct SQLTemplate: Sendable {
     }
 
     private let identity: Identity
-    /// Which of the values goes into each parameter.
+    /// The index of the value in each parameter.
     public let places: [Int]
     /// The statement's text, with `$1`, `$2`, … for its parameters.
     public var text: String { identity.text }
@@ -27,9 +26,9 @@ public struct SQLTemplate: Sendable {
 
     /// - Parameters:
     ///   - sample: a statement of the sample's values.
-    ///   - values: the sample's values, in the order in which ``bind(_:)`` takes others.
+    ///   - values: the sample's values, in the order of the values for ``bind(_:)``.
     ///
-    /// A parameter that holds none of the values, or what two of them are, is a programming error.
+    /// A parameter that matches none of the values, or two of them, is a programming error.
     public init(_ sample: SQL, values: [PostgresParameter]) {
         places = sample.parameters.map { parameter in
             let found = values.indices.filter { values[$0] == parameter }
@@ -42,7 +41,7 @@ public struct SQLTemplate: Sendable {
         identity = Identity(sample)
     }
 
-    /// The statement with other values, of the same number, order and types as the sample's.
+    /// The values have the same number, order and types as the sample's.
     public func bind(_ values: [PostgresParameter]) -> SQL {
         SQL(identity, places.map { values[$0] })
     }

@@ -1,37 +1,36 @@
 /// One connection, lent to a synchronous closure that runs on the connection's own thread.
 ///
-/// It can be neither copied nor stored, so it does not outlive the closure, and no transaction can idle across an `await`.
-/// Calls block until the server has answered or the caller's deadline is over; then the connection is closed.
+/// It can be neither copied nor stored, so it does not outlive the closure, and no transaction can idle across an
+/// `await`. Calls block until the server has answered or the caller's deadline passes; then the connection is closed.
 ///
-/// Every method throws ``PostgresError``. `isSafeToRetry` of what it throws speaks for the whole closure: it is false
-/// once the closure has committed something before.
+/// Every method throws ``PostgresError``. Its `isSafeToRetry` applies to the whole closure: it is false after an
+/// earlier commit of the closure.
 package struct PostgresSession: ~Copyable {
     let link: LibpqConnection
     let deadline: Deadline
-    /// Whether all that the caller does may be done twice, as reads may.
+    /// Whether the caller's work may be done twice, as reads may.
     var isIdempotent = false
-
-    /// Whether the connection may be used for another piece of work.
     package var isRenewable: Bool { !link.isInBody && link.isReusable }
 
-    /// The same connection for another piece of work with a time of its own, as if it were lent anew: what was committed
-    /// before has no part in whether that is safe to be done again. Only while it is renewable.
+    /// The same connection for another unit of work with its own time, as if newly lent: earlier commits do not affect
+    /// whether a retry is safe. Only while it is renewable.
     package func renewed(timeout: Duration) -> PostgresSession {
         precondition(!link.isInBody, "a transaction is open")
         link.beginWork()
         return PostgresSession(link: link, deadline: .after(timeout), isIdempotent: isIdempotent)
     }
 
-    /// Whether the server passes statements on to others, as ``noteDistribution()`` said of the connection.
+    /// Whether the server forwards statements to others; see ``noteDistribution()``.
     package var isDistributed: Bool { link.isDistributed }
 
-    /// Says that the server passes statements on to others: from now on ``pipeline(_:file:line:)`` sends BEGIN and COMMIT.
+    /// Marks a server that forwards statements to others: from now on ``pipeline(_:file:line:)`` sends BEGIN and
+    /// COMMIT.
     ///
-    /// One Postgres takes a round trip for one transaction. Citus looks for BEGIN: without it the node that has the rows would
-    /// commit each statement by itself.
+    /// One Postgres takes a round trip for one transaction. Citus requires BEGIN: without it, the node with the rows
+    /// would commit each statement separately.
     package func noteDistribution() { link.isDistributed = true }
 
-    /// Runs one statement in a transaction of its own.
+    /// Runs one statement in its own transaction.
     package func execute(
         _ sql: SQL,
         file: String = #fileID,
@@ -42,10 +41,10 @@ package struct PostgresSession: ~Copyable {
 
     /// Runs statements in one round trip and one transaction: all of them take effect, or none.
     ///
-    /// A caller who only reads (``RetryPolicy/idempotentRead``) has no need of one, and gets none from a distributed server.
+    /// Reads (``RetryPolicy/idempotentRead``) need no transaction, and get none from a distributed server.
     ///
-    /// - Returns: one result a statement, read after the server has confirmed the commit.
-    /// - Throws: the error of the first statement that failed.
+    /// - Returns: one result per statement, read after the server has confirmed the commit.
+    /// - Throws: the error of the first failed statement.
     package func pipeline(
         _ statements: [SQL],
         file: String = #fileID,
@@ -77,25 +76,25 @@ package struct PostgresSession: ~Copyable {
 
     /// Runs a text of several statements without parameters, for migrations.
     ///
-    /// The server runs it as one transaction unless it holds transaction commands of its own; because it may,
-    /// its errors are never safe to retry.
+    /// The server runs it as one transaction unless it contains transaction commands of its own; because it may, its
+    /// errors are never safe to retry.
     package func simple(
         _ script: String,
         file: String = #fileID,
         line: Int = #line
     ) throws(PostgresError) {
         try unit(at: CallSite(file: file, line: line)) { link, roundTrip throws(PostgresError) in
-            // Part of the script may stay even if the rest fails.
+            // A part of the script may be committed even if the rest fails.
             link.mayHaveCommitted = true
             try link.runScript(script, roundTrip)
         }
     }
 
-    /// Runs the body in an explicit transaction: COMMIT after it returns, ROLLBACK when it throws.
+    /// Runs the body in an explicit transaction: COMMIT after it returns, ROLLBACK if it throws.
     ///
     /// BEGIN travels with the body's first statements. If a statement fails and the body returns nevertheless, the
     /// transaction is rolled back and that statement's error is thrown.
-    /// - Throws: what the body throws, or ``PostgresError`` from BEGIN and COMMIT.
+    /// - Throws: the body's error, or ``PostgresError`` from BEGIN and COMMIT.
     package func transaction<Value>(
         file: String = #fileID,
         line: Int = #line,
@@ -117,7 +116,7 @@ package struct PostgresSession: ~Copyable {
         }
     }
 
-    /// Runs one unit of work and remembers that it was committed, so that the error of a later one does not claim to be safe.
+    /// Runs one unit of work and records its commit, so that a later error does not count as safe to retry.
     private func unit<Value>(
         at site: CallSite,
         _ work: (LibpqConnection, RoundTrip) throws(PostgresError) -> Value
@@ -141,7 +140,7 @@ package struct PostgresSession: ~Copyable {
 }
 
 extension PostgresError {
-    /// The error as the whole closure's: what was committed before would be done twice by another try.
+    /// The error for the whole closure: a retry would repeat earlier commits.
     fileprivate func seen(after link: LibpqConnection) -> PostgresError {
         var copy = self
         copy.isSafeToRetry = isSafeToRetry && !link.mayHaveCommitted

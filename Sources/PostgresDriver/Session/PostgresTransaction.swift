@@ -1,4 +1,3 @@
-/// How far a transaction has come.
 final class TransactionProgress {
     enum Stage {
         case notBegun
@@ -7,7 +6,7 @@ final class TransactionProgress {
     }
 
     var stage = Stage.notBegun
-    /// The first error that the server reported: the transaction cannot commit any more.
+    /// The server's first error: the transaction cannot commit any more.
     var failure: PostgresError?
 }
 
@@ -18,11 +17,8 @@ package struct PostgresTransaction: ~Copyable {
     let link: LibpqConnection
     let deadline: Deadline
     let progress: TransactionProgress
-
-    /// Whether the session is with a distributed Postgres; see ``PostgresSession/isDistributed``.
     package var isDistributed: Bool { link.isDistributed }
 
-    /// Runs one statement.
     package func execute(
         _ sql: SQL,
         file: String = #fileID,
@@ -31,10 +27,8 @@ package struct PostgresTransaction: ~Copyable {
         try pipeline([sql], file: file, line: line)[0]
     }
 
-    /// Runs statements in one round trip.
-    ///
-    /// - Parameter finishing: send COMMIT in the same round trip; nothing can be run in the transaction after that.
-    /// - Throws: the error of the first statement that failed, or of COMMIT.
+    /// - Parameter finishing: send COMMIT in the same round trip; nothing can run in the transaction after that.
+    /// - Throws: the error of the first failed statement, or of COMMIT.
     package func pipeline(
         _ statements: [SQL],
         finishing: Bool = false,
@@ -53,7 +47,7 @@ package struct PostgresTransaction: ~Copyable {
         }
     }
 
-    /// Runs a text of several statements without parameters and without transaction commands.
+    /// For several statements without parameters and without transaction commands.
     package func simple(_ script: String, file: String = #fileID, line: Int = #line) throws(PostgresError) {
         let site = CallSite(file: file, line: line)
         if progress.stage == .notBegun { _ = try pipeline([], file: file, line: line) }
@@ -63,21 +57,21 @@ package struct PostgresTransaction: ~Copyable {
         }
     }
 
-    /// Ends the transaction after the body has returned.
+    /// Runs after the body has returned.
     func commit(at site: CallSite) throws(PostgresError) {
         if let failure = progress.failure { throw failure }
         guard progress.stage == .open else { return }
         _ = try pipeline([], finishing: true, file: site.file, line: site.line)
     }
 
-    /// Ends the transaction after the body has thrown; when that fails, the connection is closed, with the same effect.
+    /// Runs after the body has thrown; if it fails, the connection is closed, with the same effect.
     func rollBack() {
         guard link.isInTransaction else { return }
         let roundTrip = RoundTrip(deadline: deadline, canCommit: false, site: .unknown)
         if (try? link.run(["ROLLBACK"], roundTrip)) == nil { link.close() }
     }
 
-    /// Runs a step unless the transaction is over, and remembers the first failure.
+    /// Runs a step unless the transaction is over, and records the first failure.
     private func guarded<Value>(
         at site: CallSite,
         _ step: () throws(PostgresError) -> Value
@@ -96,7 +90,6 @@ package struct PostgresTransaction: ~Copyable {
         }
     }
 
-    /// Notices transaction commands that went through as text.
     private func checkStage(at site: CallSite) throws(PostgresError) {
         guard link.isInTransaction == (progress.stage == .open) else {
             link.markUnusable()
