@@ -7,7 +7,6 @@ func onThread<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async ->
     }
 }
 
-/// A moment after which waiting is given up.
 struct Deadline: Sendable {
     private let instant: ContinuousClock.Instant
 
@@ -17,7 +16,7 @@ struct Deadline: Sendable {
 
     var hasPassed: Bool { ContinuousClock.now >= instant }
 
-    /// Asks again and again, on a thread that may block, until the answer is a value or the deadline has passed.
+    /// Repeats the question, on a thread that may block, until it has a value or the deadline has passed.
     func poll<Value, Failure: Error>(_ question: () throws(Failure) -> Value?) throws(Failure) -> Value? {
         while true {
             if let answer = try question() { return answer }

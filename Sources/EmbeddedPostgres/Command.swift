@@ -7,7 +7,6 @@ import Synchronization
 struct Command {
     struct Outcome {
         let succeeded: Bool
-        /// The text that it printed to both of its streams.
         let output: String
     }
 
@@ -15,7 +14,7 @@ struct Command {
 
     init(_ arguments: [String]) { self.arguments = arguments }
 
-    /// - Parameter input: what it reads, short enough for a pipe to hold.
+    /// - Parameter input: short enough for a pipe's buffer.
     func run(input: String = "") throws(EmbeddedPostgresError) -> Outcome {
         let source = try Descriptor.pipe()
         let sink = try Descriptor.pipe()
@@ -34,10 +33,10 @@ struct Command {
         posix_spawn_file_actions_adddup2(&actions, input.number, 0)
         posix_spawn_file_actions_adddup2(&actions, output.number, 1)
         posix_spawn_file_actions_adddup2(&actions, output.number, 2)
-        // Descriptors that this program inherited are not Postgres's: a process that waits for their end waits for this
-        // program.
+        // Postgres inherits no other descriptors of this program: a process that waits for their end would wait for
+        // this program.
         for number in Descriptor.allOpen where number > 2 { posix_spawn_file_actions_addclose(&actions, number) }
-        // A Ctrl-C at the terminal goes to all of its foreground group; what we run is ours to stop.
+        // A Ctrl-C at the terminal goes to its whole foreground group; this program stops its children itself.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -54,7 +53,6 @@ struct Command {
         return pid
     }
 
-    /// Waits for a child's end; -1 stands for a signal.
     private static func exitCode(of pid: pid_t) -> CInt {
         var status: CInt = 0
         while waitpid(pid, &status, 0) < 0 {
@@ -63,7 +61,7 @@ struct Command {
         return status & 0x7f == 0 ? (status >> 8) & 0xff : -1
     }
 
-    /// Little of ours: PGDATA, PGPORT and their like would change what the programs do.
+    /// Minimal: PGDATA, PGPORT and their like would change the programs' behaviour.
     private static var environment: [String] {
         let names: [String] = ["PATH", "LD_LIBRARY_PATH"]
         let inherited = names.compactMap { name in getenv(name).map { "\(name)=\(String(cString: $0))" } }

@@ -1,8 +1,6 @@
-/// Names of the private database, and how libpq finds it.
 enum ConnectionString {
-    /// The database's superuser and the database have the same name.
     static let role = "registry"
-    /// It names only the socket's file; libpq's own default could come from PGPORT.
+    /// Part of the socket file's name; libpq's own default could come from PGPORT.
     static let port = "5432"
 
     static func make(socketDirectory: String) -> String {

@@ -1,12 +1,11 @@
 import Foundation
 import Synchronization
 
-/// An open file, closed when the last reference to it goes, and by no program that this one starts inherited by chance.
+/// An open file, closed with its last reference, and not inherited by programs that this one starts.
 final class Descriptor: Sendable {
     let number: CInt
     private let isOpen = Mutex(true)
 
-    /// Takes over a descriptor.
     init(_ original: CInt) {
         // A program started without standard streams gets 0, 1 and 2 for its first files, which a child's streams
         // would overwrite.
@@ -17,18 +16,16 @@ final class Descriptor: Sendable {
 
     deinit { close() }
 
-    /// Opens a file or directory, never through a symbolic link: the directory may belong to a user that root should
-    /// not trust.
+    /// Never follows a symbolic link: the directory may belong to a user that root should not trust.
     static func open(_ path: String, _ flags: CInt, mode: mode_t = 0o600) throws(EmbeddedPostgresError) -> Descriptor {
         let number = Glibc.open(path, flags | O_CLOEXEC | O_NOFOLLOW, mode)
         guard number >= 0 else { throw .system("open", path) }
         return Descriptor(number)
     }
 
-    /// Held while a pipe is made, which is not closed on exec from its first moment on, and while a program starts.
+    /// Held while a pipe is made, which is not close-on-exec at first, and while a program starts.
     static let inheritance = Mutex(())
 
-    /// The two ends of a new pipe.
     static func pipe() throws(EmbeddedPostgresError) -> (read: Descriptor, write: Descriptor) {
         let ends: (Descriptor, Descriptor)? = inheritance.withLock { _ in
             var ends: [CInt] = [0, 0]
@@ -38,12 +35,10 @@ final class Descriptor: Sendable {
         return ends
     }
 
-    /// The numbers of all files that this program has open.
     static var allOpen: [CInt] {
         ((try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []).compactMap { CInt($0) }
     }
 
-    /// Closes it now rather than with the last reference.
     func close() {
         isOpen.withLock { isOpen in
             if isOpen { Glibc.close(number) }
@@ -51,7 +46,6 @@ final class Descriptor: Sendable {
         }
     }
 
-    /// Reads until the end.
     func readAll() -> String {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 4096)

@@ -2,12 +2,12 @@ import Foundation
 import Logging
 import Synchronization
 
-/// A private Postgres in a directory, which lives as long as anyone uses the directory.
+/// A private Postgres in a directory, which runs while the directory has users.
 ///
-/// Every user, in this program or in another one, holds a shared lock on the directory. The first one starts
-/// the server, the last one to close stops it. A server that outlived a crashed program is adopted by the next user.
+/// Every user, in this program or in another one, holds a shared lock on the directory. The first one starts the
+/// server, the last one to close stops it. A server that outlived a crashed program is adopted by the next user.
 package final class EmbeddedPostgres: Sendable {
-    /// Connects to the database, as its superuser: a libpq string of keywords and values.
+    /// For the database's superuser: a libpq string of keywords and values.
     package let connectionString: String
     /// The server's process id at the time of ``open(_:settings:logger:)``.
     package let serverPID: pid_t
@@ -15,17 +15,16 @@ package final class EmbeddedPostgres: Sendable {
     private let server: Server
     private let membership: Mutex<FileLock?>
 
-    /// Opens the directory: initialises it if it is new, starts Postgres if it isn't running, and waits until it is ready.
+    /// Initialises a new directory, starts Postgres if it isn't running, and waits until it is ready.
     ///
-    /// The work is done on a thread of its own. It isn't interrupted by the task's cancellation, but each wait for a server has a
+    /// It runs on its own thread. Cancellation of the task does not interrupt it, but each wait for a server has a
     /// deadline.
     ///
     /// - Parameters:
-    ///   - directory: made if it isn't there. An existing one must be empty, or come from an earlier call.
-    ///   - settings: Postgres settings over this type's own, such as `["fsync": "off"]` in tests. They count only
-    ///     when this call starts the server.
-    ///   - logger: says when the server starts, is joined and stops.
-    /// - Throws: an error whose description says what to do.
+    ///   - directory: created if missing. An existing one must be empty, or come from an earlier call.
+    ///   - settings: Postgres settings over this type's own, such as `["fsync": "off"]` in tests. They apply only if
+    ///     this call starts the server.
+    /// - Throws: an error whose description contains the remedy.
     package static func open(
         _ directory: String,
         settings: [String: String] = [:],
@@ -34,7 +33,6 @@ package final class EmbeddedPostgres: Sendable {
         try await open(directory, settings: settings, search: .standard, logger: logger)
     }
 
-    /// Whether a directory holds a database; nothing is made.
     package static func holdsDatabase(_ directory: String) -> Bool {
         FileManager.default.fileExists(atPath: DatabaseDirectory.data(in: directory))
     }
@@ -65,15 +63,15 @@ package final class EmbeddedPostgres: Sendable {
         connectionString = ConnectionString.make(socketDirectory: postmaster.socketDirectory)
     }
 
-    /// Leaves the directory; the last user to leave stops Postgres and waits until it has stopped.
+    /// Leaves the directory; the last user to leave stops Postgres and waits for its end.
     ///
-    /// Without this call the server lives on until a later user of the directory closes. Further calls do nothing.
+    /// Without this call the server runs until a later user of the directory closes. Further calls do nothing.
     package func close() async {
         await onThread { self.leave() }
     }
 
     private func leave() {
-        // Held throughout, so that a second close returns only when the first one has.
+        // Held throughout, so that a second close returns only after the first one.
         membership.withLock { membership in
             guard let lock = membership.take() else { return }
             defer { lock.release() }

@@ -1,9 +1,10 @@
 import Foundation
 
-/// An advisory lock on a file, which the kernel releases when its holder dies, however that happens.
+/// An advisory lock on a file, which the kernel releases when its holder dies.
 ///
-/// Two files make starting and stopping safe. Users hold the *membership* lock shared while they use the directory. Joining and
-/// leaving happen under the exclusive *transition* lock, so nobody can join between the last user's look around and the server's end.
+/// Two files make starting and stopping safe. Users hold the *membership* lock shared while they use the directory.
+/// Joining and leaving happen under the exclusive *transition* lock, so no user can join between the last user's check
+/// and the server's end.
 final class FileLock: Sendable {
     private let file: Descriptor
 
@@ -32,7 +33,7 @@ final class FileLock: Sendable {
         return lock
     }
 
-    /// Becomes a user of the directory; to be called under the transition lock.
+    /// Joins the directory's users; call it under the transition lock.
     static func membership(of place: DatabaseDirectory) throws(EmbeddedPostgresError) -> FileLock {
         let lock = try FileLock(place.lockFile, owner: place.user)
         guard try lock.take(LOCK_SH, place.lockFile) else {
@@ -44,12 +45,11 @@ final class FileLock: Sendable {
         return lock
     }
 
-    /// Makes a shared lock exclusive, if nobody else has it. On failure the shared lock may be gone.
+    /// Makes a shared lock exclusive, if there is no other holder. On failure the shared lock may be gone.
     func upgrade() -> Bool {
         flock(file.number, LOCK_EX | LOCK_NB) == 0
     }
 
-    /// Gives the lock back now rather than with the last reference.
     func release() {
         flock(file.number, LOCK_UN)
     }

@@ -1,6 +1,5 @@
 import Foundation
 
-/// Where the programs of one major version of Postgres are.
 struct Installation: Sendable, Hashable {
     let directory: String
     let version: Int
@@ -11,7 +10,7 @@ struct Installation: Sendable, Hashable {
     func program(_ name: String) -> String { "\(directory)/\(name)" }
 }
 
-/// Where to look for Postgres: the directories that Debian's and others' packages use, and the PATH.
+/// The places to search for Postgres: the directories of Debian's and others' packages, and the PATH.
 struct InstallationSearch: Sendable {
     let directories: [String]
 
@@ -24,7 +23,6 @@ struct InstallationSearch: Sendable {
         return InstallationSearch(directories: packaged + path)
     }
 
-    /// The newest installation, or the one of the version asked for.
     func find(version: Int?) throws(EmbeddedPostgresError) -> Installation {
         let all = directories.compactMap(Self.installation).filter { $0.version >= Installation.oldestVersion }
         guard let newest = all.first(where: { $0.version == all.map(\.version).max() }) else {
@@ -46,7 +44,7 @@ struct InstallationSearch: Sendable {
         return match
     }
 
-    /// A directory that holds the server and its tools, and not only a wrapper of one of them.
+    /// A directory that contains the server and its tools, not only a wrapper of one of them.
     private static func installation(_ directory: String) -> Installation? {
         let programs = ["postgres", "initdb", "pg_ctl"].map { "\(directory)/\($0)" }
         guard programs.allSatisfy(FileManager.default.isExecutableFile),

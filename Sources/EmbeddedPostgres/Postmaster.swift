@@ -1,15 +1,15 @@
 import Foundation
 
-/// A running server, as its `postmaster.pid` tells.
+/// A running server, as described by its `postmaster.pid`.
 struct Postmaster: Sendable {
     let pid: pid_t
     let socketDirectory: String
-    /// Whether it takes connections: neither starting, as after a crash, nor stopping.
+    /// Whether it accepts connections: neither starting, as after a crash, nor stopping.
     let isReady: Bool
 
-    /// The server that runs on a data directory, nil when none does.
+    /// Nil if no server runs on the data directory.
     ///
-    /// The file outlives a crash, and its process id may be another program's by then: the server's working directory
+    /// The file outlives a crash, and its process id may then belong to another program: the server's working directory
     /// is its data directory.
     init?(of place: DatabaseDirectory) {
         guard let text = try? String(contentsOfFile: "\(place.data)/postmaster.pid", encoding: .utf8) else {
@@ -18,22 +18,22 @@ struct Postmaster: Sendable {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         guard lines.count > 1, let pid = pid_t(lines[0]), Self.runs(pid, in: place) else { return nil }
         self.pid = pid
-        // Each line is written when it is known (postmaster/miscadmin.h, LOCK_FILE_LINE_PM_STATUS).
+        // Each line is written as soon as it is known (postmaster/miscadmin.h, LOCK_FILE_LINE_PM_STATUS).
         socketDirectory = lines.count > 4 ? String(lines[4]) : ""
         isReady = lines.count > 7 && lines[7].hasPrefix("ready")
     }
 
-    /// Whether a process is there and works in the data directory.
     static func runs(_ pid: pid_t, in place: DatabaseDirectory) -> Bool {
         if let directory = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/cwd") {
             return directory == URL(fileURLWithPath: place.data).resolvingSymlinksInPath().path
         }
-        // Root without CAP_SYS_PTRACE, as in a container, sees of another user's process how it was called, and not where it works.
+        // Without CAP_SYS_PTRACE, as in a container, root sees another user's command line, but not its working
+        // directory.
         let arguments = try? String(contentsOfFile: "/proc/\(pid)/cmdline", encoding: .utf8)
         return arguments?.contains("\0-D\0\(place.data)\0") == true
     }
 
-    /// Removes the file of a killed server whose process nobody has collected yet: Postgres would take it for alive.
+    /// Removes the file of a killed server whose process was not reaped: Postgres would consider it alive.
     static func removeFileOfZombie(in place: DatabaseDirectory) {
         let file = "\(place.data)/postmaster.pid"
         guard let text = try? String(contentsOfFile: file, encoding: .utf8),

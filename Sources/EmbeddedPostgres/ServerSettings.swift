@@ -1,6 +1,5 @@
-/// The settings that the private server gets on its command line.
 enum ServerSettings {
-    /// Durable, and silent about what its clients send.
+    /// Durable, without clients' data in the log.
     private static let defaults = [
         "fsync": "on",
         "synchronous_commit": "on",
@@ -17,11 +16,11 @@ enum ServerSettings {
         "log_statement": "none",
         "log_parameter_max_length": "0",
         "log_parameter_max_length_on_error": "0",
-        // The detail of a constraint violation quotes the row, and the row may hold a token.
+        // The detail of a constraint violation quotes the row, and the row may contain a token.
         "log_error_verbosity": "terse",
     ]
 
-    /// Names the settings, the caller's over the defaults, and those over both on which our finding the server depends.
+    /// The caller's settings override the defaults; the settings by which this program finds the server override both.
     static func arguments(socketDirectory: String, overrides: [String: String]) -> [String] {
         let fixed = [
             "listen_addresses": "",

@@ -1,12 +1,12 @@
 import Foundation
 
-/// The operating system's user that Postgres runs as; it refuses to run as root.
+/// The system user that Postgres runs as; it refuses to run as root.
 struct ServerUser: Sendable, Equatable {
     let id: uid_t
     let group: gid_t
     let name: String
 
-    /// The user to run a new database as: for root `postgres`, or `nobody` if there is no such user; else the present user.
+    /// The user for a new database: for root `postgres`, or `nobody` if there is no such user; else the current user.
     static func preferred() throws(EmbeddedPostgresError) -> ServerUser {
         guard geteuid() == 0 else { return current }
         guard let user = named("postgres") ?? named("nobody"), user.id != 0 else {
@@ -30,7 +30,6 @@ struct ServerUser: Sendable, Equatable {
         look { getpwuid_r(id, $0, $1, $2, $3) }
     }
 
-    /// Whether commands have to change to this user.
     var isSomeoneElse: Bool { id != geteuid() }
 
     /// A command that, run by root, runs the given one as this user, in the same process.
@@ -40,7 +39,7 @@ struct ServerUser: Sendable, Equatable {
         return ["/usr/bin/setpriv"] + identity + arguments
     }
 
-    /// Makes a file this user's, where we are root.
+    /// Gives a file to this user, if this program runs as root.
     func receive(_ file: Descriptor, _ path: String) throws(EmbeddedPostgresError) {
         guard isSomeoneElse else { return }
         guard fchown(file.number, id, group) == 0 else { throw .system("give the user \(name)", path) }
