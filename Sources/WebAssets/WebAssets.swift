@@ -3,25 +3,18 @@ import CWebAssets
 /// Everything that browsers are sent and that is no program: part of the binary, so that there is nothing to deploy
 /// beside it. All of it is UTF-8.
 package enum WebAssets {
-    /// The answer of `GET /openapi.json` (OpenAPI 3.1).
+    /// `GET /openapi.json` (OpenAPI 3.1).
     package static let openAPI = files["openapi.json"] ?? []
-
-    /// The style sheets, scripts and drawings of the console, by file name.
     package static let consoleFiles = files(in: "Shared").merging(files(in: "Console")) { $1 }.filter(isNoTemplate)
-
-    /// The style sheets, scripts and drawings of the documentation, by file name.
     package static let docsFiles = files(in: "Shared").merging(files(in: "Docs")) { $1 }.filter(isNoTemplate)
 
     /// Mustache templates of the console, by name.
     package static let consoleTemplates = files(in: "Console", ending: ".mustache")
-
-    /// Mustache templates of the documentation, by name.
     package static let docsTemplates = files(in: "Docs", ending: ".mustache")
 
     /// The guide to error codes, in Markdown.
     package static let errorCodes = files["Documentation.docc/ErrorCodes.md"] ?? []
 
-    /// All files, by their path below this target's folder.
     package static let files: [String: [UInt8]] = {
         let assets = UnsafeBufferPointer(start: web_assets, count: web_asset_count).map { asset in
             (String(cString: asset.path), Array(UnsafeBufferPointer(start: asset.bytes, count: asset.size)))
@@ -31,7 +24,6 @@ package enum WebAssets {
 
     private static func isNoTemplate(_ file: (key: String, value: [UInt8])) -> Bool { !file.key.hasSuffix(".mustache") }
 
-    /// The files of a folder whose names have an ending, by their names without it.
     private static func files(in folder: String, ending: String = "") -> [String: [UInt8]] {
         let found = files.filter { $0.key.hasPrefix(folder + "/") && $0.key.hasSuffix(ending) }
         return Dictionary(
