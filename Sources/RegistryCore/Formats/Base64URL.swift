@@ -1,15 +1,14 @@
 import Foundation
 
-/// Base64 for URLs as RFC 7515 has it: without padding, and nothing else in it.
+/// Base64 for URLs by RFC 7515: no padding, no other characters.
 package enum Base64URL {
-    /// Writes bytes.
     package static func encode(_ bytes: [UInt8]) -> String {
         Data(bytes).base64EncodedString()
             .replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
             .replacingOccurrences(of: "=", with: "")
     }
 
-    /// Reads bytes; nil for any character, length or left-over bits that an encoder would not write.
+    /// Nil for any character, length or left-over bits that an encoder would not write.
     package static func decode(_ text: some StringProtocol) -> Data? {
         guard text.utf8.allSatisfy(isDigit), text.utf8.count % 4 != 1 else { return nil }
         let base64 = text.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")

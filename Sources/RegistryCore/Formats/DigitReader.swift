@@ -1,4 +1,3 @@
-/// Reads decimal digits and single characters from ASCII bytes.
 struct DigitReader {
     let bytes: UnsafeBufferPointer<UInt8>
     private var position = 0
@@ -9,14 +8,12 @@ struct DigitReader {
 
     var isAtDigit: Bool { position < bytes.count && UInt8(ascii: "0")...UInt8(ascii: "9") ~= bytes[position] }
 
-    /// Steps over the character if it comes next.
     mutating func take(_ character: Unicode.Scalar) -> Bool {
         guard position < bytes.count, bytes[position] == UInt8(ascii: character) else { return false }
         position += 1
         return true
     }
 
-    /// Reads exactly so many digits.
     mutating func number(of width: Int) -> Int? {
         var value = 0
         for _ in 0..<width {
@@ -26,7 +23,7 @@ struct DigitReader {
         return value
     }
 
-    /// Reads one digit or more; nil when there is none, or the number is beyond `Int64`.
+    /// Reads one digit or more; nil if there is none, or the number is beyond `Int64`.
     mutating func number() -> Int64? {
         guard var value = digit().map(Int64.init) else { return nil }
         while let digit = digit() {
@@ -70,7 +67,7 @@ extension OutputSpan<UInt8> {
         }
     }
 
-    /// Appends a separator and a number of two digits, or as many as are said.
+    /// Appends a separator and a number of `width` digits.
     @inline(__always)
     mutating func append(_ separator: UInt8, decimal number: Int, width: Int = 2) {
         append(separator)

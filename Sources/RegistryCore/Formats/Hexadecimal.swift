@@ -1,25 +1,21 @@
-/// Bytes as hexadecimal digits: lower case when written, either case when read.
 package enum Hexadecimal {
-    /// Reads an even number of digits; nil when there is an odd number of them or anything else.
+    /// Nil for an odd number of digits or anything else.
     package static func decode(_ text: String) -> [UInt8]? {
         var text = text
         return text.withUTF8(decode)
     }
 
-    /// Reads an even number of ASCII digits; nil when there is an odd number of them or anything else.
     package static func decode(_ digits: some Collection<UInt8>) -> [UInt8]? {
         if let bytes = digits.withContiguousStorageIfAvailable({ decode($0) }) { return bytes }
         return Array(digits).withUnsafeBufferPointer { decode($0) }
     }
 
-    /// Writes two lower-case digits a byte.
     package static func encode(_ bytes: some Collection<UInt8>) -> String {
         var text: [UInt8] = []
         append(bytes, to: &text)
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Appends two lower-case ASCII digits a byte.
     package static func append(_ bytes: some Collection<UInt8>, to text: inout [UInt8]) {
         let isContiguous: Void? = bytes.withContiguousStorageIfAvailable { append($0, to: &text) }
         if isContiguous == nil { Array(bytes).withUnsafeBufferPointer { append($0, to: &text) } }
@@ -28,7 +24,7 @@ package enum Hexadecimal {
     private static func append(_ bytes: UnsafeBufferPointer<UInt8>, to text: inout [UInt8]) {
         text.reserveRoom(for: bytes.count * 2)
         text.append(addingCapacity: bytes.count * 2) { text in
-            // Half of what a fan-out writes is tokens: without a check at each digit it takes a third of the time.
+            // Tokens are half of a fan-out's output: without a check at each digit it takes a third of the time.
             text.withUnsafeMutableBufferPointer { text, count in
                 for byte in bytes {
                     text[count] = lowerCaseDigit(byte >> 4)
@@ -50,7 +46,6 @@ package enum Hexadecimal {
         return bytes
     }
 
-    /// The value of an ASCII digit, 0 to 15.
     package static func digit(_ byte: UInt8) -> UInt8? {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
@@ -60,7 +55,6 @@ package enum Hexadecimal {
         }
     }
 
-    /// The ASCII digit of a value from 0 to 15.
     static func lowerCaseDigit(_ value: UInt8) -> UInt8 {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
     }

@@ -1,4 +1,4 @@
-/// Durations in the format of ISO 8601, without those parts whose length depends on the calendar.
+/// ISO 8601 durations, without the parts whose length depends on the calendar.
 package enum ISO8601Duration {
     /// Reads `P`, weeks, days, `T`, hours, minutes and seconds, each at most once and in this order: `P7D`, `PT1H30M`.
     ///

@@ -19,7 +19,7 @@ struct Instant: Hashable {
         self.microseconds = microseconds
     }
 
-    /// Rounds to the nearest microsecond, and moves what lies outside the range to its nearer end.
+    /// Rounds to the nearest microsecond, and clamps to the range.
     init(_ date: Date) {
         let interval = date.timeIntervalSinceReferenceDate
         guard interval >= Double(Self.range.lowerBound) else {
@@ -88,7 +88,6 @@ struct CivilDay: Hashable {
         return Self.days(beforeYear: marchYear) + dayOfYear - Self.daysBeforeReference
     }
 
-    /// How many days a month has.
     static func length(ofMonth month: Int, year: Int) -> Int {
         switch month {
         case 2: isLeap(year) ? 29 : 28

@@ -1,12 +1,8 @@
 import Foundation
 
-/// Times in the format of RFC 3339.
 package enum RFC3339 {
-    /// How many digits of a second are written.
     package enum Precision: Sendable {
-        /// Three.
         case milliseconds
-        /// Six.
         case microseconds
     }
 
@@ -32,7 +28,6 @@ package enum RFC3339 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Appends what `format` writes, in ASCII.
     package static func append(_ date: Date, to text: inout [UInt8], precision: Precision = .milliseconds) {
         let instant = Instant(date)
         let (days, secondOfDay) = instant.seconds.flooringQuotientAndRemainder(by: Instant.secondsPerDay)

@@ -1,13 +1,10 @@
 import Foundation
 
-/// A value that writes itself as JSON.
 package protocol JSONEncodable {
-    /// Writes exactly one JSON value.
     func encode(to json: inout JSONWriter)
 }
 
 extension JSONEncodable {
-    /// The value as JSON text in UTF-8.
     package var jsonBytes: [UInt8] {
         var json = JSONWriter()
         encode(to: &json)
@@ -16,21 +13,19 @@ extension JSONEncodable {
 }
 
 extension JSONWriter {
-    /// Writes a value.
     package mutating func value(_ value: some JSONEncodable) { value.encode(to: &self) }
 
-    /// Writes a member: a key and its value. An optional that is nil is written as `null`.
+    /// Writes a key and its value. An optional that is nil is written as `null`.
     package mutating func member(_ name: String, _ value: some JSONEncodable) {
         key(name)
         value.encode(to: &self)
     }
 
-    /// Writes a member, or nothing when there is no value.
+    /// Writes nothing if there is no value.
     package mutating func member(_ name: String, ifPresent value: (some JSONEncodable)?) {
         if let value { member(name, value) }
     }
 
-    /// Writes a member that is an object.
     package mutating func object<Failure>(
         _ name: String,
         _ members: (inout JSONWriter) throws(Failure) -> Void
@@ -39,7 +34,6 @@ extension JSONWriter {
         try object(members)
     }
 
-    /// Writes a member that is an array.
     package mutating func array<Failure>(
         _ name: String,
         _ elements: (inout JSONWriter) throws(Failure) -> Void
@@ -48,7 +42,6 @@ extension JSONWriter {
         try array(elements)
     }
 
-    /// Writes a member whose value is lower-case hex in quotes.
     package mutating func hex(_ name: String, _ value: some Collection<UInt8>) {
         key(name)
         hex(value)
@@ -56,22 +49,18 @@ extension JSONWriter {
 }
 
 extension String: JSONEncodable {
-    /// Writes a string.
     package func encode(to json: inout JSONWriter) { json.string(self) }
 }
 
 extension Bool: JSONEncodable {
-    /// Writes `true` or `false`.
     package func encode(to json: inout JSONWriter) { json.bool(self) }
 }
 
 extension Int: JSONEncodable {
-    /// Writes an integer.
     package func encode(to json: inout JSONWriter) { json.integer(self) }
 }
 
 extension Int64: JSONEncodable {
-    /// Writes an integer.
     package func encode(to json: inout JSONWriter) { json.integer(self) }
 }
 
@@ -86,12 +75,10 @@ extension Date: JSONEncodable {
 }
 
 extension Duration: JSONEncodable {
-    /// Writes an ISO 8601 duration.
     package func encode(to json: inout JSONWriter) { json.duration(self) }
 }
 
 extension Array: JSONEncodable where Element: JSONEncodable {
-    /// Writes an array of the elements.
     package func encode(to json: inout JSONWriter) {
         json.array { json in
             for element in self { element.encode(to: &json) }
@@ -100,7 +87,6 @@ extension Array: JSONEncodable where Element: JSONEncodable {
 }
 
 extension Optional: JSONEncodable where Wrapped: JSONEncodable {
-    /// Writes the value, or `null`.
     package func encode(to json: inout JSONWriter) {
         guard let self else { return json.null() }
         self.encode(to: &json)

@@ -2,7 +2,6 @@
 ///
 /// Where a key comes more than once the last value wins. Equality and hashing ignore the order of members, as JSON does.
 package struct JSONObject: Sendable {
-    /// A key and its value.
     package typealias Member = (key: String, value: JSONValue)
 
     private var members: [Member] = []
@@ -12,17 +11,14 @@ package struct JSONObject: Sendable {
     private static let scannedCount = 12
     /// Room for the members of most objects, so that they need not move as they become more.
     private static let usualCount = 4
-
-    /// Makes an object without members.
     package init() {}
 
-    /// Makes an object of the members, in their order.
     package init(_ members: some Sequence<(String, JSONValue)>) {
         self.members.reserveCapacity(members.underestimatedCount)
         for (key, value) in members { self[key] = value }
     }
 
-    /// The value of a key; nil when there is none. Setting nil removes the member, which takes linear time.
+    /// Setting nil removes the member, which takes linear time.
     package subscript(key: String) -> JSONValue? {
         get { position(of: key).map { members[$0].value } }
         set {
@@ -35,10 +31,8 @@ package struct JSONObject: Sendable {
         }
     }
 
-    /// The keys, in order.
     package var keys: [String] { members.map(\.key) }
 
-    /// The members in the byte order of their keys.
     var sortedMembers: [Member] {
         members.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
     }
@@ -70,11 +64,8 @@ package struct JSONObject: Sendable {
 }
 
 extension JSONObject: RandomAccessCollection {
-    /// The position of the first member.
     package var startIndex: Int { 0 }
-    /// The position after the last member.
     package var endIndex: Int { members.count }
-    /// The member at a position.
     package subscript(position: Int) -> Member { members[position] }
 }
 
@@ -84,7 +75,6 @@ extension JSONObject: Hashable {
         left.count == right.count && left.allSatisfy { right[$0.key] == $0.value }
     }
 
-    /// Hashes what `==` compares.
     package func hash(into hasher: inout Hasher) {
         hasher.combine(count)
         for member in sortedMembers {
@@ -95,7 +85,6 @@ extension JSONObject: Hashable {
 }
 
 extension JSONObject: JSONEncodable {
-    /// Writes the members in their order.
     package func encode(to json: inout JSONWriter) {
         json.object { json in
             for member in self { json.member(member.key, member.value) }

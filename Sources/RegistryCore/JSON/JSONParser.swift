@@ -5,15 +5,15 @@ package struct JSONParser {
 
     /// Reads one JSON value from UTF-8 bytes, in time proportional to their number.
     ///
-    /// Refused besides what the grammar refuses: a byte order mark, bytes that are not UTF-8, lone surrogates in `\u`
-    /// escapes, numbers beyond the range of `Double` or longer than 1,024 bytes, and anything after the value.
-    /// Integers beyond `Int64` become `.number`. Where a key comes more than once in an object the last value wins.
+    /// Refused in addition to the grammar: a byte order mark, bytes that are not UTF-8, lone surrogates in `\u`
+    /// escapes, numbers beyond the range of `Double` or longer than 1,024 bytes, and anything after the value. Integers
+    /// beyond `Int64` become `.number`. Of equal keys in an object, the last value wins.
     ///
     /// - Parameters:
-    ///   - bytes: The whole text. Read in place when contiguous, else copied once.
-    ///   - maximumDepth: How deep arrays and objects may nest, at most `deepestNesting`.
-    ///   - maximumValues: How many values there may be in all, each object and array among them.
-    /// - Throws: `JSONSyntaxError` at the first byte that is wrong.
+    ///   - bytes: the whole text. Read in place if contiguous, else copied once.
+    ///   - maximumDepth: of nested arrays and objects, at most `deepestNesting`.
+    ///   - maximumValues: in total, objects and arrays included.
+    /// - Throws: `JSONSyntaxError` at the first wrong byte.
     package static func parse(
         _ bytes: some Collection<UInt8>,
         maximumDepth: Int = 32,
@@ -24,9 +24,7 @@ package struct JSONParser {
         return try outcome.get()
     }
 
-    /// Reads one JSON value from a string.
-    ///
-    /// - Throws: `JSONSyntaxError` at the first byte that is wrong.
+    /// - Throws: `JSONSyntaxError` at the first wrong byte.
     package static func parse(_ text: String, maximumDepth: Int = 32) throws(JSONSyntaxError) -> JSONValue {
         try parse(text.utf8, maximumDepth: maximumDepth)
     }
@@ -44,21 +42,17 @@ package struct JSONParser {
     }
 }
 
-/// Why a text is not JSON.
 package struct JSONSyntaxError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// Where, in bytes from the start of the text.
     package let offset: Int
     /// The fault, in one sentence that repeats nothing of the text.
     package let detail: String
-    /// Whether all that is wrong is that there are more values than may be.
+    /// There are more values than allowed, and no other fault.
     package internal(set) var hasTooManyValues = false
 
-    /// Makes an error at an offset in bytes.
     package init(offset: Int, detail: String) {
         self.offset = offset
         self.detail = detail
     }
 
-    /// The sentence, with the offset.
     package var description: String { "Byte \(offset): \(detail)" }
 }

@@ -1,9 +1,7 @@
-/// Where a value stands in a body: an RFC 6901 pointer, put together only when somebody wants its text.
+/// The position of a value in a body: an RFC 6901 pointer, formatted only on demand.
 struct JSONPointer: Sendable {
     private let base: String
     private let index: Int?
-
-    /// The body itself.
     static let body = JSONPointer(base: "", index: nil)
 
     /// No member of ours has a longer key.
@@ -29,6 +27,6 @@ struct JSONPointer: Sendable {
         return JSONPointer(base: path, index: nil)
     }
 
-    /// The pointer of an element. Bodies have thousands, of which nobody wants the text unless one is at fault.
+    /// Bodies have thousands of elements, and only faulty ones need the text.
     func element(_ index: Int) -> JSONPointer { JSONPointer(base: text, index: index) }
 }

@@ -1,18 +1,18 @@
 extension JSONReader {
-    /// Reads an object that may be absent with a reader of its own, whose faults become this one's.
+    /// Reads an object that may be absent with a reader of its own. Its faults become faults of this reader.
     package mutating func optionalNested<T>(_ key: String, _ body: (inout JSONReader) -> T?) -> T? {
         present(key).flatMap { descend(into: $0, at: pointer.member(key), body) }
     }
 
-    /// Reads an object that must be there with a reader of its own, whose faults become this one's.
+    /// Reads a required object with a reader of its own. Its faults become faults of this reader.
     package mutating func nested<T>(_ key: String, _ body: (inout JSONReader) -> T?) -> T? {
         demand(key).flatMap { descend(into: $0, at: pointer.member(key), body) }
     }
 
-    /// Reads an array of objects that may be absent with a reader of its own for each, whose faults become this one's.
+    /// Reads an optional array of objects with a reader for each. Their faults become faults of this reader.
     ///
     /// - Parameter maximumCount: More elements than this are one fault of the array, and none is read.
-    /// - Returns: What could be read of the elements; nil when there is no array.
+    /// - Returns: the elements that could be read; nil if there is no array.
     package mutating func optionalNestedArray<T>(
         _ key: String,
         maximumCount: Int,
@@ -22,12 +22,12 @@ extension JSONReader {
             .compactMap { descend(into: $0.value, at: $0.pointer, body) }
     }
 
-    /// Reads an array that must be there, element by element.
+    /// Reads a required array, element by element.
     ///
     /// - Parameters:
     ///   - maximumCount: More elements than this are one fault of the array, and none is read.
-    ///   - each: Reads an element; what it throws is a fault of the element, and the next ones are read still.
-    /// - Returns: The elements that could be read; nil when there is no array.
+    ///   - each: reads an element; its error is a fault of the element, and the next ones are still read.
+    /// - Returns: the elements that could be read; nil if there is no array.
     package mutating func array<T>(
         _ key: String,
         maximumCount: Int = .max,
@@ -36,11 +36,10 @@ extension JSONReader {
         demand(key).flatMap { elements(of: $0, at: key, maximumCount)?.compactMap { attempt($0, each) } }
     }
 
-    /// Reads an array that must be there as readers of its elements, whose faults do not become this one's: for batches in
-    /// which one element is not to fail its neighbours.
+    /// Reads a required array as readers of its elements. Their faults stay theirs: in a batch, an element does not
+    /// fail its neighbours.
     ///
     /// - Parameter maximumCount: More elements than this are one fault of the array, and none is read.
-    /// - Returns: A reader of each element; nil when there is no array.
     package mutating func elements(_ key: String, maximumCount: Int) -> [JSONReader]? {
         demand(key).flatMap { elements(of: $0, at: key, maximumCount)?.map { JSONReader($0.value, at: $0.pointer) } }
     }
@@ -93,7 +92,7 @@ extension JSONReader {
         _ body: (inout JSONReader) -> T?
     ) -> T? {
         var reader = JSONReader(value, at: pointer)
-        // The body is not asked about what is no object: its faults would only repeat that one.
+        // A value that is no object is one fault; the body would only add faults of missing members.
         let result = reader.faults.isEmpty ? body(&reader) : nil
         for fault in reader.faults { record(fault) }
         return result

@@ -1,27 +1,18 @@
 import Foundation
 
-// Readers of single values, for `required`, `optional`, `array` and for callers that read a value of their own out of
-// JSON.
+// Readers of single values, for `required`, `optional`, `array` and callers that read a value on their own.
 extension JSONReader {
-    /// Reads a string.
-    ///
-    /// - Throws: "must be a string".
     package static func string(_ value: JSONValue) throws(JSONFaultReason) -> String {
         guard case .string(let text) = value else { throw JSONFaultReason("must be a string") }
         return text
     }
 
-    /// Reads `true` or `false`.
-    ///
-    /// - Throws: "must be true or false".
     package static func bool(_ value: JSONValue) throws(JSONFaultReason) -> Bool {
         guard case .bool(let bool) = value else { throw JSONFaultReason("must be true or false") }
         return bool
     }
 
-    /// Reads an integer; a number such as `5.0` or `1e3` is one too.
-    ///
-    /// - Throws: "must be an integer".
+    /// A number such as `5.0` or `1e3` is an integer, too.
     package static func integer(_ value: JSONValue) throws(JSONFaultReason) -> Int {
         let integer: Int? =
             switch value {
@@ -33,9 +24,6 @@ extension JSONReader {
         return integer
     }
 
-    /// Reads a number.
-    ///
-    /// - Throws: "must be a number".
     package static func number(_ value: JSONValue) throws(JSONFaultReason) -> Double {
         switch value {
         case .integer(let integer): return Double(integer)
@@ -44,9 +32,6 @@ extension JSONReader {
         }
     }
 
-    /// Reads a string that is an RFC 3339 time.
-    ///
-    /// - Throws: "must be an RFC 3339 time", with an example.
     package static func timestamp(_ value: JSONValue) throws(JSONFaultReason) -> Date {
         guard case .string(let text) = value, let date = RFC3339.parse(text) else {
             throw JSONFaultReason("must be an RFC 3339 time such as 2026-03-01T12:00:00.000Z")
@@ -54,9 +39,6 @@ extension JSONReader {
         return date
     }
 
-    /// Reads a string that is an ISO 8601 duration without months and years.
-    ///
-    /// - Throws: "must be an ISO 8601 duration", with an example.
     package static func duration(_ value: JSONValue) throws(JSONFaultReason) -> Duration {
         guard case .string(let text) = value, let duration = ISO8601Duration.parse(text) else {
             throw JSONFaultReason("must be an ISO 8601 duration such as PT8H or P7D, without months and years")
@@ -64,17 +46,11 @@ extension JSONReader {
         return duration
     }
 
-    /// Reads an array, as it is.
-    ///
-    /// - Throws: "must be an array".
     package static func array(_ value: JSONValue) throws(JSONFaultReason) -> [JSONValue] {
         guard case .array(let elements) = value else { throw JSONFaultReason("must be an array") }
         return elements
     }
 
-    /// Reads an object, as it is.
-    ///
-    /// - Throws: "must be an object".
     package static func object(_ value: JSONValue) throws(JSONFaultReason) -> JSONObject {
         guard case .object(let object) = value else { throw JSONFaultReason("must be an object") }
         return object

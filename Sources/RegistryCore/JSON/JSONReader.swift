@@ -9,15 +9,13 @@
 /// Each call that fails gives nil and records a fault, so that the next ones still run. A member that is `null` counts as
 /// absent (an omitted field is not a cleared one), and members that nobody asks for are ignored.
 package struct JSONReader: Sendable {
-    /// The object that is read; empty when the value was none.
+    /// Empty if the value was no object.
     package let object: JSONObject
-    /// Where the object stands in the body.
     let pointer: JSONPointer
-    /// The faults found so far, in the order of the calls; at most `maximumFaults`.
+    /// In the order of the calls; at most `maximumFaults`.
     package private(set) var faults: [JSONFault] = []
 
-    /// The most faults that are kept: an answer must not be many times the size of its body, for whoever does not read theirs leaves it
-    /// in the service's memory for a while.
+    /// Bounds an answer to a small multiple of its body: a slow reader keeps it in memory.
     package static let maximumFaults = 32
 
     private let isObject: Bool
@@ -37,9 +35,7 @@ package struct JSONReader: Sendable {
         }
     }
 
-    /// Throws all faults that were found, or nothing when there are none.
-    ///
-    /// - Throws: `JSONFaults`.
+    /// - Throws: `JSONFaults`, with every fault found.
     package func check() throws(JSONFaults) {
         guard faults.isEmpty else { throw JSONFaults(faults) }
     }
@@ -53,7 +49,7 @@ package struct JSONReader: Sendable {
         if faults.count < Self.maximumFaults { faults.append(fault) }
     }
 
-    /// Reads a member; absent or `null` is the fault "is required", and what the closure throws is a fault of the member.
+    /// Absent or `null` is the fault "is required"; the closure's error is a fault of the member.
     package mutating func required<T>(
         _ key: String,
         _ read: (JSONValue) throws(JSONFaultReason) -> T
@@ -61,7 +57,7 @@ package struct JSONReader: Sendable {
         demand(key).flatMap { attempt($0, at: key, read) }
     }
 
-    /// Reads a member; absent or `null` is nil, and what the closure throws is a fault of the member.
+    /// Absent or `null` is nil; the closure's error is a fault of the member.
     package mutating func optional<T>(
         _ key: String,
         _ read: (JSONValue) throws(JSONFaultReason) -> T
@@ -69,7 +65,6 @@ package struct JSONReader: Sendable {
         present(key).flatMap { attempt($0, at: key, read) }
     }
 
-    /// The member unless it is absent or `null`.
     func present(_ key: String) -> JSONValue? {
         object[key].flatMap { $0.isNull ? nil : $0 }
     }

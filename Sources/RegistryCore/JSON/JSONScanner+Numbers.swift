@@ -2,7 +2,6 @@ extension JSONScanner {
     /// Bounds the work of a conversion whose cost we do not control; RFC 8259, section 9, allows such limits.
     private static let longestNumber = 1024
 
-    /// Reads a number; the position is at its sign or first digit.
     mutating func number() throws(JSONSyntaxError) -> JSONValue {
         let start = position
         _ = take(UInt8(ascii: "-"))

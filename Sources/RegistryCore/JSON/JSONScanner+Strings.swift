@@ -1,5 +1,4 @@
 extension JSONScanner {
-    /// Reads a string; the position is at its opening quote.
     mutating func string() throws(JSONSyntaxError) -> String {
         let start = position + 1
         let (end, hasEscapes) = try closingQuote(from: start)
@@ -32,7 +31,7 @@ extension JSONScanner {
         }
     }
 
-    /// The range is valid UTF-8 already, and escapes are ASCII, so that whatever lies between them can be copied as it is.
+    /// The range is already valid UTF-8, and escapes are ASCII, so the parts between them are copied unchanged.
     private func unescaped(_ range: Range<Int>) throws(JSONSyntaxError) -> String {
         var text: [UInt8] = []
         text.reserveCapacity(range.count)
@@ -46,7 +45,7 @@ extension JSONScanner {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Appends what the escape at `index` stands for, and returns the index after it.
+    /// Appends the character of the escape at `index`, and returns the index after it.
     private func unescape(at index: Int, before end: Int, into text: inout [UInt8]) throws(JSONSyntaxError) -> Int {
         // The closing quote is not itself escaped, so that a backslash never is the last byte.
         switch bytes[index + 1] {

@@ -5,7 +5,6 @@ struct JSONScanner {
     let bytes: UnsafeBufferPointer<UInt8>
     let maximumDepth: Int
     var position = 0
-    /// How many more values there may be.
     var valuesLeft = Int.max
 
     init(bytes: UnsafeBufferPointer<UInt8>, maximumDepth: Int) {
@@ -13,7 +12,6 @@ struct JSONScanner {
         self.maximumDepth = maximumDepth
     }
 
-    /// Reads the one value that the text holds.
     mutating func document() throws(JSONSyntaxError) -> JSONValue {
         guard !bytes.starts(with: [0xEF, 0xBB, 0xBF]) else { throw fault("The text starts with a byte order mark.") }
         skipWhitespace()
@@ -93,10 +91,8 @@ struct JSONScanner {
 }
 
 extension JSONScanner {
-    /// The byte at the position; nil at the end.
     var next: UInt8? { position < bytes.count ? bytes[position] : nil }
 
-    /// Steps over the byte if it comes next.
     mutating func take(_ byte: UInt8) -> Bool {
         guard next == byte else { return false }
         position += 1

@@ -3,24 +3,19 @@
 /// Strings and keys compare byte by byte in UTF-8, as RFC 8259 has it, and not by canonical equivalence as `String` does.
 /// `integer` and `number` are different values even where they are numerically the same; their canonical form is one then.
 package enum JSONValue: Sendable {
-    /// `null`.
     case null
-    /// `true` or `false`.
     case bool(Bool)
     /// A number written without fraction and exponent that fits `Int64`.
     case integer(Int64)
     /// Any other number.
     case number(Double)
-    /// A string, its escapes resolved.
     case string(String)
-    /// An array.
     case array([JSONValue])
-    /// An object, each key once.
     case object(JSONObject)
 }
 
 extension JSONValue: Hashable {
-    /// Compares strings by their bytes, and objects without regard to the order of their members.
+    /// Compares strings by their bytes, and objects regardless of the order of their members.
     package static func == (left: JSONValue, right: JSONValue) -> Bool {
         switch (left, right) {
         case (.null, .null): true
@@ -34,7 +29,6 @@ extension JSONValue: Hashable {
         }
     }
 
-    /// Hashes what `==` compares.
     package func hash(into hasher: inout Hasher) {
         switch self {
         case .null: hasher.combine(0)
@@ -49,23 +43,20 @@ extension JSONValue: Hashable {
 }
 
 extension JSONValue {
-    /// The value of a member; nil when this is no object or has no such member.
     package subscript(key: String) -> JSONValue? {
         guard case .object(let object) = self else { return nil }
         return object[key]
     }
 
-    /// Whether this is `null`.
     package var isNull: Bool {
         guard case .null = self else { return false }
         return true
     }
 
-    /// The canonical JSON text in UTF-8: keys in byte order at every level, no spaces, only the escapes that JSON demands.
+    /// JSON text in UTF-8: keys in byte order at every level, no spaces, only required escapes.
     ///
-    /// Equal values have the same bytes. Numbers are written as `JSONWriter` writes them, but for whole ones that fit `Int64`:
-    /// those are written as integers, however they came. So it is the form, too, of what Postgres's `jsonb` makes of it,
-    /// which writes `1e18` in nineteen digits.
+    /// Equal values have the same bytes. Numbers are written as `JSONWriter` writes them; whole ones that fit `Int64`
+    /// become integers, as Postgres's `jsonb` writes `1e18` in nineteen digits.
     package var canonicalBytes: [UInt8] {
         var json = JSONWriter()
         json.canonical(self)
@@ -74,7 +65,6 @@ extension JSONValue {
 }
 
 extension JSONValue: JSONEncodable {
-    /// Writes the value, members in their order.
     package func encode(to json: inout JSONWriter) {
         switch self {
         case .null: json.null()
@@ -109,12 +99,10 @@ extension JSONWriter {
 }
 
 extension JSONValue: CustomStringConvertible {
-    /// The canonical JSON text.
     package var description: String { String(decoding: canonicalBytes, as: UTF8.self) }
 }
 
 extension JSONValue {
-    /// The text of a string; nil for anything else.
     package var string: String? {
         guard case .string(let text) = self else { return nil }
         return text

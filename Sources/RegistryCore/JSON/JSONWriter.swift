@@ -12,35 +12,29 @@ import Foundation
 /// ```
 /// The text is well-formed as long as each key is followed by one value and each begin by its end.
 package struct JSONWriter: Sendable {
-    /// The text written so far, in UTF-8.
     package private(set) var bytes: [UInt8] = []
     private var needsComma = false
-
-    /// Makes an empty writer with room for a number of bytes; it grows when they are not enough.
     package init(reservingCapacity capacity: Int = 256) { bytes.reserveCapacity(capacity) }
 
-    /// Writes an object whose members the closure writes.
     package mutating func object<Failure>(_ members: (inout JSONWriter) throws(Failure) -> Void) throws(Failure) {
         open(UInt8(ascii: "{"))
         try members(&self)
         close(UInt8(ascii: "}"))
     }
 
-    /// Writes an array whose elements the closure writes.
     package mutating func array<Failure>(_ elements: (inout JSONWriter) throws(Failure) -> Void) throws(Failure) {
         open(UInt8(ascii: "["))
         try elements(&self)
         close(UInt8(ascii: "]"))
     }
 
-    /// Writes the key of the member whose value is written next.
     package mutating func key(_ name: String) {
         string(name)
         bytes.append(UInt8(ascii: ":"))
         needsComma = false
     }
 
-    /// Ends a line, so that the next value begins a new one, as in NDJSON. Only between whole values.
+    /// Ends a line, as in NDJSON. Only between whole values.
     package mutating func newline() {
         bytes.append(0x0A)
         needsComma = false
@@ -64,7 +58,6 @@ package struct JSONWriter: Sendable {
 }
 
 extension JSONWriter {
-    /// Writes a string: quotes, backslashes and control characters escaped, all else as it is.
     package mutating func string(_ text: String) {
         separate()
         var text = text
@@ -76,41 +69,35 @@ extension JSONWriter {
         }
     }
 
-    /// Writes an integer of any width.
     package mutating func integer(_ value: some FixedWidthInteger) {
         separate()
         bytes.append(contentsOf: String(value).utf8)
     }
 
-    /// Writes `true` or `false`.
     package mutating func bool(_ value: Bool) { literal(value ? "true" : "false") }
-
-    /// Writes `null`.
     package mutating func null() { literal("null") }
 
-    /// Writes the shortest number that reads back the same, `-0` as `0.0`, and `null` for what JSON has no number for.
+    /// Writes the shortest number that reads back the same, `-0` as `0.0`, and `null` for numbers that JSON lacks.
     package mutating func double(_ value: Double) {
         guard value.isFinite else { return null() }
         separate()
         bytes.append(contentsOf: (value == 0 ? 0 : value).description.utf8)
     }
 
-    /// Writes an RFC 3339 time in UTC, rounded down to the millisecond.
+    /// RFC 3339 in UTC, rounded down to the millisecond.
     package mutating func timestamp(_ date: Date) {
         quoted { RFC3339.append(date, to: &$0) }
     }
 
-    /// Writes an ISO 8601 duration, such as `PT8H`.
     package mutating func duration(_ duration: Duration) {
         quoted { $0.append(contentsOf: ISO8601Duration.format(duration).utf8) }
     }
 
-    /// Writes bytes as a string of lower-case hex.
     package mutating func hex(_ value: some Collection<UInt8>) {
         quoted { Hexadecimal.append(value, to: &$0) }
     }
 
-    /// Writes JSON text that was made elsewhere, as it is: it must be one whole value.
+    /// Writes JSON text as it is: it must be one whole value.
     package mutating func raw(_ json: some Collection<UInt8>) {
         separate()
         bytes.append(contentsOf: json)
@@ -129,12 +116,10 @@ extension JSONWriter {
     }
 }
 
-/// The escapes of JSON strings.
 enum JSONEscapes {
     /// Whether the text holds anything that must be escaped. Nearly none does.
     static func areNeeded(in text: UnsafeBufferPointer<UInt8>) -> Bool { text.contains(where: needsEscape) }
 
-    /// Appends the text, with the escapes that JSON demands.
     static func append(_ text: UnsafeBufferPointer<UInt8>, to bytes: inout [UInt8]) {
         var start = 0
         for (index, byte) in text.enumerated() where needsEscape(byte) {

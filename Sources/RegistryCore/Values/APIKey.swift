@@ -6,21 +6,18 @@
 /// - the checksum: the CRC-32 (ISO 3309) of all 41 characters before it as 6 digits of base 62, the most significant
 ///   first. A mistyped or truncated key is refused by it alone, without a look at Postgres.
 package struct APIKey: Sendable {
-    /// The public part: prefix and id.
     package let id: APIKeyID
-    /// The 24 digits that prove the bearer's right.
     package let secret: Secret
 
     private static let secretCount = 24
     private static let checksumCount = 6
 
-    /// Makes a key of a role with a random id and a random secret.
     package init(random role: Role) {
         id = APIKeyID(random: role)
         secret = Secret(Base62.random(count: Self.secretCount))
     }
 
-    /// Reads a key; nil when it is not one, to the last digit.
+    /// Nil if any character is wrong.
     package init?(_ text: Secret) {
         let text = text.revealed
         let bodyCount = APIKeyID.length + 1 + Self.secretCount
@@ -35,7 +32,7 @@ package struct APIKey: Sendable {
         self.secret = Secret(String(secret))
     }
 
-    /// Whether a bearer's text looks like a key, whole or not: no JWT begins like this.
+    /// Whether the text looks like a key, whole or not: no JWT begins like this.
     package static func isMeant(by text: Secret) -> Bool {
         Role.allCases.contains { text.revealed.hasPrefix($0.keyPrefix) }
     }
@@ -51,7 +48,6 @@ package struct APIKey: Sendable {
 package struct APIKeyID: Sendable, Hashable, CustomStringConvertible {
     /// All 16 characters: the role's prefix, such as `prc_`, and the digits.
     package let rawValue: String
-    /// The role that the prefix names.
     package let role: Role
 
     static let length = 16
@@ -61,7 +57,6 @@ package struct APIKeyID: Sendable, Hashable, CustomStringConvertible {
         self.role = role
     }
 
-    /// - Throws: a sentence when it is no key's id.
     package init(_ rawValue: String) throws(JSONFaultReason) {
         guard rawValue.utf8.count == Self.length,
             let role = Role.allCases.first(where: { rawValue.hasPrefix($0.keyPrefix) }),
@@ -71,6 +66,5 @@ package struct APIKeyID: Sendable, Hashable, CustomStringConvertible {
         self.role = role
     }
 
-    /// The id as ``rawValue`` has it; it is no secret.
     package var description: String { rawValue }
 }

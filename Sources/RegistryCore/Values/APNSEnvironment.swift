@@ -2,7 +2,5 @@
 package enum APNSEnvironment: String, Sendable, Hashable, CaseIterable {
     case sandbox
     case production
-
-    /// The one that this is not.
     package var other: APNSEnvironment { self == .sandbox ? .production : .sandbox }
 }

@@ -7,7 +7,6 @@ package struct Alias: Sendable, Hashable, Comparable, CustomStringConvertible {
     /// 1 to 256 bytes of UTF-8 without control characters, never `.` or `..`.
     package let value: UTF8Text
 
-    /// - Throws: a sentence when the kind or the value is not allowed.
     package init(kind: String, value: String) throws(JSONFaultReason) {
         try Self.checkKind(kind)
         try Self.checkValue(value)
@@ -15,15 +14,15 @@ package struct Alias: Sendable, Hashable, Comparable, CustomStringConvertible {
         self.value = UTF8Text(value)
     }
 
-    /// An alias of a kind and a value that were checked before, when it came.
+    /// The kind and the value were checked before.
     package init(checkedKind kind: UTF8Text, value: UTF8Text) {
         self.kind = kind
         self.value = value
     }
 
-    /// Reads `kind:value`, as ``description`` writes it: a kind has no colon.
+    /// Reads `kind:value`: a kind has no colon.
     ///
-    /// - Throws: a sentence when it is not that, or the kind or the value is not allowed.
+    /// - Throws: a sentence if the text, the kind or the value is not allowed.
     package init(pair text: String) throws(JSONFaultReason) {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
             throw JSONFaultReason("must be kind:value, such as liveactivityId:order-42")
@@ -31,7 +30,7 @@ package struct Alias: Sendable, Hashable, Comparable, CustomStringConvertible {
         try self.init(kind: String(text[..<colon]), value: String(text[text.utf8.index(after: colon)...]))
     }
 
-    /// - Throws: a sentence when `kind` is not `[A-Za-z][A-Za-z0-9_.-]{0,63}`.
+    /// - Throws: a sentence if `kind` is not `[A-Za-z][A-Za-z0-9_.-]{0,63}`.
     package static func checkKind(_ kind: String) throws(JSONFaultReason) {
         let bytes = Array(kind.utf8)
         let beginsWithLetter = bytes.first.map(ASCII.isLetter) ?? false
@@ -40,7 +39,7 @@ package struct Alias: Sendable, Hashable, Comparable, CustomStringConvertible {
         }
     }
 
-    /// - Throws: a sentence when `value` is not 1 to 256 bytes without control characters, or is `.` or `..`.
+    /// - Throws: a sentence if `value` is not 1 to 256 bytes without control characters, or is `.` or `..`.
     static func checkValue(_ value: String) throws(JSONFaultReason) { try ActivityID.check(value, maximumBytes: 256) }
 
     /// The kind of the alias that `POST …/activities` takes.
@@ -49,7 +48,6 @@ package struct Alias: Sendable, Hashable, Comparable, CustomStringConvertible {
     /// `kind:value`, as ``init(pair:)`` reads it.
     package var description: String { "\(kind):\(value)" }
 
-    /// Compares by kind and then by value, byte by byte.
     package static func < (left: Alias, right: Alias) -> Bool {
         left.kind == right.kind ? left.value < right.value : left.kind < right.kind
     }

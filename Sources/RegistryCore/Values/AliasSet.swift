@@ -2,11 +2,8 @@
 package struct AliasSet: Sendable, Hashable {
     /// Sorted, without doubles.
     package let aliases: [Alias]
-
-    /// The most aliases that one activity may bear.
     package static let maximumCount = 16
 
-    /// - Throws: a sentence when there are more than 16.
     package init(_ aliases: some Sequence<Alias>) throws(JSONFaultReason) {
         let sorted = Set(aliases).sorted()
         guard sorted.count <= Self.maximumCount else {
@@ -15,10 +12,10 @@ package struct AliasSet: Sendable, Hashable {
         self.aliases = sorted
     }
 
-    /// Aliases that are stored: they were counted when they came, and are never refused again.
+    /// Stored aliases were counted when they came, and are never refused again.
     package init(stored aliases: some Sequence<Alias>) { self.aliases = Set(aliases).sorted() }
 
-    /// The canonical JSON form, `{"kind":["value",…],…}` in byte order: what is stored, and what breaks a tie.
+    /// `{"kind":["value",…],…}` in byte order: this form is stored, and breaks ties.
     package var canonicalJSON: [UInt8] {
         var json = JSONWriter(reservingCapacity: 2 + 64 * aliases.count)
         json.object { json in

@@ -1,4 +1,4 @@
-/// Digits, upper-case and lower-case letters: what keys are written in, for a double click selects all of it.
+/// Digits, upper-case and lower-case letters: a double click selects a whole key.
 enum Base62 {
     private static let digits = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
 
@@ -19,6 +19,5 @@ enum Base62 {
         return String(decoding: text.reversed(), as: UTF8.self)
     }
 
-    /// Whether a text is made of such digits alone.
     static func isValid(_ text: Substring) -> Bool { text.utf8.allSatisfy(digits.contains) }
 }

@@ -1,11 +1,9 @@
-/// Comparisons whose duration tells nothing but the lengths.
+/// The duration of a comparison reveals only the lengths.
 package enum ConstantTime {
-    /// Whether two rows of bytes are the same.
     package static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         left.withUnsafeBufferPointer { left in right.withUnsafeBufferPointer { areEqual(left, $0) } }
     }
 
-    /// Whether two texts are the same, byte by byte.
     package static func areEqual(_ left: String, _ right: String) -> Bool {
         var (left, right) = (left, right)
         return left.withUTF8 { left in right.withUTF8 { areEqual(left, $0) } }

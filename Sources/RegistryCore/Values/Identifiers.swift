@@ -1,10 +1,8 @@
 /// The bundle id that names an app, such as `com.example.food`: ASCII letters, digits, `.` and `-`, at most 155 bytes
 /// (Apple's documented characters of `CFBundleIdentifier`; 155 is App Store Connect's limit).
 package struct BundleID: Sendable, Hashable, Comparable, CustomStringConvertible {
-    /// The bundle id as it came; upper and lower case differ.
     package let rawValue: String
 
-    /// - Throws: a sentence when a character or the length is not allowed.
     package init(_ rawValue: String) throws(JSONFaultReason) {
         let allowed = rawValue.utf8.allSatisfy { ASCII.isLetter($0) || ASCII.isDigit($0) || ".-".utf8.contains($0) }
         guard allowed, (1...155).contains(rawValue.utf8.count), rawValue != ".", rawValue != ".." else {
@@ -13,37 +11,26 @@ package struct BundleID: Sendable, Hashable, Comparable, CustomStringConvertible
         self.rawValue = rawValue
     }
 
-    /// A bundle id that is stored: it was checked when it came, and is never refused again.
+    /// Stored ids were checked when they came, and are never refused again.
     package init(stored rawValue: String) { self.rawValue = rawValue }
-
-    /// The bundle id itself.
     package var description: String { rawValue }
-
-    /// Compares as Swift's texts do; all characters are ASCII.
     package static func < (left: BundleID, right: BundleID) -> Bool { left.rawValue < right.rawValue }
 }
 
 /// The id of one Live Activity, normally ActivityKit's `Activity.id`; at most 128 bytes of UTF-8. An id is used once.
 package struct ActivityID: Sendable, Hashable, Comparable, CustomStringConvertible {
-    /// The id as it came, compared byte by byte.
     package let rawValue: UTF8Text
-
-    /// The longest id, in bytes.
     package static let maximumBytes = 128
 
-    /// - Throws: a sentence when it is empty, too long, `.`, `..`, or holds a control character.
+    /// - Throws: a sentence if it is empty, too long, `.`, `..`, or contains a control character.
     package init(_ rawValue: String) throws(JSONFaultReason) {
         try Self.check(rawValue, maximumBytes: Self.maximumBytes)
         self.rawValue = UTF8Text(rawValue)
     }
 
-    /// An id that is stored: it was checked when it came, and is never refused again.
+    /// Stored ids were checked when they came, and are never refused again.
     package init(stored rawValue: UTF8Text) { self.rawValue = rawValue }
-
-    /// The id itself.
     package var description: String { rawValue.string }
-
-    /// Compares byte by byte.
     package static func < (left: ActivityID, right: ActivityID) -> Bool { left.rawValue < right.rawValue }
 }
 
@@ -51,52 +38,40 @@ package struct ActivityID: Sendable, Hashable, Comparable, CustomStringConvertib
 ///
 /// It is a secret of the device, so it prints as nothing; only its hash is stored and shown.
 package struct InstallationID: Sendable, Hashable, CustomStringConvertible {
-    /// The id as the app made it: a secret, never to be logged or stored.
+    /// A secret: never logged or stored.
     package let rawValue: UTF8Text
-
-    /// The longest id, in bytes.
     package static let maximumBytes = 128
 
-    /// - Throws: a sentence when it is empty, too long, `.`, `..`, or holds a control character.
     package init(_ rawValue: String) throws(JSONFaultReason) {
         try ActivityID.check(rawValue, maximumBytes: Self.maximumBytes)
         self.rawValue = UTF8Text(rawValue)
     }
 
-    /// The same words for every id, so that none comes into a log.
+    /// The same text for every id, so that no log contains one.
     package var description: String { "(installation id)" }
 }
 
-/// The SHA-256 over app and installation id: what is stored, shown and grouped by.
+/// The SHA-256 over app and installation id, which is stored and shown instead of the id.
 package struct InstallationHash: Sendable, Hashable, CustomStringConvertible {
     /// 32 bytes.
     package let bytes: [UInt8]
-
-    /// Wraps a hash that was made before, 32 bytes.
     package init(bytes: [UInt8]) { self.bytes = bytes }
-
-    /// Lower-case hex.
     package var description: String { Hexadecimal.encode(bytes) }
 }
 
 /// The name of an activity's `ActivityAttributes` type; at most 128 bytes of UTF-8.
 package struct AttributesType: Sendable, Hashable, CustomStringConvertible {
-    /// The name as it came, compared byte by byte.
     package let rawValue: UTF8Text
-
-    /// The longest name, in bytes.
     package static let maximumBytes = 128
 
-    /// - Throws: a sentence when it is empty, too long, `.`, `..`, or holds a control character.
+    /// - Throws: a sentence if it is empty, too long, `.`, `..`, or contains a control character.
     package init(_ rawValue: String) throws(JSONFaultReason) {
         try ActivityID.check(rawValue, maximumBytes: Self.maximumBytes)
         self.rawValue = UTF8Text(rawValue)
     }
 
-    /// A name that is stored: it was checked when it came, and is never refused again.
+    /// Stored names were checked when they came, and are never refused again.
     package init(stored rawValue: UTF8Text) { self.rawValue = rawValue }
-
-    /// The name itself.
     package var description: String { rawValue.string }
 }
 
@@ -123,10 +98,8 @@ extension ActivityID {
 extension UTF8Text {
     private static let maximumSubjectBytes = 128
 
-    /// Reads the name of a signed-in user, the `sub` of a JWT: 1 to 128 bytes of UTF-8 without control characters. It
-    /// stands in no path, so `.` and `..` are names like any other.
-    ///
-    /// - Throws: a sentence when it is anything else.
+    /// Reads the `sub` of a JWT: 1 to 128 bytes of UTF-8 without control characters. It is not part of a path, so `.`
+    /// and `..` are allowed.
     package static func subject(_ text: String) throws(JSONFaultReason) -> UTF8Text {
         guard (1...maximumSubjectBytes).contains(text.utf8.count) else {
             throw JSONFaultReason("must be 1 to \(maximumSubjectBytes) bytes of UTF-8")

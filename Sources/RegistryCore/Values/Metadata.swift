@@ -2,11 +2,9 @@
 package struct Metadata: Sendable, Hashable {
     /// Canonical JSON: keys in byte order, no spaces.
     package let canonicalJSON: [UInt8]
-
-    /// The largest canonical form, in bytes.
     package static let maximumBytes = 2048
 
-    /// - Throws: a sentence when it is no object, too large, or holds U+0000, which Postgres's `jsonb` cannot.
+    /// - Throws: a sentence if it is no object, too large, or contains U+0000, which Postgres's `jsonb` cannot.
     package init(_ value: JSONValue) throws(JSONFaultReason) {
         guard case .object = value else { throw JSONFaultReason("must be an object") }
         guard !value.containsNulCharacter else { throw JSONFaultReason("must not contain the character U+0000") }
@@ -17,12 +15,11 @@ package struct Metadata: Sendable, Hashable {
         canonicalJSON = bytes
     }
 
-    /// Metadata that is stored: it was measured when it came, and is never refused again.
+    /// Stored metadata was measured when it came, and is never refused again.
     package init(stored value: JSONValue) { canonicalJSON = value.canonicalBytes }
 }
 
 extension JSONValue {
-    /// Whether a string or key in it holds U+0000.
     var containsNulCharacter: Bool {
         switch self {
         case .null, .bool, .integer, .number: false

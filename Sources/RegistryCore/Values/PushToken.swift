@@ -4,11 +4,9 @@
 package struct PushToken: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible {
     /// The token as APNs gave it to the device, not in hex.
     package let bytes: [UInt8]
-
-    /// The longest token that is taken, in bytes.
     package static let maximumBytes = 512
 
-    /// Wraps bytes that were checked before: neither their number nor their content is checked here.
+    /// Wraps bytes that were checked before.
     package init(bytes: [UInt8]) { self.bytes = bytes }
 
     /// Reads hex of even length; upper case is accepted.
@@ -24,8 +22,7 @@ package struct PushToken: Sendable, Hashable, CustomStringConvertible, CustomDeb
         self.bytes = bytes
     }
 
-    /// The number of bytes, and nothing of the token.
     package var description: String { "(push token of \(bytes.count) bytes)" }
-    /// The same as ``description``, so that debuggers and dumps do not show the token.
+    /// Debuggers and dumps do not show the token either.
     package var debugDescription: String { description }
 }

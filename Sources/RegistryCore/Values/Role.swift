@@ -1,4 +1,3 @@
-/// The part that credentials let their bearer play.
 package enum Role: String, Sendable, Hashable, CaseIterable {
     /// An app, or an app's backend for it: registers, and never reads a token.
     case client
@@ -10,11 +9,8 @@ package enum Role: String, Sendable, Hashable, CaseIterable {
     case admin
     /// Does everything in all apps.
     case root
-
-    /// The roles of keys that belong to an app.
     package static let ofApps: [Role] = [.client, .sender, .auditor, .admin]
 
-    /// The prefix of an API key of the role, such as `prc_`.
     package var keyPrefix: String {
         switch self {
         case .client: "prc_"

@@ -4,7 +4,6 @@ import Foundation
 package struct ActivityAnswer: Sendable, Hashable {
     /// The id that the app or, for an activity known by its alias alone, the server gave it.
     package let activityID: ActivityID
-    /// The state at the moment of the answer.
     package var state: ActivityState
     /// Why it is not, or no longer, current: `ended`, `dismissed`, `expired`, `rotated`, `taken-over`,
     /// `unregistered`, `quarantined`, `kind-conflict`.
@@ -17,10 +16,9 @@ package struct ActivityAnswer: Sendable, Hashable {
     package var confirmedAt: Date?
     /// When its lifetime is over, counted from its start.
     package var expiresAt: Date?
-    /// Counts the changes of what a sender would see.
+    /// Counts the changes visible to senders.
     package var revision: Int
 
-    /// Makes an answer in which all that may be nil is nil.
     package init(activityID: ActivityID, state: ActivityState, revision: Int) {
         self.activityID = activityID
         self.state = state
@@ -28,14 +26,10 @@ package struct ActivityAnswer: Sendable, Hashable {
     }
 }
 
-/// The answer to a registration that took effect.
 package struct RegistrationAnswer: Sendable, Hashable {
-    /// The effect of the request on the activity.
     package let outcome: RegistrationOutcome
-    /// The activity after the request.
     package let activity: ActivityAnswer
 
-    /// Makes an answer of its two parts.
     package init(outcome: RegistrationOutcome, activity: ActivityAnswer) {
         self.outcome = outcome
         self.activity = activity

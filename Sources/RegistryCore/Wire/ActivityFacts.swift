@@ -2,15 +2,12 @@
 ///
 /// A new one needs a property, a line in each of the two methods here, and one in the store's list of their columns.
 package struct ActivityFacts: Sendable, Hashable {
-    /// The name of the `ActivityAttributes` type; nil when no request named it.
     package var attributesType: AttributesType?
-    /// Whether the user allows frequent pushes (ActivityKit: `frequentPushesEnabled`); nil if the app never said.
+    /// ActivityKit's `frequentPushesEnabled`; nil if the app never said.
     package var frequentPushesEnabled: Bool?
-
-    /// Makes facts of which nothing is said.
     package init() {}
 
-    /// Reads what a body says of them, and leaves its faults in the reader: with any, this must not be used.
+    /// Leaves faults in the reader: if there are any, this must not be used.
     ///
     /// - Parameter wereChecked: they were stored, so no value is refused again.
     package init(from json: inout JSONReader, wereChecked: Bool = false) {
@@ -21,7 +18,6 @@ package struct ActivityFacts: Sendable, Hashable {
         frequentPushesEnabled = json.optionalBool("frequentPushesEnabled")
     }
 
-    /// Writes those that are known as members of an object.
     package func writeMembers(to json: inout JSONWriter) {
         json.member("attributesType", ifPresent: attributesType?.rawValue)
         json.member("frequentPushesEnabled", ifPresent: frequentPushesEnabled)

@@ -1,7 +1,6 @@
-/// The owner of an activity that is known only by its `liveactivityId`: so a thousand phones may follow one alias.
+/// The owner of an activity that is known only by its `liveactivityId`: a thousand phones may follow one alias.
 package enum ActivityOwner: Sendable, Hashable {
     case installation(InstallationHash)
-    /// The `sub` of a signed-in user.
     case subject(UTF8Text)
     /// Sender and admin keys without an installation: the app itself.
     case app

@@ -2,20 +2,17 @@ import Foundation
 
 /// One activity as a sender sees it, running or not: the token is there only while it may be handed out.
 package struct ActivityRecord: Sendable, Hashable {
-    /// The id, the state and its reason, and the times, as a client gets them.
     package let answer: ActivityAnswer
     /// The current token; nil unless it may be handed out.
     package let token: PushToken?
     /// The installation on which it runs; nil when no request named one.
     package let installation: InstallationHash?
-    /// Its type and all else that does not change while it runs.
     package let facts: ActivityFacts
     /// When it started: the earliest time that requests gave, or the first receipt.
     package let startedAt: Date
     /// When it starts, or started, if it was scheduled for later.
     package let startsAt: Date?
 
-    /// Makes a record of its parts.
     package init(
         answer: ActivityAnswer,
         token: PushToken?,

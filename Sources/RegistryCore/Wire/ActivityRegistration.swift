@@ -11,13 +11,11 @@ package struct ActivityRegistration: Sendable, Hashable {
     package var startedAt: Date?
     /// When an activity that is scheduled for later starts; counts where it lies after ``observedAt``.
     package var startsAt: Date?
-    /// A registry took this in before, so what it says holds however long ago it was observed.
+    /// A registry accepted this before, so its age is no reason to refuse it.
     package var wasAccepted = false
     /// The hash of the installation on which it runs; nil when the request names none. The first one given stays.
     package var installation: InstallationHash?
-    /// The `sub` of the signed-in user who registers.
     package var subject: UTF8Text?
-    /// Its type and all else that does not change while it runs; nil says nothing.
     package var facts = ActivityFacts()
     /// Replaces all aliases when given.
     package var aliases: AliasSet?
@@ -25,8 +23,6 @@ package struct ActivityRegistration: Sendable, Hashable {
     package var defaultAliases: AliasSet?
     /// Replaces all metadata when given.
     package var metadata: Metadata?
-
-    /// Makes a statement that says nothing but the token.
     package init(token: PushToken?) { self.token = token }
 
     /// How far ahead an activity may be scheduled, in days.

@@ -1,13 +1,13 @@
 import Foundation
 
 extension ActivityRegistration {
-    /// Reads what a body may say of an activity, and leaves its faults in the reader: with any, this must not be used.
+    /// Leaves faults in the reader: if there are any, this must not be used.
     ///
-    /// `installationId` is not read here, for only its hash is kept, nor is the subject, which the credentials name.
+    /// `installationId` is not read here because only its hash is kept, nor is the subject, which the credentials name.
     ///
     /// - Parameters:
     ///   - requiresToken: whether a body without `token` is a fault.
-    ///   - now: what `startsAt` may lie ``longestSchedule`` days ahead of.
+    ///   - now: `startsAt` may be ``longestSchedule`` days later.
     package init(from json: inout JSONReader, requiresToken: Bool = true, now: Date) {
         let token =
             requiresToken

@@ -1,5 +1,4 @@
 extension RegistrationAnswer: JSONEncodable {
-    /// Writes `{activityId, outcome, state, observedAt, confirmedAt, expiresAt, revision}`; no token comes back.
     package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("activityId", activity.activityID.rawValue)
@@ -14,7 +13,6 @@ extension RegistrationAnswer: JSONEncodable {
 }
 
 extension ActivityRecord {
-    /// Writes all that a sender needs of one activity, with its token only while that may be handed out.
     package func encode(to json: inout JSONWriter, bundleID: BundleID, environment: APNSEnvironment) {
         json.object { json in
             json.member("activityId", answer.activityID.rawValue)
@@ -38,10 +36,8 @@ extension ActivityRecord {
 }
 
 extension ResolvedActivity: JSONEncodable {
-    /// Writes one activity of an alias, with its token.
     package func encode(to json: inout JSONWriter) { json.object(writeMembers) }
 
-    /// Writes its members into an object that has others, too.
     func writeMembers(to json: inout JSONWriter) {
         json.member("activityId", activityID.rawValue)
         json.hex("token", token.bytes)
@@ -57,7 +53,7 @@ extension ResolvedActivity: JSONEncodable {
 }
 
 extension FullStateResult: JSONEncodable {
-    /// Writes `{activityId, outcome}` or `{activityId, problem}`, without the id when none could be read.
+    /// Without the id if none could be read.
     package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("activityId", ifPresent: activityID?.rawValue)

@@ -1,5 +1,4 @@
 extension Alias {
-    /// Reads `{"kind", "value"}`; nil and faults in the reader when either is missing or not allowed.
     package static func read(_ json: inout JSONReader) -> Alias? {
         let kind = json.string("kind", Alias.kind)
         let value = json.string("value", Alias.value)
@@ -7,17 +6,11 @@ extension Alias {
         return Alias(checkedKind: kind, value: value)
     }
 
-    /// Takes a kind as it is.
-    ///
-    /// - Throws: a sentence when it is not allowed.
     package static func kind(_ text: String) throws(JSONFaultReason) -> UTF8Text {
         try checkKind(text)
         return UTF8Text(text)
     }
 
-    /// Takes a value as it is.
-    ///
-    /// - Throws: a sentence when it is not allowed.
     package static func value(_ text: String) throws(JSONFaultReason) -> UTF8Text {
         try checkValue(text)
         return UTF8Text(text)
@@ -25,7 +18,6 @@ extension Alias {
 }
 
 extension AliasSet {
-    /// Reads `{"kind": "value" | ["value", …]}`; nil and faults in the reader when any of it is not allowed.
     package static func read(_ json: inout JSONReader) -> AliasSet? {
         let kinds = json.object.filter { !$0.value.isNull }.map(\.key)
         let aliases = kinds.flatMap { read(kind: $0, &json) }

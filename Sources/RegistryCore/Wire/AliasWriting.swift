@@ -1,5 +1,4 @@
 extension Alias: JSONEncodable {
-    /// Writes `{kind, value}`.
     package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("kind", kind)

@@ -3,10 +3,10 @@ import Foundation
 extension AppChanges {
     /// The longest lifetime of an activity; iOS itself ends one after 8 hours, and shows it for 4 more.
     package static let longestActivityLifetime = Duration.seconds(7 * 86_400)
-    /// The longest time for which anything is kept.
+    /// Bounds every retention.
     package static let longestRetention = Duration.seconds(3660 * 86_400)
 
-    /// Reads the settings that a body gives, and leaves its faults in the reader: with any, this must not be used.
+    /// Leaves faults in the reader: if there are any, this must not be used.
     package init(from json: inout JSONReader) {
         self.init()
         name = json.optionalString("name", APIKeyRequest.name)
@@ -18,7 +18,7 @@ extension AppChanges {
         checkRetention(&json)
     }
 
-    /// R4: a tombstone must outlive what could still be registered. Against stored values the store checks the same.
+    /// R4: a tombstone must outlive late registrations. The store repeats the check against stored values.
     private func checkRetention(_ json: inout JSONReader) {
         guard let tombstoneRetention, let activityLifetime else { return }
         if tombstoneRetention < activityLifetime + .seconds(3600) {
@@ -34,7 +34,7 @@ extension AppChanges {
         }
     }
 
-    /// - Throws: a sentence unless the duration is a second at least and no longer than another.
+    /// - Throws: a sentence unless the duration is between a second and `longest`.
     static func check(_ duration: Duration, upTo longest: Duration) throws(JSONFaultReason) {
         guard duration >= .seconds(1), duration <= longest else {
             throw JSONFaultReason("must be from PT1S to \(ISO8601Duration.format(longest))")
@@ -56,7 +56,8 @@ extension AppChanges {
 }
 
 extension AppChanges {
-    /// Checks `{issuer, audience, jwksUrl | jwks, subjectClaim}` and keeps it as it is but for nulls; `{}` stands for no JWTs.
+    /// Checks `{issuer, audience, jwksUrl | jwks, subjectClaim}` and keeps it unchanged without nulls; `{}` turns JWTs
+    /// off.
     private static func jwt(_ json: inout JSONReader) -> JSONObject? {
         guard !json.object.isEmpty else { return JSONObject() }
         _ = json.string("issuer", text)
@@ -64,7 +65,7 @@ extension AppChanges {
         }
         if json.object["audience"] == [] { json.fault("audience", "must name at least one") }
         _ = json.optionalString("subjectClaim", text)
-        // Where it may point to is for the server to judge.
+        // The server judges its target.
         let url = json.optionalString("jwksUrl", webURL)
         let keys = json.optional("jwks", keySet)
         if json.faults.isEmpty, (url == nil) == (keys == nil) {

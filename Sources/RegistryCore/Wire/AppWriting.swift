@@ -1,10 +1,8 @@
 extension App: JSONEncodable {
-    /// Writes the app with all its settings; its internal number does not travel.
     package func encode(to json: inout JSONWriter) {
         json.object { writeMembers(to: &$0) }
     }
 
-    /// Writes the members alone.
     package func writeMembers(to json: inout JSONWriter) {
         json.member("bundleId", bundleID.rawValue)
         json.member("name", ifPresent: settings.name)

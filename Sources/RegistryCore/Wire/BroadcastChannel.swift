@@ -10,19 +10,15 @@ package struct BroadcastChannel: Sendable, Hashable {
 
     /// The id that APNs gave: base64, as it came.
     package let id: UTF8Text
-    /// Whether APNs keeps a message for devices that are offline.
     package let storagePolicy: StoragePolicy
-
-    /// The longest id that is taken, in bytes.
     package static let maximumIDBytes = 128
 
-    /// - Throws: a sentence when the id is not base64 of 1 to 128 bytes.
     package init(id: String, storagePolicy: StoragePolicy) throws(JSONFaultReason) {
         self.id = UTF8Text(try Self.checked(id: id))
         self.storagePolicy = storagePolicy
     }
 
-    /// A channel that is stored: its id was checked when it came, and is never refused again.
+    /// A stored id was checked when it came, and is never refused again.
     package init(stored id: UTF8Text, storagePolicy: StoragePolicy) {
         self.id = id
         self.storagePolicy = storagePolicy
@@ -45,7 +41,6 @@ package struct BroadcastChannel: Sendable, Hashable {
         ASCII.isLetter(byte) || ASCII.isDigit(byte) || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "/")
     }
 
-    /// Reads `{channelId, messageStoragePolicy}`; nil and faults in the reader when either is wrong.
     package static func read(_ json: inout JSONReader) -> BroadcastChannel? {
         let id = json.string("channelId", checked(id:))
         let policy = json.required("messageStoragePolicy", policy)
@@ -62,12 +57,10 @@ package struct BroadcastChannel: Sendable, Hashable {
 }
 
 extension BroadcastChannel: JSONEncodable {
-    /// Writes `{channelId, messageStoragePolicy}`.
     package func encode(to json: inout JSONWriter) {
         json.object { writeMembers(to: &$0) }
     }
 
-    /// Writes the members `channelId` and `messageStoragePolicy`.
     package func writeMembers(to json: inout JSONWriter) {
         json.member("channelId", id)
         json.member("messageStoragePolicy", storagePolicy.rawValue)

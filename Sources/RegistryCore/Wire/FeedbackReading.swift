@@ -1,17 +1,15 @@
 import Foundation
 
-/// A batch of reports, each as it was given or with what was wrong with it.
 package struct FeedbackBody: Sendable, Hashable {
-    /// In the order given.
     package let reports: [Result<FeedbackReport, Problem>]
 
     /// The most reports that one body may have; NDJSON has no such limit.
     package static let maximumReports = 1000
 
-    /// Reads `{reports: [{token, status, reason, timestamp, apnsId, leaseId}]}`; nil and faults in the reader when the envelope
-    /// is wrong.
+    /// Reads `{reports: [{token, status, reason, timestamp, apnsId, leaseId}]}`; nil and faults in the reader if the
+    /// envelope is wrong.
     ///
-    /// A malformed report is no fault of the body: it gets a problem in its place.
+    /// A malformed report gets a problem in its position, and is no fault of the body.
     package static func read(_ json: inout JSONReader) -> FeedbackBody? {
         json.elements("reports", maximumCount: maximumReports).map { elements in
             FeedbackBody(reports: elements.map(FeedbackReport.read))
@@ -23,17 +21,16 @@ extension FeedbackReport {
     /// The longest `reason` and `apnsId`, in bytes.
     private static let maximumText = 256
 
-    /// APNs has it from 1970 on; what is later than the year 9999 is no time in milliseconds.
+    /// APNs's timestamps begin in 1970; times after the year 9999 are not taken for milliseconds.
     private static let timestamps = 0...253_402_300_799_999
 
-    /// Reads one report.
     package static func read(_ json: JSONReader) -> Result<FeedbackReport, Problem> {
         var json = json
         let token = json.string("token", PushToken.init(hexadecimal:))
         let status = json.integer("status", in: 100...599)
         let reason = json.optionalString("reason", text)
         let milliseconds = json.optionalInteger("timestamp", in: timestamps)
-        // Taken and checked for its shape, so that a sender may pass on what it has; nothing is kept of it.
+        // Accepted so that a sender may pass on APNs's answer; only its form is checked, and it is not stored.
         _ = json.optionalString("apnsId", text)
         let leaseID = json.optionalString("leaseId", LeaseID.init)
         guard let token, let status, json.faults.isEmpty else { return .failure(Problem(faults: json.faults)) }
@@ -51,7 +48,6 @@ extension FeedbackReport {
 }
 
 extension FeedbackResult: JSONEncodable {
-    /// Writes `{action, detail}`.
     package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("action", action.rawValue)

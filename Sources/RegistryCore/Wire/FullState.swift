@@ -4,41 +4,37 @@ import Foundation
 package struct FullState: Sendable, Hashable {
     /// The device's clock when the app looked at its activities; it holds for all items.
     package let observedAt: Date
-    /// The activities in the order in which the body lists them.
     package let items: [Item]
 
-    /// Makes a state of its two parts.
     package init(observedAt: Date, items: [Item]) {
         self.observedAt = observedAt
         self.items = items
     }
 
-    /// One listed activity: with what was said of it, or with what was wrong with that. Either way it is present.
+    /// One listed activity, with its registration or its fault. Either way it is present.
     package struct Item: Sendable, Hashable {
-        /// The id of the listed activity.
         package let activityID: ActivityID
         /// The registration that the item gives; nil when it has a ``problem``.
         package let registration: ActivityRegistration?
         /// The fault of the item; nil when it could be read.
         package let problem: Problem?
-        /// Where the body has it, as a JSON pointer.
+        /// A JSON pointer into the body.
         package var pointer = ""
 
-        /// Makes an item that could be read.
         package init(activityID: ActivityID, registration: ActivityRegistration) {
             self.activityID = activityID
             self.registration = registration
             self.problem = nil
         }
 
-        /// Makes an item with a fault: it says of its activity only that it is present.
+        /// It says only that its activity is present.
         package init(activityID: ActivityID, problem: Problem) {
             self.activityID = activityID
             self.registration = nil
             self.problem = problem
         }
 
-        /// The same activity, of which nothing more is said than that it is present.
+        /// The item with only its presence.
         package func refused(for problem: Problem) -> Item {
             var item = Item(activityID: activityID, problem: self.problem ?? problem)
             item.pointer = pointer
@@ -46,10 +42,10 @@ package struct FullState: Sendable, Hashable {
         }
     }
 
-    /// The same state in which each activity and each token value counts once, where it is listed first.
+    /// The state in which each activity and each token value counts once, where it is listed first.
     ///
-    /// All items were observed at one time, so a repetition could say nothing that another order of the list would not say
-    /// otherwise. It is refused in its place, and its activity counts as present.
+    /// All items were observed at one time, so a repetition could only contradict. It is refused in its position, and
+    /// its activity counts as present.
     package var withoutRepetitions: FullState {
         var (activities, tokens): (Set<ActivityID>, Set<PushToken>) = ([], [])
         let items = items.map { item in
@@ -69,27 +65,21 @@ extension FullState.Item {
     }
 }
 
-/// The outcome of a full state: a result for each item in the order given, and the activities that fell out.
 package struct FullStateAnswer: Sendable, Hashable {
-    /// One result for each item of the state, in its order.
     package let results: [ItemResult]
     /// The activities that the state dismissed, as it leaves them out; in the order of their ids.
     package let ended: [ActivityID]
 
-    /// Makes an answer of its two parts.
     package init(results: [ItemResult], ended: [ActivityID]) {
         self.results = results
         self.ended = ended
     }
 
-    /// The result for one item of the state.
     package struct ItemResult: Sendable, Hashable {
-        /// The id of the listed activity.
         package let activityID: ActivityID
         /// The effect on the activity, or why the item was not taken.
         package let result: Result<RegistrationOutcome, Problem>
 
-        /// Makes a result of its two parts.
         package init(activityID: ActivityID, result: Result<RegistrationOutcome, Problem>) {
             self.activityID = activityID
             self.result = result

@@ -1,30 +1,27 @@
 import Foundation
 
-/// A full state as a body gave it: what the store is told, and where in the answer its results belong.
+/// A full state as a body gave it: the part for the store, and the positions of its results in the answer.
 package struct FullStateBody: Sendable, Hashable {
     /// The items whose activity could be read.
     package let readable: FullState
-    /// One for each item of the body, in its order.
     private let places: [Place]
 
     /// The most items that one body may list.
     package static let maximumItems = 1000
 
-    /// The most faults that all items together are told of, but for the first one of each.
+    /// The most faults in the answer for all items together, except the first one of each.
     private static let maximumFaults = 1000
 
     private enum Place: Sendable, Hashable {
-        /// The next of the items whose activity could be read.
         case item
         case unreadable(Problem)
     }
 
-    /// Reads `{observedAt, activities: […]}`; nil and faults in the reader when the envelope is wrong.
+    /// Reads `{observedAt, activities: […]}`; nil and faults in the reader if the envelope is wrong.
     ///
-    /// A malformed item is no fault of the body: it gets a problem in its place, and when its id can be read its
-    /// activity counts as present.
+    /// A malformed item gets a problem in its position; if its id can be read, its activity counts as present.
     ///
-    /// - Parameter now: what `startsAt` is compared with.
+    /// - Parameter now: the reference for `startsAt`.
     package static func read(_ json: inout JSONReader, now: Date) -> FullStateBody? {
         let observedAt = json.timestamp("observedAt")
         let elements = json.elements("activities", maximumCount: maximumItems)
@@ -42,9 +39,9 @@ package struct FullStateBody: Sendable, Hashable {
         return FullStateBody(readable: FullState(observedAt: observedAt, items: items), places: places)
     }
 
-    /// Brings the store's results, one for each readable item, back among the items that could not be read.
+    /// Puts the store's results, one for each readable item, back among the items that could not be read.
     ///
-    /// An item whose result is missing has a problem in its place, so that the others keep theirs.
+    /// An item whose result is missing gets a problem in its position, so that the others keep theirs.
     package func results(_ answer: FullStateAnswer) -> [FullStateResult] {
         var items = readable.items[...]
         var results = answer.results[...]
@@ -62,18 +59,15 @@ package struct FullStateBody: Sendable, Hashable {
     }
 }
 
-/// The result for one listed activity; without an id when none could be read.
 package struct FullStateResult: Sendable, Hashable {
-    /// The id of the listed activity; nil when it could not be read.
     package let activityID: ActivityID?
-    /// The effect on the activity, or why the item was not taken.
     package let result: Result<RegistrationOutcome, Problem>
 }
 
 extension FullState.Item {
     /// Reads an item; the failure is an item whose id cannot be read.
     ///
-    /// - Parameter room: how many faults may be told still; one is told always.
+    /// - Parameter room: how many more faults may be told; one is always told.
     fileprivate static func read(
         _ json: JSONReader,
         now: Date,

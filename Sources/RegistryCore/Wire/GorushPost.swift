@@ -1,22 +1,16 @@
 /// The post of a failed push that gorush makes to its `feedback_hook_url`.
 package enum GorushPost: Sendable, Hashable {
-    /// A push to an iOS token failed.
     case report(FeedbackReport)
-    /// It says nothing of a token of ours.
     case ignored(Ignored)
 
-    /// Why a post is ignored.
     package enum Ignored: String, Sendable, Hashable, CaseIterable {
-        /// It is about another platform than iOS.
         case platform
-        /// It is about another event than a failed push.
         case type
         /// The token is masked: gorush's setting `log.hide_token` is on, which is its default.
         case maskedToken = "masked-token"
-        /// `error` is empty: nothing is known but that the push failed.
+        /// `error` is empty: only the failure of the push is known.
         case noError = "no-error"
 
-        /// A sentence for those who operate gorush.
         package var detail: String {
             switch self {
             case .platform: "The push was to another platform than iOS."
@@ -27,11 +21,11 @@ package enum GorushPost: Sendable, Hashable {
         }
     }
 
-    /// APNs's reasons that go with the status 410. gorush passes on the reason alone.
+    /// APNs's reasons of the status 410. gorush passes on only the reason.
     private static let goneReasons: Set<UTF8Text> = ["Unregistered", "ExpiredToken"]
 
-    /// Reads `{notif_id, type, platform, token, message, error}`; nil and faults in the reader when it is none. gorush has no time
-    /// of APNs's, so a token is dead as of the receipt.
+    /// Reads `{notif_id, type, platform, token, message, error}`; nil and faults in the reader if it is no such post.
+    /// gorush passes on no time, so a token is dead as of the receipt.
     package static func read(_ json: inout JSONReader) -> GorushPost? {
         let type = json.string("type")
         let platform = json.string("platform")
@@ -47,7 +41,7 @@ package enum GorushPost: Sendable, Hashable {
         return .report(FeedbackReport(token: token, status: status, reason: error))
     }
 
-    /// An error of any length: APNs's reason, or a sentence of gorush's about its connection, which says nothing of the token.
+    /// APNs's reason, or gorush's sentence about its connection, of any length.
     private static func text(_ text: String) throws(JSONFaultReason) -> String {
         guard !text.utf8.contains(0) else { throw JSONFaultReason("must not contain the character U+0000") }
         return text.utf8.count <= 64 ? text : String(text.prefix(16))

@@ -1,12 +1,9 @@
 import Foundation
 
-/// All that is held about one installation; of its tokens no more than their fingerprints.
+/// All that is stored about one installation; its tokens appear as fingerprints.
 package struct InstallationRecord: Sendable, Hashable {
-    /// One of its tokens.
     package struct Token: Sendable, Hashable {
-        /// The name of the kind.
         package let kind: String
-        /// Only for start tokens.
         package let attributesType: UTF8Text?
         /// The first 4 bytes of the token's SHA-256.
         package let fingerprint: [UInt8]
@@ -17,7 +14,6 @@ package struct InstallationRecord: Sendable, Hashable {
         /// Why it is not handed out: `kind-conflict`, `taken-over`, `unregistered`, `quarantined`; nil when it is.
         package let reason: String?
 
-        /// Makes a token of its parts.
         package init(
             kind: String,
             attributesType: UTF8Text?,
@@ -35,7 +31,6 @@ package struct InstallationRecord: Sendable, Hashable {
         }
     }
 
-    /// The hash under which the installation is stored.
     package let installation: InstallationHash
     /// The values of one of its tokens went A, B, A: two devices seem to share its id.
     package let isFlapping: Bool
@@ -53,12 +48,10 @@ package struct InstallationRecord: Sendable, Hashable {
     package var metadataObservedAt: Date?
     /// The greatest time of its full states and log-outs.
     package var fullStateAt: Date?
-    /// The greatest time of its log-outs.
     package var loggedOutAt: Date?
     /// Its start and device tokens that were not deleted, whether or not they are handed out.
     package var tokens: [Token] = []
 
-    /// Makes a record of its parts.
     package init(
         installation: InstallationHash,
         isFlapping: Bool,
@@ -87,7 +80,6 @@ package struct InstallationRecord: Sendable, Hashable {
 }
 
 extension InstallationRecord: JSONEncodable {
-    /// Writes everything; what was never said is left out.
     package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.hex("installation", installation.bytes)
@@ -106,7 +98,6 @@ extension InstallationRecord: JSONEncodable {
 }
 
 extension InstallationRecord.Token: JSONEncodable {
-    /// Writes `{kind, attributesType, fingerprint, observedAt, confirmedAt, reason}`.
     package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("kind", kind)

@@ -41,9 +41,8 @@ package struct Problem: Error, Sendable, Hashable {
         case internalError = "internal-error"
     }
 
-    /// The code, which also gives the HTTP status and the title.
     package let code: Code
-    /// One sentence for the developer who reads it: what was wrong and what to do.
+    /// One sentence for a developer, with the fault and the remedy.
     package let detail: String
     /// Every fault of the request, with JSON pointers; only for 422.
     package var errors: [JSONFault] = []
@@ -51,12 +50,11 @@ package struct Problem: Error, Sendable, Hashable {
     package var activity: ActivityAnswer?
     /// The known facts about the installation's token that a 409 is about.
     package var token: TokenStatus?
-    /// The server's clock, on problems that turn on time.
+    /// On problems that depend on time.
     package var serverTime: Date?
-    /// After how long the same request may be sent again.
+    /// The wait before a repetition of the request.
     package var retryAfter: Duration?
 
-    /// Makes a problem of a code and a sentence, without any further member.
     package init(_ code: Code, _ detail: String) {
         self.code = code
         self.detail = detail
@@ -64,7 +62,6 @@ package struct Problem: Error, Sendable, Hashable {
 }
 
 extension Problem.Code {
-    /// The HTTP status that goes with the code.
     package var status: Int {
         switch self {
         case .malformedRequest, .malformedPath, .malformedJSON: 400
@@ -88,7 +85,6 @@ extension Problem.Code {
         }
     }
 
-    /// A short title, the same for every problem of the code.
     package var title: String {
         switch self {
         case .malformedRequest: "The request is not HTTP"
@@ -131,6 +127,6 @@ extension Problem.Code {
 }
 
 extension Problem {
-    /// Stands in the place of a result that the store should have given for an item of a batch and did not.
+    /// The problem of an item of a batch for which the store gave no result.
     package static let lostResult = Problem(.internalError, "The registry has no result for this item.")
 }

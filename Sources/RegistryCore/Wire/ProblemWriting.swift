@@ -1,5 +1,4 @@
 extension Problem {
-    /// The problem of a request whose body, path or query has these faults.
     package init(faults: [JSONFault]) {
         let number = faults.count == 1 ? "one fault" : "\(faults.count) faults"
         let more = faults.count >= JSONReader.maximumFaults ? " or more" : ""
@@ -9,7 +8,7 @@ extension Problem {
 }
 
 extension Problem: JSONEncodable {
-    /// Writes the problem of one item of a batch: `{code, status, detail, errors}` and what is known of its activity.
+    /// The problem of one item of a batch: `{code, status, detail, errors}` and the known facts about its activity.
     package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("code", code.rawValue)
@@ -17,7 +16,7 @@ extension Problem: JSONEncodable {
         }
     }
 
-    /// Writes the problem of a whole request, as RFC 9457 has it.
+    /// The problem of a whole request, by RFC 9457.
     package func encode(to json: inout JSONWriter, requestID: String) {
         json.object { json in
             json.member("type", "urn:push-token-registry:problem:\(code.rawValue)")

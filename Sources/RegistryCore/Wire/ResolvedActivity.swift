@@ -1,16 +1,12 @@
 import Foundation
 
-/// One running activity with its token, as a sender gets it.
 package struct ResolvedActivity: Sendable, Hashable {
-    /// The immutable internal number that pages are ordered by; it does not travel.
+    /// Pages are ordered by this immutable internal number; no answer contains it.
     package let number: Int64
-    /// The id of the activity.
     package let activityID: ActivityID
-    /// The token to push to; it may be handed out.
     package let token: PushToken
     /// The installation on which it runs; nil when no request named one.
     package let installation: InstallationHash?
-    /// Its type and all else that does not change while it runs.
     package let facts: ActivityFacts
     /// When it started: the earliest time that requests gave, or the first receipt.
     package let startedAt: Date
@@ -22,10 +18,9 @@ package struct ResolvedActivity: Sendable, Hashable {
     package let confirmedAt: Date
     /// When its lifetime is over; from then on it is not handed out.
     package let expiresAt: Date
-    /// Counts the changes of what a sender would see, from 1.
+    /// Counts the changes visible to senders, from 1.
     package let revision: Int
 
-    /// Makes an activity of its parts.
     package init(
         number: Int64,
         activityID: ActivityID,

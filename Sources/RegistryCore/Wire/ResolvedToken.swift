@@ -2,20 +2,15 @@ import Foundation
 
 /// A start or device token, or one of a kind that installations have, as a sender gets it.
 package struct ResolvedToken: Sendable, Hashable {
-    /// The kind of the token, which gives the topic and the push type.
     package let kind: TokenKind
-    /// The token to push to; it may be handed out.
     package let token: PushToken
-    /// The installation that has the token.
     package let installation: InstallationHash
-    /// Only for start tokens.
     package let attributesType: UTF8Text?
     /// The device's clock when the system gave it the token; the time of receipt when the request did not say.
     package let observedAt: Date
     /// The server's clock at the last registration or refresh of the token.
     package let confirmedAt: Date
 
-    /// Makes a token of its parts.
     package init(
         kind: TokenKind,
         token: PushToken,
@@ -32,7 +27,6 @@ package struct ResolvedToken: Sendable, Hashable {
         self.confirmedAt = confirmedAt
     }
 
-    /// Writes one token of an alias, with how to push to it.
     package func encode(to json: inout JSONWriter, in app: BundleID) {
         json.object { json in
             json.hex("token", token.bytes)

@@ -1,25 +1,19 @@
 import Foundation
 
-/// The activities and tokens that an alias names, and for each why it is handed out or not. Of tokens there are
-/// fingerprints alone.
+/// The activities and tokens that an alias names, each with the reason why it is handed out or not. Tokens appear as
+/// fingerprints.
 package struct AliasExplanation: Sendable, Hashable {
-    /// An activity that bears the alias.
     package struct Activity: Sendable, Hashable {
-        /// Its internal number, by which pages are ordered; it does not travel.
+        /// Pages are ordered by this internal number; no answer contains it.
         package let number: Int64
         /// Whether a sweep or an end has closed it: pages list those after the others.
         package let isClosed: Bool
-        /// The id of the activity.
         package let activityID: ActivityID
-        /// The state at the moment of the explanation.
         package let state: ActivityState
-        /// Why its token is handed out or not.
         package let facts: TokenFacts
         /// The first 4 bytes of the token's SHA-256.
         package var fingerprint: [UInt8]?
-        /// The installation on which it runs; nil when no request named one.
         package var installation: InstallationHash?
-        /// The name of the `ActivityAttributes` type; nil when no request named it.
         package var attributesType: UTF8Text?
         /// When it started: the earliest time that requests gave, or the first receipt.
         package var startedAt: Date
@@ -28,14 +22,11 @@ package struct AliasExplanation: Sendable, Hashable {
         /// The device's clock at the observation of its token, or of the activity while it has none; nil when only an
         /// end is known.
         package var observedAt: Date?
-        /// The server's clock at the last registration or refresh of its token; nil while it had none.
         package var confirmedAt: Date?
-        /// When its lifetime is over, or was.
         package var expiresAt: Date
         /// The last push that APNs took.
         package var deliveredAt: Date?
 
-        /// Makes an activity of its parts.
         package init(
             number: Int64,
             isClosed: Bool,
@@ -69,15 +60,10 @@ package struct AliasExplanation: Sendable, Hashable {
         }
     }
 
-    /// A start or device token of an installation that bears the alias.
     package struct Token: Sendable, Hashable {
-        /// The name of the kind.
         package let kind: String
-        /// The installation that has the token.
         package let installation: InstallationHash
-        /// Only for start tokens.
         package let attributesType: UTF8Text?
-        /// Why the token is handed out or not.
         package let facts: TokenFacts
         /// The first 4 bytes of the token's SHA-256; nil when only a deletion is known.
         package var fingerprint: [UInt8]?
@@ -86,7 +72,6 @@ package struct AliasExplanation: Sendable, Hashable {
         /// The server's clock at the last registration or refresh; nil when only a deletion is known.
         package var confirmedAt: Date?
 
-        /// Makes a token of its parts.
         package init(
             kind: String,
             installation: InstallationHash,
@@ -106,17 +91,14 @@ package struct AliasExplanation: Sendable, Hashable {
         }
     }
 
-    /// Something about the alias itself.
     package enum Note: Sendable, Hashable {
-        /// All that was said of it up to then was erased.
+        /// All earlier data about it was erased.
         case erased(Date)
-        /// Nothing bears it here.
         case unknown
         /// Nothing bears it here, but in the other environment.
         case knownElsewhere(APNSEnvironment)
     }
 
-    /// The alias that is explained.
     package let alias: Alias
     /// Remarks about the alias; only on the first page.
     package var notes: [Note] = []
@@ -126,13 +108,10 @@ package struct AliasExplanation: Sendable, Hashable {
     package var tokens: [Token] = []
     /// The leases of the alias, of the first installations; only on the first page.
     package var leases: [ExplainedLease] = []
-
-    /// Makes an explanation with nothing in it yet.
     package init(alias: Alias) { self.alias = alias }
 }
 
 extension AliasExplanation.Note: JSONEncodable {
-    /// A stable word.
     package var code: String {
         switch self {
         case .erased: "erased"
@@ -141,7 +120,6 @@ extension AliasExplanation.Note: JSONEncodable {
         }
     }
 
-    /// One sentence.
     package var sentence: String {
         switch self {
         case .erased(let time):
@@ -153,7 +131,6 @@ extension AliasExplanation.Note: JSONEncodable {
         }
     }
 
-    /// Writes `{code, detail}`.
     package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("code", code)
@@ -163,7 +140,6 @@ extension AliasExplanation.Note: JSONEncodable {
 }
 
 extension JSONWriter {
-    /// Writes what a token is, and why.
     fileprivate mutating func facts(_ facts: TokenFacts, _ fingerprint: [UInt8]?) {
         member("handedOut", facts.verdict == .handedOut)
         member("reason", facts.verdict.rawValue)
@@ -173,7 +149,6 @@ extension JSONWriter {
 }
 
 extension AliasExplanation.Activity: JSONEncodable {
-    /// Writes one activity.
     package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("activityId", activityID.rawValue)
@@ -192,7 +167,6 @@ extension AliasExplanation.Activity: JSONEncodable {
 }
 
 extension AliasExplanation.Token: JSONEncodable {
-    /// Writes one token.
     package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("kind", kind)

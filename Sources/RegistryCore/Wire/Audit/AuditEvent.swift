@@ -23,7 +23,6 @@ package struct AuditEvent: Sendable, Hashable {
     /// The start lease that was taken, given back or failed.
     package var leaseID: LeaseID?
 
-    /// Makes an event of its parts.
     package init(
         number: Int64,
         recordedAt: Date,
@@ -50,7 +49,6 @@ package struct AuditEvent: Sendable, Hashable {
 }
 
 extension AuditEvent: JSONEncodable {
-    /// Writes everything that there is.
     package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("at", recordedAt)
@@ -69,23 +67,16 @@ extension AuditEvent: JSONEncodable {
     }
 }
 
-/// Which events are asked for; what is nil says nothing.
+/// A nil member filters nothing.
 package struct EventFilter: Sendable, Hashable {
-    /// The activity that events are about.
     package var activityID: ActivityID?
-    /// The installation that events are about, or that of their activity.
     package var installation: InstallationHash?
     /// The `sub` of the signed-in user to whom the activity or installation belonged then.
     package var subject: UTF8Text?
     /// That the activity or installation bore then.
     package var alias: Alias?
-    /// The type of event, such as `registered`; one that does not exist finds nothing.
     package var type: UTF8Text?
-    /// From this time on.
     package var since: Date?
-    /// Before this time.
     package var until: Date?
-
-    /// Makes a filter that lets every event through.
     package init() {}
 }

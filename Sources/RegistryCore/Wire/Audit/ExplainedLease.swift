@@ -1,45 +1,35 @@
 import Foundation
 
-/// A start lease as the audit shows it, and what became of it.
 package struct ExplainedLease: Sendable, Hashable {
-    /// The end of a lease, if it has come; each case is a stable word of the API.
+    /// Each case is a stable word of the API.
     package enum State: String, Sendable, Hashable, CaseIterable {
-        /// Nobody else may start the activity on the installation.
+        /// No other caller may start the activity on the installation.
         case live
-        /// The activity was registered since.
         case registered
-        /// A sender reported that the start push failed.
         case failed
-        /// Its holder gave it back.
         case released
-        /// Its time passed, and nothing was heard.
+        /// It expired without a report.
         case expired
     }
 
-    /// The id that its holder got.
     package let id: LeaseID
-    /// The activity that is to be started.
     package let alias: Alias
-    /// The phone on which.
     package let installation: InstallationHash
     /// The type of the start token that was handed out with it.
     package let attributesType: UTF8Text
     /// Its holder's name of the plan; nil where they gave none.
     package var planID: UTF8Text?
-    /// Whether it is live, else how it ended.
     package let state: State
     /// When it was taken, by Postgres's clock.
     package let leasedAt: Date
     /// Until when it is its holder's, or was.
     package let leasedUntil: Date
-    /// How many starts were tried within the day before it was taken, it included.
+    /// The number of starts tried within the day before it was taken, itself included.
     package let attempt: Int
-    /// The answer of APNs to the start push, as a sender reported it.
     package var failure: UTF8Text?
-    /// From when on another start may be tried after a failure.
+    /// The earliest time of another start after a failure.
     package var retryAt: Date?
 
-    /// Makes a lease of its parts.
     package init(
         id: LeaseID,
         alias: Alias,
@@ -66,7 +56,6 @@ package struct ExplainedLease: Sendable, Hashable {
         self.retryAt = retryAt
     }
 
-    /// The same as ``state`` in one sentence.
     package var sentence: String {
         let start = "Start \(attempt) within 24 hours"
         return switch state {
@@ -80,7 +69,6 @@ package struct ExplainedLease: Sendable, Hashable {
 }
 
 extension ExplainedLease: JSONEncodable {
-    /// Writes everything that there is.
     package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("leaseId", id.description)

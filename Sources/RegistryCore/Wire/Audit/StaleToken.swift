@@ -1,42 +1,34 @@
 import Foundation
 
-/// Why a token looks dead.
 package enum StaleReason: String, Sendable, Hashable, CaseIterable {
-    /// No client registered or refreshed it for long.
     case unconfirmed
     /// Its activity is past its lifetime, and no sweep has written that down yet.
     case expired
-    /// A sender reported it, and nobody cleared it since.
+    /// A sender reported it, and no client or admin cleared it since.
     case quarantined
     /// Its installation's tokens went A, B, A: a cloned installation id.
     case flapping
 }
 
-/// Which stale tokens are meant; what is nil says nothing.
+/// A nil member filters nothing.
 package struct StaleFilter: Sendable, Hashable {
-    /// The kind of the tokens.
     package var kind: TokenKind?
     /// The attributes type of the tokens; no kind without one is then meant.
     package var attributesType: AttributesType?
-    /// The reason that they have, perhaps among others.
+    /// The token may have other reasons, too.
     package var reason: StaleReason?
     /// How long a token may be unconfirmed; nil for the kind's own: 2 hours for activities, else 3 days.
     package var unconfirmedFor: Duration?
-
-    /// Makes a filter that means all stale tokens.
     package init() {}
 
-    /// The kind of a name.
-    ///
-    /// - Throws: a sentence when there is none.
     package static func kind(_ name: String) throws(JSONFaultReason) -> TokenKind {
         if let kind = TokenKind.all.first(where: { $0.name == name }) { return kind }
         throw JSONFaultReason("must be one of \(TokenKind.all.map(\.name).joined(separator: ", "))")
     }
 
-    /// How long a token may be unconfirmed: at least a second, at most ten years.
+    /// At least a second, at most ten years.
     ///
-    /// - Throws: a sentence when it is not an ISO 8601 duration between those.
+    /// - Throws: a sentence if it is not an ISO 8601 duration in this range.
     package static func duration(_ text: String) throws(JSONFaultReason) -> Duration {
         let longest = AppChanges.longestRetention
         guard let duration = ISO8601Duration.parse(text), duration >= .seconds(1), duration <= longest else {
@@ -50,7 +42,6 @@ package struct StaleFilter: Sendable, Hashable {
         unconfirmedFor ?? (kind.holder == .activity ? .seconds(2 * 3600) : .seconds(3 * 86_400))
     }
 
-    /// The reasons that count for a kind.
     package func reasons(of kind: TokenKind) -> Set<StaleReason> {
         let possible: Set<StaleReason> =
             kind.holder == .activity
@@ -58,7 +49,6 @@ package struct StaleFilter: Sendable, Hashable {
         return reason.map { possible.intersection([$0]) } ?? possible
     }
 
-    /// Whether tokens of a kind may be meant.
     package func concerns(_ other: TokenKind) -> Bool {
         if let kind, kind != other { return false }
         if attributesType != nil, other.holder == .installation { return false }
@@ -76,11 +66,9 @@ extension StaleFilter {
     }
 }
 
-/// A token that looks dead; of its value there is the fingerprint alone.
 package struct StaleToken: Sendable, Hashable {
-    /// The kind of the token.
     package let kind: TokenKind
-    /// The internal number of its activity or of its own; it does not travel.
+    /// The internal number of its activity or of its own; no answer contains it.
     package let number: Int64
     /// All reasons that hold, one at least, in the order of ``StaleReason``.
     package let reasons: [StaleReason]
@@ -92,7 +80,6 @@ package struct StaleToken: Sendable, Hashable {
     package let confirmedAt: Date
     /// Postgres's clock when it was looked at.
     package let now: Date
-    /// Only of an activity's token.
     package var activityID: UTF8Text?
     /// The installation that has the token or runs its activity; nil for an activity that names none.
     package var installation: InstallationHash?
@@ -105,7 +92,6 @@ package struct StaleToken: Sendable, Hashable {
     /// APNs's reason in the report by which its value was quarantined, such as `BadDeviceToken`.
     package var quarantineReason: String?
 
-    /// Makes a token of its parts.
     package init(
         kind: TokenKind,
         number: Int64,
@@ -136,14 +122,10 @@ package struct StaleToken: Sendable, Hashable {
         self.quarantineReason = quarantineReason
     }
 
-    /// For how long no client has confirmed it.
     package var unconfirmedFor: Duration {
         .seconds(max(0, Int(now.timeIntervalSince(confirmedAt))))
     }
 
-    /// Why, in one sentence.
-    ///
-    /// - Parameter span: writes how long it is unconfirmed.
     package func sentence(
         for reason: StaleReason,
         span: (Duration) -> String = { ISO8601Duration.format($0) }
@@ -160,7 +142,6 @@ package struct StaleToken: Sendable, Hashable {
 }
 
 extension StaleToken: JSONEncodable {
-    /// Writes everything that there is.
     package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("kind", kind.name)
@@ -184,18 +165,14 @@ extension StaleToken: JSONEncodable {
     }
 }
 
-/// How many stale tokens there are, as far as a call has looked.
 package struct StaleCounts: Sendable, Hashable {
     /// Tokens of one kind with the same reason; one with two reasons counts under each.
     package struct Entry: Sendable, Hashable {
-        /// The kind of the tokens.
         package let kind: TokenKind
         /// The reason that they have, perhaps among others.
         package let reason: StaleReason
-        /// How many there are.
         package var count: Int
 
-        /// Makes an entry of its parts.
         package init(kind: TokenKind, reason: StaleReason, count: Int) {
             self.kind = kind
             self.reason = reason
@@ -203,19 +180,14 @@ package struct StaleCounts: Sendable, Hashable {
         }
     }
 
-    /// How many tokens there are, each counted once.
     package var total = 0
-    /// By kind and reason, without those that there are none of; together they may be more than ``total``.
+    /// By kind and reason, without zeros; their sum may exceed ``total``.
     package var entries: [Entry] = []
-    /// False when there was not time to look at all: there are at least so many.
+    /// False if the time was too short to look at all: the counts are then lower bounds.
     package var isComplete = true
-    /// The first of them.
     package var sample: [StaleToken] = []
-
-    /// Makes counts of nothing.
     package init() {}
 
-    /// Adds tokens of a kind that have the same reasons.
     package mutating func add(_ count: Int, of kind: TokenKind, for reasons: [StaleReason]) {
         total += count
         for reason in reasons {
@@ -229,7 +201,6 @@ package struct StaleCounts: Sendable, Hashable {
 }
 
 extension StaleCounts: JSONEncodable {
-    /// Writes `{dryRun: true, matched, complete, counts, sample}`.
     package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("dryRun", true)

@@ -1,13 +1,11 @@
 import Foundation
 
-/// Whether a token is handed out, and if not, why; each case is a stable word of the API.
+/// Each case is a stable word of the API.
 package enum TokenVerdict: String, Sendable, Hashable, CaseIterable {
     case handedOut = "handed-out"
-    /// Somebody ended the activity.
     case ended
     /// The activity had started when its installation logged out; or the token was there then.
     case loggedOut = "logged-out"
-    /// The activity's lifetime is over.
     case expired
     /// The last full state of its installation did not list the activity.
     case dismissed
@@ -23,22 +21,17 @@ package enum TokenVerdict: String, Sendable, Hashable, CaseIterable {
     case quarantined
     /// An admin purged it, and no client claimed it since.
     case purged
-    /// The installation deleted it.
     case deleted
 }
 
-/// The known facts about the token of an activity or installation, as far as words need them.
 package struct TokenFacts: Sendable, Hashable {
-    /// Whether the token is handed out; if not, the first reason against it.
+    /// If it is not handed out, the first reason against it.
     package let verdict: TokenVerdict
-    /// When what the verdict says began.
     package var since: Date?
     /// How the activity ended: `ended` or `dismissed`.
     package var endReason: String?
-    /// The reason that the sender reported.
     package var quarantineReason: String?
 
-    /// Makes facts of their parts.
     package init(
         verdict: TokenVerdict,
         since: Date? = nil,
@@ -51,7 +44,6 @@ package struct TokenFacts: Sendable, Hashable {
         self.quarantineReason = quarantineReason
     }
 
-    /// Why the token is handed out or not, in one sentence.
     package var sentence: String {
         switch verdict {
         case .handedOut: "It is handed out."

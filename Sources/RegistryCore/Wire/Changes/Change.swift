@@ -1,8 +1,9 @@
 import Foundation
 
-/// A change of what a sender would see, as the change feed tells it: it says where to look again, and has no token.
+/// A change visible to senders, without a token: it shows where to look again.
 package struct Change: Sendable, Hashable {
-    /// Our number of the event that tells of it. Of changes of one activity, installation or alias the later has the greater.
+    /// The number of its event. Of two changes of one activity, installation or alias, the later has the greater
+    /// number.
     package let number: Int64
     /// Postgres's clock when the transaction of the change began.
     package let at: Date
@@ -16,12 +17,11 @@ package struct Change: Sendable, Hashable {
     package var attributesType: UTF8Text?
     /// JSON as it was stored, `{"kind": ["value", …]}`: those of that time, and those that the change took away.
     package var aliases: [UInt8]?
-    /// The state that the activity has since; nil where the change does not say.
+    /// The new state of the activity; nil if the change does not say.
     package var state: ActivityState?
     /// Such as `unregistered`: why a token is no longer handed out, or how an activity ended.
     package var reason: String?
 
-    /// Makes a change of its parts.
     package init(
         number: Int64,
         at: Date,
@@ -46,7 +46,6 @@ package struct Change: Sendable, Hashable {
 }
 
 extension Change: JSONEncodable {
-    /// Writes everything that there is.
     package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("id", String(number))

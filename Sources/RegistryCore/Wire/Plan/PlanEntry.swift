@@ -2,19 +2,15 @@ import Foundation
 
 /// The next step of a sender for one phone, or for one activity of which no request named the phone.
 package struct PlanEntry: Sendable, Hashable {
-    /// The phone; nil for an activity of which no request named it.
     package let installation: InstallationHash?
-    /// The step.
     package let step: PlanStep
 
-    /// Makes an entry of its two parts.
     package init(installation: InstallationHash?, step: PlanStep) {
         self.installation = installation
         self.step = step
     }
 }
 
-/// A step of a plan.
 package enum PlanStep: Sendable, Hashable {
     /// The activity runs: push to its token.
     case update(ResolvedActivity)
@@ -24,22 +20,19 @@ package enum PlanStep: Sendable, Hashable {
     case wait(PlanReason, retryAt: Date)
     /// It cannot be shown as an activity: send an ordinary notification, where there is a device token.
     case alert(PlanReason, PushToken?)
-    /// There is nothing to push to.
     case none(PlanReason)
 }
 
 /// The right to start one activity on one phone, for a time.
 package struct StartLease: Sendable, Hashable {
-    /// The id by which feedback and giving back name it.
     package let id: LeaseID
-    /// Until when nobody else gets it. The start push must expire no later.
+    /// No other sender gets it before. The start push must expire no later.
     package let leasedUntil: Date
     /// The `apns-collapse-id` of the start push: the same for all attempts, so that a phone that was offline shows one.
     package let collapseID: String
     /// How many starts were tried within a day, this one included.
     package let attempt: Int
 
-    /// Makes a lease of its parts.
     package init(id: LeaseID, leasedUntil: Date, collapseID: String, attempt: Int) {
         self.id = id
         self.leasedUntil = leasedUntil
@@ -48,7 +41,6 @@ package struct StartLease: Sendable, Hashable {
     }
 }
 
-/// Why a step is not to push to an activity.
 package enum PlanReason: String, Sendable, Hashable, CaseIterable {
     /// The activity runs, and its first token has not come within the minute since it was heard of.
     case tokenPending = "token-pending"
@@ -56,7 +48,7 @@ package enum PlanReason: String, Sendable, Hashable, CaseIterable {
     case noUpdateToken = "no-update-token"
     /// The user swiped it away.
     case dismissed
-    /// Somebody starts it now.
+    /// Another sender starts it now.
     case leased
     /// The last start failed, and it is too early for the next.
     case backOff = "back-off"
@@ -69,7 +61,7 @@ package enum PlanReason: String, Sendable, Hashable, CaseIterable {
 }
 
 extension PlanEntry {
-    /// Writes the entry, with a token only where the step is to push to it.
+    /// Contains a token only if the step is to push to it.
     package func encode(to json: inout JSONWriter, in app: BundleID) {
         json.object { json in
             json.member("action", step.action)
@@ -100,7 +92,6 @@ extension PlanEntry {
 }
 
 extension PlanStep {
-    /// The word that senders branch on.
     package var action: String {
         switch self {
         case .update: "update"

@@ -1,12 +1,10 @@
 /// A sender's question on which phones an activity is to be updated, started or waited for.
 package struct PlanRequest: Sendable, Hashable {
-    /// The activity that is wanted, such as (`liveactivityId`, `order-42`).
     package let alias: Alias
-    /// The names of those on whose phones it is wanted, beside those that bear the alias themselves.
+    /// The recipients, in addition to the bearers of the alias itself.
     package var to: [Alias]
-    /// The type of the start tokens that are asked for.
     package let attributesType: AttributesType
-    /// How long nobody else may start the activity on a phone on which the sender is told to.
+    /// The time in which no other sender may start the activity on the same phone.
     package var lease: Duration
     /// How long ago a client may have confirmed a start token that is used.
     package var maxStartTokenAge: Duration
@@ -14,21 +12,15 @@ package struct PlanRequest: Sendable, Hashable {
     package var restartsDismissed: Bool
     /// The sender's own name of the plan: the same again gets the same leases.
     package var planID: UTF8Text?
-    /// The most entries of a page.
     package var limit: Int
-    /// Where the page begins; nil for the first one.
+    /// Nil for the first page.
     package var cursor: String?
-
-    /// The most aliases in `to`.
     package static let mostRecipients = 100
-    /// The lease that is taken when nothing is said.
     package static let defaultLease = Duration.seconds(3600)
     /// The shortest lease: a push may be under way for as long.
     package static let shortestLease = Duration.seconds(60)
-    /// The age of start tokens when nothing is said.
     package static let defaultStartTokenAge = Duration.seconds(14 * 86_400)
 
-    /// Makes a request in which all that may be left out has its default.
     package init(alias: Alias, to: [Alias] = [], attributesType: AttributesType) {
         self.alias = alias
         self.to = to
@@ -41,8 +33,7 @@ package struct PlanRequest: Sendable, Hashable {
 }
 
 extension PlanRequest {
-    /// Reads `{alias, to, attributesType, lease, maxStartTokenAge, restartDismissed, planId, limit, cursor}`; nil and faults in
-    /// the reader when any of it is wrong.
+    /// Nil and faults in the reader if any member is wrong.
     ///
     /// - Parameter longestLease: the lifetime of the app's activities.
     package static func read(_ json: inout JSONReader, longestLease: Duration) -> PlanRequest? {

@@ -1,14 +1,14 @@
 import Foundation
 
 extension TransferRecord {
-    /// Reads one line; nil and faults in the reader when it is not one. A line without `record` is an activity's.
+    /// Reads one line; nil and faults in the reader if it is malformed. A line without `record` is an activity's.
     ///
-    /// `observedAt` is required: what was observed long ago must not count as observed at the import. An installation is
-    /// named by its hash in `installation`, or by its `installationId`.
+    /// `observedAt` is required: an old observation must not count as observed at the import. An installation is named
+    /// by its hash in `installation`, or by its `installationId`.
     ///
     /// - Parameters:
-    ///   - now: what `startsAt` is compared with.
-    ///   - hash: the hash of an installation's id in the app that the line is about.
+    ///   - now: the reference for `startsAt`.
+    ///   - hash: the hash of an installation's id in the app of the line.
     package static func read(
         _ json: inout JSONReader,
         now: Date,

@@ -1,7 +1,7 @@
 import Foundation
 
 extension TransferRecord: JSONEncodable {
-    /// Writes one object, whole tokens in it, with times to the microsecond, as they are stored.
+    /// Contains whole tokens; times have microseconds, as they are stored.
     package func encode(to json: inout JSONWriter) {
         json.object { json in writeMembers(to: &json) }
     }
@@ -78,7 +78,7 @@ extension JSONWriter {
         member(name, ifPresent: time.map { RFC3339.format($0, precision: .microseconds) })
     }
 
-    /// Writes `aliases` and `metadata` in their canonical form, where they are.
+    /// In their canonical form; absent ones are left out.
     package mutating func members(_ aliases: AliasSet?, _ metadata: Metadata?) {
         for (name, canonical) in [("aliases", aliases?.canonicalJSON), ("metadata", metadata?.canonicalJSON)] {
             guard let canonical else { continue }
