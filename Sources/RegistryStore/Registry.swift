@@ -4,8 +4,8 @@ import RegistryCore
 
 /// The registry in Postgres: each method is one unit of work, committed when it returns.
 ///
-/// Every method throws a ``Problem``: `unavailable` when Postgres is away or did not answer in time (the same call may
-/// be repeated), and those that its own documentation names.
+/// Every method throws a ``Problem``: `unavailable` if Postgres is away or did not answer in time (the same call may be
+/// repeated), and those that its own documentation names.
 package final class Registry: Sendable {
     let units: UnitsOfWork
     let registrations: Batcher<RegistrationRequest, RegistrationAnswer>
@@ -14,14 +14,10 @@ package final class Registry: Sendable {
     let appLookups: Batcher<BundleID, App?>
 
     var logger: Logger { units.logger }
-
-    /// The store's measures of its own work.
     package var measures: StoreMeasures { units.measures }
-
-    /// The counts of connections to Postgres.
     package var connections: ConnectionCounts { ConnectionCounts(units.pool) }
 
-    /// Makes a registry; a request waits for Postgres as long as the pool's `requestTimeout`.
+    /// A request waits for Postgres as long as the pool's `requestTimeout`.
     package init(pool: PostgresPool, logger: Logger = Logger(label: "store")) {
         let units = UnitsOfWork(pool: pool, logger: logger)
         self.units = units
@@ -31,14 +27,14 @@ package final class Registry: Sendable {
         appLookups = .lookups(units) { try App.find($0, $1) }
     }
 
-    /// Runs a unit of work that writes. After a lost connection it is not repeated: the caller decides that.
+    /// Not retried after a lost connection: the caller decides.
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
     ) async throws -> Value {
         try await units.write(body)
     }
 
-    /// Runs a unit of work that only reads, once more when its connection was lost.
+    /// Retried once after a lost connection.
     func read<Value: Sendable>(
         _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
     ) async throws -> Value {

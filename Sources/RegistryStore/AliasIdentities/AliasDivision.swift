@@ -8,7 +8,7 @@ struct AliasDivision {
     let statements: AliasIdentityStatements
     let scope: Scope
     let who: UTF8Text
-    /// By what right the request in hand changes activities; earlier ones had theirs.
+    /// The right of the current request; earlier requests had their own.
     let claimant: Claimant
 
     // MARK: Registration
@@ -78,7 +78,7 @@ struct AliasDivision {
         )
     }
 
-    /// The registration with what counts of its times, as the activity's own row has them, whenever it is merged again.
+    /// The registration with its effective times, as in the activity's own row, for a later merge.
     private func timed(_ registration: ActivityRegistration, at observedAt: Date) -> ActivityRegistration {
         var timed = registration
         timed.observedAt = observedAt
@@ -93,7 +93,7 @@ struct AliasDivision {
     // MARK: End
 
     func end(reason: EndReason, observedAt: Date?, _ transaction: borrowing PostgresTransaction) throws {
-        // Without a time it ends whatever runs now, even what a fast clock observed in the future.
+        // Without a time it ends the running activity, even one that a fast clock observed in the future.
         let end = observedAt ?? ([identity.receivedAt] + identity.registrations.map(\.entry.observedAt)).max()!
         let closing = identity.registrations.filter { $0.entry.observedAt <= end }.compactMap(\.entry.activityID)
         let remaining = identity.registrations.filter { $0.entry.observedAt > end }
@@ -116,7 +116,7 @@ struct AliasDivision {
         _ = try transaction.pipeline([statements.forget(forgotten), statements.forgetDigests, statements.forgetOld])
     }
 
-    /// Gives the transaction up when an activity that it would have ended was not. What was erased is over as it is.
+    /// Cancels the transaction if an activity was not ended. Erased activities are already over.
     private func check(_ all: [ActivityID], ended: PostgresResult, _ observedAt: Date?, _ facts: PostgresRow) throws {
         let ended = try Set(ended.decode(EndedActivity.columns).map(\.activityID))
         for id in all where !ended.contains(id) {
@@ -128,10 +128,10 @@ struct AliasDivision {
 
     // MARK: Division
 
-    /// Merges each registration into the activity that it belongs to, unless that has been done; the answer is that of
-    /// the last registration. Of those that are remembered, one that names what was erased since is forgotten.
+    /// Merges each registration into its activity, unless that was done; the answer is that of the last registration. A
+    /// remembered registration that names erased data is forgotten.
     ///
-    /// - Parameter isLastInHand: whether the last is the one in hand, and not remembered.
+    /// - Parameter isLastInHand: whether the last is the current request, and not remembered.
     private func divide(
         _ registrations: [(entry: AliasTimeline.Registration, registration: ActivityRegistration)],
         isLastInHand: Bool,
@@ -216,7 +216,6 @@ struct AliasDivision {
 }
 
 extension Result<RegistrationAnswer, Problem> {
-    /// Whether it was refused because it names what was erased.
     fileprivate var isOfErased: Bool {
         if case .failure(let problem) = self { problem.isOfErased } else { false }
     }

@@ -2,9 +2,8 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// The facts that Postgres has about one (liveactivityId, owner), read under the lock of its row.
+/// The facts in Postgres about one (liveactivityId, owner), read under the lock of its row.
 struct AliasIdentity {
-    /// The row itself, as the lock returned it.
     struct Row {
         /// The activity that runs, or ran last.
         let activityID: ActivityID?
@@ -13,7 +12,6 @@ struct AliasIdentity {
         /// The greatest end: all that was observed no later than this belongs to an ended activity.
         var endedAt: Date?
 
-        /// The columns of the row called `stored`.
         static let columns = Columns(
             .one("stored.activity_id"),
             .one("stored.closed_activity_id"),
@@ -26,7 +24,6 @@ struct AliasIdentity {
     /// Postgres's clock after the lock was got.
     let receivedAt: Date
     let tokenDigest: [UInt8]
-    /// The token in hand was registered here before.
     let isTokenKnown: Bool
     let activity: MergedActivity?
     let registrations: [Registered]
@@ -37,7 +34,7 @@ struct AliasIdentity {
     var closedActivityID: ActivityID? { row.closedActivityID }
     var endedAt: Date? { row.endedAt }
 
-    /// The activity's row `stored`, with its installation's row `its`, and when it was last observed.
+    /// The activity's row `stored`, its installation's row `its`, and its last observation.
     static let activityColumns = Columns(
         MergedActivity.columns(removedAt: "its.removed_at", fullStateAt: "its.full_state_at"),
         .one("stored.last_observed_at")
@@ -97,7 +94,6 @@ struct AliasIdentity {
         return ActivityID(stored: "\(Self.padded(time, 12))-\(Self.padded(random, 16))")
     }
 
-    /// Whether an id looks like those that are made here.
     static func isServerMade(_ id: ActivityID) -> Bool {
         id.rawValue.string.wholeMatch(of: #/[0-9a-f]{12}-[0-9a-f]{16}/#) != nil
     }

@@ -2,7 +2,6 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// The statements about one (liveactivityId, owner).
 struct AliasIdentityStatements {
     let alias: UTF8Text
     let owner: ActivityOwner
@@ -11,7 +10,6 @@ struct AliasIdentityStatements {
     private var app: Int64 { scope.app.number }
     private var environment: String { scope.environment.rawValue }
 
-    /// The rows of the identity in the table called `row`.
     private func identity(_ row: String) -> SQL {
         """
         \(unescaped: row).app_number = \(app) AND \(unescaped: row).environment = \(environment)::apns_environment
@@ -19,9 +17,9 @@ struct AliasIdentityStatements {
         """
     }
 
-    /// Makes the identity's row or locks it; all requests of one identity follow one another.
+    /// Creates the identity's row or locks it, which serializes all requests of one identity.
     ///
-    /// - Parameter startsAt: until when its activity is not forgotten whatever comes.
+    /// - Parameter startsAt: its activity is not forgotten before.
     func lock(observedAt: Date?, startsAt: Date?) -> SQL {
         """
         INSERT INTO alias_identities AS stored (app_number, environment, alias, owner, touched_at)
@@ -35,7 +33,6 @@ struct AliasIdentityStatements {
         """
     }
 
-    /// Why ``lock(observedAt:startsAt:)`` got none; see ``Refusal``.
     func refusalFacts(observedAt: Date?) -> SQL {
         Refusal.facts(
             ofApp: app,
@@ -60,8 +57,7 @@ struct AliasIdentityStatements {
         """
     }
 
-    /// The identity's latest activity. It is looked up by itself: joined, by a plan that was made while there were few, all
-    /// activities of the app would be read.
+    /// A lookup of its own: joined, by a plan from a time with few rows, all activities of the app would be read.
     var activity: SQL {
         """
         SELECT \(AliasIdentity.activityColumns)
@@ -76,7 +72,7 @@ struct AliasIdentityStatements {
         """
     }
 
-    /// The registrations since the last end, as far as they are kept.
+    /// The kept registrations since the last end.
     var openRegistrations: SQL {
         """
         SELECT \(AliasIdentity.registrationColumns)
@@ -89,7 +85,6 @@ struct AliasIdentityStatements {
         """
     }
 
-    /// Remembers a registration and the activity that it was merged into.
     func remember(_ registration: ActivityRegistration, at observedAt: Date, as id: ActivityID) -> SQL {
         """
         INSERT INTO alias_registrations AS stored (
@@ -102,7 +97,6 @@ struct AliasIdentityStatements {
         """
     }
 
-    /// Notes which activity runs, which one takes late requests, and the greatest end.
     func update(activityID: ActivityID?, closedActivityID: ActivityID?, endedAt: Date?) -> SQL {
         """
         UPDATE alias_identities i SET activity_id = \(activityID), closed_activity_id = \(closedActivityID),
@@ -111,8 +105,8 @@ struct AliasIdentityStatements {
         """
     }
 
-    /// Deletes registrations to which nobody can refer any more: a request observed then is past its lifetime, and its
-    /// activity has gone. Activities are looked up one by one: the planner would rather read all of the app's.
+    /// Deletes registrations to which no request can refer any more: a request observed then is past its lifetime, and
+    /// its activity has gone. Each activity is a lookup of its own: the planner would otherwise read all of the app's.
     var forgetOld: SQL {
         """
         DELETE FROM alias_registrations r
@@ -133,11 +127,9 @@ struct AliasIdentityStatements {
         """
     }
 
-    /// How many digests are kept. A client that repeats a token without a time after so many others begins a new
-    /// activity with it.
+    /// The digests that are kept. A client that repeats an older token without a time begins a new activity with it.
     static let mostDigests = 256
 
-    /// Deletes the oldest digests of which nothing else is kept.
     var forgetDigests: SQL {
         """
         DELETE FROM alias_registrations d WHERE \(sql: identity("d")) AND d.ctid = ANY(ARRAY(
@@ -153,7 +145,7 @@ extension ActivityRegistration {
     var remembered: [UInt8] {
         var json = JSONWriter()
         json.object { json in
-            // To the microsecond, as it is stored; the wire's times have milliseconds.
+            // To the microsecond, as stored; the wire's times have milliseconds.
             json.member("startedAt", ifPresent: startedAt?.timeIntervalSinceReferenceDate)
             json.member("startsAt", ifPresent: startsAt?.timeIntervalSinceReferenceDate)
             json.member("installation", ifPresent: installation?.description)
@@ -164,7 +156,7 @@ extension ActivityRegistration {
         return json.bytes
     }
 
-    /// - Throws: ``UnreadableRow`` when the facts are not as this program writes them.
+    /// - Throws: ``UnreadableRow`` if the facts are not in the format of this program.
     init(token: PushToken, observedAt: Date, remembered: JSONB) throws {
         guard let value = JSONValue(stored: remembered.bytes) else { throw UnreadableRow(detail: "facts are not JSON") }
         self.init(token: token)
@@ -184,7 +176,6 @@ extension ActivityRegistration {
 }
 
 extension AliasSet {
-    /// Reads what ``canonicalJSON`` writes.
     init(stored value: JSONValue) throws(JSONFaultReason) {
         var aliases: [Alias] = []
         for (kind, values) in try JSONReader.object(value) {
@@ -198,7 +189,7 @@ extension AliasSet {
 }
 
 extension JSONValue {
-    /// Reads what `jsonb` holds; nil when it is no JSON. However deep it is: it was measured when it came.
+    /// Nil if it is no JSON. Any depth is allowed: it was measured when it came.
     init?(stored bytes: [UInt8]) {
         guard let value = try? JSONParser.parse(bytes, maximumDepth: JSONParser.deepestNesting) else { return nil }
         self = value

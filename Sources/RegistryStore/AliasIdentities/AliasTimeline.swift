@@ -3,14 +3,14 @@ import RegistryCore
 
 /// The history of one (liveactivityId, owner), divided into activities.
 ///
-/// An owner has one running activity under an alias at a time. Ends divide the registrations by their `observedAt`,
-/// and so does the lifetime: whatever was observed after an activity had expired begins the next one. The division
-/// is a plain function of what was said, so late and repeated requests lead to the same one (R0).
+/// An owner has one running activity under an alias at a time. Ends divide the registrations by their `observedAt`, and
+/// so does the lifetime: an observation after an activity's expiry begins the next one. The division is a pure function
+/// of the requests, so late and repeated requests lead to an equal one (R0).
 struct AliasTimeline {
     struct Registration: Hashable {
         let observedAt: Date
         let tokenDigest: [UInt8]
-        /// The time that counts for the activity's start: `startedAt` where it was said, else `observedAt`; no later than its receipt.
+        /// The effective start: `startedAt` if given, else `observedAt`; no later than the receipt.
         let startedAt: Date
         /// When the activity is scheduled to start, where that counts.
         var startsAt: Date?
@@ -18,8 +18,6 @@ struct AliasTimeline {
         var lifetime: Duration?
         /// The activity that it was merged into so far, nil for the request in hand.
         var activityID: ActivityID?
-
-        /// The parts that a repetition has in common with it.
         var key: Key { Key(observedAt: observedAt, tokenDigest: tokenDigest) }
 
         struct Key: Hashable {
@@ -41,7 +39,7 @@ struct AliasTimeline {
             (startedAt, startsAt, lifetime) = (first.startedAt, first.startsAt, first.lifetime)
         }
 
-        /// Takes the next registration in, unless it was observed when the activity had expired.
+        /// Adds the next registration, unless it was observed after the activity had expired.
         ///
         /// - Parameter usual: the lifetime of an activity that has none yet.
         fileprivate mutating func take(_ next: Registration, usual: Duration) -> Bool {
@@ -56,11 +54,10 @@ struct AliasTimeline {
             return true
         }
 
-        /// The ids that its registrations were merged into so far.
         var activityIDs: Set<ActivityID> { Set(registrations.compactMap(\.activityID)) }
     }
 
-    /// The activities since the last end, oldest first; all but the last have expired by what was said.
+    /// The activities since the last end, oldest first; all but the last have expired.
     let generations: [Generation]
 
     /// - Parameters:
@@ -78,11 +75,11 @@ struct AliasTimeline {
         self.generations = generations
     }
 
-    /// How many registrations since the last end are kept.
+    /// The registrations since the last end that are kept.
     ///
-    /// They are what a late end or registration divides anew, each a round trip then. Where one comes after more than so
-    /// many later ones, what fell out no longer counts: the activity that it divides off starts with the first one that
-    /// is kept. That order of requests is no phone's, which sends its own one after the other.
+    /// A late end or registration divides them again, each in a round trip. If more later ones are known, the dropped
+    /// ones no longer count: the new activity starts with the first that is kept. No phone sends its requests in such
+    /// an order.
     static let mostRegistrations = 32
 
     /// The registration that falls out first: the second one of the oldest activity, for the first one keeps its start;
@@ -91,7 +88,7 @@ struct AliasTimeline {
         generations.first.map { $0.registrations.count > 1 ? $0.registrations[1] : $0.registrations[0] }
     }
 
-    /// The id under which a generation goes on: the latest of its own that no earlier one has, else nil for a new one.
+    /// The id of a generation: the latest of its own that no earlier one has, else nil for a new one.
     func activityID(ofGeneration index: Int) -> ActivityID? {
         let earlier = generations[..<index].reduce(into: Set<ActivityID>()) { $0.formUnion($1.activityIDs) }
         return generations[index].activityIDs.subtracting(earlier).max()

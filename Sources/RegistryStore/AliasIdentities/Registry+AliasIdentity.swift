@@ -5,9 +5,9 @@ import RegistryCore
 extension Registry {
     /// Registers a token for an activity that is known only by its `liveactivityId` and owner.
     ///
-    /// - Parameter claimant: by what right; a client's owner is its own installation or subject.
+    /// - Parameter claimant: a client's owner is its own installation or subject.
     /// - Throws: `superseded`, `activityEnded`, `activityExpired`, `clockSkew`, `invalidRequest` for too many aliases,
-    ///   `notYours` where the activity is of another user of the same installation.
+    ///   `notYours` for an activity of another user of this installation.
     package func register(
         _ registration: ActivityRegistration,
         alias: UTF8Text,
@@ -40,10 +40,10 @@ extension Registry {
         return try result.get()
     }
 
-    /// Ends what runs under (liveactivityId, owner), and leaves a tombstone even where nothing does.
+    /// Ends the activity under (liveactivityId, owner), and leaves a tombstone even if none runs.
     ///
-    /// - Parameter claimant: by what right; a client's owner is its own installation or subject.
-    /// - Throws: `clockSkew`, `notYours` where what runs is of another user of the same installation.
+    /// - Parameter claimant: a client's owner is its own installation or subject.
+    /// - Throws: `clockSkew`, `notYours` for an activity of another user of this installation.
     package func end(
         alias: UTF8Text,
         owner: ActivityOwner,

@@ -4,17 +4,14 @@ import PostgresDriver
 import RegistryCore
 
 extension Registry {
-    /// The app, or nil when it is not known; all who ask at once share a statement.
+    /// Concurrent callers share a statement.
     package func app(_ bundleID: BundleID) async throws -> App? { try await appLookups.find(bundleID) }
 
-    /// All apps, by bundle id.
     package func apps() async throws -> [App] {
         try await read { session in try session.execute(AppStatements.apps).decode(App.columns) }
     }
 
-    /// Makes the app or changes its settings.
-    ///
-    /// - Throws: `invalidRequest` when tombstones would not outlive activities by an hour.
+    /// - Throws: `invalidRequest` if tombstones would not outlive activities by an hour.
     package func put(
         _ changes: AppChanges,
         for bundleID: BundleID,
@@ -32,9 +29,9 @@ extension Registry {
         }
     }
 
-    /// Changes the settings of an app that there is; nil when there is none.
+    /// Nil if there is no such app.
     ///
-    /// - Throws: `invalidRequest` when tombstones would not outlive activities by an hour.
+    /// - Throws: `invalidRequest` if tombstones would not outlive activities by an hour.
     package func change(_ changes: AppChanges, of bundleID: BundleID, by who: UTF8Text) async throws -> App? {
         if let retention = changes.eventRetention { try await makeEventPartition(of: bundleID, retention: retention) }
         return try await write { session in
@@ -49,7 +46,6 @@ extension Registry {
 }
 
 extension App {
-    /// The apps of these names, in their order; nil for those that there are not.
     static func find(_ session: borrowing PostgresSession, _ names: [BundleID]) throws -> [App?] {
         let apps = try session.execute(AppStatements.apps(names)).decode(App.columns)
         let byName = Dictionary(apps.map { ($0.bundleID, $0) }) { first, _ in first }
@@ -57,9 +53,7 @@ extension App {
     }
 }
 
-/// The statements about apps and their settings.
 enum AppStatements {
-    /// The app, and whether it is new.
     static let putColumns = Columns(App.columns, .one("stored.xmax = 0")) { (app: App, isNew: Bool) in
         (app: app, isNew: isNew)
     }
@@ -70,7 +64,7 @@ enum AppStatements {
 
     static var apps: SQL { "SELECT \(App.columns) FROM apps stored ORDER BY stored.bundle_id" }
 
-    /// Makes the app or changes its settings; null keeps what is there.
+    /// Null keeps the stored value.
     static func put(_ changes: AppChanges, for bundleID: BundleID) -> SQL {
         let defaults = AppSettings()
         return """
@@ -86,7 +80,6 @@ enum AppStatements {
             """
     }
 
-    /// Changes the settings of an app that there is; null keeps what is there.
     static func change(_ changes: AppChanges, of bundleID: BundleID) -> SQL {
         """
         UPDATE apps AS stored SET \(sql: assignments(changes)), updated_at = now()
@@ -119,7 +112,6 @@ enum AppStatements {
 }
 
 extension App {
-    /// The columns of the row called `stored`.
     static let columns = Columns(
         .one("stored.app_number"),
         .one("stored.bundle_id"),

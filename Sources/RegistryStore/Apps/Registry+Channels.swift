@@ -2,7 +2,7 @@ import PostgresDriver
 import RegistryCore
 
 extension Registry {
-    /// How many distinct channels APNs lets an app have in one environment.
+    /// APNs's limit of distinct channels of an app in one environment.
     package static let channelQuota = 10_000
 
     /// Sets the channel of an alias.
@@ -40,7 +40,6 @@ extension Registry {
         return Problem(.channelQuota, detail)
     }
 
-    /// The channel of an alias, or nil when it has none.
     package func channel(of alias: Alias, in scope: Scope) async throws -> BroadcastChannel? {
         let statement = ResolveStatements.channels(of: [alias], in: scope)
         return try await read { session in
@@ -48,7 +47,7 @@ extension Registry {
         }
     }
 
-    /// Takes its channel from an alias, which may have none. The channel itself lives on in APNs.
+    /// The channel itself continues to exist in APNs.
     package func deleteChannel(of alias: Alias, in scope: Scope, by who: UTF8Text) async throws {
         let statements = ChannelStatements(alias: alias, scope: scope, who: who)
         try await write { session in
@@ -64,7 +63,6 @@ extension Registry {
     }
 }
 
-/// The statements about the channel of an alias.
 struct ChannelStatements {
     let alias: Alias
     let scope: Scope
@@ -79,8 +77,8 @@ struct ChannelStatements {
         """
     }
 
-    /// The lock for changing channels of an app and environment: changes come one after the other, so that two cannot
-    /// both be the last within the quota. Always writes (R1); no row when the app is gone.
+    /// Serializes changes of channels of an app and environment, so that two cannot both be the last within the quota.
+    /// Always writes (R1); no row if the app is gone.
     var lock: SQL {
         """
         INSERT INTO channel_quotas AS stored (app_number, environment)
@@ -90,12 +88,11 @@ struct ChannelStatements {
         """
     }
 
-    /// The alias's own channel.
     var known: SQL {
         "SELECT \(BroadcastChannel.columns) FROM channels c WHERE \(sql: matches("c"))"
     }
 
-    /// Whether another alias has the channel that is asked for, and how many distinct ones all other aliases have. Asked
+    /// Whether another alias has the requested channel, and the number of distinct channels of all other aliases. Run
     /// under the lock.
     func channelUse(of channel: BroadcastChannel) -> SQL {
         """

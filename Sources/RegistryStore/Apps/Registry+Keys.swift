@@ -6,9 +6,9 @@ extension Registry {
     /// Stores a key, with an audit event.
     ///
     /// - Parameters:
-    ///   - digest: the SHA-256 of its secret; the secret itself never comes here.
-    ///   - app: the app that it belongs to; nil for root keys.
-    /// - Throws: `unknownApp` when the app was deleted meanwhile.
+    ///   - digest: the SHA-256 of its secret.
+    ///   - app: nil for root keys.
+    /// - Throws: `unknownApp` if the app was deleted meanwhile.
     package func createKey(
         _ id: APIKeyID,
         digest: [UInt8],
@@ -25,32 +25,30 @@ extension Registry {
             ])
             let keys = try results[2].decode(StoredKey.columns)
             if let stored = keys.first(where: { $0.digest == digest }) { return stored.record }
-            // Of root there is no app that could have gone.
+            // Root keys have no app that could be deleted.
             guard app != nil else { throw UnforeseenRefusal() }
             throw try Refusal(of: nil, results[3][0]).problem
         }
     }
 
-    /// The keys of an id: none, or one; more only by an accident of 71 random bits. All who ask at once
-    /// share a statement.
+    /// Normally none or one; more only by a collision of 71 random bits. Concurrent callers share a statement.
     package func storedKeys(_ id: APIKeyID) async throws -> [StoredKey] { try await keyLookups.find(id) }
 
-    /// The keys of an app, revoked and expired ones too, the oldest first.
+    /// Includes revoked and expired keys, oldest first.
     package func keys(of app: App) async throws -> [APIKeyRecord] {
         try await records(KeyStatements.keys(ofApp: app.number))
     }
 
-    /// The keys of all apps and those of root, root first.
     package func allKeys() async throws -> [APIKeyRecord] { try await records(KeyStatements.all) }
 
     private func records(_ statement: SQL) async throws -> [APIKeyRecord] {
         try await read { session in try session.execute(statement).decode(StoredKey.columns).map(\.record) }
     }
 
-    /// Revokes a key for good, with an audit event the first time.
+    /// Writes an audit event the first time.
     ///
-    /// - Parameter number: the app that it belongs to; 0 for root keys.
-    /// - Returns: false when there is no such key.
+    /// - Parameter number: 0 for root keys.
+    /// - Returns: false if there is no such key.
     package func revokeKey(_ id: APIKeyID, ofApp number: Int64, by who: UTF8Text) async throws -> Bool {
         try await write { session in
             try session.pipeline([
@@ -59,7 +57,7 @@ extension Registry {
         }
     }
 
-    /// Remembers that a key was used at a time; a later time stays.
+    /// A later stored time stays.
     package func noteUse(of key: APIKeyRecord, at time: Date) async throws {
         _ = try await write { session in
             try session.execute(KeyStatements.noteUse(of: key.id, ofApp: key.appNumber, at: time)).affectedRows
@@ -68,7 +66,6 @@ extension Registry {
 }
 
 extension StoredKey {
-    /// The keys of each of these ids, in their order.
     static func find(_ session: borrowing PostgresSession, _ ids: [APIKeyID]) throws -> [[StoredKey]] {
         let keys = try session.execute(KeyStatements.keys(ids)).decode(StoredKey.columns)
         let byID = Dictionary(grouping: keys, by: \.record.id)
@@ -76,18 +73,15 @@ extension StoredKey {
     }
 }
 
-/// The statements about API keys.
 enum KeyStatements {
-    /// Where root keys stand, which belong to no app.
     static let noApp: Int64 = 0
 
-    /// Keys with their apps. Those of an app that was deleted are no more, whether or not their rows have gone yet.
+    /// Keys with their apps. Keys of a deleted app are left out, even while their rows remain.
     private static let source = """
         api_keys stored LEFT JOIN apps app ON app.app_number = stored.app_number \
         WHERE (stored.app_number = 0 OR app.app_number IS NOT NULL)
         """
 
-    /// Every key of these ids: one of each, or none.
     static func keys(_ ids: [APIKeyID]) -> SQL {
         "SELECT \(StoredKey.columns) FROM \(unescaped: source) AND stored.key_id = ANY(\(ids.map(\.rawValue)))"
     }
@@ -106,8 +100,8 @@ enum KeyStatements {
         """
     }
 
-    /// Stores nothing when the app was deleted meanwhile. A root key needs none: to ask for either in one statement is what
-    /// Citus answers with no row, without an error.
+    /// Stores nothing if the app was deleted meanwhile. Root keys have a statement of their own because Citus answers a
+    /// combined one with no row, without an error.
     static func create(_ id: APIKeyID, digest: [UInt8], _ request: APIKeyRequest, ofApp number: Int64) -> SQL {
         let source: SQL = number == noApp ? "" : "\nFROM apps app WHERE app.app_number = \(number) FOR KEY SHARE"
         return """
@@ -121,8 +115,8 @@ enum KeyStatements {
         event("key-created", id, ofApp: number, by: who, where: "created_at = now()")
     }
 
-    /// Writes in any case, so that a repeated revocation is durable too. The earlier time stays; Citus takes no `coalesce` of a
-    /// time that is not given.
+    /// Always writes, so that a repeated revocation is durable, too. The earlier time stays; Citus rejects a `coalesce`
+    /// of an absent time.
     static func revoke(_ id: APIKeyID, ofApp number: Int64) -> SQL {
         """
         UPDATE api_keys SET revoked_at = least(revoked_at, now())
@@ -130,7 +124,7 @@ enum KeyStatements {
         """
     }
 
-    /// Goes with `revoke` in one transaction, whose now() is the time of the revocation if it is this one.
+    /// Runs with `revoke` in one transaction, whose now() is the time of the revocation unless an earlier one set it.
     static func revokedEvent(_ id: APIKeyID, ofApp number: Int64, by who: UTF8Text) -> SQL {
         event("key-revoked", id, ofApp: number, by: who, where: "revoked_at = now()")
     }

@@ -2,22 +2,12 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// An API key as it is stored.
 package struct StoredKey: Sendable, Hashable {
-    /// All that is stored of the key but the digest.
     package let record: APIKeyRecord
-    /// The SHA-256 of the secret.
     package let digest: [UInt8]
-
-    /// Makes a stored key of its two parts.
-    package init(record: APIKeyRecord, digest: [UInt8]) {
-        self.record = record
-        self.digest = digest
-    }
 }
 
 extension StoredKey {
-    /// The columns of a key's row `stored`, and its app's row `app`.
     static let columns = Columns(record, .one("stored.secret_digest"), as: StoredKey.init)
 
     private static let record = Columns(

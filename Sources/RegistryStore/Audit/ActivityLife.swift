@@ -2,49 +2,42 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// All that is held about one activity; of its tokens no more than their fingerprints.
+/// The stored facts about one activity; tokens appear as fingerprints.
 package struct ActivityLife: Sendable {
-    /// A token that it had.
     package struct RetiredToken: Sendable, Hashable {
         /// The first 4 bytes of the token's SHA-256.
         package let fingerprint: [UInt8]
         /// The device's clock when the system gave it the token; the time of receipt when the request did not say.
         package let observedAt: Date
-        /// Why it is its token no more, such as `rotated`.
+        /// Such as `rotated`.
         package let reason: String
     }
 
-    /// The explanation of what a sender gets of it, and why.
     package let explanation: AliasExplanation.Activity
     /// The `sub` of the signed-in user who registered it first; nil when none did.
     package let subject: UTF8Text?
     /// JSON as it was stored: `{"kind": ["value", …]}`.
     package let aliases: [UInt8]?
-    /// JSON as it was stored.
     package let metadata: [UInt8]?
-    /// Its type and all else that does not change while it runs.
     package let facts: ActivityFacts
-    /// Counts the changes of what a sender would see, from 1.
+    /// Counts the changes visible to senders, from 1.
     package let revision: Int64
-    /// Postgres's clock at the first receipt of anything about it.
     package let createdAt: Date
     /// The latest observation of it, full states included; nil when only an end is known.
     package let lastObservedAt: Date?
-    /// As of when it was ended; nil when nobody ended it, though its installation may have logged out.
+    /// Nil if no request ended it, though its installation may have logged out.
     package let endedAt: Date?
     /// As of when APNs said that its token is dead, or an admin purged it.
     package let deadAt: Date?
     /// APNs's reason in the report by which its token was quarantined, such as `BadDeviceToken`.
     package let quarantineReason: String?
-    /// The last full state of its installation, and its last log-out.
+    /// The last full state of its installation or its last log-out.
     package let fullStateAt: Date?
-    /// The last log-out of its installation; nil when there was none.
     package let loggedOutAt: Date?
     /// The latest first.
     package internal(set) var retired: [RetiredToken] = []
     /// The newest first.
     package internal(set) var events: [AuditEvent] = []
-    /// There are more events than these.
     package internal(set) var hasMoreEvents = false
 
     /// The columns of an activity's verdict `a`, of its token's value `t` and of its installation `i`.
@@ -70,9 +63,9 @@ package struct ActivityLife: Sendable {
 }
 
 extension Registry {
-    /// All that is held about an activity, or nil when it is not known.
+    /// Nil if the activity is not known.
     ///
-    /// - Parameter limit: how many of its events.
+    /// - Parameter limit: the number of its events.
     package func life(of id: ActivityID, events limit: Int, in scope: Scope) async throws -> ActivityLife? {
         let statements = ActivityLifeStatements(id: id, scope: scope)
         let found = try await read { session in
@@ -92,12 +85,11 @@ extension Registry {
     }
 }
 
-/// The statements that tell one activity's whole life, beside its audit trail.
 struct ActivityLifeStatements {
     let id: ActivityID
     let scope: Scope
 
-    /// How many of its earlier tokens are shown, and how many are looked at: of an activity that had more, those shown need not be the
+    /// Bounds the number of earlier tokens read and shown: of an activity with more, those shown need not be the
     /// latest.
     static let mostRetired = 100
     private static let mostSearched = 10_000
@@ -109,7 +101,6 @@ struct ActivityLifeStatements {
         """
     }
 
-    /// All that its row says, and that of its installation `i`, whether or not it has ended.
     var life: SQL {
         let candidates = SearchStatements(scope: scope, limit: 1).candidates(.id(id.rawValue))
         return """
@@ -119,8 +110,8 @@ struct ActivityLifeStatements {
             """
     }
 
-    /// The tokens that it had, the latest first: those that others followed, those that it lost to another activity, and its last
-    /// one where that is handed out no more for good. One that it has again is not among them.
+    /// The activity's former tokens, latest first: replaced ones, ones lost to another activity, and its last one if
+    /// that is withheld for good. A token that it has again is left out.
     var retired: SQL {
         """
         SELECT substr(had.token_digest, 1, 4), had.observed_at, had.reason FROM (

@@ -1,12 +1,13 @@
 import PostgresDriver
 
-/// How many rows distributed tables have. The coordinator has none of them, and asks the workers for the sizes of their shards.
+/// The sizes of distributed tables. The coordinator has no rows of them, and asks the workers for the sizes of their
+/// shards.
 enum DistributedSizes {
-    /// About how many rows each table has, partitions included, as ``StatisticsStatements/sizes(of:)`` judges it.
+    /// The approximate number of rows of each table, partitions included, as in ``StatisticsStatements/sizes(of:)``.
     ///
-    /// A worker that does not answer counts as empty: who reads its rows is told so by them.
+    /// A worker that does not answer counts as empty: a read of its rows reports the failure.
     ///
-    /// - Parameter app: only the shards are counted that have its rows; nil for all.
+    /// - Parameter app: counts only the shards with its rows; nil for all.
     static func rows(of tables: [String], holding app: Int64?) -> SQL {
         """
         SELECT q.name, coalesce(sum((answer.result::jsonb ->> q.name)::float8) FILTER (WHERE answer.success), 0)
@@ -40,7 +41,6 @@ enum DistributedSizes {
         FROM (SELECT format('%%I.%%I', %1$L, %2$L)::regclass AS place) AS q \(shards)
         """
 
-    /// The question to a worker, with the schema, the names of the tables and the app to be put in.
     private static let question = """
         SELECT coalesce(jsonb_object_agg(t.name, t.rows), '{}') FROM (
             SELECT q.name, sum(pg_relation_size(c.oid)::float8

@@ -1,7 +1,7 @@
 import PostgresDriver
 import RegistryCore
 
-/// The statements that write the audit trail (R11); those about keys are beside the keys' own.
+/// The statements that write the audit trail (R11), except those about keys.
 enum EventStatements {
     /// The columns of an event about an activity, from the row called `row`: all that ``insertion(_:by:in:)`` needs but
     /// the type.
@@ -9,7 +9,7 @@ enum EventStatements {
         columns(of: row, aliases: "\(row).aliases")
     }
 
-    /// The same of a change of aliases, from a row that has those that were lost, too.
+    /// As ``columns(of:)`` for a change of aliases, with the removed aliases.
     static func columns(ofChanged row: String) -> String {
         columns(of: row, aliases: allAliases(of: row))
     }
@@ -21,7 +21,7 @@ enum EventStatements {
         """
     }
 
-    /// The columns of an event about what the row called `row` of the view `token_holders` holds.
+    /// The columns of an event about a row of the view `token_holders`.
     static func columns(ofHolder row: String) -> String {
         """
         \(row).activity_id, \(row).installation_hash, \(row).subject, \(row).aliases, \(row).token_digest,
@@ -34,7 +34,7 @@ enum EventStatements {
         columns(ofInstallation: installation, aliases: "\(installation).aliases")
     }
 
-    /// The same of a change of aliases, from a row that has those that were lost, too.
+    /// As ``columns(ofInstallation:)`` for a change of aliases, with the removed aliases.
     static func columns(ofChangedInstallation installation: String) -> String {
         columns(ofInstallation: installation, aliases: allAliases(of: installation))
     }
@@ -73,7 +73,7 @@ enum EventStatements {
         """
     }
 
-    /// The aliases of the row called `row` and those that its last change took away: whoever follows either hears of it.
+    /// The aliases of the row and those removed by its last change: followers of either see the event.
     private static func allAliases(of row: String) -> String {
         "all_aliases(\(row).aliases, \(row).displaced_aliases)"
     }
@@ -104,14 +104,12 @@ enum EventStatements {
         )
     }
 
-    /// The hash of an activity's id, by which the index of events has an activity's. Ids may share one, so that they are asked for,
-    /// too.
+    /// The index of events uses the hash of an activity's id. Ids may collide, so compare the id, too.
     static func activityHash(_ id: SQL) -> SQL { "hashtextextended(\(sql: id), 0)" }
 
     /// The first day at whose start an event of now is past the app's retention.
     static func dropDay(of app: App) -> SQL { "(now() + \(app.settings.eventRetention))::date + 1" }
 
-    /// An event about an app itself.
     static func aboutApp(_ type: String, _ bundleID: BundleID, by who: UTF8Text) -> SQL {
         """
         INSERT INTO events (app_number, drop_on, type, who)

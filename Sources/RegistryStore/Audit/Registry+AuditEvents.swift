@@ -2,9 +2,9 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// How much a call of the audit looks at before it answers with what it has.
+/// The limit of a call's search of the audit trail; the call then returns its results so far.
 struct SearchBudget: Sendable {
-    /// How long it goes on beginning ranges.
+    /// No new range begins after this time.
     static let time = Duration.milliseconds(400)
 
     private let deadline: ContinuousClock.Instant
@@ -15,7 +15,6 @@ struct SearchBudget: Sendable {
 }
 
 extension Registry {
-    /// How many events a range has.
     private static let eventRangeSize = 20_000
 
     /// One page of the audit trail, newest first.
@@ -36,7 +35,7 @@ extension Registry {
                     let found = try session.pipeline(setting + [page])[2]
                     return Self.page(try found.decode(AuditEvent.columns), limit: limit)
                 } catch let error as PostgresError where error.sqlState == "57014" {
-                    // Somebody made very many: ranges find them part by part, and their cursors are the same.
+                    // Very many events: ranges find them part by part, with the same cursors.
                 }
             }
             return try Self.search(statements, before: number, limit: limit, session)
@@ -72,7 +71,6 @@ extension Registry {
         }
     }
 
-    /// Where a search begins that no page came before.
     private static func firstNumber(
         _ statements: AuditEventStatements,
         _ session: borrowing PostgresSession
@@ -101,16 +99,16 @@ struct AuditEventStatements {
             || filter.type.map { !Self.commonTypes.contains($0) } ?? false
     }
 
-    /// For the rest of the transaction tables are not read whole. What the summary of the trail saves, the planner
-    /// judges by how sorted a column is, and hashes are not.
+    /// For the rest of the transaction, tables are not read whole. The planner judges the trail's summary by how sorted
+    /// a column is, and hashes are not.
     static let preferIndexes: SQL = "SELECT set_config('enable_seqscan', 'off', true)"
 
-    /// For the rest of the transaction a statement has two seconds, so that there is time for another.
+    /// For the rest of the transaction a statement has two seconds, which leaves time for another.
     fileprivate static let shortTime: SQL = "SELECT set_config('statement_timeout', '2000', true)"
 
-    /// The page of what an index finds: in the index's order where it has one, so that it costs what it holds however many
-    /// events an activity or a type has; else the summary of the trail finds it whole before it is put in order, and app and
-    /// number are said so that no other index can be asked.
+    /// The page that an index finds: in the index's order if possible, at a cost that does not depend on the number of
+    /// events; else the summary of the trail finds all of them before the sort, and app and number are compared so that
+    /// no other index can be used.
     func page(before number: Int64, limit: Int) -> SQL {
         if let (column, value) = indexOrder {
             // By equality alone, the order would be that of the numbers, and the planner would rather go through the trail
@@ -131,7 +129,7 @@ struct AuditEventStatements {
             """
     }
 
-    /// The column or expression by which an index has what is asked for in the order of event numbers, and its value.
+    /// The column or expression of an index in the order of event numbers, and its value.
     private var indexOrder: (column: SQL, value: SQL)? {
         if let id = filter.activityID {
             return (EventStatements.activityHash("e.activity_id"), EventStatements.activityHash("\(id.rawValue)"))
@@ -139,7 +137,7 @@ struct AuditEventStatements {
         return typeOfOrder.map { ("e.type", "\($0)") }
     }
 
-    /// The type by whose index the events are found, where nothing else finds them.
+    /// The type by whose index the events are found if no other index finds them.
     private var typeOfOrder: UTF8Text? {
         guard filter.activityID == nil, filter.installation == nil, filter.subject == nil, let type = filter.type,
             !Self.commonTypes.contains(type)
@@ -158,7 +156,6 @@ struct AuditEventStatements {
         """
     }
 
-    /// A page of the requested events of a range.
     func page(from first: Int64, before number: Int64, limit: Int) -> SQL {
         """
         SELECT \(AuditEvent.columns) FROM events e
@@ -167,8 +164,8 @@ struct AuditEventStatements {
         """
     }
 
-    /// The first number that need not be looked at when only what was recorded before a time is asked for. Numbers
-    /// grow with time but for transactions that overlap, which last no hour.
+    /// The first number above all events recorded before a time. Numbers grow with time except for overlapping
+    /// transactions, which last less than an hour.
     func end(of time: Date) -> SQL {
         """
         SELECT min(e.event_number) FROM events e
@@ -177,7 +174,6 @@ struct AuditEventStatements {
         """
     }
 
-    /// All that is asked for but ``typeOfOrder``.
     private var isAsked: SQL { isAsked(inScope) }
 
     private var inScope: SQL {
@@ -207,7 +203,6 @@ struct AuditEventStatements {
 }
 
 extension AuditEvent {
-    /// The columns of the row called `e`.
     static let columns = Columns(
         .one("e.event_number"),
         .one("e.recorded_at"),

@@ -2,29 +2,24 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// Where a page of an explanation ended.
 package struct ExplainPosition: Sendable, Hashable {
-    /// Activities that are over come after the others.
+    /// Closed activities come after the others.
     package let isClosed: Bool
     /// The internal number of the page's last activity; 0 before the first page.
     package let number: Int64
 
-    /// Makes a position of its two parts.
     package init(isClosed: Bool, number: Int64) {
         self.isClosed = isClosed
         self.number = number
     }
 
-    /// Before the first page.
     package static let start = ExplainPosition(isClosed: false, number: 0)
 }
 
 extension Registry {
-    /// How many of an alias's installations are explained with their tokens.
     private static let explainedInstallations = 50
 
-    /// One page of what bears an alias, with why each is handed out or not. Notes, the tokens of installations and leases are
-    /// on the first page.
+    /// Notes, tokens of installations and leases are on the first page.
     package func explain(
         _ alias: Alias,
         after position: ExplainPosition = .start,
@@ -48,7 +43,6 @@ extension Registry {
         }
     }
 
-    /// The start and device tokens of an installation, with why each is handed out or not.
     package func explainTokens(
         of installation: InstallationHash,
         in scope: Scope
@@ -68,9 +62,7 @@ extension Registry {
     }
 }
 
-/// The statements that say of what bears an alias why it is handed out or not.
-///
-/// The reasons are those of the views of verdicts; here is added since when they hold.
+/// The reasons come from the views of verdicts; these statements add the times since which they hold.
 struct ExplainStatements {
     let alias: Alias
     let scope: Scope
@@ -85,8 +77,6 @@ struct ExplainStatements {
         """
     }
 
-    // MARK: Activities
-
     /// A page of those that bear the alias, in the order of the alias's index: those that are not over first.
     func activities(after position: ExplainPosition, limit: Int) -> SQL {
         """
@@ -97,10 +87,11 @@ struct ExplainStatements {
         """
     }
 
-    /// The explanations of some activities, whose rows `al` have an app's number, an activity's number, and whether it
-    /// is over. The lookups are limited so that the planner joins no more than a page.
+    /// The explanations of activities, whose rows `al` have an app's number, an activity's number, and whether it is
+    /// over. The limit of the lookups keeps the planner from joining more than a page.
     ///
-    /// - Parameter columns: of the rows `al`, of the rows `a` of the activities' verdicts, and of their tokens' values `t`.
+    /// - Parameter columns: of the rows `al`, of the rows `a` of the activities' verdicts, and of their tokens' values
+    ///   `t`.
     static func activities<Value>(
         _ columns: Columns<Value> = AliasExplanation.Activity.columns,
         among source: SQL,
@@ -117,9 +108,6 @@ struct ExplainStatements {
         """
     }
 
-    // MARK: Start and device tokens
-
-    /// The tokens of the first installations that bear the alias.
     func tokens(installations limit: Int) -> SQL {
         let named: SQL = """
             (SELECT al.installation_hash FROM installation_aliases al
@@ -128,12 +116,10 @@ struct ExplainStatements {
         return Self.tokens(among: named, in: scope)
     }
 
-    /// The tokens of one installation.
     static func tokens(of installation: InstallationHash, in scope: Scope) -> SQL {
         tokens(among: "(SELECT \(installation.bytes)::bytea AS installation_hash) AS named", in: scope)
     }
 
-    /// The tokens of some installations `named`.
     private static func tokens(among named: SQL, in scope: Scope) -> SQL {
         """
         SELECT \(AliasExplanation.Token.columns)
@@ -142,8 +128,6 @@ struct ExplainStatements {
         ORDER BY r.installation_hash, r.kind, r.attributes_type
         """
     }
-
-    // MARK: Notes
 
     /// When the alias was erased last, null if never, and whether anything bears it here and in the other environment.
     var notes: SQL {
@@ -169,7 +153,6 @@ struct ExplainStatements {
 }
 
 extension AliasExplanation.Activity {
-    /// The columns of an alias's row `al`, of the row `a` of its activity's verdict, and of its token's value `t`.
     static let columns = Columns(
         .one("al.activity_number"),
         .one("al.ended"),
@@ -206,7 +189,6 @@ extension AliasExplanation.Activity {
 }
 
 extension AliasExplanation.Token {
-    /// The columns of the row `r` of a token's verdict.
     static let columns = Columns(
         .one("r.kind"),
         .one("r.installation_hash"),

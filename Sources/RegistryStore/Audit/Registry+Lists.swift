@@ -2,49 +2,38 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// An installation in a list.
 package struct ListedInstallation: Sendable, Hashable {
-    /// The hash under which the installation is stored.
     package let installation: InstallationHash
-    /// The `sub` of the signed-in user to whom it belongs; nil when it belongs to none.
+    /// Nil if it belongs to no user.
     package let subject: UTF8Text?
     /// When anything was last heard of it, on the server's clock.
     package let touchedAt: Date
     /// The greatest time of its full states and log-outs; nil when there was none.
     package let fullStateAt: Date?
-    /// The greatest time of its log-outs; nil when there was none.
     package let loggedOutAt: Date?
     /// Two devices seem to share its id.
     package let isFlapping: Bool
 }
 
-/// The channel of an alias in a list.
 package struct ListedChannel: Sendable, Hashable {
-    /// The alias that has the channel.
     package let alias: Alias
-    /// The channel as it was last set.
     package let channel: BroadcastChannel
-    /// Postgres's clock when it was last set.
     package let updatedAt: Date
 }
 
-/// How many channels there are.
 package struct ChannelCounts: Sendable, Hashable {
-    /// Aliases that have one.
     package let aliases: Int
-    /// Distinct ones, which APNs counts.
     package let channels: Int
 }
 
 extension Registry {
-    /// Whether anything was ever registered there.
     package func isUsed(_ scope: Scope) async throws -> Bool {
         try await read { try $0.execute(OverviewStatements(scope: scope).isUsed)[0].decode(Bool.self) }
     }
 
-    /// Installations, those heard of last first.
+    /// Most recently active first.
     ///
-    /// - Parameter last: the last one of the page before, and when it was heard of; nil for the first page.
+    /// - Parameter last: the last one of the previous page, and its time; nil for the first page.
     package func installations(
         after last: (touchedAt: Date, installation: InstallationHash)? = nil,
         limit: Int,
@@ -55,7 +44,7 @@ extension Registry {
         return try await read { try $0.execute(statement).decode(ListedInstallation.columns) }
     }
 
-    /// Installations that seem to be cloned (A, B, A), among those that were heard of lately.
+    /// Recently active installations whose tokens went A, B, A.
     package func clonedInstallations(limit: Int, in scope: Scope) async throws -> [InstallationHash] {
         let statement = OverviewStatements(scope: scope).cloned(limit: limit)
         return try await read { session in
@@ -63,16 +52,15 @@ extension Registry {
         }
     }
 
-    /// Channels in the order of their aliases.
+    /// In the order of their aliases.
     ///
-    /// - Parameter alias: the last one of the page before; nil for the first page.
+    /// - Parameter alias: the last one of the previous page; nil for the first page.
     package func channels(after alias: Alias? = nil, limit: Int, in scope: Scope) async throws -> [ListedChannel] {
         let position = (alias?.kind ?? "", alias?.value ?? "")
         let statement = OverviewStatements(scope: scope).channels(after: position, limit: limit)
         return try await read { try $0.execute(statement).decode(ListedChannel.columns) }
     }
 
-    /// How many channels count against Apple's quota.
     package func channelCounts(in scope: Scope) async throws -> ChannelCounts {
         try await read { session in
             let (aliases, channels) = try session.execute(OverviewStatements(scope: scope).channelCounts)[0]
@@ -83,7 +71,6 @@ extension Registry {
 }
 
 extension ListedInstallation {
-    /// The columns of the row called `i`.
     static let columns = Columns(
         .one("i.installation_hash"),
         .one("i.subject"),
@@ -96,7 +83,6 @@ extension ListedInstallation {
 }
 
 extension ListedChannel {
-    /// The columns of the row called `c`.
     static let columns = Columns(
         Columns(.one("c.kind"), .one("c.value"), as: Alias.init(checkedKind:value:)),
         BroadcastChannel.columns,
@@ -105,7 +91,6 @@ extension ListedChannel {
     )
 }
 
-/// The statements behind lists and checks that people look at: few rows of a table, found by an index.
 struct OverviewStatements {
     let scope: Scope
 
@@ -122,7 +107,7 @@ struct OverviewStatements {
         """
     }
 
-    /// Installations, those heard of last first, after one of the list: its time and its hash.
+    /// Most recently active first, after a given one: its time and its hash.
     func installations(after last: (Date, [UInt8]), limit: Int) -> SQL {
         """
         SELECT \(ListedInstallation.columns)
@@ -135,10 +120,9 @@ struct OverviewStatements {
         """
     }
 
-    /// How many installations that flapped are looked at, whether or not they logged out since.
+    /// The number of flapping installations to examine, whether or not they logged out since.
     static let flappedSearched = 1000
 
-    /// Installations that seem to be cloned, those first that showed it last.
     func cloned(limit: Int) -> SQL {
         """
         SELECT i.installation_hash FROM (
@@ -150,7 +134,6 @@ struct OverviewStatements {
         """
     }
 
-    /// Channels in the order of their aliases.
     func channels(after alias: (kind: UTF8Text, value: UTF8Text), limit: Int) -> SQL {
         """
         SELECT \(ListedChannel.columns) FROM channels c

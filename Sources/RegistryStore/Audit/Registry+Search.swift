@@ -2,10 +2,8 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// Something that is known of an activity, by which an index finds it.
 package enum ActivitySearch: Sendable, Hashable {
     case id(UTF8Text)
-    /// Of any kind where none is given.
     case alias(kind: UTF8Text?, value: UTF8Text)
     /// The first bytes of the SHA-256 of its token: at least one byte.
     case fingerprint([UInt8])
@@ -18,9 +16,6 @@ package enum ActivitySearch: Sendable, Hashable {
 }
 
 extension Registry {
-    /// Activities that any of some searches finds, each with why it is handed out or not.
-    ///
-    /// - Parameter limit: how many each search looks at.
     package func findActivities(
         _ searches: [ActivitySearch],
         limit: Int,
@@ -57,10 +52,9 @@ extension Registry {
     }
 }
 
-/// The statements that find activities and installations by what people know of them, each by an index.
+/// The statements that find activities and installations, each by an index.
 struct SearchStatements {
     let scope: Scope
-    /// How many rows one of them looks at.
     let limit: Int
 
     private static let isOver = "(s.ended_at IS NOT NULL OR s.expiry_recorded_at IS NOT NULL)"
@@ -108,7 +102,6 @@ struct SearchStatements {
         """
     }
 
-    /// The activities that were the last to claim a value.
     private var holders: SQL {
         """
         SELECT s.app_number, s.activity_number, \(unescaped: Self.isOver) AS ended FROM token_values v
@@ -126,7 +119,7 @@ struct SearchStatements {
         return "\(unescaped: column) >= \(prefix) AND \(unescaped: column) <= \(last)"
     }
 
-    /// Installations whose hash begins with some bytes, or that hold a token whose digest does.
+    /// Installations whose hash, or one of whose tokens' digests, has this prefix.
     func installations(_ prefix: [UInt8]) -> SQL {
         """
         (SELECT i.installation_hash FROM installations i
@@ -143,7 +136,6 @@ struct SearchStatements {
         """
     }
 
-    /// Installations that bear an alias.
     func installations(under alias: Alias) -> SQL {
         """
         SELECT al.installation_hash FROM installation_aliases al

@@ -2,32 +2,26 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// Where a page of stale tokens ended.
 package struct StalePosition: Sendable, Hashable {
     /// The index of the kind in ``TokenKind/all``.
     package let part: Int
-    /// The number of the last token that was looked at.
     package let number: Int64
 
-    /// Makes a position of its two parts.
     package init(part: Int, number: Int64) {
         self.part = part
         self.number = number
     }
 
-    /// Before the first page.
     package static let start = StalePosition(part: 0, number: 0)
 }
 
 extension Registry {
-    /// How many tokens a dry run shows.
     private static let sampleSize = 10
-    /// How many tokens a purge drops in one transaction.
     private static let purgePageSize = 1000
 
-    /// One page of the tokens that look dead, in the order of their kinds and immutable numbers.
+    /// In the order of kinds and immutable numbers.
     ///
-    /// - Parameter searchTime: how long to look before the page goes out with what was found; nil for the usual.
+    /// - Parameter searchTime: how long to search before the page is returned; nil for the default.
     package func staleTokens(
         _ filter: StaleFilter = StaleFilter(),
         after position: StalePosition = .start,
@@ -51,9 +45,9 @@ extension Registry {
         }
     }
 
-    /// How many tokens a purge would drop, and some of them.
+    /// The number of tokens that a purge would drop, and a sample.
     ///
-    /// - Parameter searchTime: how long to count, and then to look for some of them; nil for the usual.
+    /// - Parameter searchTime: how long to count, and then to search for the sample; nil for the default.
     package func countStaleTokens(
         _ filter: StaleFilter = StaleFilter(),
         searchTime: Duration? = nil,
@@ -77,10 +71,10 @@ extension Registry {
         return counts
     }
 
-    /// Drops the tokens that look dead, a thousand a transaction. It ends no activity: what a client observes later
-    /// brings a token back.
+    /// Drops the tokens that look dead, a thousand per transaction. It ends no activity: a later observation by a
+    /// client brings a token back.
     ///
-    /// - Returns: how many were dropped.
+    /// - Returns: the number of dropped tokens.
     package func purgeStaleTokens(
         _ filter: StaleFilter = StaleFilter(),
         in scope: Scope,
@@ -115,12 +109,12 @@ extension Registry {
     }
 }
 
-/// A walk over all tokens that may be stale, kind by kind, as far as there is time for.
+/// Walks through all tokens that may be stale, kind by kind, within a time limit.
 private struct StaleSearch {
     let filter: StaleFilter
     let scope: Scope
     var position: StalePosition
-    /// Where the walk goes on; nil when it came to its end.
+    /// Nil at the end of the walk.
     private(set) var next: StalePosition?
     private let budget: SearchBudget
 

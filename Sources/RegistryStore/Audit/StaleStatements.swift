@@ -4,9 +4,8 @@ import RegistryCore
 
 /// The statements that look for tokens of one kind that look dead.
 ///
-/// When a token was confirmed stands in no index: one would cost every refresh dear. So tokens are looked through in
-/// ranges of their immutable numbers, of which a call does as many as it has time for. Quarantined ones have an
-/// index, and are found at once.
+/// The confirmation time has no index: it would make every refresh expensive. So tokens are read in ranges of their
+/// immutable numbers, as many per call as time allows. Quarantined tokens have an index and are found at once.
 struct StaleStatements {
     let kind: TokenKind
     let filter: StaleFilter
@@ -15,22 +14,13 @@ struct StaleStatements {
     private var isOfActivities: Bool { kind.holder == .activity }
     private var reasons: Set<StaleReason> { filter.reasons(of: kind) }
     private var staleAge: Duration { filter.staleAge(with: kind) }
-
-    /// The rows that have the tokens.
     var numbered: NumberedRows { NumberedRows(kind: kind, scope: scope) }
 
-    /// How many tokens a range has: to see whether an installation flaps, each one's is looked up.
+    /// Smaller for flapping, which needs a lookup per token.
     var rangeSize: Int { reasons.contains(.flapping) ? 10_000 : 50_000 }
-
-    /// Whether there is no need for ranges.
     var isIndexed: Bool { reasons == [.quarantined] }
-
-    /// The upper end of the next range, and how many tokens it has.
     func range(after position: Int64) -> SQL { numbered.range(after: position, size: rangeSize) }
 
-    // MARK: What is stale
-
-    /// The stale ones of a range, in the order of their numbers.
     func page(after position: Int64, through last: Int64, limit: Int) -> SQL {
         """
         SELECT \(StaleToken.columns(of: kind))
@@ -44,7 +34,6 @@ struct StaleStatements {
         """
     }
 
-    /// How many of a range are stale, by their reasons.
     func counts(after position: Int64, through last: Int64) -> SQL {
         """
         SELECT \(sql: reasonList) AS reasons, count(*) FROM \(sql: searched)
@@ -57,7 +46,7 @@ struct StaleStatements {
         "r.number > 0 AND r.number > \(position) AND r.number <= \(last)"
     }
 
-    /// Those of some that are stale still: what was locked since may have changed before.
+    /// The ones that are still stale: they may have changed before they were locked.
     func remaining(_ numbers: [Int64]) -> SQL {
         """
         SELECT r.number FROM unnest(\(numbers)) AS named (number) CROSS JOIN LATERAL (
@@ -68,8 +57,8 @@ struct StaleStatements {
         """
     }
 
-    /// Tokens `r` that there are. Where the index of quarantines is asked, values lead the way: tokens are then looked up by
-    /// what their values say (`LIMIT` has the planner do so), for all tokens are many times as many as those.
+    /// Existing tokens `r`. With the index of quarantines, the few quarantined values lead, and each value's token is a
+    /// lookup of its own, which `LIMIT` enforces.
     private var searched: SQL {
         guard isIndexed else { return "(\(sql: rows)) AS r" }
         let holder: SQL =
@@ -107,8 +96,6 @@ struct StaleStatements {
             """
     }
 
-    // MARK: Conditions
-
     /// It would be handed out or is quarantined, is asked for, and has one of the reasons.
     private var isStale: SQL {
         let type: SQL = filter.attributesType.map { "r.attributes_type = \($0.rawValue)" } ?? "true"
@@ -122,7 +109,6 @@ struct StaleStatements {
         isIndexed ? condition(.quarantined) : "\(sql: any(cheapCondition)) AND \(sql: any(condition))"
     }
 
-    /// One of the reasons holds.
     private func any(_ condition: (StaleReason) -> SQL) -> SQL {
         let conditions = StaleReason.allCases.filter(reasons.contains).map(condition)
         return "(\(sql: conditions.dropFirst().reduce(conditions[0]) { "\(sql: $0) OR \(sql: $1)" }))"
@@ -140,7 +126,7 @@ struct StaleStatements {
 
     private func condition(_ reason: StaleReason) -> SQL {
         switch reason {
-        // Nobody confirms the token of an activity that is still to come.
+        // A token of an activity in the future needs no confirmation.
         case .unconfirmed: "greatest(r.confirmed_at, r.starts_at) <= now() - \(staleAge)"
         case .expired: "r.expires_at <= now()"
         case .quarantined: "r.verdict = 'quarantined'"
@@ -157,7 +143,6 @@ struct StaleStatements {
 }
 
 extension StaleToken {
-    /// The columns of a stale row `s` and of its token's value `t`.
     static func columns(of kind: TokenKind) -> Columns<StaleToken> {
         Columns(
             .constant(kind),
@@ -179,6 +164,5 @@ extension StaleToken {
 }
 
 extension StaleReason {
-    /// Reads what the statements write.
     static func read(_ words: [String]) -> [StaleReason] { words.compactMap(StaleReason.init(rawValue:)) }
 }

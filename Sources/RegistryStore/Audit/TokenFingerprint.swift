@@ -2,7 +2,6 @@ import Crypto
 import Foundation
 import RegistryCore
 
-/// The text that is shown in the place of a token.
 package enum TokenFingerprint {
     /// The first 4 bytes of the SHA-256 of a token's bytes, in lower-case hex, as the audit trail has it.
     package static func text(of token: [UInt8]) -> String {

@@ -1,7 +1,7 @@
 import RegistryCore
 
 extension Change {
-    /// The change of what a sender sees that an event tells of; nil where it tells of none.
+    /// Nil for an event that changes nothing for senders.
     init?(_ event: ChangeEvent) {
         guard let meaning = Meaning(event) else { return nil }
         self.init(
@@ -63,12 +63,12 @@ extension Change {
             switch event.type {
             case "logged-out": self.init("unavailable", reason: "logged-out")
             case "taken-over", "installation-changed": self.init("aliases")
-            // The event was of an activity, or of something else of a phone, that was erased meanwhile.
+            // The activity, or another record of a phone, was erased meanwhile.
             default: return nil
             }
         }
 
-        /// Why a token is no longer handed out, by the type of the event.
+        /// The reason why a token is withheld, by the type of the event.
         private static let withheld = [
             "dropped": "unregistered", "quarantined": "quarantined", "taken-over": "taken-over", "purged": "purged",
             "deleted": "deleted",

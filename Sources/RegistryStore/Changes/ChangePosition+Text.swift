@@ -3,10 +3,10 @@ import RegistryCore
 extension ChangePosition {
     /// The first byte: another layout has another one.
     private static let version: UInt8 = 1
-    /// How many transactions may run in a snapshot; a server has far fewer connections.
+    /// Bounds the transactions of a snapshot; a server has far fewer connections.
     private static let mostRunning = 20_000
 
-    /// The position as callers pass it back: base64url of numbers, seven bits a byte. It gives no right, so it is not signed.
+    /// Base64url of numbers, seven bits a byte. It grants no right, so it is not signed.
     package var text: String {
         var bytes = [Self.version]
         func append(_ number: UInt64) {
@@ -40,9 +40,6 @@ extension ChangePosition {
         return Base64URL.encode(bytes)
     }
 
-    /// Reads a position.
-    ///
-    /// - Throws: a sentence where it is none that ``text`` makes.
     package init(_ text: String) throws(JSONFaultReason) {
         var reader = Reader(bytes: Base64URL.decode(text).map(Array.init) ?? [])
         guard let position = Self.read(&reader), reader.isAtEnd, position.text == text, position.isConsistent else {

@@ -1,17 +1,16 @@
 import Foundation
 import RegistryCore
 
-/// The place in the change feed up to which a caller was told everything.
+/// The position in the change feed up to which a caller knows all changes.
 ///
-/// Numbers of events are drawn in another order than their transactions are committed, so no number is such a place. A
-/// snapshot is: what is visible now and was not visible then is new. The number below which nothing new can be bounds how
-/// much is read.
+/// Transactions commit in another order than they draw event numbers, so a number is no position. A snapshot is: a row
+/// visible now and not visible then is new. The number below which no new row can appear bounds the reads.
 package struct ChangePosition: Sendable, Hashable {
-    /// The database that it is a position of; another one, a restored one and a promoted standby are told apart from it.
+    /// The position's database; it differs from any other, from a restored one and from a promoted standby.
     struct Database: Sendable, Hashable {
         let system: UInt64
         let oid: UInt32
-        /// The table of events; a dump that is restored makes it anew.
+        /// The table of events; a restored dump creates a new one.
         let table: UInt32
         let timeline: UInt32
     }
@@ -25,17 +24,17 @@ package struct ChangePosition: Sendable, Hashable {
     }
 
     let database: Database
-    /// The moment up to which everything was told: all that it sees.
+    /// The caller knows all changes that this moment sees.
     var since: Moment
-    /// The bound of numbers: all that `since` does not see is greater.
+    /// Every event that `since` does not see has a greater number.
     var low: Int64
-    /// An earlier moment that is to give the next bound; nil where no number was drawn since the bound.
+    /// An earlier moment from which the next bound follows; nil if no number was drawn since the bound.
     var mark: Mark?
-    /// While pages of what is between two snapshots are read: the later one, and the last number that was told.
+    /// Set while the pages between two snapshots are read: the later snapshot, and the last number told.
     var page: Page?
 
-    /// A number, and the id that a transaction was given after the number had been drawn. Whoever has a later id draws a greater
-    /// number; so once all up to the id are over, nothing new has the number or a smaller one.
+    /// A number, and the id of a transaction begun after the number was drawn. Any later id draws a greater number; so
+    /// once all ids up to it are over, no new event has this number or a smaller one.
     struct Mark: Sendable, Hashable {
         let transaction: UInt64
         let number: Int64
@@ -46,7 +45,6 @@ package struct ChangePosition: Sendable, Hashable {
         let last: Int64
     }
 
-    /// When everything up to it was told, by Postgres's clock.
     package var time: Date { Date(timeIntervalSince1970: Double(since.time) / 1000) }
 
     /// The position from now on.
@@ -73,7 +71,6 @@ package struct ChangePosition: Sendable, Hashable {
         self.page = page
     }
 
-    /// The position when all up to a moment was told.
     func moved(to moment: Moment) -> ChangePosition {
         var moved = self
         moved.page = nil
@@ -85,10 +82,9 @@ package struct ChangePosition: Sendable, Hashable {
         return moved
     }
 
-    /// Whether a new mark would give a greater bound.
     var needsMark: Bool { mark == nil && page == nil && since.number > low }
 
-    /// The position when a page of what lies before a moment was told, up to a number.
+    /// The position after a page of the events before a moment, up to a number.
     func moved(within upper: Moment, to last: Int64) -> ChangePosition {
         var moved = self
         moved.page = Page(upper: upper, last: last)

@@ -4,11 +4,10 @@ import RegistryCore
 
 /// The statements that read the change feed: a snapshot cut of the audit trail.
 enum ChangeStatements {
-    /// The last event number that was drawn.
     static let lastNumber: SQL = "SELECT last_value FROM events_event_number_seq"
 
-    /// The present snapshot, whether a crash leaves what it sees, and what tells this database from another one, a restored
-    /// one and a promoted standby.
+    /// The present snapshot, whether its commits survive a crash, and the identity of this database, which a restored
+    /// one and a promoted standby do not share.
     static let moment: SQL = """
         SELECT pg_current_snapshot()::text, (extract(epoch FROM clock_timestamp()) * 1000)::bigint,
             pg_current_wal_insert_lsn() <= pg_current_wal_flush_lsn(),
@@ -18,13 +17,12 @@ enum ChangeStatements {
             substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)
         """
 
-    /// Writes and flushes a message that nobody reads, and with it all that was written before. It waits for no standby: on one
-    /// that is promoted a position is of no use anyway.
+    /// Writes and flushes an unread message, and with it all earlier writes. It waits for no standby: a position is not
+    /// valid on a promoted one anyway.
     static let flush: SQL = """
         SELECT set_config('synchronous_commit', 'local', true), pg_logical_emit_message(true, 'pushreg', '')
         """
 
-    /// The greatest number of the app's events that were dropped.
     static func lastDropped(of app: App) -> SQL {
         "SELECT a.events_dropped_to FROM apps a WHERE a.app_number = \(app.number)"
     }
@@ -63,7 +61,6 @@ enum ChangeStatements {
     }
 }
 
-/// An event of the audit trail as the change feed reads it.
 struct ChangeEvent {
     let number: Int64
     let recordedAt: Date
@@ -75,7 +72,6 @@ struct ChangeEvent {
     let attributesType: UTF8Text?
     let endReason: String?
 
-    /// The columns of the row called `e`, and of its activity `a`.
     static let columns = Columns(
         .one("e.event_number"),
         .one("e.recorded_at"),

@@ -4,19 +4,20 @@ import RegistryCore
 
 /// The parts of transactions that workers of Citus have yet to end.
 ///
-/// A transaction that writes is prepared on its worker, ends on the coordinator, and only then on the worker: until then a
-/// snapshot of the coordinator sees as over what nobody can read yet.
+/// A writing transaction is prepared on its worker, ends on the coordinator, and only then on the worker: until then, a
+/// snapshot of the coordinator counts rows as committed that no session can read yet.
 enum PreparedTransactions {
-    /// Waits until workers have ended what the coordinator had ended when this was called. It takes a moment, unless a node is away.
+    /// Waits until workers have ended all transactions that the coordinator had ended at the call. This is short unless
+    /// a node is away.
     ///
-    /// - Throws: `unavailable`: nobody's position may move past what they were not told.
+    /// - Throws: `unavailable`: a position must not move past untold changes.
     static func wait(_ session: borrowing PostgresSession) throws {
         var waiting: Set<String>?
         for look in 0..<mostLooks {
             if look > 0 { Thread.sleep(forTimeInterval: pause) }
             let (names, isWhole) = try session.execute(all)[0].decode([String].self, Bool.self)
             guard isWhole else { break }
-            // Those that were prepared later are none that a snapshot from before sees as over.
+            // A snapshot taken earlier does not count later prepared transactions as over.
             let left = waiting?.intersection(names) ?? Set(names)
             guard !left.isEmpty else { return }
             waiting = left

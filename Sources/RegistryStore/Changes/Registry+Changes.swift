@@ -2,25 +2,20 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// A page of the change feed.
 package struct ChangePage: Sendable {
-    /// In the order in which they are to be told.
     package let changes: [Change]
-    /// Up to where everything was told with them.
     package let position: ChangePosition
-    /// More is known already.
     package let hasMore: Bool
 }
 
 extension Registry {
-    /// The most numbers of events that a page goes through, however few of them are the scope's.
+    /// The most event numbers that a page reads, however few of them belong to the scope.
     static let mostChangeNumbers: Int64 = 1_000_000
 
-    /// The position of the change feed from now on.
     package func presentChangePosition() async throws -> ChangePosition {
         let mark = try await read { session in try Self.mark(Self.moment(session).moment, session) }
         var (database, now) = try await read(Self.moment)
-        // Most transactions last some milliseconds. Where one lasts for long, more is read later, and nothing lost.
+        // Most transactions last some milliseconds. If one lasts long, more is read later, and nothing is lost.
         for _ in 0..<8 where now.snapshot.oldest <= mark.transaction {
             try await Task.sleep(for: .milliseconds(10))
             (database, now) = try await read(Self.moment)
@@ -28,9 +23,7 @@ extension Registry {
         return ChangePosition(database: database, now: now, mark: mark, fallback: Self.mostChangeNumbers / 2)
     }
 
-    /// The changes of a scope since a position.
-    ///
-    /// - Parameter limit: the most events that are read; some tell of no change.
+    /// - Parameter limit: the most events that are read; some are no changes.
     /// - Throws: `feedExpired`, `feedReset`: the caller lists anew; `unavailable`.
     package func changes(after position: ChangePosition, limit: Int, in scope: Scope) async throws -> ChangePage {
         try await read { session in
@@ -46,12 +39,12 @@ extension Registry {
                 since: position.since.snapshot,
                 until: upper.snapshot,
                 after: start,
-                // The last part may see numbers that were drawn since.
+                // The last part may see numbers drawn since.
                 through: end < upper.number ? end : .max,
                 limit: limit,
                 in: scope
             )
-            // Read after the page: what it lacks because it was dropped is told then.
+            // Read after the page, to report events that the page lacks because they were dropped.
             let results = try session.pipeline([page, ChangeStatements.lastDropped(of: scope.app)])
             let events = try results[0].decode(ChangeEvent.columns)
             let dropped = try results[1].decode(Int64.self).first ?? 0
@@ -91,8 +84,8 @@ extension Registry {
         return ChangePosition.Mark(transaction: transaction, number: moment.number)
     }
 
-    /// The present moment, once a crash would leave it. Else Postgres would give its numbers away again after one: those of
-    /// transactions that were undone, say, to others, whose changes would be taken for told.
+    /// The present moment, after its flush. Otherwise Postgres could reuse its numbers after a crash, and the events of
+    /// other transactions would count as told.
     static func moment(
         _ session: borrowing PostgresSession
     ) throws -> (database: ChangePosition.Database, moment: ChangePosition.Moment) {
@@ -125,8 +118,8 @@ extension Registry {
 }
 
 extension ChangePosition {
-    /// - Throws: `feedReset` for a position of another database, or of a time that this one has not come to; `feedExpired` for
-    ///   one behind which events may have gone.
+    /// - Throws: `feedReset` for a position of another database or of its future; `feedExpired` if events after it may
+    ///   have been dropped.
     fileprivate func check(against database: Database, _ now: Moment, retention: Duration) throws(Problem) {
         let last = page?.upper ?? since
         guard self.database == database, last.snapshot.next <= now.snapshot.next, last.number <= now.number else {

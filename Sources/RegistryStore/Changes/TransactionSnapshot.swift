@@ -6,10 +6,9 @@ struct TransactionSnapshot: Sendable, Hashable {
     let oldest: UInt64
     /// No transaction from it on was over. Some of them may have been running: Postgres does not list those.
     let next: UInt64
-    /// Those between the two that were running, in ascending order.
+    /// The running transactions between the two, in ascending order.
     let running: [UInt64]
 
-    /// - Returns: nil where the parts are no snapshot.
     init?(oldest: UInt64, next: UInt64, running: [UInt64]) {
         guard oldest > 0, oldest <= next, next < 1 << 63 else { return nil }
         guard
@@ -22,7 +21,6 @@ struct TransactionSnapshot: Sendable, Hashable {
         self.running = running
     }
 
-    /// Reads Postgres's text.
     init?(_ text: String) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 3, let oldest = UInt64(parts[0]), let next = UInt64(parts[1]) else { return nil }
@@ -31,7 +29,6 @@ struct TransactionSnapshot: Sendable, Hashable {
         self.init(oldest: oldest, next: next, running: running.compactMap(\.self))
     }
 
-    /// Postgres's text.
     var text: UTF8Text {
         UTF8Text("\(oldest):\(next):\(running.map(String.init).joined(separator: ","))")
     }

@@ -5,7 +5,7 @@ import RegistryCore
 extension Registry {
     /// Ends an activity, known or not. Ending twice is not an error.
     ///
-    /// - Parameter claimant: by what right; the tombstone of an activity never seen is the claimant's.
+    /// - Parameter claimant: becomes the owner of the tombstone of an unknown activity.
     /// - Throws: `clockSkew`, `notYours`.
     package func end(
         _ id: ActivityID,
@@ -26,9 +26,10 @@ extension Registry {
         }
     }
 
-    /// Ends all running activities that bear the alias, a thousand a transaction. Always writes where there was one (R1).
+    /// Ends all running activities that bear the alias, a thousand per transaction. Always writes if there was one
+    /// (R1).
     ///
-    /// - Returns: how many of them ran.
+    /// - Returns: the number of activities that were running.
     package func endAll(under alias: Alias, in scope: Scope, by who: UTF8Text) async throws -> Int {
         var (ended, hasWritten, next) = (0, false, Int64?.some(0))
         while let number = next {
@@ -46,8 +47,8 @@ extension Registry {
 
     private static let endPageSize = 1000
 
-    /// - Returns: how many of the page ran, whether anything was written, and the number of its last activity; nil for the last
-    ///   page.
+    /// - Returns: the number of running activities of the page, whether anything was written, and the number of its
+    ///   last activity; nil for the last page.
     private static func endPage(
         under alias: Alias,
         after number: Int64,
@@ -68,15 +69,13 @@ extension Registry {
     }
 }
 
-/// An activity's row right after an end was merged into it, as the statement returned it.
 struct EndedActivity {
     let activityID: ActivityID
     /// `activity_outcome` of the schema.
     let outcome: String
-    /// It had not expired when the request came.
+    /// It had not expired at the request.
     let isWithinLifetime: Bool
 
-    /// The columns of the row called `stored`.
     static let columns = Columns(
         .one("stored.activity_id"),
         .one("stored.outcome::text"),
@@ -85,19 +84,18 @@ struct EndedActivity {
     )
 }
 
-/// The statements that end activities, sent in one round trip and committed as one transaction.
+/// Sent in one round trip and committed as one transaction.
 struct EndStatements {
     let scope: Scope
     let who: UTF8Text
-    /// By what right.
     var claimant: Claimant = .any
-    /// The number that the rows bear which these statements end. Random, so that no other request has it.
+    /// Marks the rows that these statements end. Random, so that no other request has it.
     let batchNumber = Int64.random(in: .min ... .max)
 
     private var app: Int64 { scope.app.number }
     private var environment: String { scope.environment.rawValue }
 
-    /// Ends the activities named, known or not; one result, of ``EndedActivity/columns``, for each that was not refused.
+    /// Ends the activities, known or not; one result of ``EndedActivity/columns`` for each that was not refused.
     func end(_ ids: [ActivityID], reason: EndReason, observedAt: Date?) -> [SQL] {
         let source: SQL = """
             SELECT q.activity_id, coalesce(\(observedAt), clock_timestamp()) AS ended_at FROM unnest(\(ids)) AS q (activity_id)
@@ -125,7 +123,8 @@ struct EndStatements {
         )
     }
 
-    /// Writes one of the alias's ended activities anew: whoever ended them may have died before a standby had it.
+    /// Rewrites one of the alias's ended activities: the request that ended them may have failed before a standby had
+    /// it.
     func touch(under alias: Alias) -> SQL {
         """
         UPDATE activities a SET touched_at = now()
@@ -142,7 +141,6 @@ struct EndStatements {
         [AliasRowStatements.close("\(ids)", in: scope), event(ids)]
     }
 
-    /// The end was merged into the row of activity `a`.
     private var isMerged: SQL { "a.batch_number = \(batchNumber)" }
 
     /// The tombstone is the activity's own row and its state absorbs all others (R4); always writes (R1).
@@ -181,13 +179,13 @@ struct EndStatements {
             """
     }
 
-    /// The condition that the claimant may end the activity, which asks for what ``owner`` gives.
+    /// The condition that the claimant may end the activity, with the values of ``owner``.
     private var permits: SQL {
         guard claimant != .any else { return "true" }
         return Ownership.permits("stored", subject: "excluded.subject", installation: "excluded.installation_hash")
     }
 
-    /// The tombstone of an activity never seen keeps who made it, with the times, like a registration.
+    /// The tombstone of an unknown activity stores its owner, with the times, like a registration.
     private var owner: SQL {
         guard claimant != .any else { return "NULL::bytea, NULL::timestamptz, NULL::text, NULL::timestamptz" }
         let (subject, installation) = (claimant.subject, claimant.installation?.bytes)

@@ -1,9 +1,8 @@
 import PostgresDriver
 import RegistryCore
 
-/// The redaction of the audit trail.
 extension ErasureStatements {
-    /// Takes all personal data out of events; that something happened remains.
+    /// Removes all personal data from events; the events remain.
     func redaction(_ condition: SQL) -> SQL {
         """
         UPDATE events e SET activity_id = NULL, installation_hash = NULL, subject = NULL, aliases = NULL,
@@ -12,15 +11,15 @@ extension ErasureStatements {
         """
     }
 
-    /// How many events one statement redacts: few, for each is looked up in all days of the trail.
+    /// Low, because each event is looked up in all days of the trail.
     static let eventPageSize = 2000
 
-    /// Redacts a page of events, and gives how many it has; those that were redacted are found no more.
+    /// Redacts a page of events, and returns its size; redacted events are not found again.
     ///
-    /// The app is said so that no index but that of the condition can be asked: the planner would rather walk through all of the
+    /// The app is compared so that only the condition's index can be used: the planner would otherwise read all of the
     /// app's events.
     ///
-    /// - Parameter condition: about event `o`, beside that it is of the scope; it holds no more once the event is redacted.
+    /// - Parameter condition: about event `o`, in addition to its scope; a redacted event no longer meets it.
     func redactPage(of condition: SQL, limit: Int) -> SQL {
         let redaction = redaction("e.event_number = ANY(ARRAY(SELECT page.event_number FROM page))")
         return """
@@ -34,10 +33,10 @@ extension ErasureStatements {
             """
     }
 
-    /// Redacts the next events that are about what was erased by themselves, without an activity or an installation that went
-    /// with it, and gives how many there were. An alias has no index there: ``redact(_:after:limit:in:)``.
+    /// Redacts the next events that name the subject itself without an erased activity or installation, and returns
+    /// their number. Aliases have no index there: see ``redact(_:after:limit:in:)``.
     ///
-    /// The summary of the trail finds them, where ``AuditEventStatements/preferIndexes`` goes before.
+    /// The summary of the trail finds them if ``AuditEventStatements/preferIndexes`` runs first.
     func redact(limit: Int) -> SQL? {
         switch subject {
         case .alias: nil
@@ -47,9 +46,10 @@ extension ErasureStatements {
         }
     }
 
-    /// Redacts what a page of events says of an alias.
+    /// Removes an alias from a page of events.
     ///
-    /// - Returns: a statement that gives the last event's number, null after the last page, and how many were redacted.
+    /// - Returns: a statement that gives the last event's number, null after the last page, and the number of redacted
+    ///   events.
     static func redact(_ alias: Alias, after number: Int64, limit: Int, in scope: Scope) -> SQL {
         let statements = ErasureStatements(subject: .alias(alias), scope: scope)
         let redaction = statements.redaction(

@@ -2,10 +2,9 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// The check that keeps out what was erased.
 extension ErasureStatements {
-    /// Whether something was erased lately: only then need a request about an activity be looked at. What is older than the
-    /// retention is past its lifetime.
+    /// Whether anything was erased lately: only then does a request about an activity need a check. Requests older than
+    /// the retention are past their lifetime.
     private static func isRecent(in scope: Scope) -> SQL {
         """
         coalesce((SELECT recent.erased_at FROM erasures recent WHERE \(sql: scope.contains("recent")) AND recent.erased_at > '-infinity'
@@ -13,11 +12,11 @@ extension ErasureStatements {
         """
     }
 
-    /// Whether a request about an activity is about what was erased: the activity, or anything that it names and observed no
+    /// Whether a request about an activity concerns erased data: the activity, or any name in it with an observation no
     /// later than the erasure.
     ///
     /// - Parameters:
-    ///   - digests: the digests of all that the request names, the activity's included.
+    ///   - digests: the digests of all names in the request, the activity's included.
     ///   - activity: the digest of the activity that it names.
     ///   - time: when it was observed.
     static func isErased(digests: SQL, activity: SQL, observedAt time: SQL, in scope: Scope) -> SQL {
@@ -26,15 +25,16 @@ extension ErasureStatements {
         """
     }
 
-    /// Whether any of the names was erased after a request was observed, however long ago: an installation's aliases and tokens
-    /// have no lifetime. A request without a time is later than all erasures. The row of the app is called `app`.
+    /// Whether any of the names was erased after the observation, however long ago: an installation's aliases and
+    /// tokens have no lifetime. A request without a time is later than all erasures. The row of the app is called
+    /// `app`.
     static func isErased(_ names: [UTF8Text], observedAt: Date?, in scope: Scope) -> SQL {
         let digests: SQL = "ARRAY(SELECT \(unescaped: digest("named.name")) FROM unnest(\(names)) AS named (name))"
         let time: SQL = "coalesce(\(observedAt), now())"
         return "(\(sql: isNoted(digests, activity: "NULL", observedAt: time, in: scope))) IS TRUE"
     }
 
-    /// `IS TRUE` behind it keeps each digest a lookup of its own: joined, all that the app ever erased would be read.
+    /// `IS TRUE` keeps each digest a lookup of its own: joined, all erasures of the app would be read.
     private static func isNoted(_ digests: SQL, activity: SQL, observedAt time: SQL, in scope: Scope) -> SQL {
         """
         EXISTS (

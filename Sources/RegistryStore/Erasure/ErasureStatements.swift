@@ -2,16 +2,13 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// Whom an erasure is about.
 package enum ErasureSubject: Sendable, Hashable {
     /// All activities and installations that bear the alias, and its channel.
     case alias(Alias)
     case installation(InstallationHash)
-    /// The signed-in user.
     case subject(UTF8Text)
 }
 
-/// The statements of an erasure.
 struct ErasureStatements {
     let subject: ErasureSubject
     let scope: Scope
@@ -21,13 +18,12 @@ struct ErasureStatements {
 
     // MARK: What was erased
 
-    /// The entry in `erasures` for the name that an SQL expression gives: nobody can tell the name from it without the
-    /// app's salt. The row of the app is called `app`.
+    /// The entry in `erasures` for the name that an SQL expression gives, hidden by the app's salt. The row of the app
+    /// is called `app`.
     static func digest(_ expression: String) -> String {
         "sha256(uuid_send(app.erasure_salt) || convert_to(\(expression), 'UTF8'))"
     }
 
-    /// The name of what is erased, as `digest` takes it.
     private var name: UTF8Text {
         switch subject {
         case .alias(let alias): Self.name(of: alias)
@@ -40,7 +36,6 @@ struct ErasureStatements {
     static func name(of alias: Alias) -> UTF8Text { "alias:\(alias.kind):\(alias.value)" }
     static func name(of installation: InstallationHash) -> UTF8Text { "installation:\(installation)" }
 
-    /// Remembers what is erased, and as of when.
     var remember: SQL {
         """
         INSERT INTO erasures AS stored (app_number, environment, erased_digest, erased_at)
@@ -51,7 +46,7 @@ struct ErasureStatements {
         """
     }
 
-    /// How many transactions write that began before the erasure was known: they may not have seen it.
+    /// The number of writing transactions that began before the erasure: they may not have seen it.
     ///
     /// A statement locks its tables before it takes its snapshot, so a transaction with an older snapshot has the lock
     /// by now.
@@ -66,7 +61,7 @@ struct ErasureStatements {
 
     // MARK: Activities
 
-    /// Finds and locks the next activities that are to go; those that went are found no more.
+    /// Finds and locks the next activities to erase; erased ones are not found again.
     func activities(limit: Int) -> SQL {
         """
         SELECT a.activity_id FROM activities a
@@ -75,7 +70,7 @@ struct ErasureStatements {
         """
     }
 
-    /// The ids of the activities that are to go, by the index of what leads to them.
+    /// The ids of the activities to erase, by the index for the subject.
     private var activityCandidates: SQL {
         switch subject {
         case .alias(let alias):
@@ -94,11 +89,11 @@ struct ErasureStatements {
         }
     }
 
-    /// The statements that go with the deletion of activities: tombstones that name nobody are left, and identities go.
+    /// The statements that accompany the deletion of activities: tombstones without names stay, and identities go.
     func forget(_ ids: [ActivityID]) -> [SQL] { [tombstones(of: ids)] + identities(of: ids) }
 
-    /// The statements for activities that one transaction did not get done with: nobody gets their tokens from its commit on, and
-    /// nothing more is taken of them. They stay, for by them the rest is found.
+    /// The statements for activities that one transaction cannot finish: from its commit on, their tokens are withheld
+    /// and requests about them are refused. The rows stay because the rest is found by them.
     func withhold(_ ids: [ActivityID]) -> [SQL] {
         [
             tombstones(of: ids),
@@ -109,8 +104,8 @@ struct ErasureStatements {
         ]
     }
 
-    /// Redacts a page of what the audit trail says of activities; and deletes a page of the claims that they lost, which say from
-    /// which values they are taken out that others took over. Each gives how many its page has.
+    /// Redacts a page of the activities' events, and deletes a page of the claims that they lost to others. Each result
+    /// is the size of its page.
     func redactEvents(of ids: [ActivityID]) -> [SQL] {
         let events = redactPage(
             of: """
@@ -141,11 +136,11 @@ struct ErasureStatements {
         tombstones("'activity:' || q.id", of: "unnest(\(ids)) AS q (id)")
     }
 
-    /// Leaves tombstones for names: what was observed of them before does not come back.
+    /// Leaves tombstones for names: earlier observations do not come back.
     ///
     /// - Parameters:
-    ///   - name: an expression, the name as ``digest(_:)`` takes it.
-    ///   - rows: the rows that it is made of.
+    ///   - name: an expression, in the format of ``digest(_:)``.
+    ///   - rows: the rows of the expression.
     private func tombstones(_ name: String, of rows: SQL) -> SQL {
         """
         INSERT INTO erasures AS stored (app_number, environment, erased_digest, erased_at)
@@ -185,7 +180,7 @@ struct ErasureStatements {
 
     // MARK: Installations
 
-    /// Finds and locks the next installations that are to go.
+    /// Finds and locks the next installations to erase.
     func installations(limit: Int) -> SQL {
         """
         SELECT i.installation_hash
@@ -211,11 +206,11 @@ struct ErasureStatements {
         }
     }
 
-    /// Leaves tombstones for installations, and deletes a page of all that they hold. They themselves stay until nothing is left
-    /// of it, for by them the rest is found; nobody gets a token of theirs from the first page on.
+    /// Leaves tombstones for installations, and deletes a page of their data. The installations stay until no data is
+    /// left, which is found by them; from the first page on, their tokens are withheld.
     ///
-    /// After the tombstones the results are: how many claims the page has, and how many values it deleted or released; the
-    /// tokens; the leases; how many events it redacted.
+    /// After the tombstones the results are: the number of claims of the page, and of deleted or released values; the
+    /// tokens; the leases; the number of redacted events.
     func delete(installations hashes: [[UInt8]]) -> [SQL] {
         let names: SQL = "unnest(\(hashes)) AS q (installation_hash)"
         let tables: [SQL] = ["installation_tokens", "start_leases"].map { table in
@@ -231,11 +226,11 @@ struct ErasureStatements {
         ] + tables + [events]
     }
 
-    /// Deletes a page of the claims of installations, and takes them out of the values of those claims and of their tokens, while
-    /// it is known which they are.
+    /// Deletes a page of the claims of installations, and removes them from the values of those claims and of their
+    /// tokens, before the link is lost.
     ///
-    /// A value that nobody else has goes; one without an owner may be another installation's, too. Those that are left keep what
-    /// APNs said of them: those that somebody's activity has claimed, and those that others took over.
+    /// A value without another holder is deleted; one without an owner may be another installation's, too. Remaining
+    /// values keep APNs's reports: those claimed by another's activity, and those that others took over.
     private func claims(of hashes: [[UInt8]]) -> SQL {
         let columns = ["installation_hash", "installation_kind", "installation_observed_at"].map {
             "\($0) = CASE WHEN NOT t.installation_hash = ANY(gone.hashes) THEN t.\($0) END"
@@ -282,15 +277,15 @@ struct ErasureStatements {
 
     // MARK: Aliases that were replaced
 
-    /// The columns that keep an alias after it was replaced, by table: what the last change took away, and what is remembered of
-    /// registrations to divide them anew. No index finds them.
+    /// The columns that keep an alias after its replacement, by table: the aliases removed by the last change, and
+    /// remembered registrations. No index finds them.
     static let replaced = [
         (table: "activities", aliases: "displaced_aliases", cleared: "displaced_aliases = NULL"),
         (table: "installations", aliases: "displaced_aliases", cleared: "displaced_aliases = NULL"),
         (table: "alias_registrations", aliases: "facts -> 'aliases'", cleared: "token = NULL, facts = NULL"),
     ]
 
-    /// Clears one of ``replaced`` where it names an alias, in a part of its table.
+    /// Clears one of ``replaced`` in a part of its table, if it names the alias.
     static func clear(
         _ replaced: (table: String, aliases: String, cleared: String),
         of alias: Alias,
@@ -306,7 +301,7 @@ struct ErasureStatements {
 
     // MARK: The rest
 
-    /// Deletes what is held beside activities, installations and identities.
+    /// Deletes the records other than activities, installations and identities.
     var deleteRest: [SQL] {
         guard case .alias(let alias) = subject else { return [] }
         return [
@@ -317,7 +312,7 @@ struct ErasureStatements {
         ]
     }
 
-    /// Finds and locks the next identities that are to go, where the subject has any beside those of activities.
+    /// Finds and locks the next identities to erase, if the subject has any besides those of activities.
     func identities(limit: Int) -> SQL? {
         let condition: SQL
         switch subject {

@@ -2,26 +2,25 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// How much an erasure deleted or redacted. Each call counts its own: where one was interrupted, its repetition counts what was
-/// left.
+/// The number of deleted or redacted rows. Each call counts only its own work: a repetition after an interruption
+/// counts the rest.
 package struct ErasureCounts: Sendable, Hashable {
-    /// Activities that were deleted.
     package var activities = 0
     /// Rows of installations, their tokens, channels and identities.
     package var records = 0
-    /// Audit events that were redacted: they stay, without personal data.
+    /// Redacted audit events stay, without personal data.
     package var events = 0
 }
 
 extension Registry {
-    /// Deletes all that is held about an alias, an installation or a signed-in user, and takes them out of the audit
-    /// trail. What was observed before does not come back.
+    /// Deletes all data about an alias, an installation or a signed-in user, and removes them from the audit trail.
+    /// Earlier observations do not come back.
     ///
-    /// It may be called again, and must be when it fails halfway: what was done by then stays done, and the repetition goes on
-    /// with the rest. All of it is done in small transactions, however often a token was rotated; from the first one on that is
-    /// about an activity or an installation, none of its tokens is handed out.
+    /// It may be repeated, and must be after a failure: finished work stays done, and the repetition does the rest. All
+    /// of it runs in small transactions, however often a token was rotated; from the first one about an activity or an
+    /// installation on, all of its tokens are withheld.
     ///
-    /// - Throws: `unavailable`, also while a request that began before does not end.
+    /// - Throws: `unavailable`, also while an earlier request does not end.
     package func erase(_ subject: ErasureSubject, in scope: Scope, by who: UTF8Text) async throws -> ErasureCounts {
         let statements = ErasureStatements(subject: subject, scope: scope)
         try await write { session in
@@ -38,8 +37,8 @@ extension Registry {
         let pages =
             try await inPages(&counts, [event]) { try Self.deleteActivities(statements, $0, $1) }
             + inPages(&counts, [event]) { try Self.deleteInstallations(statements, $0, $1) }
-        // Followers of the feed list anew each time that they hear of it: first, when all is deleted, and once the trail that they
-        // may have to read names nothing any more.
+        // Followers of the feed list anew after each event: first when all is deleted, and again when the trail that
+        // they may have to read is redacted.
         if pages > 1 { _ = try await write { try $0.execute(event).affectedRows } }
         if let search = statements.identities(limit: Self.identityPageSize) {
             _ = try await inPages(&counts) { try Self.deleteIdentities(search, scope, $1) }
@@ -56,7 +55,7 @@ extension Registry {
         return counts
     }
 
-    /// Waits until every request sees what is committed: from then on what is deleted because of it stays deleted.
+    /// Waits until every request sees all commits: from then on, rows deleted because of it stay deleted.
     func waitForWriters() async throws {
         let time = try await read { try $0.execute("SELECT clock_timestamp()")[0].decode(Date.self) }
         let deadline = ContinuousClock.now + .seconds(10)
@@ -69,20 +68,20 @@ extension Registry {
         }
     }
 
-    /// Activities of one transaction, and leases: few, so that it keeps below the time that a statement has.
+    /// Activities and leases per transaction, kept low to stay below the statement timeout.
     private static let erasurePageSize = 500
-    /// Fewer, for the summary of the audit trail is read for each.
+    /// Lower, because the summary of the audit trail is read for each.
     private static let installationPageSize = 50
-    /// Fewer, for each may remember hundreds of registrations.
+    /// Lower, because each may remember hundreds of registrations.
     static let identityPageSize = 50
     private static let redactionPageSize = 10_000
 
-    /// Page after page, each a transaction, until nothing is found: what was deleted is found no more.
+    /// Runs page after page, each a transaction, until none is found.
     ///
     /// - Parameters:
     ///   - event: goes into the transaction of the first page.
-    ///   - delete: deletes a page, and counts; nil where it finds nothing.
-    /// - Returns: how many pages there were.
+    ///   - delete: deletes a page, and counts; nil if it finds none.
+    /// - Returns: the number of pages.
     private func inPages(
         _ counts: inout ErasureCounts,
         _ event: [SQL] = [],
@@ -118,7 +117,7 @@ extension Registry {
     }
 
     private static func isLast(events count: Int) -> Bool { count < ErasureStatements.eventPageSize }
-    /// The same of a page of claims, values, tokens or leases.
+    /// For a page of claims, values, tokens or leases.
     private static func isLast(tokens count: Int) -> Bool { count < SweepStatements.tokenPageSize }
 
     private static func deleteInstallations(
@@ -144,7 +143,7 @@ extension Registry {
         }
     }
 
-    /// Those that belong to what was erased and to no activity that went; each with the registrations that it remembers.
+    /// The identities of the subject that no erased activity had, with their remembered registrations.
     private static func deleteIdentities(
         _ search: SQL,
         _ scope: Scope,
@@ -159,7 +158,7 @@ extension Registry {
         }
     }
 
-    /// Those of an alias on installations that do not bear it; all others went with their installations.
+    /// The leases of an alias on installations that do not bear it; the others went with their installations.
     private func eraseLeases(_ statements: ErasureStatements) async throws -> Int {
         guard case .alias(let alias) = statements.subject else { return 0 }
         let page = LeaseStatements.deletion(of: alias, limit: Self.erasurePageSize, in: statements.scope)
@@ -168,7 +167,7 @@ extension Registry {
         return total
     }
 
-    /// Rows may remember an alias that they do not bear any more.
+    /// Rows may remember an alias that they no longer bear.
     private func clearReplaced(_ statements: ErasureStatements) async throws {
         guard case .alias(let alias) = statements.subject else { return }
         let scope = statements.scope

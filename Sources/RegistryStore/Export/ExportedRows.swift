@@ -2,7 +2,6 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// An activity's row, as an export reads it.
 struct ExportedActivity {
     private let answer: ActivityAnswer
     /// Only while it is handed out.
@@ -11,18 +10,17 @@ struct ExportedActivity {
     private let startedAt: Date
     /// The `liveactivityId` under which its owner has it, if it was made for one.
     private let name: UTF8Text?
-    /// The end is in the name's own row, which has a part of its own.
+    /// The name's own row has the end, in a part of its own.
     private let isEndNoted: Bool
     private let installation: ExportedFact
     private let subject: ExportedFact
     private let aliases: ExportedFact
-    /// All others.
     private let facts: [ExportedFact]
 
     private var id: ActivityID { answer.activityID }
     private var allFacts: [ExportedFact] { [installation, subject, aliases] + facts }
 
-    /// The columns of an activity's verdict `r`, and of the identity `n` that it was made for.
+    /// The columns of an activity's verdict `r`, and of its identity `n`.
     static let columns = Columns(
         ActivityAnswer.columns(of: "r"),
         .one("CASE WHEN r.verdict IS NULL THEN r.token END"),
@@ -42,7 +40,7 @@ struct ExportedActivity {
         as: ExportedActivity.init
     )
 
-    /// The records from which another registry gets the row: a registration for each time at which something that holds
+    /// The records from which another registry reproduces the row: a registration for each time at which a current fact
     /// was given, mostly one.
     var records: [TransferRecord] {
         switch answer.state {
@@ -54,7 +52,7 @@ struct ExportedActivity {
         case .active: break
         }
         guard let name else { return registrations.map { .activity(id, $0) } }
-        // Under a name nothing can be said without a token, and an owner.
+        // A registration under a name needs a token and an owner.
         guard token != nil else { return [] }
         return registrations.map { registration in
             var registration = registration
@@ -65,7 +63,7 @@ struct ExportedActivity {
         }
     }
 
-    /// A tombstone that an end under a name left where nothing ran: nobody was ever told its id, and the name has it.
+    /// A tombstone left by an end under a name while nothing ran: no caller knows its id, and the name has the end.
     private var isUnnamed: Bool {
         tokenObservedAt == nil && aliases.time == nil && AliasIdentity.isServerMade(id)
     }
@@ -90,23 +88,20 @@ struct ExportedActivity {
         }
     }
 
-    /// Aliases that nobody gave but the name itself come with it.
+    /// Aliases derived from the name itself come with it.
     private func isImplied(_ time: Date?) -> Bool { name != nil && time == .distantPast }
 
-    /// The time to give a fact at: one that was given before all times is given with the token.
+    /// A fact given before all times is exported with the token's time.
     private func time(of time: Date?, _ base: Date) -> Date { time == .distantPast ? base : time ?? base }
 }
 
-/// Something that was said of an activity, and when.
 struct ExportedFact {
     let time: Date?
     let give: @Sendable (inout ActivityRegistration) -> Void
 
-    /// A column of the row called `r`, and that of its time.
-    ///
     /// - Parameters:
-    ///   - time: the name of the latter, unless it is the usual one.
-    ///   - read: what it throws ends the export: a file that silently lacks a value would be taken for whole.
+    ///   - time: the name of the time's column, unless it is the usual one.
+    ///   - read: an error ends the export: a file that silently lacks a value would count as complete.
     static func column<Stored: PostgresDecodable & Sendable, Value: Sendable>(
         _ name: String,
         _ path: any WritableKeyPath<ActivityRegistration, Value?> & Sendable,
@@ -123,7 +118,7 @@ struct ExportedFact {
         )
     }
 
-    /// The same of a fact that never changes.
+    /// For a fact that never changes.
     static func column(_ fact: StoredFact) -> Columns<ExportedFact> {
         Columns(sql: "r.\(fact.name), r.\(fact.time)") { row in
             var said = ActivityFacts()
@@ -133,7 +128,6 @@ struct ExportedFact {
     }
 }
 
-/// An installation's row, as an export reads it.
 struct ExportedInstallation {
     let hash: InstallationHash
     private let removedAt: Date?
@@ -141,7 +135,6 @@ struct ExportedInstallation {
     private let aliases: (value: AliasSet?, time: Date?)
     private let metadata: (value: Metadata?, time: Date?)
 
-    /// The columns of the row called `r`.
     static let columns = Columns(
         .one("r.installation_hash"),
         .one("r.removed_at"),
@@ -151,7 +144,6 @@ struct ExportedInstallation {
         as: ExportedInstallation.init
     )
 
-    /// A column, and that of its time.
     private static func timed<Stored: PostgresDecodable & Sendable, Value>(
         _ name: String,
         _ read: @escaping @Sendable (Stored) throws -> Value
@@ -159,7 +151,7 @@ struct ExportedInstallation {
         Columns(.one("r.\(name)"), .one("r.\(name)_observed_at"), as: { (value: try read($0), time: $1) })
     }
 
-    /// Its log-out, and a profile for each time at which something was given that holds.
+    /// Its log-out, and a profile for each time at which a current value was given.
     var records: [TransferRecord] {
         let times = Set([subject.time, aliases.time, metadata.time].compactMap(\.self)).sorted()
         let profiles = times.map { time in
@@ -173,7 +165,6 @@ struct ExportedInstallation {
 }
 
 extension TransferRecord {
-    /// The columns of the row `r` of a token's verdict.
     static func columns(of kind: TokenKind) -> Columns<TransferRecord> {
         Columns(
             .one("r.installation_hash"),

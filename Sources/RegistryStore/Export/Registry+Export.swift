@@ -3,11 +3,11 @@ import PostgresDriver
 import RegistryCore
 
 extension Registry {
-    /// The next page of an export. Between pages nothing is held, so an export may take its time; a row that is written
-    /// meanwhile is read before or after, never half.
+    /// Between pages no lock is held, so an export may take long; a row written meanwhile is read before or after,
+    /// never half.
     ///
-    /// Left out is what nobody may be handed any more: expired and dismissed activities, deleted tokens, and values that
-    /// are dead, quarantined or another's.
+    /// Withheld data is left out: expired and dismissed activities, deleted tokens, and values that are dead,
+    /// quarantined or another's.
     package func exportPage(from position: ExportPosition, in scope: Scope) async throws -> ExportPage {
         let statements = ExportStatements(scope: scope)
         return try await read { session in
@@ -19,7 +19,6 @@ extension Registry {
         }
     }
 
-    /// A page of rows that have immutable numbers, of one kind.
     private static func numbered(
         _ position: ExportPosition,
         _ statements: ExportStatements,
@@ -61,7 +60,6 @@ extension Registry {
             rows.flatMap(\.records),
             after: ExportPosition(part: .installations, after: ["\(end)"]),
             isLast: rows.count < ExportStatements.pageSize,
-            // Hashes are spread evenly.
             progress: Double(end.bytes.first ?? 0) / 256
         )
     }
@@ -97,15 +95,13 @@ extension Registry {
     }
 }
 
-/// The statements of an export: pages by immutable keys, each row as it is at that moment.
 struct ExportStatements {
     let scope: Scope
 
-    /// Rows that are looked at in one page; few enough for a page of the largest rows to be a few megabytes.
+    /// Low enough that a page of the largest rows is a few megabytes.
     static let pageSize = 1000
 
-    /// The last number of the next page of activities or of tokens of a kind, how many rows it looks at, and the first and
-    /// last number of all.
+    /// The last number of the next page, the number of rows it reads, and the first and last number of all.
     func range(of kind: TokenKind, after position: Int64) -> SQL {
         let rows = NumberedRows(kind: kind, scope: scope)
         let all: SQL = "FROM \(unescaped: rows.table) r WHERE \(sql: rows.contains("r"))"
@@ -116,7 +112,6 @@ struct ExportStatements {
             """
     }
 
-    /// The rows of such a page.
     func rows(of kind: TokenKind, after position: Int64, through last: Int64) -> SQL {
         let rows = NumberedRows(kind: kind, scope: scope)
         let page: SQL = """
@@ -131,7 +126,6 @@ struct ExportStatements {
         return "SELECT \(sql: selection) ORDER BY r.\(unescaped: rows.number)"
     }
 
-    /// The identity `n` that activity `r` was made for.
     private var identity: SQL {
         """
         LEFT JOIN LATERAL (
@@ -145,7 +139,6 @@ struct ExportStatements {
         """
     }
 
-    /// A page of installations, by their hashes.
     func installations(after hash: [UInt8]) -> SQL {
         """
         SELECT \(ExportedInstallation.columns)

@@ -8,13 +8,11 @@ struct FeedbackBatch {
 
     /// The SHA-256 of each report's token. The tokens themselves go no further.
     var digests: [[UInt8]] { reports.map { Array($0.digest) } }
-    /// Some report says more than that a push was delivered: activities may change.
+    /// Some report is more than a delivery: activities may change.
     var accuses: Bool { kills || suspects }
-    /// Some report says that a token is dead.
     var kills: Bool { has(.dead) }
-    /// Some report may quarantine: the burst guard's rows are needed.
+    /// The rows of the burst guard are needed.
     var suspects: Bool { has(.suspect) }
-    /// Some report says that a push was delivered.
     var delivers: Bool { has(.delivered) }
 
     private func has(_ verdict: FeedbackVerdict) -> Bool { reports.contains { $0.report.verdict == verdict } }
@@ -30,13 +28,11 @@ struct FeedbackBatch {
         Self.columns.map { ($0.name, "\(value: $0.bind(reports))") }
     }
 
-    /// The reports that say a token is dead, as rows of its digest.
     var deaths: SQL {
         let reports = SQL.unnest(Array(columns.prefix(2)), as: "u")
         return "(SELECT u.token_digest FROM \(sql: reports) WHERE u.verdict = 'dead') AS q"
     }
 
-    /// The reports as rows, with the places of the rows that they are about.
     func rows(at places: FeedbackPlaces) -> SQL {
         let found: [(name: String, array: SQL)] = [
             ("value_place", "\(digests.map { places.value(of: $0) })::text[]::tid[]"),

@@ -2,11 +2,9 @@ import Crypto
 import Foundation
 import RegistryCore
 
-/// A statement about a token, as a report makes it: equal ones are one.
+/// A report's statement about a token: equal ones are one.
 struct FeedbackStatement: Hashable {
-    /// The first report that said it.
     let report: FeedbackReport
-    /// The SHA-256 of its token.
     let digest: SHA256Digest
 
     init(_ report: FeedbackReport) {
@@ -26,14 +24,13 @@ struct FeedbackStatement: Hashable {
     }
 }
 
-/// Reports put in rounds in which each token comes once, those of one token in the order given.
+/// Reports in rounds with each token once; reports of one token keep their order.
 struct FeedbackRounds {
     /// One for each report, in the order given.
     let statements: [FeedbackStatement]
-    /// Different statements; those of a token beyond the most are left out.
+    /// Distinct statements; those of a token beyond the limit are left out.
     let rounds: [[FeedbackStatement]]
 
-    /// - Parameter most: how many rounds there may be.
     init(_ reports: [FeedbackReport], most: Int) {
         statements = reports.map(FeedbackStatement.init)
         var rounds: [[FeedbackStatement]] = []
@@ -51,7 +48,7 @@ struct FeedbackRounds {
 }
 
 extension FeedbackReport {
-    /// Its time and reason where they count: only accusations are told apart by them.
+    /// Accusations differ by time and reason; other statements do not.
     fileprivate var accusation: Accusation? {
         [.dead, .suspect].contains(verdict) ? Accusation(timestamp: timestamp, reason: reason) : nil
     }
@@ -63,7 +60,6 @@ extension FeedbackReport {
 }
 
 extension Problem {
-    /// A report beyond the most of its token.
     static var tooManyReports: Problem {
         let most = Registry.mostReportsOfToken
         return Problem(

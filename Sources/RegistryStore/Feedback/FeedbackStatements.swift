@@ -4,9 +4,9 @@ import RegistryCore
 
 /// The statements of a batch of reports (R8), committed as one transaction: first the locks, then the effects.
 ///
-/// All that they touch is locked first, in the order that registrations lock in (activities by id, values by digest),
-/// so each later statement sees what is true until the commit, and finds the rows where the locks found them. What the burst
-/// guard releases when it trips comes on top, and is locked as it is released.
+/// All rows are locked first, in the order of registrations (activities by id, values by digest), so each later
+/// statement sees the state until the commit, and finds the rows at their places. Values that a tripped burst guard
+/// releases are locked in addition.
 struct FeedbackStatements {
     let batch: FeedbackBatch
     let scope: Scope
@@ -34,7 +34,6 @@ struct FeedbackStatements {
         )
     }
 
-    /// The same for activities that are named.
     func lock(_ activityIDs: [ActivityID]) -> SQL { lock("\(activityIDs)") }
 
     private func lock(_ activityIDs: SQL) -> SQL {
@@ -47,8 +46,8 @@ struct FeedbackStatements {
 
     /// The values: their digests, activities and places.
     ///
-    /// A death is remembered for values not known, too, so that a 410 may overtake a registration. Their rows are made
-    /// here: one that a registration makes at this same moment is then waited for and seen by the statements that follow.
+    /// Unknown values get a row here, so that a 410 may overtake a registration: a registration at the same moment then
+    /// waits for the lock, and the following statements see it.
     var lockValues: SQL {
         guard batch.kills else { return knownValues }
         return """
@@ -75,15 +74,15 @@ struct FeedbackStatements {
 
     // MARK: Effects
 
-    /// When a report is true from: what APNs said, but never later than now.
+    /// APNs's time, but never later than now.
     static let reportedAt = "least(coalesce(q.reported_at, now()), now())"
 
-    /// Each report `q`, the row `t` of its value, and what is `held` with the value: its kind and latest claim, null when
-    /// nothing is. Looked up one by one, for a plan that was made while the tables were small would join them whole.
+    /// Each report `q`, the row `t` of its value, and the value's holder `held`: its kind and latest claim, null
+    /// without one. Looked up one by one, because a plan from a time with small tables would join them whole.
     ///
-    /// Activities are locked only where some report accuses; otherwise they are found by their index. What only an
-    /// activity ever claimed, which is nearly all, nothing else can hold. And nothing is held with a value that had no
-    /// row to lock: a registration since then came after these reports.
+    /// Activities are locked only if some report accuses; otherwise their index finds them. A value claimed only by an
+    /// activity, as nearly all are, has no other holder. A value without a row to lock has no holder: a later
+    /// registration came after these reports.
     private func held(at places: FeedbackPlaces) -> SQL {
         """
         \(sql: batch.rows(at: places))
@@ -110,23 +109,23 @@ struct FeedbackStatements {
         """
     }
 
-    /// Something else than an activity claimed value `t`, as far as is known.
+    /// Something other than an activity may have claimed value `t`.
     private static let mayBeOfInstallation = """
         (t.activity_id IS NULL OR t.installation_hash IS NOT NULL OR t.start_observed_at IS NOT NULL)
         """
 
-    /// Trips the burst guards that the batch is too much for; the result tells the kinds, and whether they tripped.
+    /// Trips the burst guards that the batch exceeds; the result has the kinds, and whether they tripped.
     func guarding(at places: FeedbackPlaces) -> SQL { quarantine.guarding(held(at: places)) }
 
-    /// The events, if any may come, and then all other effects, which answer as ``answer`` says.
+    /// The events, if any may come, and then all other effects, which answer as ``answer``.
     func effects(at places: FeedbackPlaces) -> [SQL] {
         let reports = reports(at: places)
         return (batch.accuses ? [event(of: reports)] : []) + [outcome(of: reports)]
     }
 
-    /// All effects but the audit trail's, and the answer, in one statement, for each lookup of a value or an activity would
-    /// otherwise be made anew by each part. The parts see the same moment, that of the locks, and tell each other what they
-    /// wrote.
+    /// All effects except the audit trail's, and the answer, in one statement, because separate statements would repeat
+    /// each lookup of a value or an activity. The parts see one moment, that of the locks, and pass their written rows
+    /// on to each other.
     private func outcome(of reports: SQL) -> SQL {
         """
         WITH reports AS MATERIALIZED (\(sql: reports))\(sql: batch.accuses ? accusations : "")\
@@ -135,8 +134,8 @@ struct FeedbackStatements {
         """
     }
 
-    /// Each report with what is true under the locks: what is held with its value, the value's row before the reports,
-    /// and what the report does to it.
+    /// Each report with the facts under the locks: the holder of its value, the value's row before the reports, and the
+    /// report's effect.
     private func reports(at places: FeedbackPlaces) -> SQL {
         """
         SELECT q.*, now() AS received_at, s.accused_at, held.kind, held.claimed_at, t.dead_at, t.quarantined_at,
@@ -158,7 +157,7 @@ struct FeedbackStatements {
         """
     }
 
-    /// The report takes the value from senders for good, or, unless the guard is on, until a client confirms it.
+    /// The report withholds the value for good, or, unless the guard is on, until a client confirms it.
     private static let isAccused = """
         (r.verdict = 'dead' OR (r.verdict = 'suspect' AND r.claimed_at <= r.accused_at AND NOT r.is_guarded))
         """
@@ -180,8 +179,7 @@ struct FeedbackStatements {
             """
     }
 
-    /// The activities whose token was accused. The dead one stays the activity's last: its value's row says that it is
-    /// retired, and why.
+    /// The activities whose token was accused. A dead token stays the activity's last: its value's row has the reason.
     private var revision: SQL {
         """
         UPDATE activities a SET token_is_doubted = true,
@@ -214,7 +212,6 @@ struct FeedbackStatements {
         )
     }
 
-    /// The row of a report's value, where the locks found it.
     private func value(of report: String) -> SQL {
         """
         (SELECT * FROM token_values v WHERE v.ctid = \(unescaped: report).value_place AND \(sql: scope.contains("v"))
@@ -231,8 +228,8 @@ struct FeedbackStatements {
         """
     }
 
-    /// The answer to each report, in the order given: the action, the kind of what is current with the value, and where
-    /// else the value is known.
+    /// The answer to each report, in the order given: the action, the kind of the current holder, and other places
+    /// where the value is known.
     private var answer: SQL {
         """
         SELECT CASE WHEN r.kind IS NULL THEN CASE WHEN r.was_known THEN 'retired' ELSE 'unknown' END
@@ -256,7 +253,6 @@ struct FeedbackStatements {
         """
     }
 
-    /// Somebody registered the value.
     private static func wasKnown(_ row: String) -> String {
         """
         (\(row).activity_id IS NOT NULL OR \(row).installation_hash IS NOT NULL OR \(row).start_observed_at IS NOT NULL)

@@ -12,13 +12,10 @@ struct QuarantineStatements {
     private var app: Int64 { scope.app.number }
     private var environment: String { scope.environment.rawValue }
 
-    /// How far back quarantines count, and how long no report may come before the guard goes off (R8).
+    /// The window in which quarantines count, and the time without reports after which the guard turns off (R8).
     private static let window = "interval '10 minutes'"
-
-    /// The guard `g` is on.
     static let isOn = "(g.tripped_at IS NOT NULL AND g.reported_at > now() - \(window))"
 
-    /// The app's guards that are on.
     static func guardsThatAreOn(of app: App) -> SQL {
         """
         SELECT g.environment::text, g.kind, g.tripped_at FROM quarantine_guards g
@@ -26,8 +23,8 @@ struct QuarantineStatements {
         """
     }
 
-    /// How many holders of one value are looked at. Values may repeat, but one phone has the value in a few types; where
-    /// a thousand installations have it, somebody made them, and it is handed out to those as the value's row says.
+    /// The holders of one value to examine. Values may repeat, but one phone has the value in a few types; a thousand
+    /// installations with it are artificial, and the remaining ones follow the value's row.
     static let mostHolders = 1000
 
     /// The current holders of value `t`, looked up value by value: joined whole, the planner would read all tables.
@@ -41,7 +38,7 @@ struct QuarantineStatements {
         """
     }
 
-    /// Reports that may quarantine follow one another.
+    /// Serializes reports that may quarantine.
     var lockGuards: SQL {
         """
         INSERT INTO quarantine_guards AS stored (app_number, environment, kind)
@@ -50,10 +47,9 @@ struct QuarantineStatements {
         """
     }
 
-    /// Trips the guard when the batch would bring the window's quarantines of a kind over the limit, and keeps it on
-    /// while reports go on coming.
+    /// Trips the guard if the batch exceeds the window's limit for a kind, and keeps it on while reports continue.
     ///
-    /// - Parameter reports: each report `q`, its value `t`, and what is `held` with that.
+    /// - Parameter reports: each report `q`, its value `t`, and its holder `held`.
     func guarding(_ reports: SQL) -> SQL {
         """
         UPDATE quarantine_guards g SET reported_at = judged.at, tripped_at = CASE
@@ -77,7 +73,6 @@ struct QuarantineStatements {
         """
     }
 
-    /// The window's quarantines of the kind of some reports.
     private var recent: SQL {
         """
         SELECT count(*) AS count FROM token_values v WHERE \(sql: scope.contains("v"))
@@ -153,7 +148,7 @@ struct QuarantineStatements {
         )
     }
 
-    /// How many values of all that is quarantined are released in one transaction; reports wait for it.
+    /// Values per transaction when all quarantined values are released; reports wait for it.
     static let pageSize = 500
 
     /// The statements that begin the release of all that is quarantined in the app and environment; the last one gives until when
@@ -180,7 +175,7 @@ struct QuarantineStatements {
         ]
     }
 
-    /// Finds a page of the values that are quarantined since no later than a time, the first ones first; those that were released are found no more.
+    /// A page of the values quarantined no later than a time, oldest first; released values are not found again.
     func quarantined(until last: Date) -> SQL {
         """
         SELECT found.token_digest FROM token_kinds kinds CROSS JOIN LATERAL (
@@ -196,15 +191,16 @@ struct QuarantineStatements {
         "\(sql: scope.contains("v")) AND v.quarantined_kind = kinds.kind AND v.quarantined_at IS NOT NULL"
     }
 
-    /// Releases values that were found while the guards are locked; the result of the last statement has a row for each.
+    /// Releases values that were found while the guards are locked; the last result has a row for each.
     func releaseLocked(_ digests: [[UInt8]]) -> [SQL] {
         releaseLocked("SELECT q.token_digest FROM unnest(\(digests)) AS q (token_digest)")
     }
 
     /// Releases values; the result of the last statement has a row for each.
     ///
-    /// While the guards are locked no report quarantines anything and nobody else releases, so that all statements speak of
-    /// the same values. The event and the revision come first: afterwards nobody could tell which values they were.
+    /// While the guards are locked, no report quarantines anything and no other session releases, so that all
+    /// statements see the same values. The event and the revision come first: afterwards these values could not be
+    /// identified.
     ///
     /// - Parameter digests: a query of the quarantined values.
     private func release(_ digests: SQL) -> [SQL] { [lockGuards] + releaseLocked(digests) }

@@ -3,10 +3,10 @@ import PostgresDriver
 import RegistryCore
 
 extension Registry {
-    /// Takes in what APNs answered to pushes, as if one report after the other.
+    /// Applies APNs's answers to pushes as if in sequence.
     ///
-    /// Reports that say the same of one token share a result. Different ones of one token follow one another in rounds, at
-    /// most ``mostReportsOfToken``; the rest are not taken.
+    /// Equal reports of one token share a result. Different reports of one token follow one another in rounds, at most
+    /// ``mostReportsOfToken``; the rest are not taken.
     ///
     /// - Returns: a result for each, in the order given, and the guards that they tripped.
     package func apply(
@@ -16,7 +16,7 @@ extension Registry {
     ) async throws -> FeedbackOutcome {
         let rounds = FeedbackRounds(reports, most: Self.mostReportsOfToken)
         let failures = reports.failedLeases
-        // Each is a transaction, and a unit of work: one that Postgres ends for a deadlock is done again alone.
+        // Each is a transaction and a unit of work: one that Postgres ends for a deadlock is retried alone.
         if !failures.isEmpty {
             let fail = LeaseStatements(scope: scope, who: who).fail(failures)
             try await write { _ = try $0.pipeline(fail) }
@@ -40,7 +40,6 @@ extension Registry {
     /// to one token more than a few times a batch are repetitions, which say the same.
     package static let mostReportsOfToken = 8
 
-    /// The app's burst guards that are on.
     package func quarantineGuards(of app: App) async throws -> [QuarantineGuard] {
         try await read { session in
             try session.execute(QuarantineStatements.guardsThatAreOn(of: app)).rows.compactMap { row in
@@ -52,9 +51,7 @@ extension Registry {
         }
     }
 
-    /// Lets senders have an activity's quarantined token again.
-    ///
-    /// - Returns: false when it was not quarantined.
+    /// - Returns: false if it was not quarantined.
     /// - Throws: `activityNotFound`.
     package func release(_ id: ActivityID, in scope: Scope, by who: UTF8Text) async throws -> Bool {
         let statements = QuarantineStatements(scope: scope, who: who).release(id)
@@ -66,12 +63,10 @@ extension Registry {
         return isReleased
     }
 
-    /// Lets senders have all quarantined tokens of the app and environment again.
+    /// Releases all quarantined tokens of the app and environment, in small transactions. After an interruption the
+    /// same call continues. Reports that arrive meanwhile are quarantined or guarded as if before or after the whole.
     ///
-    /// All that is quarantined by now, in small transactions: what is interrupted stays as far as it came, and the same call again
-    /// goes on. What is reported meanwhile is quarantined, or guarded, as if it came before or after the whole.
-    ///
-    /// - Returns: how many there were.
+    /// - Returns: the number of released tokens.
     package func releaseAll(in scope: Scope, by who: UTF8Text) async throws -> Int {
         let statements = QuarantineStatements(scope: scope, who: who)
         let begin = statements.releaseAll
@@ -87,7 +82,7 @@ extension Registry {
         }
     }
 
-    /// - Returns: how many values it found, and how many of them it released.
+    /// - Returns: the number of values found, and the number of those released.
     private static func releasePage(
         _ statements: QuarantineStatements,
         until last: Date,
@@ -104,7 +99,7 @@ extension Registry {
 }
 
 extension [FeedbackReport] {
-    /// The leases whose start pushes failed, each once, with what APNs said of it first. A success frees none: the activity's
+    /// The leases whose start pushes failed, each once, with APNs's first reason. A success frees none: the activity's
     /// token has yet to come.
     fileprivate var failedLeases: [(lease: LeaseID, reason: UTF8Text)] {
         var known: Set<LeaseID> = []
@@ -118,9 +113,9 @@ extension [FeedbackReport] {
 }
 
 extension FeedbackStatements {
-    /// Runs them as one transaction.
+    /// Runs in one transaction.
     ///
-    /// - Returns: a row for each report, as ``effects(at:)`` tells, and the kinds whose burst guard they tripped.
+    /// - Returns: a row for each report, as in ``effects(at:)``, and the kinds whose burst guard they tripped.
     fileprivate func apply(in session: borrowing PostgresSession) throws -> (PostgresResult, trippedKinds: [String]) {
         try session.transaction { transaction in
             let guards = batch.suspects ? [quarantine.lockGuards] : []
@@ -133,7 +128,7 @@ extension FeedbackStatements {
                 }
             }
             if !kinds.isEmpty {
-                // Rows that are released are written anew, and stand elsewhere afterwards.
+                // Released rows are rewritten, and get new places.
                 places = try takeLocks(in: transaction, after: quarantine.releaseBurst(of: kinds))
             }
             let effects = effects(at: places)
@@ -141,7 +136,6 @@ extension FeedbackStatements {
         }
     }
 
-    /// Runs some statements and then the locks of all that the reports are about.
     private func takeLocks(
         in transaction: borrowing PostgresTransaction,
         after first: [SQL]
@@ -153,15 +147,15 @@ extension FeedbackStatements {
         guard batch.accuses else { return places }
         try places.add(activities: results[first.count])
         let missing = places.missingActivities
-        // The values stay with them now. Were one of them locked by somebody who waits for such a value, Postgres would
-        // end one of the two for it, which is then done again.
+        // The values belong to these activities now. If another session holds one of them and waits for such a value,
+        // Postgres ends one of the two, which is then retried.
         if !missing.isEmpty { try places.add(activities: transaction.execute(lock(missing))) }
         return places
     }
 }
 
 extension FeedbackResult {
-    /// Reads what ``FeedbackStatements/effects(at:)`` answers.
+    /// Reads a row of ``FeedbackStatements/effects(at:)``.
     fileprivate init(_ row: PostgresRow, to report: FeedbackReport) throws {
         let (word, kind, elsewhere) = try row.decode(String.self, String?.self, String?.self)
         guard let action = FeedbackAction(rawValue: word) else { throw UnreadableRow(detail: "an unknown action") }

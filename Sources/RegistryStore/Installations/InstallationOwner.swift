@@ -3,25 +3,25 @@ import PostgresDriver
 import RegistryCore
 
 /// The owner of an installation, with its aliases and its start and device tokens, as parts of the statement that locks
-/// its row. ``Ownership`` is the same for activities.
+/// its row. ``Ownership`` is the counterpart for activities.
 ///
-/// A caller who names an installation may act for it; a signed-in user may not where it is another user's. A user takes
+/// A caller that names an installation may act for it; a signed-in user may not if it is another user's. A user takes
 /// another's installation over by registering it (by its aliases or its full state). Its aliases are then cleared, so
-/// that what is pushed to the user before goes no longer to the device. What counts is the greatest `observedAt`: a
-/// registration that comes late takes nothing over, but clears what is older than itself.
+/// that pushes to the former user no longer reach the device. The greatest `observedAt` counts: a late registration
+/// takes nothing over, but clears older data.
 enum InstallationOwner {
-    /// The condition that the claimant may change what is of an installation.
+    /// The condition that the claimant may change records of an installation.
     ///
     /// - Parameter subject: the claimant's.
     private static func permits(_ row: String, subject: SQL) -> SQL {
         "coalesce(\(unescaped: row).subject = \(sql: subject), true)"
     }
 
-    /// The condition that a signed-in user may change what is of the row `stored`, by a request `excluded`. A request that is
-    /// nobody's has no subject.
+    /// The condition that a signed-in user may change records of the row `stored`, by a request `excluded`. Requests
+    /// without a user have no subject.
     static let permitsRequest = permits("stored", subject: "excluded.subject")
 
-    /// Whether an installation is another's, as an array of its own: empty when it is not.
+    /// An array of its own: empty if the installation is not another's.
     static func foreign(_ rows: InstallationStatements) -> SQL {
         """
         ARRAY(SELECT 'installation' FROM installations i
@@ -29,7 +29,7 @@ enum InstallationOwner {
         """
     }
 
-    /// The assignments of a request that does not register the installation: one that is nobody's takes the subject on.
+    /// The assignments of a request that does not register the installation: an unowned one gets the subject.
     static let adopting: SQL = """
         subject = coalesce(stored.subject,
             CASE WHEN coalesce(excluded.request_observed_at > stored.removed_at, true) THEN excluded.subject END)

@@ -3,7 +3,6 @@ import PostgresDriver
 import RegistryCore
 
 extension InstallationRecord {
-    /// The columns of the row called `i`.
     static let columns = Columns(
         .one("i.installation_hash"),
         .one("i.flaps"),
@@ -21,7 +20,6 @@ extension InstallationRecord {
 }
 
 extension InstallationRecord.Token {
-    /// The columns of the row `r` of a token's verdict.
     static let columns = Columns(
         .one("r.kind"),
         .one("nullif(r.attributes_type, '')"),
@@ -33,13 +31,12 @@ extension InstallationRecord.Token {
     )
 }
 
-/// An installation's row `i` right after the request locked it, which is the time of the request, and merged a profile `r`.
+/// An installation's row `i` right after the request locked it and merged a profile `r`.
 struct MergedProfile {
     let givenAt: Date
     let aliasesObservedAt: Date?
     let metadataObservedAt: Date?
     let removedAt: Date?
-    /// Another user has the installation.
     let isOfAnother: Bool
     let serverTime: Date
 

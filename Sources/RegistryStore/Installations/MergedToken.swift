@@ -2,7 +2,7 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// The row of an installation's token right after a registration was merged into it, with what is said of it.
+/// The row of an installation's token right after a registration was merged into it, with its verdict.
 struct MergedToken {
     /// `activity_outcome` of the schema.
     let outcome: String
@@ -11,13 +11,13 @@ struct MergedToken {
     let deletedAt: Date?
     /// When its installation logged out.
     let removedAt: Date?
-    /// The reason why the row's token is withheld, which is the request's unless the outcome says otherwise.
+    /// The reason why the row's token is withheld; it is the request's unless the outcome differs.
     let verdict: TokenVerdict?
-    /// Of the kinds that have one owner a value: which one owns it.
+    /// Only of kinds whose values have one owner.
     let ownerKind: String?
     let serverTime: Date
 
-    /// The columns of a token `r`, which the request has touched at its time, and of its row `v` of the view of verdicts.
+    /// The columns of a token `r` and of its row `v` in the view of verdicts.
     static let columns = Columns(
         .one("r.outcome"),
         .one("r.observed_at"),

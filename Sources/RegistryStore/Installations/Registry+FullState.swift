@@ -3,17 +3,16 @@ import PostgresDriver
 import RegistryCore
 
 extension Registry {
-    /// Takes in all running activities of an installation as one transaction (R9).
+    /// Applies the list of an installation's running activities as one transaction (R9).
     ///
-    /// The state of an installation is what it says it is, no matter who is signed in there: a signed-in user takes the
-    /// installation over. Items about activities of others get `notYours`, count for nothing, and so fall out where
-    /// they are of this installation.
+    /// The list counts no matter who is signed in: a signed-in user takes the installation over. Items about activities
+    /// of others get `notYours`, do not count, and so these activities fall out if they are of this installation.
     ///
     /// Each activity and each token counts once, so that all items are merged in one round.
     ///
-    /// - Parameter claimant: by what right; a client names this same installation.
-    /// - Throws: `clockSkew`, `invalidRequest` where the installation has more activities than
-    ///   ``mostRunningActivities``; faults of items are in the answer.
+    /// - Parameter claimant: a client names this same installation.
+    /// - Throws: `clockSkew`, `invalidRequest` if the installation has more activities than ``mostRunningActivities``;
+    ///   faults of items are in the answer.
     package func apply(
         _ state: FullState,
         of installation: InstallationHash,
@@ -104,13 +103,12 @@ extension Registry {
 extension FullState {
     fileprivate var digests: [[UInt8]] { items.compactMap { $0.registration?.token.map { Array($0.digest) } } }
 
-    /// The items without those that repeat an activity.
     fileprivate var firstItems: [Item] {
         var known: Set<ActivityID> = []
         return items.filter { known.insert($0.activityID).inserted }
     }
 
-    /// A result for each item, from those of the first ones; one that repeats an activity has its problem already.
+    /// One result for each item; a repeated activity already has its problem.
     fileprivate func results(
         of first: [Item],
         _ merged: [Result<RegistrationAnswer, Problem>]
@@ -128,7 +126,7 @@ extension Result<RegistrationAnswer, Problem> {
 }
 
 extension FullState.Item {
-    /// The item's observation of its activity: that it ran at the time of the full state, and more if it was readable.
+    /// The activity ran at the time of the full state; a readable item adds its registration.
     fileprivate func observed(at time: Date, by installation: InstallationHash) -> ActivityRegistration {
         var registration = registration ?? ActivityRegistration(token: nil)
         registration.observedAt = time
@@ -136,21 +134,20 @@ extension FullState.Item {
         return registration
     }
 
-    /// The item's own fault goes before what its bare sign of life did.
+    /// The item's own fault precedes the result of its bare sign of life.
     fileprivate func result(_ merged: Result<RegistrationAnswer, Problem>) -> FullStateAnswer.ItemResult {
         let result = problem.map { .failure($0) } ?? merged.map(\.outcome)
         return FullStateAnswer.ItemResult(activityID: activityID, result: result)
     }
 }
 
-/// The statements of a full state (R9) around its registrations: locks before, and who fell out after.
+/// The statements of a full state (R9) around its registrations: locks before, dismissals after.
 struct FullStateStatements {
     let installation: InstallationHash
     let observedAt: Date
     let scope: Scope
     let who: UTF8Text
 
-    /// Remembers the greatest `observedAt`.
     var remember: SQL {
         """
         UPDATE installations i SET previous_full_state_at = i.full_state_at,
@@ -160,7 +157,7 @@ struct FullStateStatements {
         """
     }
 
-    /// How many of the installation's activities have not ended, counted up to a limit.
+    /// The number of the installation's activities that have not ended, counted up to a limit.
     func running(limit: Int) -> SQL {
         "SELECT count(*) FROM (\(sql: runningIDs(limit: limit))) AS counted"
     }
@@ -173,11 +170,12 @@ struct FullStateStatements {
         """
     }
 
-    /// Locks all that the full state touches in the order of ids, as registrations do: also who has the tokens so far.
+    /// Locks all rows of the full state in the order of ids, as registrations do: also the current holders of the
+    /// tokens.
     ///
     /// - Parameters:
     ///   - digests: those of the tokens.
-    ///   - limit: how many of the installation's activities are locked; where it has more, the full state is refused.
+    ///   - limit: of the installation's activities; with more, the full state is refused.
     func lock(listed ids: [ActivityID], values digests: [[UInt8]], limit: Int) -> SQL {
         """
         SELECT FROM activities a
@@ -192,7 +190,7 @@ struct FullStateStatements {
         """
     }
 
-    /// Notes those that fall out: that they are dismissed follows from the times alone; this counts and tells it.
+    /// Counts and reports the dismissals; that these activities are dismissed follows from the times alone.
     func dismissal(listed ids: [ActivityID]) -> SQL {
         """
         UPDATE activities a SET outcome = 'dismissed', revision = a.revision + 1, touched_at = statement_timestamp(),

@@ -3,11 +3,9 @@ import PostgresDriver
 import RegistryCore
 
 extension Registry {
-    /// Registers, rotates or refreshes an installation's start token, or its token of a kind.
-    ///
-    /// - Parameter claimant: by what right; a client names this same installation.
-    /// - Throws: `superseded`, `tokenKindConflict`, `tokenUnregistered`, `clockSkew`, `notYours`, `invalidRequest` for one
-    ///   attributes type more than an installation may have.
+    /// - Parameter claimant: a client names this same installation.
+    /// - Throws: `superseded`, `tokenKindConflict`, `tokenUnregistered`, `clockSkew`, `notYours`, `invalidRequest` for
+    ///   one attributes type more than an installation may have.
     package func register(
         _ registration: TokenRegistration,
         in slot: TokenSlot,
@@ -30,7 +28,6 @@ extension Registry {
 }
 
 extension MergedToken {
-    /// - Throws: `superseded`, `tokenKindConflict`, `tokenUnregistered`.
     fileprivate func answer(
         in slot: TokenSlot,
         of installation: InstallationHash
@@ -55,7 +52,7 @@ extension MergedToken {
 
     private typealias TokenRefusal = (code: Problem.Code, reason: String, detail: String)
 
-    /// Why the token is not the one that is handed out for this place, although the request was merged.
+    /// Why the token is withheld although the request was merged.
     private func refusal(in slot: TokenSlot) -> TokenRefusal? {
         switch outcome {
         case "refused": removal

@@ -3,10 +3,11 @@ import PostgresDriver
 import RegistryCore
 
 extension Registry {
-    /// Takes what an installation's tokens are found by (R6). A signed-in user takes the installation over.
+    /// Stores the profile by which an installation's tokens are found (R6). A signed-in user takes the installation
+    /// over.
     ///
-    /// - Parameter claimant: by what right; a client names this same installation.
-    /// - Throws: `superseded` when the installation logged out or another user registered it since, `clockSkew`.
+    /// - Parameter claimant: a client names this same installation.
+    /// - Throws: `superseded` if the installation logged out or another user registered it since, `clockSkew`.
     package func put(
         _ profile: InstallationProfile,
         for installation: InstallationHash,
@@ -49,7 +50,6 @@ extension Registry {
         return answer
     }
 
-    /// An installation's record, or nil when it is not known.
     package func installation(_ installation: InstallationHash, in scope: Scope) async throws -> InstallationRecord? {
         let statements = InstallationStatements(installation: installation, scope: scope)
         return try await read { session in
@@ -61,26 +61,25 @@ extension Registry {
     }
 }
 
-/// The statements about an installation's own row and the aliases that its tokens are found by.
+/// The statements about an installation's own row and its aliases.
 struct InstallationStatements {
     let installation: InstallationHash
     let scope: Scope
-    /// By what right.
     var claimant: Claimant = .any
-    /// The number that the row bears once it is locked. Random, so that no other request has it.
+    /// Marks the locked row. Random, so that no other request has it.
     let requestNumber = Int64.random(in: .min ... .max)
 
     private var app: Int64 { scope.app.number }
     private var environment: String { scope.environment.rawValue }
 
-    /// Makes the installation's row or locks it: all who write anything of an installation do so first, so that a
-    /// log-out sees all that came before it, and what comes after sees the log-out. Always writes (R1), unless the
-    /// request is refused for its time, its claimant or an erasure: then it writes and returns nothing, and no other
-    /// statement does where ``isLocked`` says so.
+    /// Creates the installation's row or locks it: the first step of all writers of an installation, so that a log-out
+    /// sees all earlier writes, and later writes see the log-out. Always writes (R1), unless the request is refused for
+    /// its time, its claimant or an erasure: then it writes and returns nothing, and neither does any statement with
+    /// ``isLocked``.
     ///
     /// - Parameters:
-    ///   - aliases: those that the request names beside the installation.
-    ///   - registers: whether a signed-in user takes the installation over, where it is another's; else they are refused.
+    ///   - aliases: those of the request besides the installation.
+    ///   - registers: whether a signed-in user takes another's installation over; otherwise they are refused.
     func lock(observedAt: Date?, aliases: [Alias] = [], registers: Bool = false) -> SQL {
         """
         INSERT INTO installations AS stored (
@@ -103,13 +102,13 @@ struct InstallationStatements {
     private static let owner: SQL =
         "\(sql: InstallationOwner.adopting) WHERE \(sql: InstallationOwner.permitsRequest)"
 
-    /// The row is locked by this request. Statements of a pipeline all say so: where the lock was refused, what
-    /// they would read is what an earlier request did.
+    /// The row is locked by this request. Every statement of a pipeline checks it: after a refused lock, they would
+    /// read the effect of an earlier request.
     var isLocked: SQL {
         "EXISTS (SELECT FROM installations held WHERE \(sql: isOf("held")) AND held.request_number = \(requestNumber))"
     }
 
-    /// The request names something that was erased, which does not come back (the row of the app is called `app`).
+    /// The request names erased data, which does not come back (the row of the app is called `app`).
     private func isErased(_ observedAt: Date?, _ aliases: [Alias]) -> SQL {
         let names =
             [ErasureStatements.name(of: installation)] + aliases.map { ErasureStatements.name(of: $0) }
@@ -117,9 +116,7 @@ struct InstallationStatements {
         return ErasureStatements.isErased(names, observedAt: observedAt, in: scope)
     }
 
-    /// Why ``lock(observedAt:aliases:registers:)``, of the same parameters, got none; see ``Refusal``.
-    ///
-    /// - Parameter lacksRoom: whether there is no room for what is to be written.
+    /// Why ``lock(observedAt:aliases:registers:)``, with equal parameters, locked no row; see ``Refusal``.
     func refusalFacts(
         observedAt: Date?,
         aliases: [Alias] = [],
@@ -137,7 +134,6 @@ struct InstallationStatements {
         )
     }
 
-    /// The row called `row` belongs to the installation.
     func isOf(_ row: String) -> SQL {
         """
         \(unescaped: row).app_number = \(app) AND \(unescaped: row).environment = \(environment)::apns_environment
@@ -145,9 +141,7 @@ struct InstallationStatements {
         """
     }
 
-    // MARK: Aliases and metadata
-
-    /// Takes what the request gives, each by the greatest (time, value) since the last log-out (R6).
+    /// Merges the request's values, each by the greatest (time, value) since the last log-out (R6).
     func merge(_ profile: InstallationProfile) -> SQL {
         let aliases = profile.aliases.map { JSONB($0.canonicalJSON) }
         let metadata = profile.metadata.map { JSONB($0.canonicalJSON) }
@@ -170,7 +164,8 @@ struct InstallationStatements {
             """
     }
 
-    /// The request `r` gives a column of installation `i` later than all others did, and nobody took it over meanwhile.
+    /// The request `r` gives a column of installation `i` later than all others did, and no other user took it over
+    /// meanwhile.
     private func wins(_ column: String) -> SQL {
         """
         (r.\(unescaped: column) IS NOT NULL AND r.given_at > coalesce(i.removed_at, '-infinity')
@@ -180,7 +175,7 @@ struct InstallationStatements {
         """
     }
 
-    /// Brings the rows of `installation_aliases` in step with the installation's own, which is locked.
+    /// Updates `installation_aliases` from the installation's own row, which is locked.
     var aliasRows: [SQL] {
         [
             """
@@ -222,10 +217,8 @@ struct InstallationStatements {
         ]
     }
 
-    // MARK: What it is
-
-    /// The installation called `row` has had two values of a token whose times interleave (A, B, A): two devices share
-    /// its id. What ended before its last log-out does not count, nor what is older than events are kept.
+    /// The installation called `row` has had two values of a token with interleaved times (A, B, A): two devices share
+    /// its id. Claims that ended before its last log-out, or before the retention of events, do not count.
     static func isFlapping(_ row: String, in scope: Scope) -> SQL {
         """
         coalesce(\(unescaped: row).flapped_at
@@ -240,7 +233,7 @@ struct InstallationStatements {
         """
     }
 
-    /// All of its tokens that are not deleted, each with why it is not handed out if it is not.
+    /// All tokens that are not deleted, each with the reason if it is withheld.
     var tokens: SQL {
         """
         SELECT \(InstallationRecord.Token.columns)

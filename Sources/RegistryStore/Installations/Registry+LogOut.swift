@@ -3,13 +3,13 @@ import PostgresDriver
 import RegistryCore
 
 extension Registry {
-    /// Logs an installation out: its start and device tokens, aliases and metadata are gone and its activities end,
-    /// all that was observed by then. What was observed later stays. An unknown one leaves a tombstone.
+    /// Logs an installation out: its start and device tokens, aliases and metadata are removed and its activities end,
+    /// as far as they were observed by then. Later observations stay. An unknown installation leaves a tombstone.
     ///
-    /// The first thousand activities end in the log-out's own transaction, all others a thousand a transaction after it. None
-    /// of them is handed out once the log-out is written down.
+    /// The first thousand activities end in the log-out's own transaction, the others a thousand per transaction after
+    /// it. Once the log-out is stored, none of them is handed out.
     ///
-    /// - Parameter claimant: by what right; a client names this same installation.
+    /// - Parameter claimant: a client names this same installation.
     /// - Throws: `clockSkew`, `notYours`.
     package func logOut(
         _ installation: InstallationHash,
@@ -33,15 +33,12 @@ extension Registry {
 
     private static let logOutPageSize = 1000
 
-    /// When a log-out counts, and the number of the last activity that it ended so far; nil when there are no more.
+    /// The time of the log-out, and the number of the last activity that it ended so far; nil if there are no more.
     private struct LogOutPage: Sendable {
         let time: Date
         var next: Int64?
     }
 
-    /// Writes the log-out down.
-    ///
-    /// - Returns: nil when the installation was erased, and so is gone as it is.
     private func begin(_ statements: LogOutStatements, _ observedAt: Date?) async throws -> LogOutPage? {
         let rows = statements.rows
         return try await write { session in
@@ -65,7 +62,7 @@ extension Registry {
 
     /// Ends a page of activities, and finishes the transaction.
     ///
-    /// - Returns: the number of the last one, nil when the page was not full.
+    /// - Returns: the number of the last one; nil if the page was not full.
     private static func end(
         _ found: PostgresResult,
         at time: Date,
@@ -87,7 +84,7 @@ struct LogOutStatements {
 
     private var scope: Scope { rows.scope }
 
-    /// When it counts: a log-out without a time comes after all that there is, also what a clock ahead of ours observed.
+    /// A log-out without a time is later than all records, also those observed by a fast clock.
     func time(_ observedAt: Date?) -> SQL {
         """
         SELECT coalesce(\(observedAt), greatest(clock_timestamp(), i.aliases_observed_at, i.metadata_observed_at,
@@ -96,10 +93,12 @@ struct LogOutStatements {
         """
     }
 
-    /// The next of its activities that had started by then, with their numbers, locked in the order of ids. Those that start
-    /// later are not meant, and that one started earlier may become known later: the view of what is handed out says the same.
+    /// The next of its activities that had started by then, with their numbers, locked in the order of ids. Later
+    /// starts are not included, and an earlier start may become known later: the view of verdicts applies the same
+    /// rule.
     ///
-    /// The page is looked up by ids alone: were the installation named again, the planner would walk through all of it.
+    /// The page is looked up by ids alone: with the installation in the condition, the planner would read all of its
+    /// rows.
     func activities(at time: Date, after number: Int64, limit: Int) -> SQL {
         """
         SELECT a.activity_id, a.activity_number FROM activities a
@@ -114,12 +113,12 @@ struct LogOutStatements {
         """
     }
 
-    /// Removes tokens, aliases and metadata that were observed by then, and remembers the time for what comes late.
+    /// Removes tokens, aliases and metadata observed by then, and stores the time for late requests.
     func removal(at time: Date) -> [SQL] {
         [event(at: time), leaseRemoval(at: time), memory(at: time), tokenRemoval(at: time)] + rows.aliasRows
     }
 
-    /// Comes before the time is remembered: a log-out that is repeated, or comes late, takes along no lease of the next user.
+    /// Runs before the time is stored: a repeated or late log-out removes no lease of the next user.
     private func leaseRemoval(at time: Date) -> SQL {
         LeaseStatements.deletion(of: rows, where: "coalesce(i.removed_at, '-infinity') < \(time)")
     }
@@ -147,7 +146,7 @@ struct LogOutStatements {
         """
     }
 
-    /// Comes first, for it tells what there was. A log-out that is repeated changes nothing.
+    /// Runs first because it reports the previous state. A repeated log-out changes nothing.
     private func event(at time: Date) -> SQL {
         EventStatements.insertion(
             """

@@ -2,36 +2,30 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// Where a page of an alias's start or device tokens ended.
 package struct TokenPosition: Sendable, Hashable {
-    /// The hash of the installation; empty before the first page.
+    /// Empty before the first page.
     package let installation: [UInt8]
-    /// The attributes type; empty for kinds that an installation has one of.
+    /// Empty for kinds of which an installation has one token.
     package let type: UTF8Text
 
-    /// Makes a position of its two parts.
     package init(installation: [UInt8], type: UTF8Text) {
         self.installation = installation
         self.type = type
     }
 
-    /// Before the first page.
     package static let start = TokenPosition(installation: [], type: "")
 }
 
 extension ResolvedToken {
-    /// Where a page ends whose last token this is.
     package var position: TokenPosition {
         TokenPosition(installation: installation.bytes, type: attributesType ?? "")
     }
 }
 
 extension Registry {
-    /// One page of the start tokens, or of the tokens of a kind, of the installations that an alias names.
-    ///
     /// - Parameters:
     ///   - attributesType: only start tokens of this type.
-    ///   - position: of the last token of the page before.
+    ///   - position: of the last token of the previous page.
     package func tokens(
         under alias: Alias,
         _ kind: TokenKind,
@@ -52,13 +46,13 @@ extension Registry {
     }
 }
 
-/// The statements that hand out tokens of installations, all through the view that says which may be.
+/// All read the view that decides which tokens may be handed out.
 enum TokenResolveStatements {
     /// One page of an alias, in the order of (installation's hash, attributes type), neither of which ever changes.
     ///
-    /// The rows of an alias stand in that order in their index, so a page costs what it holds, however many follow the
-    /// alias; by the tokens' own numbers all of a crowd would have to be sorted for each page. `OFFSET 0` keeps the
-    /// planner from joining the crowd before it takes the page.
+    /// This is the order of the alias's index, so the cost of a page does not depend on the size of the crowd; by the
+    /// tokens' own numbers, each page would sort the whole crowd. `OFFSET 0` keeps the planner from joining the crowd
+    /// before it takes the page.
     static func page(
         of alias: Alias,
         _ kind: TokenKind,
@@ -86,7 +80,6 @@ enum TokenResolveStatements {
 }
 
 extension ResolvedToken {
-    /// The columns of the row called `cur` of the view `current_installation_tokens`.
     static func columns(of kind: TokenKind) -> Columns<ResolvedToken> {
         Columns(
             .constant(kind),

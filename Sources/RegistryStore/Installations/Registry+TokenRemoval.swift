@@ -3,9 +3,9 @@ import PostgresDriver
 import RegistryCore
 
 extension Registry {
-    /// Deletes what was observed of a token no later than the time; an unknown one leaves a tombstone.
+    /// Deletes a token as observed no later than the time; an unknown one leaves a tombstone.
     ///
-    /// - Parameter claimant: by what right; a client names this same installation.
+    /// - Parameter claimant: a client names this same installation.
     /// - Throws: `clockSkew`, `notYours`, `invalidRequest` for one attributes type more than an installation may have.
     package func deleteToken(
         in slot: TokenSlot,
@@ -21,13 +21,13 @@ extension Registry {
             let results = try session.pipeline(statements)
             guard results[0].isEmpty || results[1].isEmpty else { return }
             let refusal = try Refusal(of: observedAt, session.execute(rows.refusalFacts(observedAt: observedAt))[0])
-            // An erased token is gone already.
+            // An erased token is already gone.
             if case .erased = refusal { return }
             throw rows.problem(of: refusal)
         }
     }
 
-    /// Takes a token's value out of quarantine, or leaves it as it is when it is in none.
+    /// A token that is not in quarantine stays as it is.
     ///
     /// - Throws: `tokenNotFound`.
     package func releaseToken(
@@ -45,7 +45,6 @@ extension Registry {
     }
 }
 
-/// The statements that delete one token of an installation, and that release it from quarantine.
 struct TokenRemovalStatements {
     let rows: TokenSlotRows
     let who: UTF8Text
@@ -53,9 +52,9 @@ struct TokenRemovalStatements {
     private var slot: TokenSlot { rows.slot }
     private var scope: Scope { rows.scope }
 
-    /// Deletes what was observed no later than the time, and leaves a tombstone where nothing is known.
+    /// Leaves a tombstone if nothing is known.
     ///
-    /// - Parameter observedAt: nil deletes all that there is, also what a clock ahead of ours observed.
+    /// - Parameter observedAt: nil deletes everything, also observations of a fast clock.
     func deletion(observedAt: Date?) -> [SQL] {
         [rows.statements.lock(observedAt: observedAt), merge(observedAt), deletionEvent]
     }
@@ -98,7 +97,7 @@ struct TokenRemovalStatements {
         )
     }
 
-    /// Releases the token's value from quarantine, for all who have it; one row for the second statement when there is a token.
+    /// Releases the token's value for all holders; the second result has one row if there is a token.
     var release: [SQL] {
         var statements = QuarantineStatements(scope: scope, who: who).release(rows)
         statements.insert(
@@ -106,7 +105,8 @@ struct TokenRemovalStatements {
             UPDATE installation_tokens r SET touched_at = statement_timestamp()
             WHERE \(sql: rows.matches("r")) AND r.token IS NOT NULL RETURNING 1
             """,
-            // While the guards, the first statement's, are locked no report quarantines it and nobody else releases it.
+            // While the guards, the first statement's, are locked, no report quarantines it and no other call releases
+            // it.
             at: 1
         )
         return statements

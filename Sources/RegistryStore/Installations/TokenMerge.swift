@@ -2,8 +2,8 @@ import PostgresDriver
 
 /// The expressions that merge a registration (`excluded`) into the locked row (`stored`) of an installation's token.
 ///
-/// Each is a greatest, so the order in which requests come does not matter (R0). What was removed is a matter of times
-/// alone, too: a token observed no later than its deletion or its installation's log-out is gone.
+/// Each is a greatest, so the order of requests does not matter (R0). Removal depends only on times, too: a token
+/// observed no later than its deletion or its installation's log-out is gone.
 enum TokenMerge {
     /// The request's token has the greatest (time, digest) so far.
     static let wins = """
@@ -13,8 +13,8 @@ enum TokenMerge {
 
     private static let same = "excluded.token_digest = stored.token_digest"
 
-    /// Until when everything is gone, which is null when nothing was ever removed, is no earlier than a time. The installation
-    /// was locked before the request was made of its row.
+    /// The removal time, null if nothing was ever removed, is no earlier than a time. The installation was locked
+    /// before the request was made from its row.
     private static func isGone(_ time: String) -> String {
         "coalesce(\(time) <= greatest(stored.deleted_at, excluded.installation_removed_at), false)"
     }
@@ -28,7 +28,6 @@ enum TokenMerge {
         WHEN \(wins) THEN 'rotated' ELSE 'superseded' END
         """
 
-    /// The `SET` list of a registration.
     static let assignments = """
         token = CASE WHEN \(wins) THEN CASE WHEN NOT \(isGone("excluded.observed_at")) THEN excluded.token END
         ELSE stored.token END,

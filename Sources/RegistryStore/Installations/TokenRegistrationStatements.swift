@@ -2,9 +2,9 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// The statements of the registration of an installation's token, sent in one round trip and committed as one transaction.
+/// Sent in one round trip and committed as one transaction.
 ///
-/// They lock the installation, the activity that has the value, the token's row, the value's: the order of all writes.
+/// They lock the installation, the activity with the value, the token's row, the value's: the order of all writes.
 struct TokenRegistrationStatements {
     let registration: TokenRegistration
     let rows: TokenSlotRows
@@ -16,14 +16,12 @@ struct TokenRegistrationStatements {
     private var environment: String { rows.scope.environment.rawValue }
     private var token: [UInt8] { registration.token.bytes }
 
-    /// All of them, in order. The result at ``reactivationIndex`` is needed for the answer.
     var all: [SQL] {
         let lock = rows.statements.lock(observedAt: registration.observedAt)
         guard slot.kind.hasOneOwner else { return [lock, merge, claim, flapping, noteValue, reactivation, event] }
         return [lock, holderLock, merge, claim, flapping, ownership, reactivation, event, flagHolders]
     }
 
-    /// Where ``all`` has ``reactivation``.
     var reactivationIndex: Int { slot.kind.hasOneOwner ? 6 : 5 }
 
     // MARK: The merge
@@ -72,7 +70,7 @@ struct TokenRegistrationStatements {
             """
     }
 
-    /// Since when and until when the value was claimed here: what A, B, A is seen by.
+    /// The first and last claim of the value: the evidence for A, B, A.
     private var claim: SQL {
         """
         INSERT INTO installation_token_claims AS stored (app_number, environment, installation_hash, kind,
@@ -86,14 +84,13 @@ struct TokenRegistrationStatements {
         """
     }
 
-    /// How many values of the place are compared, those that were claimed last. A clone of an installation goes on
-    /// claiming its value, so that value is among them; what interleaved seventeen values ago shows no more when it
-    /// comes late.
+    /// The most recently claimed values of the slot to compare. A clone of an installation keeps claiming its value, so
+    /// that value is among them; an interleaving seventeen values ago is missed if it arrives late.
     static let valuesCompared = 17
 
-    /// Notes that the claim interleaves with another (A, B, A). Either of two such claims sees the other, whichever comes
-    /// last, and what was seen stays so: the greatest of it is the same in any order (R0). The claim itself is looked for
-    /// among the latest, too: by its key the planner might walk through all of the place.
+    /// Records that the claim interleaves with another (A, B, A). Either of two such claims sees the other, in any
+    /// order, and the record is final: its greatest value is independent of the order (R0). The claim itself is
+    /// searched among the latest, too: by its key the planner might read the whole slot.
     private var flapping: SQL {
         """
         WITH latest AS MATERIALIZED (
@@ -113,8 +110,8 @@ struct TokenRegistrationStatements {
         """
     }
 
-    /// The row called `r` is that of the place, and the request claims the value: one without `observedAt` that did
-    /// not become current claims nothing.
+    /// The row called `r` is in the slot, and the request claims the value: one without `observedAt` that did not
+    /// become current claims nothing.
     private var claims: SQL {
         """
         \(sql: rows.matches("r")) AND \(sql: rows.isLocked)
@@ -123,8 +120,6 @@ struct TokenRegistrationStatements {
     }
 
     private var claimTime: SQL { "coalesce(\(registration.observedAt), r.observed_at)" }
-
-    // MARK: One owner a value
 
     /// The greatest (time, installation, kind) that ever claimed the value owns it (R7), and stays its owner.
     private var ownership: SQL {
@@ -137,7 +132,7 @@ struct TokenRegistrationStatements {
         """
     }
 
-    /// A value that may repeat has no owner; that it is known as such a token, feedback must tell.
+    /// A repeatable value has no owner, but feedback must know its kind.
     private var noteValue: SQL {
         """
         INSERT INTO token_values AS stored (app_number, environment, token_digest, start_observed_at)
@@ -170,10 +165,8 @@ struct TokenRegistrationStatements {
         <> (excluded.installation_hash, excluded.installation_kind)
         """
 
-    // MARK: What follows from the merged rows
-
-    /// Tells what became of the request. A token that was dead, quarantined or another installation's, and that the
-    /// request claims later than that, is `reactivated` (R8). The verdict is about the row as the statements before left it.
+    /// The outcome of the request. A token that was dead, quarantined or another installation's before the request's
+    /// claim is `reactivated` (R8). The verdict applies to the row before this statement.
     private var reactivation: SQL {
         """
         UPDATE installation_tokens r SET outcome = CASE WHEN r.outcome = 'refreshed' AND (
@@ -187,7 +180,6 @@ struct TokenRegistrationStatements {
         """
     }
 
-    /// The value's row, right after the request claimed it.
     private var claimed: SQL {
         """
         (SELECT * FROM installation_tokens r WHERE \(sql: claims)) AS r \(sql: joinValue("sha256(\(token))"))
@@ -202,7 +194,7 @@ struct TokenRegistrationStatements {
         """
     }
 
-    /// Joins the activity that was the last to claim value `t` as `a`.
+    /// Joins the last activity to claim value `t` as `a`.
     private var joinClaimant: SQL {
         """
         CROSS JOIN LATERAL (SELECT * FROM activities claimant WHERE \(sql: scope.contains("claimant"))
@@ -210,7 +202,7 @@ struct TokenRegistrationStatements {
         """
     }
 
-    /// Activities are locked before values, and the last statement writes the one that has the value.
+    /// Activities are locked before values, and the last statement writes the activity with the value.
     private var holderLock: SQL {
         """
         SELECT FROM activities a
@@ -262,8 +254,7 @@ struct TokenRegistrationStatements {
         """
     }
 
-    /// The installation that had the value; this one, when it is late; the activity and the tokens without an owner that
-    /// had it.
+    /// The installation that had the value (this one, if it is late), and the activity and unowned tokens that had it.
     private var formerHolders: SQL {
         """
         SELECT 'taken-over', \(unescaped: EventStatements.columns(ofToken: "loser", of: "i"))

@@ -3,18 +3,17 @@ import PostgresDriver
 import RegistryCore
 
 extension TokenSlot {
-    /// The value of the column `attributes_type`: empty for kinds that an installation has one of.
+    /// Empty for kinds of which an installation has one token.
     var typeName: UTF8Text { attributesType?.rawValue ?? "" }
 }
 
-/// Conditions that the statements about one place of one installation share.
+/// Conditions shared by the statements about one slot of one installation.
 struct TokenSlotRows {
     let slot: TokenSlot
     let statements: InstallationStatements
 
     var scope: Scope { statements.scope }
     var installation: InstallationHash { statements.installation }
-    /// The installation's lock was got; see ``InstallationStatements/isLocked``.
     var isLocked: SQL { statements.isLocked }
 
     init(slot: TokenSlot, installation: InstallationHash, scope: Scope, claimant: Claimant = .any) {
@@ -22,7 +21,6 @@ struct TokenSlotRows {
         statements = InstallationStatements(installation: installation, scope: scope, claimant: claimant)
     }
 
-    /// The row called `row` is that of the place.
     func matches(_ row: String) -> SQL {
         """
         \(sql: isOfInstallation(row)) AND \(unescaped: row).kind = \(slot.kind.name)
@@ -30,11 +28,11 @@ struct TokenSlotRows {
         """
     }
 
-    /// The most rows of start tokens that an installation has, deleted ones that are remembered among them. Log-out, the
-    /// audit and senders' pages read all of them; an app has a few attributes types.
+    /// The most rows of start tokens of an installation, including remembered deletions. Log-out, the audit and
+    /// senders' pages read all of them; an app has a few attributes types.
     static let mostAttributesTypes = 128
 
-    /// The place's row is there, or there is room for it. The installation is locked, so two cannot both be the last.
+    /// The slot's row exists, or there is room for it. The installation is locked, so two cannot both be the last.
     var hasRoom: SQL {
         guard slot.kind.holder == .attributesType else { return "true" }
         return """
@@ -45,12 +43,10 @@ struct TokenSlotRows {
             """
     }
 
-    /// Why nothing was written; see ``Refusal``.
     func refusalFacts(observedAt: Date?) -> SQL {
         statements.refusalFacts(observedAt: observedAt, lacksRoom: "NOT \(sql: hasRoom)")
     }
 
-    /// The problem that the caller is told.
     func problem(of refusal: Refusal) -> Problem {
         if case .noRoom = refusal { Self.noRoom } else { refusal.problem }
     }
@@ -67,11 +63,10 @@ struct TokenSlotRows {
         return problem
     }
 
-    /// The row called `row` belongs to the installation.
     func isOfInstallation(_ row: String) -> SQL { statements.isOf(row) }
 
-    /// Joins the installation as `i` to the row called `row`, looked up for each row by itself: joined whole, by a plan that
-    /// was made while there were few, all installations of the app would be read.
+    /// Joins the installation as `i` with a lookup for each row: joined whole, by a plan from a time with few rows, all
+    /// installations of the app would be read.
     static func joinInstallation(of row: String, in scope: Scope) -> SQL {
         """
         CROSS JOIN LATERAL (SELECT * FROM installations its WHERE \(sql: scope.contains("its"))

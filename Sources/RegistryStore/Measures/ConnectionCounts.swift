@@ -1,20 +1,14 @@
 import PostgresDriver
 
-/// The connections to Postgres at one moment, and what became of them since the service began.
+/// The connections to Postgres now, and counts since the start of the service.
 package struct ConnectionCounts: Sendable, Hashable {
-    /// Open connections that nobody uses.
     package let idle: Int
-    /// Open connections with work on them.
     package let busy: Int
-    /// How many may be open.
     package let maximum: Int
-    /// Pieces of work that wait for a connection.
     package let waiting: Int
-    /// Connections opened so far.
     package let opened: Int
-    /// Attempts to connect that failed so far.
     package let failures: Int
-    /// Pieces of work that were done again so far, after an error that left nothing behind.
+    /// Units of work retried after an error that left no effect.
     package let retries: Int
 
     init(_ pool: PostgresPool) {

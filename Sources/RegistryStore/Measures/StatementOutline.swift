@@ -1,18 +1,16 @@
 import PostgresDriver
 import RegistryCore
 
-/// A statement of a hot path as it is sent, and what each of its parameters stands for: so that other programs can be
-/// measured at the very same work.
+/// A statement of a hot path and the meaning of its parameters, so that other programs can measure identical work.
 package struct StatementOutline: Sendable, JSONEncodable {
     /// `resolve`, `resolve-many` or `register`; the statements of one path are sent in order, in one transaction.
     package let path: String
     /// The statement's text, with `$1`, `$2`, … for its parameters.
     package let sql: String
-    /// The names of the values that `$1`, `$2`, … stand for, and the OIDs of their types. In the path `register` all but the
-    /// app's own are arrays, with a value for each request, and `batch_number`, another number each time.
+    /// The names of the values of `$1`, `$2`, …, and the OIDs of their types. In the path `register` all but the app's
+    /// own are arrays, with a value for each request, and `batch_number` is different each time.
     package let parameters: [(name: String, type: UInt32)]
 
-    /// Writes `{path, sql, parameters: [{name, type}]}`.
     package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("path", path)
@@ -28,7 +26,7 @@ package struct StatementOutline: Sendable, JSONEncodable {
         }
     }
 
-    /// The statements of all hot paths: a registration's are those that carry `observedAt` and aliases, by a backend.
+    /// A registration's statements are those with `observedAt` and aliases, by a backend.
     package static var all: [StatementOutline] {
         let shape = RegistrationBatch.Shape(
             isGuarded: false,

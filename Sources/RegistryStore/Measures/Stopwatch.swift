@@ -2,12 +2,10 @@ import Synchronization
 
 /// Times one unit of work: its wait for a connection, and each batch or call on it.
 ///
-/// The closure of a unit may be run again after an error that left nothing behind. What it does is one thing, so it is counted
-/// once, when it has come to its end.
+/// A unit may be retried after an error that left no effect. It counts once, when it ends.
 final class Stopwatch: Sendable {
     private struct State {
         var hasConnection = false
-        /// When the statements began that are under way.
         var start: ContinuousClock.Instant?
     }
 
@@ -16,23 +14,22 @@ final class Stopwatch: Sendable {
     private let made = ContinuousClock.now
     private let state = Mutex(State())
 
-    /// - Parameter work: what the unit's statements are counted as.
     init(_ measures: StoreMeasures, _ work: StoreMeasures.Work) {
         waits = measures.connectionWaits
         statements = measures.statements[work]
     }
 
-    /// Runs statements, and counts how long they took. Those that fail may be run again: until then they are under way.
+    /// Failed statements may be retried: until then they count as running.
     func timing<Value>(_ body: () throws -> Value) rethrows -> Value { try timed(body).value }
 
-    /// Does the same, and tells how long it was.
+    /// As ``timing(_:)``, and returns the time.
     func timed<Value>(_ body: () throws -> Value) rethrows -> (value: Value, time: Duration) {
         begin()
         let value = try body()
         return (value, end())
     }
 
-    /// Counts what did not come to a good end, when it is not tried again.
+    /// Counts a failed unit that is not retried.
     func giveUp() {
         let now = ContinuousClock.now
         if state.withLock({ !$0.hasConnection }) { waits.record(now - made) }

@@ -1,12 +1,11 @@
-/// A store's measures of its own work with Postgres, from its making on.
 package struct StoreMeasures: Sendable {
-    /// The work that requests share statements for.
+    /// The work for which requests share statements.
     package enum SharedWork: String, Sendable, Hashable, CaseIterable {
         case registrations
         case resolutions
     }
 
-    /// A kind of work on a connection: that which is shared, and all other reads and writes.
+    /// A kind of work on a connection: shared work, and all other reads and writes.
     package enum Work: String, Sendable, Hashable, CaseIterable {
         case registrations
         case resolutions
@@ -14,11 +13,9 @@ package struct StoreMeasures: Sendable {
         case writes
     }
 
-    /// The batches of one kind of shared work.
     package struct Batches: Sendable {
-        /// How many requests a batch had.
         package let sizes = Histogram(bounds: Histogram.sizes)
-        /// How long a batch's first request waited for it, in seconds.
+        /// The wait of a batch's first request, in seconds.
         package let waits = Histogram(bounds: Histogram.seconds)
 
         func record(size: Int, wait: Duration) {
@@ -27,12 +24,11 @@ package struct StoreMeasures: Sendable {
         }
     }
 
-    /// By kind of work.
     package let batches: [SharedWork: Batches]
-    /// How long the statements of a batch or call took on their connection, in seconds, by kind of work; where they had
-    /// to be done again, all of it together.
+    /// The time of the statements of a batch or call on their connection, in seconds, by kind of work; retries
+    /// included.
     package let statements: [Work: Histogram]
-    /// How long work waited for a connection, in seconds; that which got none, until it was given up.
+    /// The wait for a connection, in seconds; without one, until the work was given up.
     package let connectionWaits = Histogram(bounds: Histogram.seconds)
 
     init() {

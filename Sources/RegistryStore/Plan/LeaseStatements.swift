@@ -1,19 +1,19 @@
 import PostgresDriver
 import RegistryCore
 
-/// The statements by which leases go before their time, and the events that tell of them.
+/// The statements that end leases early, and their events.
 ///
-/// A registration frees a lease without any statement: see ``LeaseRules/isAnswered``.
+/// A registration frees a lease without a statement: see ``LeaseRules/isAnswered``.
 struct LeaseStatements {
     let scope: Scope
     let who: UTF8Text
 
     // MARK: Failure
 
-    /// Frees leases whose start pushes failed, and counts the attempts. Always writes what is known (R1); one that failed
-    /// before, or was given back, stays as it is.
+    /// Frees leases whose start pushes failed, and counts the attempts. Always writes known leases (R1); one that
+    /// failed before, or was given back, stays as it is.
     ///
-    /// - Parameter failures: each lease once, with what APNs said.
+    /// - Parameter failures: each lease once, with APNs's reason.
     func fail(_ failures: [(lease: LeaseID, reason: UTF8Text)]) -> [SQL] {
         let ids = failures.map(\.lease.bytes)
         let isOver = "(l.failed_at IS NOT NULL OR l.released_at IS NOT NULL)"
@@ -44,7 +44,7 @@ struct LeaseStatements {
         ]
     }
 
-    /// The number of the last attempt among those of the day `f`: there are three at most, and it is one itself.
+    /// The number of the last attempt among those of the day `f`: there are three at most, this one included.
     private static let attempt: String = {
         let earlier = (1...LeaseRules.mostAttempts).map {
             "coalesce((l.attempted_at[\($0)] > f.day_ago)::int, 0)"
@@ -54,7 +54,8 @@ struct LeaseStatements {
 
     // MARK: Giving back
 
-    /// Gives a lease back: the attempt was none. Always writes what is known (R1); one that is over stays as it is.
+    /// Gives a lease back; the attempt does not count. Always writes known leases (R1); one that is over stays as it
+    /// is.
     func release(_ lease: LeaseID) -> [SQL] {
         [
             """
@@ -69,8 +70,8 @@ struct LeaseStatements {
         ]
     }
 
-    /// Leases by their ids, of which something is true. A time that was written last is the row's last of all; now() is another
-    /// one on each node of Citus.
+    /// Leases by id that meet a condition. The row's last write has its latest time; now() differs among the nodes of
+    /// Citus.
     private func named(_ ids: [[UInt8]], _ condition: String) -> SQL {
         """
         unnest(\(ids)) AS q (lease_id) CROSS JOIN LATERAL (
@@ -82,7 +83,7 @@ struct LeaseStatements {
 
     // MARK: Going along
 
-    /// Takes along the leases of an installation.
+    /// Deletes the leases of an installation.
     ///
     /// - Parameter condition: about the installation's row `i`.
     static func deletion(of rows: InstallationStatements, where condition: SQL) -> SQL {
@@ -92,7 +93,7 @@ struct LeaseStatements {
         """
     }
 
-    /// Deletes a page of the leases of an alias, on whatever installation.
+    /// A page of the alias's leases, on any installation.
     static func deletion(of alias: Alias, limit: Int, in scope: Scope) -> SQL {
         """
         DELETE FROM start_leases d WHERE \(sql: RowPlaces.isOf(scope.app.number, "d")) AND d.ctid = ANY(ARRAY(
@@ -103,7 +104,7 @@ struct LeaseStatements {
         """
     }
 
-    /// Deletes leases whose attempts are a day past, so that nothing counts them any more.
+    /// Deletes leases whose attempts are more than a day old, so that no rule counts them.
     static func sweep(limit: Int, in scope: Scope) -> SQL {
         """
         DELETE FROM start_leases d WHERE \(sql: RowPlaces.isOf(scope.app.number, "d")) AND d.ctid = ANY(ARRAY(
@@ -117,7 +118,6 @@ struct LeaseStatements {
 
     // MARK: Events
 
-    /// Writes an event for each lease `l`.
     static func event(_ type: String, of leases: SQL, by who: UTF8Text, in scope: Scope) -> SQL {
         .insertion(
             into: "events",

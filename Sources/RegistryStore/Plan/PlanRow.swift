@@ -3,7 +3,6 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// The word that a plan's statements have for what the rules say of an activity or an installation.
 enum PlanRuling: String, CaseIterable {
     case update
     case tokenPending = "token-pending"
@@ -16,11 +15,10 @@ enum PlanRuling: String, CaseIterable {
     case startUnconfirmed = "start-unconfirmed"
     case noStartToken = "no-start-token"
 
-    /// Those after which an ordinary notification may be sent.
+    /// The rulings after which an ordinary notification may be sent.
     static let alerts: [PlanRuling] = [.noUpdateToken, .dismissed, .startFailed, .startUnconfirmed, .noStartToken]
 }
 
-/// A row of a plan: an activity that runs, or an installation.
 struct PlanRow {
     let ruling: PlanRuling
     let installation: InstallationHash?
@@ -36,10 +34,9 @@ struct PlanRow {
         let attempt: Int
     }
 
-    /// To start, but another planner was quicker at this very moment.
+    /// The ruling is to start, but another planner was faster.
     var isUndecided: Bool { ruling == .start && lease == nil }
 
-    /// The columns of the row called `p` of what was ruled, of the device token `dt` and of the activity `cur`.
     static let columns = Columns(
         .raw("p.ruling"),
         .one("p.installation_hash"),
@@ -63,9 +60,7 @@ struct PlanRow {
 }
 
 extension PlanRow {
-    /// The entry that a sender gets.
-    ///
-    /// - Throws: ``UnreadableRow`` when the row lacks what its ruling is about.
+    /// - Throws: ``UnreadableRow`` if the row lacks the facts of its ruling.
     func entry(of alias: Alias) throws -> PlanEntry {
         PlanEntry(installation: installation, step: try step(of: alias))
     }

@@ -4,29 +4,28 @@ import RegistryCore
 
 /// The statements of a plan.
 ///
-/// First come the activities that bear the alias and run, then the installations that are found by a name: a page is of one,
-/// the other or both. Each rule stands where the order of the rules has it.
+/// First come the running activities of the alias, then the installations found by a name: a page contains one, the
+/// other or both. Each rule is at its position in the order of the rules.
 struct PlanStatements {
     let request: PlanRequest
     let scope: Scope
     let who: UTF8Text
-    /// By it and an installation the ids of leases are made that these statements take. Random, so that no other request has it.
+    /// Part of the ids of the leases that these statements take. Random, so that no other request has it.
     let nonce = (0..<16).map { _ in UInt8.random(in: 0...255) }
 
     private var app: Int64 { scope.app.number }
     private var environment: String { scope.environment.rawValue }
     private var alias: Alias { request.alias }
 
-    /// How many activities of an installation are looked at, of those that have ended and of the others: the newest. A phone
-    /// runs a handful; with this many somebody made them.
+    /// Bounds the newest activities of an installation to examine, ended and others. A phone runs a handful.
     private static let mostActivities = 1000
 
     // MARK: Activities
 
-    /// How many activities that bear the alias are looked at for a page: most of a crowd may be over by the times.
+    /// Bounds the activities of the alias to examine for a page: most of a crowd may be over by the times.
     static let mostBearers = 10_000
 
-    /// A page of the activities that bear the alias and run, in the order of their immutable number.
+    /// In the order of the immutable number.
     func activities(after number: Int64, limit: Int) -> SQL {
         """
         SELECT \(PlanRow.columns)
@@ -46,13 +45,11 @@ struct PlanStatements {
         """
     }
 
-    /// Rule 1, of the running activity `cur`.
     private static let rulingOfRunning = """
         CASE WHEN cur.verdict IS NULL THEN 'update' WHEN cur.created_at > now() - interval '1 minute' THEN 'token-pending'
         ELSE 'no-update-token' END
         """
 
-    /// The device token `dt` that an alert goes to.
     private var deviceToken: SQL {
         let alerts = PlanRuling.alerts.map { "'\($0.rawValue)'" }.joined(separator: ", ")
         return """
@@ -67,8 +64,8 @@ struct PlanStatements {
 
     // MARK: Installations
 
-    /// The installations that bear the alias or are found by `to`, in the order of their hashes: of each name no more than
-    /// the page has room for.
+    /// The installations that bear the alias or are found by `to`, in the order of their hashes: per name, at most one
+    /// page.
     func installations(after hash: [UInt8], limit: Int) -> SQL {
         let names = [alias] + request.to
         return """
@@ -84,13 +81,13 @@ struct PlanStatements {
             """
     }
 
-    /// Judges installations by the rules, and takes the leases of those on which the activity is to be started: the lease is
-    /// got by the row's key, so of any number of planners one has it. Where another planner was quicker at this very moment,
-    /// the ruling is to start and there is no lease: then nobody can tell before the other's is seen.
+    /// Judges installations by the rules, and takes the leases of those on which the activity is to be started: the
+    /// lease's row has a key, so only one planner gets it. If another planner was faster, the ruling is to start and
+    /// there is no lease: the other's must become visible first.
     ///
-    /// A lease that the same plan has already is written anew (R1).
+    /// A lease that this plan already has is written again (R1).
     ///
-    /// - Parameter number: activities up to this one were in pages before, and are left out with their installations.
+    /// - Parameter number: activities up to this one were on earlier pages, and are left out with their installations.
     func take(_ hashes: [[UInt8]], after number: Int64) -> SQL {
         """
         WITH found AS MATERIALIZED (\(sql: found(hashes, after: number))), taken AS (
@@ -112,8 +109,8 @@ struct PlanStatements {
         """
     }
 
-    /// The same in two statements, as Citus takes no insertion beside a query: the leases are taken, and then the installations
-    /// judged, to whom what the first one wrote belongs. The last result is the answer.
+    /// As two statements, because Citus rejects an insertion next to a query: the first takes the leases, the second
+    /// judges the installations and returns the answer.
     func takeOnCitus(_ hashes: [[UInt8]], after number: Int64) -> [SQL] {
         let insertion = SQL.insertion(
             into: "start_leases",
@@ -141,10 +138,8 @@ struct PlanStatements {
         return ["\(sql: insertion)\n\(sql: merge)", answer]
     }
 
-    /// The installations with what the rules say of each.
-    ///
-    /// - Parameter isInParts: whether a statement before this one takes leases: the lease that there is comes along, and one of
-    ///   these statements' own is nobody else's.
+    /// - Parameter isInParts: an earlier statement takes the leases: this one reads them, and a lease of these
+    ///   statements does not count as another's.
     private func found(_ hashes: [[UInt8]], after number: Int64, isInParts: Bool = false) -> SQL {
         let lease: SQL =
             isInParts
@@ -174,7 +169,6 @@ struct PlanStatements {
             """
     }
 
-    /// The rules in their order.
     private func ruling(isInParts: Bool) -> SQL {
         let lease = LeaseRules(row: "l", now: "now()", registeredAt: "bearing.registered_at", plan: "asked.plan_id")
         return """
@@ -189,7 +183,7 @@ struct PlanStatements {
             """
     }
 
-    /// The lease `l` of installation `q` was taken by these very statements, of which Citus gets several.
+    /// Lease `l` of installation `q` was taken by these statements; Citus runs several.
     private var isOurs: SQL { "coalesce(l.lease_id = \(sql: leaseID("q.installation_hash")), false)" }
 
     /// All that is known of an alias on an installation, as `bearing`: the newest activity that bears it and runs, the last
@@ -235,7 +229,6 @@ struct PlanStatements {
         attempted_at, registered_at, touched_at
         """
 
-    /// The leases of all that are to be started.
     private func leases(from found: SQL) -> SQL {
         """
         SELECT \(app), \(environment)::apns_environment, found.installation_hash, \(alias.kind), \(alias.value),
@@ -245,7 +238,7 @@ struct PlanStatements {
         """
     }
 
-    /// Takes a lease that there is already, unless another planner has it since.
+    /// Takes an existing lease, unless another planner has it since.
     private var merge: SQL {
         let lease = LeaseRules(
             row: "stored",
@@ -271,10 +264,10 @@ struct PlanStatements {
             .joined(separator: ",\n    ")
     }
 
-    /// The id of a lease that these statements take.
     private func leaseID(_ hash: String) -> SQL { "substr(sha256(\(nonce) || \(unescaped: hash)), 1, 16)" }
 
-    /// The events of the leases that ``take(_:after:)`` took before in the same transaction; a repeated plan has them already.
+    /// The events of the leases taken by ``take(_:after:)`` earlier in the same transaction; a repeated plan already
+    /// has them.
     func event(_ hashes: [[UInt8]]) -> SQL {
         LeaseStatements.event(
             "lease-taken",

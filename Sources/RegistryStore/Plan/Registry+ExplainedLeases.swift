@@ -3,21 +3,18 @@ import PostgresDriver
 import RegistryCore
 
 extension Registry {
-    /// How many leases of an installation are shown.
     private static let explainedLeases = 50
 
-    /// The leases of an installation, the last taken first, with what became of each.
+    /// Most recent first.
     package func leases(of installation: InstallationHash, in scope: Scope) async throws -> [ExplainedLease] {
         let statement = ExplainedLeaseStatements(scope: scope).leases(of: installation, limit: Self.explainedLeases)
         return try await read { try $0.execute(statement).decode(ExplainedLease.columns) }
     }
 }
 
-/// The statements that tell what became of leases.
 struct ExplainedLeaseStatements {
     let scope: Scope
 
-    /// Those of an installation, the last taken first.
     func leases(of installation: InstallationHash, limit: Int) -> SQL {
         leases(
             """
@@ -28,7 +25,6 @@ struct ExplainedLeaseStatements {
         )
     }
 
-    /// Those of an alias, of the first installations.
     func leases(of alias: Alias, limit: Int) -> SQL {
         leases(
             """
@@ -51,7 +47,7 @@ struct ExplainedLeaseStatements {
 extension ExplainedLease {
     private static let rules = LeaseRules(row: "l", now: "now()", registeredAt: "bearing.registered_at", plan: "NULL")
 
-    /// The columns of the row `l` of `start_leases`, and of what is known as `bearing` of its alias on its installation.
+    /// The columns of the row `l` of `start_leases`, and of `bearing`, the facts about its alias on its installation.
     static let columns = Columns(
         .one("l.lease_id"),
         Columns(.one("l.kind"), .one("l.value"), as: { Alias(checkedKind: $0, value: $1) }),

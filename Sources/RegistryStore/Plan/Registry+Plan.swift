@@ -2,29 +2,25 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// Where a page of a plan ended.
 package enum PlanPosition: Sendable, Hashable {
-    /// Behind the activity with this number; 0 before the first page.
+    /// After the activity with this number; 0 before the first page.
     case activity(Int64)
-    /// Behind the installation with this hash, and the number of the last activity that pages before had.
+    /// After the installation with this hash, and the number of the last activity of earlier pages.
     case installation([UInt8], afterActivity: Int64)
-
-    /// Before the first page.
     package static let start = PlanPosition.activity(0)
 }
 
-/// A page of a plan.
 package struct PlanPage: Sendable, Hashable {
-    /// The activities that run, and then the installations on which none does.
+    /// The running activities, and then the installations without one.
     package internal(set) var entries: [PlanEntry]
     /// The alias's channel; at most one.
     package let channels: [BroadcastChannel]
-    /// Where the next page begins; nil when this is the last one.
+    /// Nil for the last page.
     package internal(set) var next: PlanPosition?
 }
 
 extension Registry {
-    /// A page of what to push to each phone, with the leases of those on which the caller is to start the activity.
+    /// The pushes for each phone, with the leases of those on which the caller is to start the activity.
     ///
     /// A phone of which an activity with the alias runs has an entry for each. The leases are committed when this returns.
     package func plan(
@@ -41,7 +37,7 @@ extension Registry {
         return page
     }
 
-    /// Gives a lease back: nothing was sent. One that is not live any more is not touched.
+    /// Gives a lease back because nothing was sent. A lease that is not live stays as it is.
     package func release(_ lease: LeaseID, in scope: Scope, by who: UTF8Text) async throws {
         let statements = LeaseStatements(scope: scope, who: who).release(lease)
         _ = try await write { try $0.pipeline(statements).count }
@@ -76,7 +72,8 @@ extension Registry {
         }
     }
 
-    /// How often the same installations are judged: each time another planner must have been quicker, and given its lease back.
+    /// Bounds the rulings on the same installations: each repetition means that another planner was faster, and gave
+    /// its lease back.
     private static let mostRounds = 20
 
     private static let isContended = Problem(
@@ -84,7 +81,6 @@ extension Registry {
         "Other planners take and give back the same leases all the time. Send the same request again."
     )
 
-    /// The entries of installations, in their order.
     private func judge(
         _ hashes: [[UInt8]],
         _ request: PlanRequest,
@@ -129,18 +125,17 @@ extension PlanPosition {
     }
 }
 
-/// The parts of a page before any installation is judged.
 private struct FoundPlan: Sendable {
     var rows: [PlanRow] = []
     var channels: [BroadcastChannel] = []
-    /// One more than a page has room for, if there are as many; none while there are more activities.
+    /// Up to one more than a page has room for; empty while there are more activities.
     var installations: [[UInt8]] = []
     var lastActivity: Int64
     private var hasMoreActivities = false
 
     init(lastActivity: Int64) { self.lastActivity = lastActivity }
 
-    /// - Parameter last: the number of the last that was looked at; nil when all were.
+    /// - Parameter last: the number of the last examined activity; nil if all were.
     mutating func add(_ activities: [PlanRow], limit: Int, lookedThrough last: Int64?) {
         rows = Array(activities.prefix(limit))
         hasMoreActivities = activities.count > limit || last != nil
@@ -148,11 +143,11 @@ private struct FoundPlan: Sendable {
         if hasMoreActivities { installations = [] }
     }
 
-    /// Where the page after this one begins, which has some of the installations.
+    /// The position of the page after this one, which has some of the installations.
     func position(after judged: [[UInt8]], limit: Int) -> PlanPosition? {
         if hasMoreActivities { return .activity(lastActivity) }
         guard installations.count > judged.count else { return nil }
-        // A page that has no room for any installation has some activity.
+        // A page without room for installations has some activity.
         return judged.last.map { .installation($0, afterActivity: lastActivity) }
             ?? .installation([], afterActivity: lastActivity)
     }

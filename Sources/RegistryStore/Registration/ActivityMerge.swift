@@ -2,11 +2,12 @@ import PostgresDriver
 
 /// The expressions that merge a request (`excluded`) into an activity's locked row (`stored`).
 ///
-/// Each is a greatest or a least, so the order in which requests come does not matter (R0). They ask no clock, no table and no
-/// parameter, for a distributed Postgres sends them to where the row is, where nothing of that is known: the time of the
-/// request's transaction comes with it, as `excluded.touched_at`, and so does what its installation said.
+/// Each is a greatest or a least, so the order of requests does not matter (R0). They use no clock, no table and no
+/// parameter because a distributed Postgres sends them to the row's node, which lacks them: the time of the request's
+/// transaction is `excluded.touched_at`, and the installation's times are columns, too.
 ///
-/// A batch of which no request gives something has no expression about it: Postgres makes all of them ready for each statement.
+/// Expressions for facts that no request of a batch gives are left out: Postgres prepares all of them for each
+/// statement.
 struct ActivityMerge {
     let shape: RegistrationBatch.Shape
 
@@ -20,10 +21,10 @@ struct ActivityMerge {
 
     /// It was missing from its installation's full state, and the request observed it later (R9).
     ///
-    /// The installation was looked up before the row was locked. It is that of the row, unless another session inserted the row in
-    /// between: then it is the one that the request names, which is the same or none. So of two requests that met at the row's
-    /// first moment the later may be told that it refreshed what it brought back, as it would have been had it come first. What
-    /// is dismissed follows from the times alone, which hold in either case.
+    /// The installation was looked up before the row was locked. It is the row's, unless another session inserted the
+    /// row in between: then it is the request's, which is equal or missing. So of two requests that meet at the row's
+    /// creation, the later may report `refreshed` instead of `reactivated`. The dismissal follows from the times alone,
+    /// in either case.
     private static let reactivates = """
         coalesce(stored.installation_hash IS NOT NULL AND \(fullStateAt) > stored.last_observed_at
         AND \(fullStateAt) <= excluded.last_observed_at, false)
@@ -54,13 +55,13 @@ struct ActivityMerge {
         """
     }
 
-    /// It had expired by all that was said, and is now known to be scheduled for later. What was said against its token
-    /// meanwhile was not noted with it, so the token's value decides.
+    /// It had expired, and is now scheduled for later. Accusations of its token in between were not recorded with it,
+    /// so the token's value decides.
     private var returns: String {
         shape.hasStarts ? "(stored.expires_at <= excluded.touched_at AND \(expiresAt) > excluded.touched_at)" : "false"
     }
 
-    /// Ended goes before expired: an end is final, whatever comes (R4, R5).
+    /// Ended precedes expired: an end is final (R4, R5).
     private var outcome: String {
         """
         CASE WHEN stored.ended_at IS NOT NULL THEN 'refused'::activity_outcome
@@ -72,7 +73,7 @@ struct ActivityMerge {
         """
     }
 
-    /// The last request changed what a sender would see.
+    /// The last request changed the activity for senders.
     private var changesView: String {
         let changes =
             [
@@ -94,7 +95,6 @@ struct ActivityMerge {
         given(column, time, order: ">")
     }
 
-    /// The request gives a fact of the activity earlier than all others did.
     private static func isFirst(_ column: String, _ time: String) -> String { isGiven(column, time, order: "<") }
 
     private static func isGiven(_ column: String, _ time: String, order: String) -> String {
@@ -111,13 +111,12 @@ struct ActivityMerge {
             .joined(separator: ",\n")
     }
 
-    /// The request gives other aliases than those that hold.
     private static let changesAliases = """
         (excluded.aliases IS NOT NULL AND excluded.aliases IS DISTINCT FROM stored.aliases AND (stored.aliases IS NULL
         OR (excluded.aliases_observed_at, excluded.aliases) > (stored.aliases_observed_at, stored.aliases)))
         """
 
-    /// The request changes a fact that a sender sees, apart from the token and the aliases.
+    /// The request changes a fact visible to senders, apart from the token and the aliases.
     private var changesFacts: String {
         let facts = (shape.hasStarts ? ["starts_at"] : []) + ["installation_hash"] + StoredFact.all.map(\.name)
         return """
@@ -131,7 +130,6 @@ struct ActivityMerge {
         return "(\(isFirst(column, time)) AND excluded.\(column) IS DISTINCT FROM stored.\(column))"
     }
 
-    /// The `SET` list of a registration.
     var assignments: String {
         ([token, times] + (shape.hasStarts ? [Self.firstGiven("starts_at", "starts_at_observed_at")] : []) + facts + [
             aliases, effect,

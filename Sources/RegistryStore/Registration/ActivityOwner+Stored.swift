@@ -1,7 +1,7 @@
 import RegistryCore
 
 extension ActivityOwner {
-    /// How an owner is stored: `installation:` and the hash in hex, `subject:` and the `sub`, or `app`.
+    /// `installation:` and the hash in hex, `subject:` and the `sub`, or `app`.
     var stored: UTF8Text {
         switch self {
         case .installation(let hash): "installation:\(hash)"
@@ -10,8 +10,6 @@ extension ActivityOwner {
         }
     }
 
-    /// Reads what ``stored`` writes.
-    ///
     /// - Throws: ``UnreadableRow``.
     init(stored text: UTF8Text) throws {
         if text == "app" {

@@ -1,14 +1,14 @@
 import PostgresDriver
 import RegistryCore
 
-/// The statements that keep `activity_aliases` what the activities' own columns say.
+/// The statements that keep `activity_aliases` equal to the activities' own columns.
 ///
-/// Each finds an activity's rows by the aliases that the activity has or had, through the one index that resolve uses.
-/// All who write an activity's rows hold the lock of the activity's own row, so they do not move between the lookup and
-/// the write. Registrations write those of the activities alone that they have merged: of one that was refused, and is not
-/// locked, the columns may be about to change.
+/// Each finds an activity's rows by its current or former aliases, through the index that resolve uses. Every writer of
+/// an activity's rows holds the lock of the activity's own row, so they do not move between lookup and write.
+/// Registrations write only rows of activities that they merged: a refused activity is not locked, and its columns may
+/// change.
 enum AliasRowStatements {
-    /// Removes what the last request replaced.
+    /// Removes the aliases that the last request replaced.
     ///
     /// - Parameter activities: the rows of the activities, as an item of `FROM`, here and below.
     static func removal(of activities: SQL, in scope: Scope) -> SQL {
@@ -17,7 +17,6 @@ enum AliasRowStatements {
             "DELETE FROM activity_aliases al \(sql: rows(of: "a.displaced_aliases", activities, scope, where: gone, isOver))"
     }
 
-    /// Adds what the last request gave.
     static func insertion(of activities: SQL) -> SQL {
         """
         INSERT INTO activity_aliases (app_number, environment, kind, value, ended, activity_number)
@@ -28,38 +27,32 @@ enum AliasRowStatements {
         """
     }
 
-    /// Takes activities that are over out of the rows that resolve reads.
+    /// Removes ended or expired activities from the rows that resolve reads.
     static func close(_ ids: SQL, in scope: Scope) -> SQL {
         let over: SQL = "(\(unescaped: isOver))"
         let rows = rows(of: "a.aliases", activities(ids, in: scope), scope, where: over, "false")
         return "UPDATE activity_aliases al SET ended = true \(sql: rows)"
     }
 
-    /// Puts activities that are running again back into the rows that resolve reads, which are those of the aliases that they had.
+    /// Adds activities that run again to the rows that resolve reads, under their former aliases.
     static func reopening(of activities: SQL, in scope: Scope) -> SQL {
-        // Said so that the index of those that run cannot be asked: it has them by the time of their expiry.
+        // Written so that the index of running activities, which is ordered by expiry, cannot be used.
         let running: SQL = "(NOT (\(unescaped: isOver))) IS TRUE"
         let rows = rows(of: "coalesce(a.displaced_aliases, a.aliases)", activities, scope, where: running, "true")
         return "UPDATE activity_aliases al SET ended = false \(sql: rows)"
     }
 
-    /// Removes all rows of activities.
     static func deletion(_ ids: SQL, in scope: Scope) -> SQL {
         let rows = rows(of: "a.aliases", activities(ids, in: scope), scope, where: "true", isOver)
         return "DELETE FROM activity_aliases al \(sql: rows)"
     }
 
-    /// The value of the rows' column `ended` for activity `a`.
     private static let isOver = "a.ended_at IS NOT NULL OR a.expiry_recorded_at IS NOT NULL"
 
-    /// The rows of activities.
-    ///
-    /// - Parameter ids: an array.
     private static func activities(_ ids: SQL, in scope: Scope) -> SQL {
         "(SELECT m.* FROM activities m WHERE \(sql: scope.contains("m")) AND m.activity_id = ANY(\(sql: ids)))"
     }
 
-    /// Activities `a`, each with the aliases in one of its columns.
     private static func aliases(_ column: String, of activities: SQL) -> SQL {
         """
         \(sql: activities) AS a CROSS JOIN LATERAL jsonb_each(\(unescaped: column)) AS kinds
@@ -67,8 +60,8 @@ enum AliasRowStatements {
         """
     }
 
-    /// The rows of the aliases in a column, looked up one by one: the planner believes that there are thousands, and
-    /// would read the whole table.
+    /// The rows of the aliases in a column, one lookup each: the planner expects thousands, and would read the whole
+    /// table.
     private static func rows(
         of column: String,
         _ activities: SQL,

@@ -1,6 +1,6 @@
 import RegistryCore
 
-/// The right by which a request changes records. ``Ownership`` spells it out in SQL.
+/// The right by which a request changes records. ``Ownership`` expresses it in SQL.
 package enum Claimant: Sendable, Hashable {
     /// Sender, admin and root keys: any record.
     case any
@@ -22,7 +22,7 @@ package enum Claimant: Sendable, Hashable {
         }
     }
 
-    /// The registration as this claimant's own: by subject and installation the statements tell whose it is.
+    /// Adds the claimant's subject and installation, by which the statements judge ownership.
     func sign(_ registration: ActivityRegistration) -> ActivityRegistration {
         guard self != .any else { return registration }
         var registration = registration

@@ -2,18 +2,15 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// A token value's row right after a request was merged into it, as the statement returned it.
 struct ClaimedToken {
     let digest: [UInt8]
     let owner: ActivityID?
     let deadAt: Date?
     let quarantinedAt: Date?
-    /// The value is known as that of a kind that installations hold.
+    /// The value is known as one of a kind that installations hold.
     let isOfInstallation: Bool
-    /// It is dead because an admin purged it.
     let isPurged: Bool
 
-    /// The columns of the row called `stored`.
     static let columns = Columns(
         sql: """
             stored.token_digest, stored.activity_id, stored.dead_at, stored.quarantined_at,

@@ -2,30 +2,27 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// An activity's row right after a request was merged into it, as the statement returned it.
 struct MergedActivity {
     /// `activity_outcome` of the schema.
     let outcome: String
     let tokenDigest: [UInt8]?
     let answer: ActivityAnswer
     let serverTime: Date
-    /// It had not expired when the request came.
+    /// It had not expired at the request.
     let isWithinLifetime: Bool
-    /// The client's claim on the current token, now and before the request where that brought the same token.
+    /// The client's claim on the current token; before the request, the claim on an equal token.
     let claimedAt: Date?
     let previousClaimedAt: Date?
 
     var activityID: ActivityID { answer.activityID }
 
-    /// The columns of the row called `stored` that a statement returns, which stands in no view yet: its state follows from what
-    /// the statement had from its installation.
+    /// The columns of a returned row `stored`, which is in no view yet: its state follows from the installation as the
+    /// statement saw it.
     static let columns = columns(
         removedAt: "stored.installation_removed_at",
         fullStateAt: "stored.installation_full_state_at"
     )
 
-    /// The columns of the row called `stored`.
-    ///
     /// - Parameters:
     ///   - removedAt: when its installation logged out.
     ///   - fullStateAt: its installation's last full state.
@@ -59,7 +56,6 @@ struct MergedActivity {
 }
 
 extension ActivityAnswer {
-    /// The columns of a row of the view `activity_verdicts`.
     static func columns(of row: String) -> Columns<ActivityAnswer> {
         let endedAt = "CASE \(row).verdict WHEN 'logged-out' THEN \(row).removed_at ELSE \(row).ended_at END"
         return columns(row, endedAt: endedAt, state: "\(row).state")

@@ -17,8 +17,7 @@ enum Ownership {
     /// The condition that a client may change an activity.
     ///
     /// - Parameters:
-    ///   - row: the name of the activity's row.
-    ///   - subject: the subject of the one who asks, of type `text`; null for a publishable key.
+    ///   - subject: the client's, of type `text`; null for a publishable key.
     ///   - installation: the hash of the installation that the request names, or null.
     static func permits(_ row: String, subject: SQL, installation: SQL) -> SQL {
         let row: SQL = "\(unescaped: row)"
@@ -31,13 +30,12 @@ enum Ownership {
             """
     }
 
-    /// The condition that the claimant may change an activity.
     static func permits(_ row: String, to claimant: Claimant) -> SQL {
         guard claimant != .any else { return "true" }
         return permits(row, subject: "\(claimant.subject)", installation: "\(claimant.installation?.bytes)")
     }
 
-    /// Those of some activities that are another's, as an array of ids.
+    /// The activities among `ids` that belong to others, as an array.
     static func foreign(_ ids: [ActivityID], to claimant: Claimant, in scope: Scope) -> SQL {
         guard claimant != .any, !ids.isEmpty else { return "'{}'::text[]" }
         return """

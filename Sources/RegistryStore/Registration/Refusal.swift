@@ -2,10 +2,9 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// Why a statement that is guarded against times in the future, deleted apps, records of others and erased ones touched
-/// nothing.
+/// Why a guarded statement touched no row: a time in the future, a deleted app, a record of another, or an erased one.
 ///
-/// Each cause is a fact that Postgres is asked for. That nothing was touched proves none of them.
+/// Each cause is a fact read from Postgres. An untouched row proves none of them.
 enum Refusal {
     case clockSkew(serverTime: Date)
     case unknownApp
@@ -16,11 +15,11 @@ enum Refusal {
 
     static let nobody: SQL = "'{}'::text[]"
 
-    /// The facts that ``init(of:as:_:)`` reads, after the lock was got.
+    /// The facts for ``init(of:as:_:)``, read after the lock.
     ///
     /// - Parameters:
-    ///   - foreign: an array of those that are another's: activities' ids, or one text for an installation.
-    ///   - erased: the same of those that were erased.
+    ///   - foreign: an array of records of others: activities' ids, or one text for an installation.
+    ///   - erased: the erased ones, likewise.
     ///   - lacksRoom: whether there is no room for one more.
     static func facts(
         ofApp number: Int64,
@@ -34,11 +33,11 @@ enum Refusal {
         """
     }
 
-    /// The statement lets 5 minutes pass; its clock was read some time before this one.
+    /// The statement allows 5 minutes; its clock was read some time before this one.
     private static let certainSkew = 290.0
 
-    /// - Parameter id: the activity that was refused; nil where the facts are about an installation.
-    /// - Throws: ``UnforeseenRefusal`` when it was for none of these causes.
+    /// - Parameter id: the refused activity; nil if the facts are about an installation.
+    /// - Throws: ``UnforeseenRefusal`` if none of these causes holds.
     init(of observedAt: Date?, as id: ActivityID? = nil, _ facts: PostgresRow) throws {
         let (serverTime, isKnown, foreign, erased, lacksRoom) = try facts.decode(
             Date.self,
@@ -63,7 +62,6 @@ enum Refusal {
         }
     }
 
-    /// The problem that the caller is told.
     var problem: Problem {
         switch self {
         case .clockSkew(let serverTime): return .clockSkew(serverTime)
@@ -85,7 +83,7 @@ enum Refusal {
 extension Problem {
     static let unforeseen = Problem(.internalError, "The registry could not carry out the request.")
 
-    /// Says nothing of the record: what it is, is its owner's business.
+    /// Reveals nothing about the record, which belongs to another.
     static var notYours: Problem {
         Problem(
             .notYours,
@@ -103,6 +101,6 @@ extension Problem {
         )
     }
 
-    /// It is about what was erased, of which nothing is known any more.
+    /// It concerns erased data, of which no facts remain.
     var isOfErased: Bool { code == .activityEnded && activity == nil }
 }

@@ -2,11 +2,11 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// The rows that the statements of a batch returned, and the answer that follows for each request.
+/// The rows returned by the statements of a batch, and the answer for each request.
 struct RegistrationAnswers {
     var merged: [ActivityID: MergedActivity] = [:]
     private var tokens: [[UInt8]: ClaimedToken] = [:]
-    /// Asked for when a request was refused whole.
+    /// Read only after a request was refused whole.
     var refusalFacts: PostgresRow?
 
     init(merged: PostgresResult, owners: PostgresResult) throws {
@@ -16,7 +16,7 @@ struct RegistrationAnswers {
 
     func answer(to request: RegistrationRequest) throws -> Result<RegistrationAnswer, Problem> {
         guard let activity = merged[request.id] else { return .failure(try refusal(of: request)) }
-        // One that a log-out ended before it became known is not written down as ended, but it is.
+        // An activity that a log-out ended before it became known is ended, though no row says so.
         guard activity.outcome != "refused", activity.answer.state != .ended else {
             return .failure(Problem(.activityEnded, "The activity has ended; an id is used once.", activity))
         }
@@ -34,7 +34,7 @@ struct RegistrationAnswers {
         }
     }
 
-    /// The activity's own row took the request; whether its token is handed out is for the value's row to say.
+    /// The activity's row has the request; the value's row decides whether its token is handed out.
     private func accepted(_ activity: MergedActivity, _ token: ClaimedToken?) -> Result<RegistrationAnswer, Problem> {
         let outcome = RegistrationOutcome(rawValue: activity.outcome) ?? .refreshed
         guard let token else { return .success(RegistrationAnswer(outcome: outcome, activity: activity.answer)) }
@@ -52,15 +52,15 @@ struct RegistrationAnswers {
         do {
             return try Refusal(of: request.registration.observedAt, as: request.id, refusalFacts).problem
         } catch is UnforeseenRefusal {
-            // Its neighbours in the batch are merged, and must not be merged again.
+            // The other requests of the batch are merged, and must not be merged again.
             return .unforeseen
         }
     }
 }
 
 extension ActivityRegistration {
-    /// Whether it was observed longer ago than an activity lives, and no registry took it in before: it is merged, and its
-    /// client must observe the activity anew (R4).
+    /// Whether it is older than an activity's lifetime, and was not accepted by a registry before: it is merged, and
+    /// its client must observe the activity again (R4).
     func isTooLate(at time: Date, in scope: Scope) -> Bool {
         guard let observedAt, !wasAccepted else { return false }
         return observedAt.addingTimeInterval(Double(scope.app.settings.activityLifetime.components.seconds)) <= time
@@ -68,9 +68,9 @@ extension ActivityRegistration {
 }
 
 extension ClaimedToken {
-    /// Why the token is not the activity's, although the activity's row has it (R2, R7, R8). The view of verdicts says the
-    /// same to everyone else; here it is made of the rows that the batch's own statements returned, the request's claim among
-    /// them, for to ask the view of each activity would make every registration dearer.
+    /// Why the token is not the activity's, although the activity's row has it (R2, R7, R8). The view of verdicts has
+    /// the same rules; here they use the rows that the batch's own statements returned, the request's claim among them,
+    /// because asking the view for every activity would slow down each registration.
     fileprivate func problem(for activity: MergedActivity) -> Problem? {
         if owner != activity.activityID {
             return Problem(.superseded, "Another activity registered this token later.", activity, "taken-over")
@@ -95,7 +95,7 @@ extension ClaimedToken {
         return nil
     }
 
-    /// The request claimed the token later than it was said dead or quarantined, and no request had before.
+    /// The request claimed the token after it was declared dead or quarantined, and no earlier request had.
     fileprivate func isReactivated(by activity: MergedActivity) -> Bool {
         guard let previous = activity.previousClaimedAt, let claim = activity.claimedAt,
             deadAt != nil || quarantinedAt != nil

@@ -2,8 +2,8 @@ import PostgresDriver
 import RegistryCore
 
 extension RegistrationBatch {
-    /// The requests with the times that they count from: when the token was claimed, when aliases and facts were given, and when
-    /// the activity started; beside the row of the app, which is called `app`.
+    /// The requests with their effective times: of the token's claim, of aliases and facts, and of the activity's
+    /// start; next to the row of the app, which is called `app`.
     func timed(in scope: Scope) -> SQL {
         let times: SQL =
             shape.needsReceiptOrder
@@ -21,9 +21,9 @@ extension RegistrationBatch {
             """
     }
 
-    /// The activities as they are `known`, and their installations `its`, or those that the requests name where the activities
-    /// have none yet: what they said last is merged with the requests, for the merge itself may look into no table where tables
-    /// are distributed.
+    /// The activities as `known`, and their installations `its`, or the requests' for new activities: the
+    /// installations' times are merged with the requests, because the merge itself may read no table if tables are
+    /// distributed.
     private func known(in scope: Scope) -> SQL {
         let columns = ["installation_hash"] + (shape.needsReceiptOrder ? Self.columnsOfReceiptTimes : [])
         return """
@@ -41,17 +41,16 @@ extension RegistrationBatch {
             """
     }
 
-    /// R5: a start is scheduled where it lies after the request was observed. What was observed longer ago than an activity lives
-    /// may be of one whose tombstone has gone (R4), so it does not say that it is still to come.
+    /// R5: a start is scheduled if it lies after the observation. An observation older than an activity's lifetime may
+    /// concern one without a tombstone (R4), so it cannot schedule a start.
     private static let schedule: SQL = """
         CASE WHEN q.starts_at > coalesce(q.observed_at, clock.received_at) AND (q.was_accepted
             OR coalesce(q.observed_at > clock.received_at - app.activity_lifetime, true)) THEN q.starts_at END
         """
 
-    /// The columns of `known` that ``receiptTimes(in:)`` reads.
     private static let columnsOfReceiptTimes = ["token_digest", "token_observed_at", "token_claimed_at"]
 
-    /// R3: the current token again claims nothing new; a retired one claims what it did, and so loses; another
+    /// R3: a repeated current token claims nothing new; a retired one keeps its earlier claim, and so loses; another
     /// counts as observed now.
     private static func receiptTimes(in scope: Scope) -> SQL {
         """
@@ -67,8 +66,8 @@ extension RegistrationBatch {
         """
     }
 
-    /// The claim of a request's activity on its token, if it had it before: the value's row has it, unless another activity has the
-    /// value.
+    /// The earlier claim of a request's activity on its token: it is in the value's row, unless another activity has
+    /// the value.
     private static func retired(in scope: Scope) -> SQL {
         """
         CROSS JOIN LATERAL (

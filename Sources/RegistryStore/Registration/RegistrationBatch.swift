@@ -4,16 +4,15 @@ import RegistryCore
 
 /// Registrations of one app and environment, each a row of the statements.
 ///
-/// Which requests may be in one batch ``RegistrationSelection`` says.
+/// ``RegistrationSelection`` decides which requests may share a batch.
 struct RegistrationBatch {
-    /// The properties of a batch on which the texts of its statements depend.
+    /// The texts of the statements depend on these properties.
     struct Shape: Hashable {
-        /// The requests are clients', each the own one of its subject and installation: records of others stay untouched.
+        /// The requests are clients', each for its own subject and installation: records of others stay untouched.
         var isGuarded = false
-        /// Some request has no `observedAt`: it is ordered by its receipt, so its row is locked before it is looked at.
+        /// Some request has no `observedAt`: its order is that of receipt, so its row is locked before it is read.
         var needsReceiptOrder = false
         var hasAliases = false
-        /// Some request says when its activity is scheduled to start.
         var hasStarts = false
 
         static let all = (0..<16).map {
@@ -42,7 +41,7 @@ struct RegistrationBatch {
             Self.columns.map { $0.bind(requests) } + [PostgresParameter(Int64.random(in: .min ... .max))]
     }
 
-    /// A batch for templates: no value of it is any other value in a statement.
+    /// A batch for templates: all of its values are distinct from all others in a statement.
     init(sampleOf shape: Shape) {
         self.shape = shape
         values =
@@ -60,19 +59,18 @@ struct RegistrationBatch {
             .init("installation_hash", \.registration.installation),
             .init("subject", \.registration.subject),
             .init("aliases") { $0.registration.givenAliases.map { JSONB($0.canonicalJSON) } },
-            // Default aliases count as given before all others, so that they never replace any.
+            // Default aliases count as given before all others, so they never replace any.
             .init("aliases_given_at") { $0.registration.aliases == nil ? .distantPast : Date?.none },
             .init("metadata") { $0.registration.metadata.map { JSONB($0.canonicalJSON) } },
             .init("starts_at", \.registration.startsAt),
             .init("was_accepted", \.registration.wasAccepted),
         ] + StoredFact.all.map { $0.bound.of(\.registration.facts) }
 
-    /// The names of ``values``.
     static let valueNames = columns.map(\.name) + ["batch_number"]
 
     // MARK: As SQL
 
-    /// The number that the rows bear into which this batch merged a request. Random, so that no other batch has it.
+    /// Marks the rows into which this batch merged a request. Random, so that no other batch has it.
     var number: SQL { "\(value: values[Self.columns.count])" }
 
     var activityIDs: SQL { column("activity_id") }
@@ -84,17 +82,16 @@ struct RegistrationBatch {
     /// The requests as rows `q` of some columns.
     func rows(_ names: [String]) -> SQL { SQL.unnest(names.map { ($0, column($0)) }, as: "q") }
 
-    /// The requests as rows `q`.
     var rows: SQL {
         let starts = ["starts_at", "was_accepted"]
         return rows(Self.columns.map(\.name).filter { $0 != "who" && (shape.hasStarts || !starts.contains($0)) })
     }
 
-    /// The condition that this batch merged a request into the row of an activity. Where a request was refused whole, its outcome,
-    /// which the statements after the merge read, is that of an earlier one.
+    /// This batch merged a request into the row of an activity. If a request was refused whole, the row's outcome is
+    /// that of an earlier one.
     func isMerged(_ row: String) -> SQL { "\(unescaped: row).batch_number = \(sql: number)" }
 
-    /// Those of the requests' activities that are another's than the one who asked, as an array of ids.
+    /// The requests' activities that belong to others, as an array of ids.
     func foreign(in scope: Scope) -> SQL {
         guard shape.isGuarded else { return Refusal.nobody }
         return """
@@ -110,6 +107,6 @@ struct RegistrationBatch {
 }
 
 extension ActivityRegistration {
-    /// The aliases that it says, or those that it has if none were ever given.
+    /// The given aliases, or the defaults for an activity without any.
     fileprivate var givenAliases: AliasSet? { aliases ?? defaultAliases }
 }

@@ -2,8 +2,8 @@ import PostgresDriver
 import RegistryCore
 
 extension Batcher<RegistrationRequest, RegistrationAnswer> {
-    /// Registrations of many callers share statements and a commit. Those of one activity or token go in
-    /// batches of their own, in order within a lane.
+    /// Callers share statements and a commit. Registrations of one activity or token go in separate batches, in order
+    /// within a lane.
     static func registrations(_ units: UnitsOfWork) -> Batcher {
         Batcher(
             lanes: 2...2,
@@ -30,13 +30,11 @@ extension Batcher<RegistrationRequest, RegistrationAnswer> {
 }
 
 extension RegistrationRequest {
-    /// Merges registrations of one scope in the order given, through as few round trips as repeated activities and tokens
+    /// Merges registrations of one scope in the order given, in as few round trips as repeated activities and tokens
     /// allow.
     ///
-    /// - Parameters:
-    ///   - isDistributed: whether Postgres is a distributed one.
-    ///   - run: runs statements in one round trip, inside of the transaction that all of them belong to when there may be more
-    ///     than one round.
+    /// - Parameter run: runs statements in one round trip, inside the transaction of all rounds if there may be
+    ///   several.
     /// - Returns: a result for each, in the order given.
     static func merge(
         _ requests: [RegistrationRequest],
@@ -59,7 +57,6 @@ extension RegistrationRequest {
         return requests.indices.compactMap { results[$0] }
     }
 
-    /// Merges registrations that may be in one batch.
     fileprivate static func mergeOnce(
         _ requests: [RegistrationRequest],
         isDistributed: Bool,
@@ -81,7 +78,7 @@ extension RegistrationRequest {
 }
 
 extension Result<RegistrationAnswer, Problem> {
-    /// The statements touched nothing, and nobody knows why.
+    /// The statements touched nothing, for an unknown cause.
     var isUnforeseen: Bool {
         guard case .failure(let problem) = self else { return false }
         return problem.code == .internalError

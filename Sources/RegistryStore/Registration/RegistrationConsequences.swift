@@ -1,15 +1,15 @@
 import PostgresDriver
 import RegistryCore
 
-/// The statements that write down what follows from a batch's merge: which tokens are doubted, the rows of aliases, the claims that
-/// their values' rows do not keep, and the audit trail.
+/// The statements for the consequences of a batch's merge: doubted tokens, rows of aliases, claims that their values'
+/// rows do not keep, and the audit trail.
 ///
-/// They begin with the rows that were merged, and look at others only where something is out of the ordinary.
+/// They begin with the merged rows, and read others only for exceptional cases.
 struct RegistrationConsequences {
     let batch: RegistrationBatch
     let scope: Scope
 
-    /// All in one statement, which looks the merged rows up once. No two of its parts write the same row.
+    /// One statement, which reads the merged rows once. No two of its parts write the same row.
     var together: SQL {
         let aliases: SQL =
             batch.shape.hasAliases
@@ -32,7 +32,7 @@ struct RegistrationConsequences {
             """
     }
 
-    /// The same as statements of their own, each of which looks the merged rows up for itself.
+    /// Separate statements, each of which reads the merged rows itself.
     var apart: [SQL] {
         let (rows, activities): (SQL, SQL) = ("(\(sql: merged))", mergedActivities)
         let aliases =
@@ -43,15 +43,15 @@ struct RegistrationConsequences {
         ]
     }
 
-    /// Where a request told of a later start: puts what expired, and runs again, back into the rows that resolve reads. Before the
-    /// others, which add to the rows of running activities and remove from them.
+    /// If a request scheduled a later start: adds expired activities that run again to the rows that resolve reads.
+    /// Runs before the others, which change the rows of running activities.
     var reopening: SQL { AliasRowStatements.reopening(of: mergedActivities, in: scope) }
 
     // MARK: The merged rows
 
-    /// The activities that requests were merged into, each with what its request claimed, what is known of that value, and the
-    /// request's effect. Each row is looked up by its key, whatever the planner believes of the tables' sizes: of a table that was
-    /// never analyzed it expects few rows, and would compare all of them with all requests.
+    /// The merged activities, each with its request's claim, the facts about that value, and the request's effect. Each
+    /// row is a lookup by key, whatever the planner's estimates: for a never analyzed table it expects few rows, and
+    /// would compare all of them with all requests.
     private var merged: SQL {
         """
         SELECT a.*, t.*, q.who, q.observed_at AS said_at, q.token_digest AS claimed_digest,
@@ -72,7 +72,6 @@ struct RegistrationConsequences {
         """
     }
 
-    /// The same activities, for those who need no more of them.
     private var mergedActivities: SQL {
         """
         (SELECT \(unescaped: Self.activityColumns) FROM activities m
@@ -81,15 +80,15 @@ struct RegistrationConsequences {
         """
     }
 
-    /// The columns of activity `m` that statements of what follows read. Postgres makes each ready in every part of a statement, so
-    /// they are not all.
+    /// The columns of activity `m` that later statements read. Not all of them, because Postgres prepares each in every
+    /// part of a statement.
     private static let activityColumns = """
         m.app_number, m.environment, m.activity_id, m.activity_number, m.installation_hash, m.subject, m.aliases, m.aliases_changed,
         m.displaced_aliases, m.facts_changed, m.token_digest, m.token_observed_at, m.token_claimed_at, m.previous_claimed_at,
         m.ended_at, m.expiry_recorded_at, m.outcome, m.batch_number
         """
 
-    /// The columns of value `v`, by names that no column of an activity has.
+    /// The columns of value `v`, under names that no column of an activity has.
     private static let valueColumns = """
         v.activity_id AS owner, v.displaced_activity_id, v.displaced_observed_at, v.is_newly_owned, v.dead_at,
         greatest(v.dead_at, v.quarantined_at) AS barred_at, v.installation_hash IS NOT NULL AS is_of_installation
@@ -97,10 +96,9 @@ struct RegistrationConsequences {
 
     // MARK: What is known against tokens
 
-    /// Updates the activities that have the values now by what the values' rows say. R8: an activity that claimed a
-    /// token later than APNs said it dead, or than it was quarantined, has it back. One that lost a token, or got one
-    /// against which something is known, is not handed out without a look at the value; most values have nothing
-    /// against them, and their activities are not read.
+    /// Updates the activities of the values from the values' rows. R8: an activity that claimed a token after its death
+    /// or quarantine has it back. One that lost a token, or got an accused one, is handed out only after a look at the
+    /// value; most values have no accusations, and their activities are not read.
     private func reconciliation(of rows: SQL) -> SQL {
         """
         UPDATE activities a SET (token_is_doubted, outcome, revision) = (
@@ -116,7 +114,7 @@ struct RegistrationConsequences {
         """
     }
 
-    /// The activities whose row does not yet say what their value's row says, each looked up by its key.
+    /// The activities whose row differs from their value's row, one lookup each.
     private func unsettled(of rows: SQL) -> SQL {
         """
         SELECT a.activity_id FROM \(sql: rows) AS s
@@ -135,7 +133,7 @@ struct RegistrationConsequences {
         """
     }
 
-    /// The request claimed the token of an activity later than anything was said against it, and none had before.
+    /// The request claimed the activity's token after every accusation, and no earlier request had.
     private func isBack(_ activity: String, _ value: String) -> SQL {
         """
         (\(sql: batch.isMerged(activity)) AND \(unescaped: activity).outcome IN ('refreshed', 'reactivated')
@@ -145,7 +143,7 @@ struct RegistrationConsequences {
         """
     }
 
-    /// The value that an activity has is another's or of another kind, or said to be dead or quarantined.
+    /// An activity's value belongs to another or to another kind, or is dead or quarantined.
     private static func isDoubtful(_ activity: String, _ value: String) -> String {
         """
         (\(value).owner IS DISTINCT FROM \(activity).activity_id OR \(value).is_of_installation
@@ -155,7 +153,8 @@ struct RegistrationConsequences {
 
     // MARK: Claims
 
-    /// The claims that their values' rows do not keep: of owners whom the batch displaced, and its own where another has the value.
+    /// The claims that their values' rows do not keep: of owners displaced by the batch, and its own if another has the
+    /// value.
     private func formerClaims(of rows: SQL, isDistributed: Bool) -> SQL {
         let insertion = SQL.insertion(
             into: "former_claims",
@@ -219,7 +218,7 @@ struct RegistrationConsequences {
     }
 
     /// Activities whose token belongs to another one since request `s`, or did before it. A request without
-    /// `observedAt` whose token is retired claimed nothing, so it displaced nobody.
+    /// `observedAt` and with a retired token claimed nothing, so it displaced no activity.
     private var formerHolders: SQL {
         """
         (SELECT * FROM activities other

@@ -1,16 +1,15 @@
 import RegistryCore
 
-/// A registration of one activity, with all that its statements need to know. A class, for it is handed from the queue to its
-/// batch to its answer, and a copy of all that it holds would cost more each time than this.
+/// A registration of one activity, with the inputs of its statements. A class, because copies between queue, batch and
+/// answer would cost more.
 final class RegistrationRequest: Sendable {
     let id: ActivityID
     let registration: ActivityRegistration
     let who: UTF8Text
-    /// By what right.
     let claimant: Claimant
     let scope: Scope
 
-    /// A client's own, by its subject and installation; a backend's may be about any record.
+    /// A client's request is limited to its own subject and installation; a backend's is not.
     var isGuarded: Bool { claimant != .any }
 
     init(

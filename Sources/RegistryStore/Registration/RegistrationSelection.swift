@@ -2,8 +2,8 @@ import RegistryCore
 
 /// The requests that may be in one batch.
 ///
-/// No activity and no token value occurs twice: one `INSERT … ON CONFLICT` cannot touch a row twice, and what follows an
-/// activity's merge in the transaction reads what exactly one request did to it.
+/// No activity and no token value occurs twice: one `INSERT … ON CONFLICT` cannot touch a row twice, and later
+/// statements of the transaction read the effect of exactly one request per activity.
 struct RegistrationSelection {
     let isGuarded: Bool
     private var activities: Set<ActivityID> = []
@@ -11,8 +11,8 @@ struct RegistrationSelection {
 
     init(isGuarded: Bool) { self.isGuarded = isGuarded }
 
-    /// Takes a request unless its activity or token has been offered already; then it must wait for a later batch, and so
-    /// must all that are offered after it for the same activity or token.
+    /// Takes a request unless its activity or token was offered before; then it must wait for a later batch, and so
+    /// must all later requests for the same activity or token.
     mutating func add(_ request: RegistrationRequest) -> Bool {
         let isNewActivity = activities.insert(request.id).inserted
         let isNewToken = request.registration.token.map { tokens.insert($0).inserted } ?? true

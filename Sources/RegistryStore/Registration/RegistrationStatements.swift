@@ -4,21 +4,20 @@ import RegistryCore
 
 /// The statements of a batch of registrations, sent in one round trip and committed as one transaction.
 ///
-/// They are statements of their own and not one with many CTEs: each then sees what was committed while the first one
-/// waited for its row locks. What follows from the merged rows is one statement: all that it reads is locked by then. Rows are
-/// locked in one order everywhere (installation, activities by the bytes of their ids, tokens by digest, former claims by key).
-/// Out of order come only rows that are made before the others are locked, and losers who got their token meanwhile: where
-/// batches meet across there, Postgres ends one of them, and it is done again.
+/// They are separate statements instead of one with many CTEs: each then sees the commits during the first one's wait
+/// for its row locks. The consequences are one statement: all rows that it reads are locked by then. Rows are locked in
+/// one order everywhere (installation, activities by the bytes of their ids, tokens by digest, former claims by key).
+/// The exceptions are rows created before the others are locked, and losers that got their token meanwhile: if batches
+/// deadlock there, Postgres ends one of them, and it is retried.
 struct RegistrationStatements {
     let batch: RegistrationBatch
     let scope: Scope
-    /// Postgres is a distributed one, which takes no insertion in a CTE: what follows is then several statements.
+    /// A distributed Postgres rejects insertions in a CTE: the consequences are then several statements.
     var isDistributed = false
 
     private var app: Int64 { scope.app.number }
     private var environment: String { scope.environment.rawValue }
 
-    /// All of them, in order. The results at ``mergeIndex`` and ``ownershipIndex`` are needed for the answer.
     var all: [SQL] {
         let consequences = RegistrationConsequences(batch: batch, scope: scope)
         return (batch.shape.needsReceiptOrder ? [creation, lock] : [lock]) + [merge, ownership]
@@ -31,7 +30,7 @@ struct RegistrationStatements {
 
     // MARK: Locks
 
-    /// Makes the rows that are still missing, so that there is something to lock.
+    /// Inserts the missing rows, so that there is a row to lock.
     private var creation: SQL {
         let insertion = SQL.insertion(
             into: "activities",
@@ -61,8 +60,8 @@ struct RegistrationStatements {
             """
     }
 
-    /// The ids to lock where an activity has a token that another one of the batch claims: both, and all of the batch;
-    /// null where there is none.
+    /// The ids to lock if an activity has a token that another one of the batch claims: both, and all of the batch;
+    /// null if there is none.
     private static func takeover(of batch: RegistrationBatch, in scope: Scope) -> SQL {
         """
         (SELECT \(sql: batch.activityIDs)::text[] || array_agg(t.activity_id)
@@ -127,11 +126,10 @@ struct RegistrationStatements {
         "r.\(fact.name), CASE WHEN r.\(fact.name) IS NOT NULL THEN r.given_at END"
     }
 
-    /// Another's record is not touched and not returned.
     private static let permitted: SQL =
         "WHERE \(sql: Ownership.permits("stored", subject: "excluded.subject", installation: "excluded.installation_hash"))"
 
-    /// The request names something that was erased, which does not come back (the row of the app is called `app`).
+    /// The request names erased data, which does not come back (the row of the app is called `app`).
     private var isErased: SQL {
         ErasureStatements.isErased(
             digests: ErasureStatements.registrationDigests,
@@ -141,7 +139,8 @@ struct RegistrationStatements {
         )
     }
 
-    /// Why some were refused whole; see ``Refusal``. The times are those of the merge, for a refused request changed nothing.
+    /// Why some were refused whole; see ``Refusal``. The times are those of the merge because a refused request changed
+    /// nothing.
     var refusalFacts: SQL {
         Refusal.facts(
             ofApp: app,

@@ -1,7 +1,6 @@
 import PostgresDriver
 import RegistryCore
 
-/// The statements of a batch of registrations, from the templates of its shape.
 enum RegistrationTemplates {
     static func statements(of input: RegistrationStatements) -> [SQL] {
         guard let templates = (input.isDistributed ? distributed : all)[input.batch.shape] else {
@@ -10,7 +9,6 @@ enum RegistrationTemplates {
         return templates.statements(of: input)
     }
 
-    /// Those for one Postgres.
     static let all = make(isDistributed: false)
     private static let distributed = make(isDistributed: true)
 
@@ -29,6 +27,5 @@ enum RegistrationTemplates {
         )
     }
 
-    /// The names of the values.
     static let valueNames = RegistrationBatch.valueNames + Scope.valueNames
 }

@@ -3,9 +3,7 @@ import PostgresDriver
 import RegistryCore
 
 extension Registry {
-    /// Registers, rotates or refreshes an activity's token.
-    ///
-    /// - Parameter claimant: by what right; a client's registration counts as of its own subject and installation.
+    /// - Parameter claimant: a client's registration counts as of its own subject and installation.
     /// - Throws: `superseded`, `tokenKindConflict`, `tokenUnregistered`, `activityEnded`, `activityExpired`,
     ///   `clockSkew`, `notYours`.
     package func register(
@@ -22,11 +20,11 @@ extension Registry {
         }.get()
     }
 
-    /// Registers as ``register(_:as:in:by:claimant:)`` does, for a caller who has no task that could wait.
+    /// As ``register(_:as:in:by:claimant:)``, for a caller without a task.
     ///
     /// - Parameters:
-    ///   - executor: runs what goes on between waits; nil is Swift's own pool.
-    ///   - complete: told the answer or the problem, once, on any thread.
+    ///   - executor: nil is Swift's own pool.
+    ///   - complete: called once, on any thread.
     package func register(
         _ registration: ActivityRegistration,
         as id: ActivityID,

@@ -2,15 +2,15 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// A fact of an activity as a column of its row; the time from which it holds is in another one, `…_observed_at`.
+/// A fact of an activity as a column of its row, with its time in the column `…_observed_at`.
 ///
-/// All statements that read, write, merge or export facts take them from ``all``.
+/// All statements that read, write, merge or export facts use ``all``.
 struct StoredFact: Sendable {
     let name: String
     let bound: BoundColumn<ActivityFacts>
-    /// Reads the next column into the facts. Neither a value of its own nor a list of such, for a fan-out reads a million rows.
+    /// Reads the next column into the facts. It makes no separate value or list because a fan-out reads a million rows.
     let read: @Sendable (inout RowReader, inout ActivityFacts) throws -> Void
-    /// Says the fact of the former facts in the latter.
+    /// Copies the fact from the former facts to the latter.
     let copy: @Sendable (ActivityFacts, inout ActivityFacts) -> Void
 
     static let all = [
@@ -32,7 +32,6 @@ struct StoredFact: Sendable {
 }
 
 extension ActivityFacts {
-    /// The facts in the row called `row`.
     static func columns(of row: String) -> Columns<ActivityFacts> {
         Columns(sql: StoredFact.all.map { "\(row).\($0.name)" }.joined(separator: ", ")) { row in
             var facts = ActivityFacts()

@@ -2,22 +2,21 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// A row of an alias: the number of the activity that bears it, and the activity unless its token is withheld.
+/// A row of an alias: its activity's number, and the activity unless its token is withheld.
 struct AliasRow {
     let number: Int64
     let activity: ResolvedActivity?
 
-    /// The columns of the alias's row `al` and of the activity `c`.
     static let columns = Columns(sql: ResolvedActivity.names(of: "c", number: "al.activity_number")) { row in
         try AliasRow(number: row.next(), facts: facts, &row)
     }
 
-    /// The same behind the position of a request `q`.
+    /// After the position of a request `q`.
     static let positioned = columns.positioned
 
     private static let facts = ActivityFacts.columns(of: "c")
 
-    /// The columns of an activity, all of which are null where there is none, and all but its number where its token is withheld.
+    /// The columns of an activity. All are null if there is none; all but its number if its token is withheld.
     static func optional(of row: String, number: String) -> Columns<AliasRow?> {
         let facts = ActivityFacts.columns(of: row)
         return Columns(sql: ResolvedActivity.names(of: row, number: number)) { row in
@@ -27,7 +26,6 @@ struct AliasRow {
         }
     }
 
-    /// Reads the columns behind the number.
     private init(number: Int64, facts: Columns<ActivityFacts>, _ row: inout RowReader) throws {
         self.number = number
         let (id, token, installation): (ActivityID?, PushToken?, InstallationHash?) = try (

@@ -2,15 +2,15 @@ import PostgresDriver
 import RegistryCore
 
 extension Registry {
-    /// All further activities of an alias that names very many, found in ranges of their numbers by two connections at once.
+    /// All further activities of an alias with very many, read in ranges of their numbers by two connections at once.
     ///
-    /// While `receive` has one range, the next two are looked for; then no connection is held until it returns.
+    /// While `receive` has one range, the next two are read; then no connection is held until it returns.
     ///
     /// - Parameters:
-    ///   - number: the number of the last activity that is known already.
-    ///   - rangeSize: how many of the alias's rows are in a range; those that are not handed out are among them.
-    ///   - prepare: makes of a range's activities what is received; it runs on the connection's thread.
-    ///   - receive: is given the ranges in the order of their numbers; empty ones, too.
+    ///   - number: of the last activity that is already known.
+    ///   - rangeSize: the alias's rows in a range, withheld ones included.
+    ///   - prepare: converts a range's activities; it runs on the connection's thread.
+    ///   - receive: gets the ranges in the order of their numbers; empty ones, too.
     package func forEachRange<Range: Sendable>(
         of alias: Alias,
         after number: Int64,
@@ -46,31 +46,29 @@ extension Registry {
 private struct FoundRange<Content: Sendable>: Sendable {
     let index: Int
     let content: Content
-    /// Each range tells where a later one ends, so that nobody waits for that alone.
+    /// Each range finds the end of a later one, which saves a separate wait.
     let endOfTheOneAfterNext: Int64
 }
 
-/// The activities of an alias that names very many.
 private struct LargeAlias: Sendable {
     let registry: Registry
     let alias: Alias
     let scope: Scope
     let rangeSize: Int
 
-    /// One is received while two connections look for the next. For a reader who stops, they are the cost.
+    /// One range is received while two connections read the next. A reader that stops wastes those.
     static let rangesAtOnce = 3
-    /// Up to how many numbers a row all of a range's activities are read in their order, no matter whose they are;
-    /// where they lie further apart, each is looked up. Reading one more costs about a quarter of looking one up.
+    /// The most numbers per row at which all of a range's activities are read in their order, including others'; with
+    /// larger gaps, each is looked up. Reading one more costs about a quarter of a lookup.
     private static let sparseness: Int64 = 4
 
-    /// Where the first and the second range after a number end: `Int64.max` stands for the last.
+    /// The ends of the first and second range after a number: `Int64.max` is the end of the last.
     func ends(after number: Int64) async throws -> (first: Int64, second: Int64) {
         let bounds = [1, 2].map { end(ofRange: $0, after: number) }
         let ends = try await registry.read { try $0.pipeline(bounds).map(Self.end) }
         return (ends[0], ends[1])
     }
 
-    /// The activities of a range, and where the one after the next ends.
     func range<Content>(
         _ index: Int,
         after start: Int64,

@@ -2,22 +2,19 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// The activities and channels that an alias names, as far as they were asked for.
 package struct ResolvedAlias: Sendable, Hashable {
-    /// The alias as it was asked for.
     package let alias: Alias
     /// Its activities with a token that may be handed out, in the order of their internal numbers.
     package let activities: [ResolvedActivity]
-    /// At most one.
     package let channels: [BroadcastChannel]
     /// More activities bear the alias than were asked for.
     package let isTruncated: Bool
 }
 
 extension Registry {
-    /// One page of the activities that an alias names, in the order of their immutable numbers.
+    /// In the order of their immutable numbers.
     ///
-    /// - Parameter number: the last number of the page before, 0 for the first page.
+    /// - Parameter number: the last number of the previous page, 0 for the first page.
     package func activities(
         under alias: Alias,
         after number: Int64 = 0,
@@ -31,8 +28,8 @@ extension Registry {
         return page.activities
     }
 
-    /// One page of an alias as ``activities(under:after:limit:in:)`` gives it, and the alias's channels. Where very many tokens of the
-    /// alias are withheld, a page has fewer activities than it may have, or none, and there are more all the same.
+    /// As ``activities(under:after:limit:in:)``, with the alias's channels. If very many tokens of the alias are
+    /// withheld, a page may be short or empty although more follow.
     package func page(
         of alias: Alias,
         after number: Int64,
@@ -44,12 +41,12 @@ extension Registry {
         return try await fill(rows, of: alias, in: scope, &rest).page
     }
 
-    /// How many rows of an alias are looked at beyond a page's own, in search of tokens that may be handed out.
+    /// The most rows of an alias to read beyond a page's own, in search of tokens that may be handed out.
     static let mostWithheld = 10_000
 
-    /// Looks at further rows, some at a time, until the page is full or they are at their end.
+    /// Reads further rows, some at a time, until the page is full or the rows end.
     ///
-    /// - Parameter rest: how many may be looked at still.
+    /// - Parameter rest: the most rows still to read.
     private func fill(
         _ rows: AliasRows,
         of alias: Alias,
@@ -67,12 +64,12 @@ extension Registry {
         return rows
     }
 
-    /// The first page of an alias, found together with those of other callers, for one who has no task that could wait.
+    /// The first page of an alias, shared with other callers, for a caller without a task.
     ///
     /// - Parameters:
     ///   - limit: at most 1000.
-    ///   - executor: runs what goes on between waits; nil is Swift's own pool.
-    ///   - complete: told the page or the problem, once, on any thread.
+    ///   - executor: nil is Swift's own pool.
+    ///   - complete: called once, on any thread.
     package func firstPage(
         of alias: Alias,
         limit: Int,
@@ -97,10 +94,9 @@ extension Registry {
     /// The most activities that ``resolve(_:limitPerAlias:in:)`` gives or looks at, repetitions counted: some 4 MiB of JSON.
     package static let mostResolved = 10_000
 
-    /// The activities that many aliases name, in the order asked, at most `limitPerAlias` of each and ``mostResolved`` of all.
+    /// In the order asked; at most `limitPerAlias` activities of each alias and ``mostResolved`` of all.
     ///
-    /// An alias that is asked for again is not looked up again. Where there are more, the last aliases get fewer or none, and
-    /// are truncated.
+    /// A repeated alias is not looked up again. At the limit, the last aliases get fewer or none, and are truncated.
     package func resolve(_ aliases: [Alias], limitPerAlias: Int, in scope: Scope) async throws -> [ResolvedAlias] {
         var indices: [Alias: Int] = [:]
         var distinct: [Alias] = []
@@ -131,7 +127,7 @@ extension Registry {
         }
     }
 
-    /// One activity, running or not, or nil when it is not known.
+    /// Running or not; nil if it is not known.
     package func activity(_ id: ActivityID, in scope: Scope) async throws -> ActivityRecord? {
         let statement = ResolveStatements.activity(id, in: scope)
         return try await read { session in try session.execute(statement).decode(ActivityRecord.columns).first }

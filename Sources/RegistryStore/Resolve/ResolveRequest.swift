@@ -1,16 +1,15 @@
 import PostgresDriver
 import RegistryCore
 
-/// The first page of one alias.
 struct ResolveRequest: Sendable {
     let alias: Alias
     let limit: Int
     let scope: Scope
 
-    /// A lookup of one alias shares its statement with others of the same app and page size.
+    /// Lookups of the same app and page size share a statement.
     static func batcher(_ units: UnitsOfWork) -> Batcher<ResolveRequest, AliasRows> {
         Batcher(
-            // Half of the connections at most, so that slow reads leave the others to writes.
+            // Half of the connections at most, so that slow reads leave the others for writes.
             lanes: 2...max(2, min(8, units.pool.maximumConnections / 2)),
             largestBatch: 64,
             capacity: 10_000,
@@ -42,7 +41,6 @@ struct ResolveRequest: Sendable {
         )
     }
 
-    /// A page of one alias.
     static func find(
         _ alias: Alias,
         after number: Int64,
@@ -75,9 +73,9 @@ struct ResolveRequest: Sendable {
     /// The first rows of each of many aliases.
     ///
     /// - Parameters:
-    ///   - limit: how many activities the page of each may have.
-    ///   - most: how many rows of all aliases together.
-    /// - Returns: the rows of each alias, and how many aliases, from the first on, `most` did not cut.
+    ///   - limit: the most activities of each alias.
+    ///   - most: the most rows of all aliases together.
+    /// - Returns: the rows of each alias, and the number of leading aliases that `most` did not cut.
     static func find(
         _ aliases: [Alias],
         limit: Int,
@@ -97,18 +95,16 @@ struct ResolveRequest: Sendable {
     }
 }
 
-/// A value, and the position in the request that it belongs to, counted from 1.
+/// A value and its position in the request, counted from 1.
 typealias Positioned<Value> = (position: Int, value: Value)
 
 extension Columns where Value: Sendable {
-    /// The columns behind the position of a request `q`.
     var positioned: Columns<Positioned<Value>> {
         Columns<Positioned<Value>>(sql: "q.position, \(sql)") { row in try (row.next(), row.next(self)) }
     }
 }
 
 extension PostgresResult {
-    /// The values of the rows, by their positions in the request.
     func byPosition<Value: Sendable>(of count: Int, _ columns: Columns<Positioned<Value>>) throws -> [[Value]] {
         var found = [[Value]](repeating: [], count: count)
         for (position, value) in try decode(columns) { found[position - 1].append(value) }

@@ -2,11 +2,11 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// The statements that hand out tokens. All of them read the view `current_activities`, the one place that says which
-/// tokens may be handed out.
+/// The statements that hand out tokens. All read the view `current_activities`, which alone decides which tokens may be
+/// handed out.
 enum ResolveStatements {
-    /// The activity of an alias's row. The limit keeps the planner from joining all of a crowd before it takes the
-    /// first page: rows are read in the order of the alias's index, and each is looked up by its number.
+    /// The activity of an alias's row. The limit keeps the planner from joining a whole crowd before the first page:
+    /// rows are read in the order of the alias's index, one lookup each.
     private static func current(in scope: Scope) -> SQL {
         """
         (SELECT \(ResolvedActivity.columns) FROM \(sql: scope.view(.currentActivities)) cur
@@ -15,8 +15,7 @@ enum ResolveStatements {
         """
     }
 
-    /// So many rows of an alias, in the order of the immutable number: whoever keeps a crowd of others under it from being handed
-    /// out makes no statement longer.
+    /// Rows of an alias in the order of the immutable number. Withheld activities do not make the statement longer.
     static func page(of alias: Alias, after number: Int64, limit: Int, in scope: Scope) -> SQL {
         """
         SELECT \(AliasRow.columns) FROM \(sql: rows(of: alias, after: number, limit: limit, in: scope))
@@ -25,7 +24,7 @@ enum ResolveStatements {
         """
     }
 
-    /// So many of an alias's rows `al` that resolve reads, in the order of the immutable number, as an item of `FROM`.
+    /// The alias's rows `al` that resolve reads, as an item of `FROM`.
     static func rows(of alias: Alias, after number: Int64, limit: Int, in scope: Scope) -> SQL {
         """
         (
@@ -45,8 +44,8 @@ enum ResolveStatements {
         """
     }
 
-    /// The same where most activities between the two numbers are the alias's: all of them are read in their order, and
-    /// those that are not are left out. `IS TRUE` keeps the alias's rows a hashed set, which is asked about each row.
+    /// For ranges in which most activities are the alias's: all are read in order, and the others are left out. `IS
+    /// TRUE` keeps the alias's rows a hashed set that is asked about each row.
     static func denseRange(of alias: Alias, after number: Int64, through last: Int64, in scope: Scope) -> SQL {
         """
         SELECT \(ResolvedActivity.columns) FROM \(sql: scope.view(.currentActivities)) cur
@@ -61,7 +60,6 @@ enum ResolveStatements {
         """
     }
 
-    /// The number of the alias's row that is so many after a number; none when there are fewer.
     static func number(of alias: Alias, after number: Int64, count: Int, in scope: Scope) -> SQL {
         """
         SELECT al.activity_number FROM activity_aliases al
@@ -78,10 +76,10 @@ enum ResolveStatements {
         """
     }
 
-    /// The first rows of many aliases; each begins with the alias's position in the request. They come alias
-    /// by alias, for what is joined laterally is looked up so; hence the limit of all leaves out the last aliases. Within an
-    /// alias they are unsorted: to sort such wide rows costs more than to put a few numbers in order afterwards. `OFFSET 0` keeps
-    /// the planner from remembering activities that no other alias will ask for.
+    /// The first rows of many aliases; each begins with the alias's position in the request. They arrive alias by
+    /// alias, because lateral joins run in that order; so the limit of all leaves out the last aliases. Within an alias
+    /// they are unsorted: sorting such wide rows costs more than sorting a few numbers afterwards. `OFFSET 0` keeps the
+    /// planner from caching activities that no other alias will ask for.
     static func resolve(_ aliases: [Alias], limitPerAlias: Int, limit: Int, in scope: Scope) -> SQL {
         """
         SELECT q.position, c.*
@@ -100,7 +98,7 @@ enum ResolveStatements {
         """
     }
 
-    /// One activity, running or not; the token only while it is handed out.
+    /// Running or not; the token only while it is handed out.
     static func activity(_ id: ActivityID, in scope: Scope) -> SQL {
         """
         SELECT \(ActivityRecord.columns)
@@ -111,7 +109,7 @@ enum ResolveStatements {
         """
     }
 
-    /// The channels of aliases; each row begins with the alias's position in the request.
+    /// Each row begins with the alias's position in the request.
     static func channels(of aliases: [Alias], in scope: Scope) -> SQL {
         """
         SELECT \(BroadcastChannel.positioned)
@@ -126,7 +124,6 @@ enum ResolveStatements {
 }
 
 extension ResolvedActivity {
-    /// The columns of the row called `cur` of the view `current_activities`.
     static let columns = Columns(sql: names(of: "cur", number: "cur.activity_number")) { row in
         try ResolvedActivity(
             number: row.next(),
@@ -145,7 +142,6 @@ extension ResolvedActivity {
 
     private static let facts = ActivityFacts.columns(of: "cur")
 
-    /// The same columns of a row of another name, with the number from elsewhere.
     static func names(of row: String, number: String) -> String {
         """
         \(number), \(row).activity_id, \(row).token, \(row).installation_hash, \(ActivityFacts.columns(of: row).sql),
@@ -155,7 +151,6 @@ extension ResolvedActivity {
 }
 
 extension ActivityRecord {
-    /// The columns of the row called `a` of the view `activity_verdicts`.
     static let columns = Columns(
         ActivityAnswer.columns(of: "a"),
         .one("nullif(a.verdict, 'no-token')"),
@@ -180,13 +175,12 @@ extension ActivityRecord {
 }
 
 extension BroadcastChannel {
-    /// The columns of the row called `c`.
     static let columns = Columns(
         .one("c.channel_id"),
         .raw("c.message_storage_policy"),
         as: { (id: UTF8Text, policy: StoragePolicy) in BroadcastChannel(stored: id, storagePolicy: policy) }
     )
 
-    /// The same behind the position of a request `q`.
+    /// After the position of a request `q`.
     static let positioned = columns.positioned
 }

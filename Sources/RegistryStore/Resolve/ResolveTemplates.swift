@@ -1,9 +1,8 @@
 import PostgresDriver
 import RegistryCore
 
-/// The statements of the first pages of aliases, and of their channels, from templates.
 enum ResolveTemplates {
-    /// Aliases, of which there is at least one, and how many activities are asked for of each and of all together.
+    /// At least one alias, and the most activities of each and of all together.
     struct Input: Sendable {
         let aliases: [Alias]
         let limit: Int
@@ -24,10 +23,9 @@ enum ResolveTemplates {
         }
     }
 
-    /// The names of the values; of one alias both limits are the same.
+    /// With one alias, both limits are equal.
     static let valueNames = ["kind", "value", "kinds", "values", "limit", "limit", "after"] + Scope.valueNames
 
-    /// The first page of one alias.
     static let one = TemplatedStatements(sample: .sample, values: Input.values(of:)) { (input: Input) in
         [
             ResolveStatements.page(of: input.aliases[0], after: 0, limit: input.limit, in: input.scope),
@@ -35,7 +33,6 @@ enum ResolveTemplates {
         ]
     }
 
-    /// The first pages of many.
     static let many = TemplatedStatements(sample: .sample, values: Input.values(of:)) { (input: Input) in
         [
             ResolveStatements.resolve(

@@ -1,17 +1,16 @@
 import Foundation
 import PostgresDriver
 
-/// The condition of a Postgres, for those who run it; whether or not it has the registry's schema.
+/// The condition of a Postgres, with or without the registry's schema.
 package struct DatabaseCondition: Sendable, Hashable {
-    /// A table whose dead rows autovacuum leaves lying.
     package struct NeglectedTable: Sendable, Hashable {
-        /// The name of the table; a partition has its own.
+        /// A partition has its own name.
         package let name: String
-        /// How many dead rows it has, as Postgres estimates.
+        /// Postgres's estimate.
         package let deadRows: Int
     }
 
-    /// The least version that the service works with, as `server_version_num`.
+    /// The oldest supported version, as `server_version_num`.
     package static let leastVersion = 150_000
 
     /// `server_version`, such as `15.4 (Debian 15.4-1)`.
@@ -22,11 +21,10 @@ package struct DatabaseCondition: Sendable, Hashable {
     package var isReadOnly = false
     /// The settings by which it could lose acknowledged writes; empty when there are none.
     package var unsafeSettings: [UnsafeDurability] = []
-    /// Postgres's clock less this machine's, and by how much that may be wrong: half of the question's round trip.
+    /// Postgres's clock minus this machine's; the uncertainty is half of the round trip.
     package var clockSkew = Duration.zero
-    /// How far ``clockSkew`` may be off.
     package var clockUncertainty = Duration.zero
-    /// Connections that are open, in all databases, and how many may be, those kept for superusers left out.
+    /// Open connections in all databases.
     package var connections = 0
     /// `max_connections`, less those that are kept for superusers.
     package var connectionLimit = 0
@@ -34,7 +32,7 @@ package struct DatabaseCondition: Sendable, Hashable {
     package var isAutovacuumOn = true
     /// Tables of the registry with many dead rows, the worst first.
     package var neglectedTables: [NeglectedTable] = []
-    /// How it is distributed; nil where the database does not have the extension citus.
+    /// Nil without the extension citus.
     package var distribution: DistributionCondition?
 
     init(_ session: borrowing PostgresSession) throws {
@@ -58,7 +56,7 @@ package struct DatabaseCondition: Sendable, Hashable {
     }
 
     private mutating func compareClocks(_ session: borrowing PostgresSession) throws {
-        // Once before: the first time, the statement is prepared, which takes long.
+        // A first execution prepares the statement, which takes long.
         _ = try session.execute(ConditionStatements.clock)
         let start = Date()
         let theirs = try session.execute(ConditionStatements.clock)[0].decode(Date.self)
@@ -69,14 +67,12 @@ package struct DatabaseCondition: Sendable, Hashable {
 }
 
 extension Registry {
-    /// Asks Postgres how it is.
-    ///
     /// - Throws: `unavailable`.
     package func databaseCondition() async throws -> DatabaseCondition {
         try await read { try DatabaseCondition($0) }
     }
 
-    /// Asks Citus how the tables are distributed; nil where the database does not have the extension.
+    /// Nil without the extension citus.
     ///
     /// - Throws: `unavailable`.
     package func distributionCondition() async throws -> DistributionCondition? {
@@ -84,10 +80,9 @@ extension Registry {
     }
 }
 
-/// The statements that ask Postgres how it is. They need no schema and no privileges.
+/// They need no schema and no privileges.
 enum ConditionStatements {
-    /// The values that ``DatabaseCondition`` reads, in its order. Others' sessions are hidden from most roles, their
-    /// number is not.
+    /// The values of ``DatabaseCondition``, in its order. Most roles cannot see sessions of others, but their number.
     static let settings: SQL = """
         SELECT current_setting('server_version'), current_setting('server_version_num')::bigint,
             current_setting('transaction_read_only')::boolean,
@@ -98,8 +93,8 @@ enum ConditionStatements {
 
     static let clock: SQL = "SELECT clock_timestamp()"
 
-    /// Tables whose dead rows are twice as many as those at which autovacuum should have come (its documentation: a
-    /// threshold and a share of the rows), and enough of them that it is no matter of a minute.
+    /// Tables with twice as many dead rows as autovacuum's limit (its documentation: a threshold and a share of the
+    /// rows), and enough of them that a minute does not explain it.
     static let neglectedTables: SQL = """
         SELECT s.relname::text, s.n_dead_tup
         FROM pg_stat_user_tables s JOIN pg_class c ON c.oid = s.relid

@@ -4,32 +4,31 @@ import PostgresDriver
 ///
 /// All statements go through the coordinator, which passes a statement about one app on to that app's worker.
 enum Distribution {
-    /// Tables of which every node has all rows; they are small. All others are distributed by the app's number.
+    /// Small tables with all rows on every node. All others are distributed by the app's number.
     static let referenceTables = ["api_keys", "apps", "deleted_apps", "token_kinds"]
 
-    /// All tables of the migrations but the list of these themselves, which the coordinator alone asks for. Partitions go with
+    /// All tables of the migrations except the list of migrations, which only the coordinator reads. Partitions follow
     /// their table.
     static let tables = Migration.all.flatMap { migration in
         migration.sql.matches(of: #/CREATE TABLE (\w+) \(/#).map { String($0.1) }
     }
 
-    /// The settings of the service's sessions, of which the coordinator's sessions on workers learn nothing: they are set for
-    /// its role. The times of an activity are sums of local times, and plans must not read whole tables.
+    /// The settings of the service's sessions. The coordinator does not pass them to its sessions on workers, so they
+    /// are set for its role. The times of an activity are sums of local times, and plans must not read whole tables.
     static let settings = PostgresPool.settings
 
     static let isInstalled: SQL = "SELECT EXISTS (SELECT FROM pg_extension e WHERE e.extname = 'citus')"
 
-    /// Whether the server is the coordinator, and whether the registry's tables are distributed. Only for a database that has the
+    /// Whether the server is the coordinator, and whether the registry's tables are distributed. Requires the
     /// extension.
     static let role: SQL = """
         SELECT (SELECT g.groupid = 0 FROM pg_dist_local_group g),
             EXISTS (SELECT FROM pg_dist_partition p WHERE p.logicalrelid = to_regclass('activities'))
         """
 
-    /// Makes a new connection ready for Citus, where it is to that.
+    /// Prepares a new connection for Citus if the tables are distributed.
     ///
-    /// - Parameter choosesPlans: whether plans are to be made as Citus needs them: by a generic one it does not see which app a
-    ///   statement is about.
+    /// - Parameter choosesPlans: whether to avoid generic plans, from which Citus cannot see a statement's app.
     /// - Throws: ``DistributionError/notTheCoordinator``.
     static func prepare(_ session: borrowing PostgresSession, choosesPlans: Bool) throws {
         guard try session.execute(isInstalled)[0].decode(Bool.self) else { return }
@@ -40,18 +39,14 @@ enum Distribution {
     }
 }
 
-/// Why tables cannot be distributed, or distributed ones not be worked with.
 package enum DistributionError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The database does not have the extension.
     case notInstalled
-    /// No node is known that may have shards.
+    /// No known node may have shards.
     case noWorker
-    /// The server is a worker.
     case notTheCoordinator
-    /// The role may not do what it takes; with Postgres's own reason.
+    /// The role lacks a privilege; with Postgres's own reason.
     case notPermitted(String)
 
-    /// The problem, in a sentence.
     package var detail: String {
         switch self {
         case .notInstalled: "The database does not have the extension citus, so nothing can be distributed."
@@ -63,7 +58,6 @@ package enum DistributionError: Error, Sendable, Hashable, CustomStringConvertib
         }
     }
 
-    /// The remedy, in a sentence.
     package var remedy: String {
         switch self {
         case .notInstalled:
@@ -81,6 +75,5 @@ package enum DistributionError: Error, Sendable, Hashable, CustomStringConvertib
         }
     }
 
-    /// The problem and the remedy, two sentences.
     package var description: String { "\(detail) \(remedy)" }
 }

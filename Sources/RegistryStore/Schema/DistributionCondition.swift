@@ -2,13 +2,11 @@ import PostgresDriver
 
 /// How the database is distributed over the nodes of Citus, and how these are.
 package struct DistributionCondition: Sendable, Hashable {
-    /// A node that has shards, as the coordinator reaches it.
+    /// A node with shards, as the coordinator reaches it.
     package struct Worker: Sendable, Hashable {
-        /// Its host and port, as the coordinator knows them.
         package let name: String
-        /// Whether it answered.
         package var isReachable = true
-        /// Settings of its sessions of the service's role that are not what the service needs: their values by their names.
+        /// Settings of its sessions of the service's role that differ from the service's needs.
         package var otherSettings: [String: String] = [:]
         /// The settings by which it could lose acknowledged writes.
         package var unsafeSettings: [UnsafeDurability] = []
@@ -16,19 +14,15 @@ package struct DistributionCondition: Sendable, Hashable {
 
     /// The tables that every node must have whole, in words.
     package static var referenceTables: String { Distribution.referenceTables.joined(separator: ", ") }
-
-    /// Whether the registry's tables are distributed at all.
     package var isDistributed = false
-    /// The tables that are not distributed, though others are.
     package var missingTables: [String] = []
-    /// The tables that are distributed in another way than the service needs.
+    /// Tables with the wrong distribution.
     package var misplacedTables: [String] = []
-    /// Postgres's `plan_cache_mode`, as it holds for the service's sessions.
+    /// Postgres's `plan_cache_mode` in the service's sessions.
     package var planCacheMode = ""
     /// All nodes that have shards, or may.
     package var workers: [Worker] = []
 
-    /// Nil where the database does not have the extension citus.
     static func find(_ session: borrowing PostgresSession) throws -> DistributionCondition? {
         try session.execute(Distribution.isInstalled)[0].decode(Bool.self) ? DistributionCondition(session) : nil
     }
@@ -62,7 +56,6 @@ extension DistributionCondition.Worker {
 }
 
 extension DistributionStatements {
-    /// Each table, whether it is distributed, and whether as it must be.
     static let placement: SQL = """
         SELECT t.name, p.logicalrelid IS NOT NULL,
             CASE WHEN t.name = ANY(\(Distribution.referenceTables)) THEN p.partmethod = 'n' AND p.repmodel = 't'
@@ -75,7 +68,7 @@ extension DistributionStatements {
         ORDER BY t.position
         """
 
-    /// How long to wait for a connection to a worker, half a minute by default.
+    /// The default wait for a connection to a worker is half a minute.
     static let shortWait = "SET LOCAL citus.node_connection_timeout = '1s'"
 
     /// A row for each setting of each worker, and one for a worker that does not answer.

@@ -2,16 +2,13 @@ import Foundation
 import Migrations
 import PostgresDriver
 
-/// One numbered SQL file.
 package struct Migration: Sendable, Hashable {
-    /// The number that its file's name begins with; migrations are applied in its order.
+    /// From the file's name; migrations are applied in its order.
     package let version: Int
     /// The name of the file, such as `0001_registry.sql`.
     package let name: String
-    /// The whole text of the file.
     package let sql: String
 
-    /// Every migration that this program knows, in order.
     package static let all: [Migration] = Migrations.files.map { file in
         Migration(
             version: Int(file.name.prefix(4)) ?? 0,
@@ -20,35 +17,30 @@ package struct Migration: Sendable, Hashable {
         )
     }
 
-    /// 64 bits of FNV-1a over the text, in hex: tells an edited file, not an enemy.
+    /// 64 bits of FNV-1a over the text, in hex: detects edits, not attacks.
     package var checksum: String {
         let hash = sql.utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
         return String(hash, radix: 16)
     }
 
-    /// Its commands, in their order. Each ends with a semicolon at the end of a line, where no other one is.
+    /// Each ends with a semicolon at the end of a line, where no other one is.
     var commands: [String] {
         sql.components(separatedBy: ";\n").filter { !$0.allSatisfy(\.isWhitespace) }
     }
 
-    /// The statement that notes it as applied. Its values are ours and hold no quotes.
+    /// The values are ours and contain no quotes.
     var record: String {
         "INSERT INTO schema_migrations (version, name, checksum) VALUES (\(version), '\(name)', '\(checksum)');"
     }
 }
 
-/// A migration that the database has had.
 package struct AppliedMigration: Sendable, Hashable {
-    /// The number of the migration.
     package let version: Int
-    /// The name of its file, as it was then.
     package let name: String
-    /// The ``Migration/checksum`` of the text that was applied.
     package let checksum: String
     /// Postgres's clock when it was applied.
     package let appliedAt: Date
 
-    /// The columns of the table `schema_migrations`.
     static let columns = Columns(
         .one("version"),
         .one("name"),
@@ -58,14 +50,11 @@ package struct AppliedMigration: Sendable, Hashable {
     )
 }
 
-/// How a database's schema stands to this program.
 package struct SchemaStatus: Sendable, Hashable {
-    /// The migrations that the database has had, in their order.
     package let applied: [AppliedMigration]
-    /// Those that this program knows and the database has not had, in their order.
     package let pending: [Migration]
 
-    /// The version of the database; 0 when it is empty.
+    /// 0 for an empty database.
     package var version: Int { applied.last?.version ?? 0 }
 
     init(applied: [AppliedMigration]) throws(SchemaError) {
@@ -80,13 +69,11 @@ package struct SchemaStatus: Sendable, Hashable {
     }
 }
 
-/// Why this program does not work with a database's schema.
 package enum SchemaError: Error, Sendable, Hashable, CustomStringConvertible {
     case behind(Int, Int)
     case ahead(Int, Int)
     case changed(String)
 
-    /// The problem, in a sentence.
     package var detail: String {
         switch self {
         case .behind(let version, let current):
@@ -98,7 +85,6 @@ package enum SchemaError: Error, Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The remedy, in a sentence.
     package var remedy: String {
         switch self {
         case .behind: "Run: pushreg migrate"
@@ -107,6 +93,5 @@ package enum SchemaError: Error, Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The problem and the remedy, two sentences.
     package var description: String { "\(detail) \(remedy)" }
 }

@@ -1,62 +1,52 @@
 import Foundation
 import PostgresDriver
 
-/// How Postgres does, as it says itself: its condition, and what explains it.
+/// The database's health: its condition, and the figures behind it.
 package struct PostgresHealth: Sendable {
     /// A table, with all of its partitions.
     package struct Table: Sendable, Hashable {
         /// The name of the table; `events` stands for all its partitions.
         package let name: String
-        /// As far as Postgres has counted; rows that are dead wait for vacuum.
+        /// Postgres's estimate; dead rows wait for vacuum.
         package let rows: Int
-        /// How many rows wait for vacuum, as Postgres has counted.
         package let deadRows: Int
         /// In bytes, with indexes.
         package let size: Int
-        /// The last vacuum, by autovacuum or by hand; nil when there was none.
+        /// By autovacuum or by hand; nil if never.
         package let vacuumedAt: Date?
-        /// The last analysis for the planner, by autovacuum or by hand; nil when there was none.
+        /// By autovacuum or by hand; nil if never.
         package let analyzedAt: Date?
     }
 
-    /// The server and the database as a whole.
     package struct Server: Sendable, Hashable {
-        /// When the server was started.
         package let startedAt: Date
         /// Of the database, in bytes.
         package let size: Int
-        /// How long the longest transaction has lasted by now.
+        /// The age of the longest running transaction.
         package let longestTransaction: Duration?
-        /// Sessions that wait for a lock.
         package let waiting: Int
-        /// Blocks found in memory and not, since the statistics were reset.
+        /// Blocks found in Postgres's own memory, since the statistics were reset.
         package let blocksHit: Int
-        /// Blocks that were not in Postgres's own memory, so that it read them from a file.
+        /// Blocks read from files, since the statistics were reset.
         package let blocksRead: Int
-        /// Deadlocks in this database, since the statistics were reset.
+        /// In this database, since the statistics were reset.
         package let deadlocks: Int
-        /// Transactions of this database that were committed, since the statistics were reset.
+        /// In this database, since the statistics were reset.
         package let commits: Int
-        /// Transactions of this database that were rolled back, since the statistics were reset.
+        /// In this database, since the statistics were reset.
         package let rollbacks: Int
-        /// The standbys that commits wait for, as they are configured; empty for none.
+        /// The configured standbys that commits wait for; empty for none.
         package let synchronousStandbys: String
-        /// Standbys that are connected.
         package let standbys: Int
     }
 
-    /// The version, the settings and the clock, and all else that findings are made of.
     package let condition: DatabaseCondition
-    /// Counts and times of the server and the database.
     package let server: Server
-    /// The tables of the schema, the largest first.
     package let tables: [Table]
-    /// The migrations that were applied.
     package let migrations: [AppliedMigration]
 }
 
 extension PostgresHealth.Server {
-    /// The columns of the database's statistics `d`.
     static let columns = Columns(
         .one("pg_postmaster_start_time()"),
         .one("pg_database_size(current_database())"),
@@ -97,7 +87,6 @@ extension PostgresHealth.Table {
 }
 
 extension Registry {
-    /// Asks Postgres how it does.
     package func health() async throws -> PostgresHealth {
         try await read { session in
             let condition = try DatabaseCondition(session)
@@ -114,13 +103,12 @@ extension Registry {
     }
 }
 
-/// The statements that ask Postgres how it does; they read its statistics and no table of ours.
+/// They read Postgres's statistics and no table of ours.
 enum HealthStatements {
     static let server: SQL = """
         SELECT \(PostgresHealth.Server.columns) FROM pg_stat_database d WHERE d.datname = current_database()
         """
 
-    /// The tables by their size, with all partitions of one together.
     static let tables: SQL = """
         SELECT \(PostgresHealth.Table.columns)
         FROM (

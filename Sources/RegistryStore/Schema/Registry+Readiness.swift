@@ -2,21 +2,20 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// The versions that the service found when it asked Postgres.
 package struct Readiness: Sendable, Hashable {
     /// `server_version`, such as `15.4 (Debian 15.4-1)`.
     package let serverVersion: String
-    /// The number of the last migration that was applied; it may be newer than this program.
+    /// The last applied migration; it may be newer than this program.
     package let schemaVersion: Int
 }
 
 extension Registry {
-    /// Asks Postgres whether writes would work now.
+    /// Checks whether writes would work now.
     ///
-    /// A newer schema is no reason to be unready: during an upgrade the instances of before go on until they are replaced,
-    /// or nobody would answer meanwhile. None of them starts on it.
+    /// A newer schema is no reason to be unready: during an upgrade, the earlier instances continue until they are
+    /// replaced. None of them starts on it.
     ///
-    /// - Throws: `unavailable` with a sentence: Postgres is away, only a standby, or has an older schema.
+    /// - Throws: `unavailable`: Postgres is away, only a standby, or has an older schema.
     package func checkReadiness() async throws -> Readiness {
         let (version, isReadOnly, schema) = try await units.read(.hot) { session in
             try session.execute(

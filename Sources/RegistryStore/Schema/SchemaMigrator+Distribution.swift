@@ -1,9 +1,9 @@
 import PostgresDriver
 
 extension SchemaMigrator {
-    /// Distributes the tables that are not distributed yet, all in one transaction.
+    /// Distributes the missing tables in one transaction.
     ///
-    /// - Parameter isWanted: false where it is done only if some are: then the others came with a migration.
+    /// - Parameter isWanted: false to do it only if some tables are distributed: the others then came with a migration.
     /// - Returns: the names of the tables.
     /// - Throws: ``DistributionError``, and ``PostgresError``.
     static func distribute(_ session: borrowing PostgresSession, isWanted: Bool) throws -> [String] {
@@ -27,12 +27,13 @@ extension SchemaMigrator {
     private static func distribute(_ session: borrowing PostgresSession) throws -> [String] {
         try session.transaction { transaction in
             let missing = try transaction.execute(DistributionStatements.missing).decode(String.self)
-            // Nodes that were added since get what the role has, too.
+            // Nodes added since get the role's settings, too.
             for command in try transaction.execute(DistributionStatements.roleSettings).decode(String.self) {
                 try transaction.simple(command)
             }
             guard !missing.isEmpty else { return [] }
-            // Citus makes a table local to itself when it distributes another that it refers to, and then refuses its numbers.
+            // Citus makes a table local when it distributes another that the table refers to, and then rejects its
+            // sequences.
             let keys = try transaction.execute(DistributionStatements.foreignKeys(of: missing)).rows.map { row in
                 try row.decode(String.self, String.self)
             }
@@ -45,13 +46,12 @@ extension SchemaMigrator {
     }
 }
 
-/// The statements that distribute tables.
 enum DistributionStatements {
     static let hasWorker: SQL = """
         SELECT EXISTS (SELECT FROM pg_dist_node n WHERE n.noderole = 'primary' AND n.isactive AND n.shouldhaveshards)
         """
 
-    /// The tables that are not distributed, those first to which others refer or by which others are placed.
+    /// Ordered by references and placement.
     static let missing: SQL = """
         SELECT t.name FROM unnest(\(Distribution.tables)) WITH ORDINALITY AS t (name, position)
         WHERE to_regclass(t.name) IS NOT NULL
@@ -59,7 +59,6 @@ enum DistributionStatements {
         ORDER BY t.name <> ALL(\(Distribution.referenceTables)), t.name <> 'activities', t.position
         """
 
-    /// The commands that drop and add each foreign key of the tables.
     static func foreignKeys(of tables: [String]) -> SQL {
         """
         SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', k.conrelid::regclass, k.conname),
@@ -70,7 +69,7 @@ enum DistributionStatements {
         """
     }
 
-    /// Commands on all shards by one connection a node. Else none that concerns a reference table could follow them.
+    /// One connection per node. Otherwise no command about a reference table could follow.
     static let oneByOne = "SET LOCAL citus.multi_shard_modify_mode TO 'sequential'"
 
     static func distribute(_ table: String) -> SQL {
@@ -83,7 +82,7 @@ enum DistributionStatements {
             """
     }
 
-    /// The commands that give the role in this database the settings of the service's sessions, on every node.
+    /// The commands that give the role in this database the service's settings, on every node.
     static let roleSettings: SQL = """
         SELECT format('ALTER ROLE CURRENT_USER IN DATABASE %I SET %I = %L', current_database(), s.name, s.value)
         FROM unnest(\(Distribution.settings.map(\.key)), \(Distribution.settings.map(\.value))) AS s (name, value)

@@ -1,38 +1,29 @@
 import Foundation
 import PostgresDriver
 
-/// Brings a database's schema forward: numbered files, each in a transaction with its row in `schema_migrations`, under
-/// one advisory lock.
+/// Upgrades a database's schema: numbered files, each in a transaction with its row in `schema_migrations`, under one
+/// advisory lock.
 package struct SchemaMigrator: Sendable {
     private let pool: PostgresPool
-
-    /// Makes a migrator that works on connections of the pool; nothing is asked of Postgres yet.
     package init(pool: PostgresPool) { self.pool = pool }
-
-    /// The version that this program works with.
     package static var currentVersion: Int { Migration.all.last?.version ?? 0 }
 
-    /// Reads which migrations have been applied and which are missing.
-    ///
-    /// - Throws: ``SchemaError`` when the database is newer than this program or an applied file was changed, and
+    /// - Throws: ``SchemaError`` if the database is newer than this program or an applied file was changed, and
     ///   ``PostgresError``.
     package func status() async throws -> SchemaStatus {
         let applied = try await pool.withSession(.idempotentRead) { try Self.applied($0) }
         return try SchemaStatus(applied: applied)
     }
 
-    /// The migrations that the database has not had.
-    ///
-    /// - Throws: as ``status()``.
     package func pending() async throws -> [Migration] { try await status().pending }
 
-    /// Applies what is missing. Where tables are distributed, those that a migration makes are too.
+    /// Applies the missing migrations. If tables are distributed, new tables are, too.
     ///
     /// - Parameters:
-    ///   - distributes: whether the tables are to be distributed over the workers of Citus.
-    ///   - onApplied: is told of each migration once it is committed.
-    ///   - onDistributed: is told of each table once all are distributed.
-    /// - Returns: the migrations that were applied.
+    ///   - distributes: whether to distribute the tables over the workers of Citus.
+    ///   - onApplied: called for each migration once it is committed.
+    ///   - onDistributed: called for each table once all are distributed.
+    /// - Returns: the applied migrations.
     /// - Throws: as ``status()``, and ``DistributionError``.
     @discardableResult
     package func migrate(
@@ -40,10 +31,10 @@ package struct SchemaMigrator: Sendable {
         onApplied: @escaping @Sendable (Migration) -> Void = { _ in },
         onDistributed: @escaping @Sendable (String) -> Void = { _ in }
     ) async throws -> [Migration] {
-        // An index of hundreds of millions of rows takes its time, and all of it would be undone at the end of less.
+        // An index of hundreds of millions of rows takes long, and a timeout would undo all of it.
         try await pool.withSession(.never, timeout: .seconds(24 * 3600)) { session in
             let settings = try Self.liftTimeouts(session)
-            // The connection goes back to the pool as it came; one that cannot be restored is closed by the pool.
+            // The connection returns to the pool unchanged; the pool closes one that cannot be restored.
             defer {
                 _ = try? session.execute("SELECT pg_advisory_unlock(\(Self.lockKey))")
                 try? session.simple(settings)
@@ -61,15 +52,15 @@ package struct SchemaMigrator: Sendable {
         }
     }
 
-    /// Applies a migration in a transaction of its own. Its commands are sent one by one: Citus passes on to its other nodes the
-    /// whole text that a command came in, and none takes several.
+    /// Applies a migration in its own transaction. Commands are sent one by one: Citus passes a command's whole text to
+    /// its other nodes, which accept only one command each.
     private static func apply(_ migration: Migration, _ session: borrowing PostgresSession) throws {
         try session.transaction { transaction in
             for command in migration.commands + [migration.record] { try transaction.simple(command) }
         }
     }
 
-    /// Lets migrations and the wait for their lock take their time.
+    /// Removes the limits for migrations and for the wait for their lock.
     ///
     /// - Returns: the script that restores the limits.
     private static func liftTimeouts(_ session: borrowing PostgresSession) throws -> String {
@@ -85,7 +76,7 @@ package struct SchemaMigrator: Sendable {
             """
     }
 
-    /// - Throws: ``SchemaError`` with a sentence unless the schema is exactly what this program works with.
+    /// - Throws: ``SchemaError`` unless the schema is exactly this program's.
     package func checkCompatible() async throws {
         let status = try await status()
         guard status.pending.isEmpty else { throw SchemaError.behind(status.version, Self.currentVersion) }

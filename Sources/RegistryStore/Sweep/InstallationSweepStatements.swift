@@ -1,15 +1,14 @@
 import PostgresDriver
 import RegistryCore
 
-/// The statements of the sweep about what installations held: deleted tokens, values that were replaced, and
-/// installations of which nothing is left.
+/// The sweep of installations' data: deleted tokens, replaced values, and empty installations.
 struct InstallationSweepStatements {
     let scope: Scope
 
     private var app: Int64 { scope.app.number }
     private var settings: AppSettings { scope.app.settings }
 
-    /// Deletes tombstones of tokens: what was observed before is not coming any more.
+    /// Deletes tombstones of tokens: earlier observations no longer arrive.
     func deleteRemovedTokens(limit: Int) -> SQL {
         """
         DELETE FROM installation_tokens r WHERE \(sql: RowPlaces.isOf(app, "r")) AND r.ctid = ANY(ARRAY(
@@ -20,7 +19,7 @@ struct InstallationSweepStatements {
         """
     }
 
-    /// Deletes claims too old to tell of a cloned installation.
+    /// Deletes claims too old to reveal a cloned installation.
     func deleteOldClaims(limit: Int) -> SQL {
         """
         DELETE FROM installation_token_claims c WHERE \(sql: RowPlaces.isOf(app, "c")) AND c.ctid = ANY(ARRAY(
@@ -32,10 +31,10 @@ struct InstallationSweepStatements {
         """
     }
 
-    /// Looks at values that installations claimed and that nobody touched for as long as events are kept, and deletes those
-    /// that nobody holds. Those that are held are looked at again after as long.
+    /// Deletes values claimed by installations that no request touched for as long as events are kept, if no
+    /// installation holds them. Held ones are examined again after as long.
     ///
-    /// The time is asked of the locked row, so a value that is registered at this moment stays.
+    /// The time is read from the locked row, so a value that is being registered stays.
     func deleteUnheldValues(limit: Int) -> SQL {
         """
         WITH old AS MATERIALIZED (
@@ -61,13 +60,13 @@ struct InstallationSweepStatements {
         """
     }
 
-    /// Finds and locks, of a page of installations in the order of their hashes, those that nobody has heard of for as long
-    /// as events are kept, and that hold nothing.
+    /// Finds and locks, in a page of installations in the order of their hashes, the empty ones that were silent for as
+    /// long as events are kept.
     ///
     /// - Parameters:
-    ///   - start: the hash that the page begins at; after the last one it goes on with the first. A page from anywhere finds
-    ///     its share, however many silent installations hold something still.
-    ///   - limit: how many are looked at.
+    ///   - start: the first hash of the page; after the last hash it continues with the first. A page from anywhere
+    ///     finds its share, however many silent installations still hold something.
+    ///   - limit: the most installations to examine.
     func emptyInstallations(from start: [UInt8], limit: Int) -> SQL {
         """
         WITH page AS MATERIALIZED (
@@ -93,7 +92,6 @@ struct InstallationSweepStatements {
         """
     }
 
-    /// Deletes installations with the rows by which they are found.
     func delete(_ installations: [[UInt8]]) -> [SQL] {
         ["installation_aliases", "installations"].map { table in
             """

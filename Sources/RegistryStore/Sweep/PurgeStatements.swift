@@ -4,9 +4,9 @@ import RegistryCore
 
 /// The statements that purge a page of stale tokens of one kind, in one transaction.
 ///
-/// A purge is about what was claimed so far: whatever a client observes later brings a token back. An activity's value
-/// counts as dead as of its last claim, an installation's token as deleted as of its last observation; so a purge says
-/// nothing of another holder of the same value who claimed it later.
+/// A purge concerns claims so far: a later observation by a client brings a token back. An activity's value counts as
+/// dead as of its last claim, an installation's token as deleted as of its last observation; so a purge does not affect
+/// another holder of an equal value with a later claim.
 struct PurgeStatements {
     let stale: StaleStatements
     let who: UTF8Text
@@ -14,7 +14,7 @@ struct PurgeStatements {
     private var scope: Scope { stale.scope }
     private var isOfActivities: Bool { stale.kind.holder == .activity }
 
-    /// Activity `row` is one of those of the numbers, of which each is looked up by itself.
+    /// Each number is a lookup of its own.
     private func isAmong(_ numbers: [Int64], _ row: String) -> SQL {
         """
         \(sql: scope.contains(row)) AND \(unescaped: row).activity_id = ANY(ARRAY(
@@ -23,7 +23,7 @@ struct PurgeStatements {
         """
     }
 
-    /// Locks what the others change, in the order of all writes.
+    /// Locks the rows that the others change, in the order of all writes.
     func locks(_ numbers: [Int64]) -> [SQL] {
         isOfActivities
             ? [
@@ -51,7 +51,7 @@ struct PurgeStatements {
             ]
     }
 
-    /// Purges what is stale still; the last statement changes a row for each.
+    /// Purges the tokens that are still stale; the last statement changes a row for each.
     func purge(_ numbers: [Int64]) -> [SQL] { isOfActivities ? purgeActivities(numbers) : purgeTokens(numbers) }
 
     private func purgeActivities(_ numbers: [Int64]) -> [SQL] {
@@ -85,8 +85,8 @@ struct PurgeStatements {
         ]
     }
 
-    /// The events of installations' tokens that have the same value, claimed no later: they are withheld from now on, too. Before
-    /// the value is dead, for afterwards nobody could tell which ones they were.
+    /// The events of installations' tokens with an equal value, claimed no later: they are withheld from now on, too.
+    /// Runs before the value is dead; afterwards these tokens could not be told apart.
     private func otherHoldersEvents(_ isIt: SQL) -> SQL {
         EventStatements.insertion(
             """

@@ -3,10 +3,10 @@ import PostgresDriver
 import RegistryCore
 
 extension Registry {
-    /// Makes the partitions into which the next days' events go, and drops those whose day has come.
+    /// Makes the partitions for the next days' events, and drops those whose day has come.
     ///
-    /// Any instance may do it at any time: an advisory lock makes the others skip it. What cannot be had at once, since
-    /// somebody reads the table for long, is left for the next time.
+    /// Any instance may run it at any time: an advisory lock makes the others skip it. A change blocked by a long
+    /// reader of the table is left for the next time.
     ///
     /// - Returns: the partitions made and dropped.
     package func renewEventPartitions() async throws -> (made: Int, dropped: Int) {
@@ -16,7 +16,7 @@ extension Registry {
             for app in try await self.apps() { try await noteLoss(of: app.number, from: name) }
             if try await change(EventPartitionStatements.dropping(name)) { dropped += 1 }
         }
-        // Events that came before their partition did are deleted the slow way.
+        // Events that came before their partition are deleted row by row.
         let apps = try await read { session in
             try session.execute(EventPartitionStatements.appsWithPast).decode(Int64.self)
         }
@@ -24,36 +24,35 @@ extension Registry {
             try await noteLoss(of: app, from: "events_default")
             while try await write({ try $0.execute(EventPartitionStatements.deletePast(of: app)).affectedRows }) > 0 {}
         }
-        // The last, for a large default partition is read for each: with what is past it gets smaller.
+        // Last, because a large default partition is read for each: the deletion makes it smaller.
         let missing = try await read { try $0.execute(EventPartitionStatements.missing).decode(String.self) }
         return (try await makeEventPartitions(missing), dropped)
     }
 
-    /// Makes the partition into which an app's events of today go, before the first of them is written: a day that began in
-    /// the default partition stays there.
+    /// Makes the partition for an app's events of today, before the first of them is written: a day that began in the
+    /// default partition stays there.
     ///
-    /// - Parameter retention: how long its events are kept from now on; nil for as long as they are.
+    /// - Parameter retention: the new retention of its events; nil to keep the current one.
     func makeEventPartition(of bundleID: BundleID, retention: Duration?) async throws {
         let missing = EventPartitionStatements.missing(for: bundleID, retention: retention)
         let names = try await read { session in
             do {
                 return try session.execute(missing).decode(String.self)
             } catch let error as PostgresError where EventPartitionStatements.mayWait(error) {
-                // The default partition takes too long to read, as it would to make another beside it. The day goes there.
+                // The default partition takes too long to read. The day's events go there.
                 return []
             }
         }
         _ = try await makeEventPartitions(names)
     }
 
-    /// - Returns: how many were made.
     private func makeEventPartitions(_ names: [String]) async throws -> Int {
         var made = 0
         for name in names where try await change(EventPartitionStatements.making(name)) { made += 1 }
         return made
     }
 
-    /// Writes down up to which number events of an app go, before they do.
+    /// Stores the number up to which events of an app are dropped, before they are.
     private func noteLoss(of app: Int64, from partition: String) async throws {
         try await write { session in
             do {
@@ -61,12 +60,11 @@ extension Registry {
                 guard let number = try last.decode(Int64?.self) else { return }
                 _ = try session.execute(EventPartitionStatements.noting(number, lostTo: app))
             } catch let error as PostgresError where error.sqlState == "42P01" {
-                // Somebody else has dropped it.
             }
         }
     }
 
-    /// - Returns: false when somebody else does it, or the table could not be had.
+    /// - Returns: false if another instance does it, or the table is locked.
     private func change(_ commands: [String]) async throws -> Bool {
         try await write { session in
             do {
@@ -83,19 +81,19 @@ extension Registry {
     }
 }
 
-/// The statements that make and drop the audit trail's partitions, one for each day from which its events may go.
+/// One partition for each day on which its events may be dropped.
 enum EventPartitionStatements {
-    /// How many days ahead partitions are made: as long as sweeps may fail before events go to the default partition.
+    /// Partitions are made this many days ahead: sweeps may fail as long before events go to the default partition.
     private static let daysAhead = 3
 
-    /// The lock under which partitions are changed; the transaction that gets it holds it until it ends.
+    /// The lock for changing partitions, held until the end of the transaction.
     static let lock: SQL =
         "SELECT pg_try_advisory_xact_lock(hashtext('pushreg event partitions'), 'events'::regclass::oid::int)"
 
-    /// Names of partitions that the coming days' events need: each app's retention leads to days of its own.
+    /// Names of partitions for the coming days' events: each app's retention needs its own days.
     static let missing: SQL = missing("SELECT a.event_retention FROM apps a", daysAhead: daysAhead)
 
-    /// The name of the partition that an app's events of today need, the app made or not.
+    /// The partition for an app's events of today, whether or not the app exists.
     static func missing(for bundleID: BundleID, retention: Duration?) -> SQL {
         missing(
             """
@@ -106,7 +104,7 @@ enum EventPartitionStatements {
         )
     }
 
-    /// Of a day of which events came before its partition did, all go to the default one.
+    /// A day with events that came before its partition stays in the default one.
     private static func missing(_ retentions: SQL, daysAhead: Int) -> SQL {
         """
         WITH begun AS MATERIALIZED (SELECT DISTINCT e.drop_on FROM events_default e)
@@ -121,7 +119,6 @@ enum EventPartitionStatements {
         """
     }
 
-    /// Names of partitions whose day has come.
     static let past: SQL = """
         SELECT c.relname::text FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
         WHERE i.inhparent = 'events'::regclass AND c.relname ~ '^events_[0-9]{8}$'
@@ -129,12 +126,12 @@ enum EventPartitionStatements {
         ORDER BY c.relname
         """
 
-    /// The wait for each lock that a change may take. Writers of events queue behind a drop: for a second, a fifth of what a
-    /// request may take. Less is too little for Citus, whose transactions hold locks on dozens of shards for most of one.
+    /// The wait for each lock of a change. Writers of events queue behind a drop: for a second, a fifth of a request's
+    /// limit. Less is too little for Citus, whose transactions hold locks on dozens of shards for most of one.
     private static let lockTimeout = "SET LOCAL lock_timeout = '1s'"
 
-    /// The commands that make a partition, within the transaction that has the lock. Each is sent by itself: Citus passes on
-    /// to its other nodes the whole text that a command came in.
+    /// The commands that make a partition, in the transaction that has the lock. Each is sent separately: Citus passes
+    /// a command's whole text to its other nodes.
     static func making(_ name: String) -> [String] {
         let day = name.suffix(8)
         return [
@@ -147,10 +144,9 @@ enum EventPartitionStatements {
         ]
     }
 
-    /// The commands that drop a partition, each sent by itself, too.
     static func dropping(_ name: String) -> [String] { [lockTimeout, "DROP TABLE IF EXISTS \(name)"] }
 
-    /// The greatest number of an app's events that may go from a partition.
+    /// The greatest number of an app's events in a partition that may be dropped.
     static func lastPast(of app: Int64, in partition: String) -> SQL {
         """
         SELECT max(past.event_number) FROM \(unescaped: partition) past
@@ -165,12 +161,12 @@ enum EventPartitionStatements {
         """
     }
 
-    /// The apps of which events came before their partition was made, and may go. Not the table of apps: root's events belong
-    /// to none, and those of a deleted app may be there still.
+    /// The apps with events that came before their partition and may be dropped. Not from the table of apps: root's
+    /// events have no app, and those of a deleted app may remain.
     static let appsWithPast: SQL = "SELECT DISTINCT app_number FROM events_default WHERE drop_on <= current_date"
 
-    /// Deletes a page of an app's events that came before their partition was made. By their numbers, in whose order the
-    /// primary key has them: a row's place tells Citus of no app.
+    /// Deletes a page of an app's events that came before their partition. By number, the order of the primary key: a
+    /// row's place does not show Citus the app.
     static func deletePast(of app: Int64) -> SQL {
         """
         DELETE FROM events_default e WHERE e.app_number = \(app) AND e.drop_on <= current_date AND e.event_number <= (
@@ -183,7 +179,8 @@ enum EventPartitionStatements {
         """
     }
 
-    /// Somebody else has the table, has made the partition, or wrote such events, or very many, into the default one: later.
+    /// Another session has the table, has made the partition, or wrote such events, or very many, into the default one:
+    /// retry later.
     static func mayWait(_ error: PostgresError) -> Bool {
         ["55P03", "42P07", "23514", "40P01", "57014"].contains(error.sqlState ?? "")
     }

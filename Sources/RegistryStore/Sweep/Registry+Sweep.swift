@@ -2,31 +2,29 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// A task of a sweep: records that it writes down or deletes.
 package enum SweepTask: String, Sendable, Hashable, CaseIterable {
-    /// Expired activities: that they expired, with their audit event.
+    /// Records the expiry of activities, with their audit event.
     case expiry
     /// Ended and expired activities past their retention.
     case tombstones
-    /// Token values that nobody holds: deaths of those that nobody registered, and what installations held.
+    /// Token values without a holder: deaths of unregistered values, and former values of installations.
     case values
-    /// Identities of apps that know only an alias, past their retention.
+    /// Identities known only by an alias, past their retention.
     case identities
     /// Start and device tokens that were deleted, past their retention.
     case removals
-    /// Claims of start and device tokens that are too old to tell of a cloned installation.
+    /// Claims of start and device tokens that are too old to reveal a cloned installation.
     case claims
-    /// Installations that hold nothing and that nobody has heard of for long.
+    /// Empty installations that were silent for long.
     case installations
-    /// Start leases whose attempts are a day past.
+    /// Start leases whose attempts are more than a day old.
     case leases
 }
 
-/// The expired activities that wait for a sweep to write their expiry down.
 package struct OverdueExpiry: Sendable, Hashable {
     /// No more than ``countLimit``.
     package let count: Int
-    /// How long ago the first of them expired, by Postgres's clock.
+    /// The time since the first of them expired, by Postgres's clock.
     package let age: Duration
 
     /// As far as they are counted.
@@ -34,7 +32,7 @@ package struct OverdueExpiry: Sendable, Hashable {
 }
 
 extension Registry {
-    /// The expired activities whose expiry no sweep has written down; nil when there are none.
+    /// Expired activities without a recorded expiry; nil if there are none.
     package func overdueExpiry(in scope: Scope) async throws -> OverdueExpiry? {
         let statement = SweepStatements(scope: scope).overdue(limit: OverdueExpiry.countLimit)
         return try await read { session in
@@ -43,9 +41,9 @@ extension Registry {
         }
     }
 
-    /// Does a page of a task, one small transaction.
+    /// Runs a page of a task, one small transaction.
     ///
-    /// - Returns: how many rows it did; fewer than `limit` when there are no more, or others have them locked.
+    /// - Returns: the number of rows done; fewer than `limit` if there are no more, or others have them locked.
     package func sweep(_ task: SweepTask, limit: Int, in scope: Scope) async throws -> Int {
         let statements = SweepStatements(scope: scope)
         let installations = InstallationSweepStatements(scope: scope)
@@ -73,7 +71,6 @@ extension Registry {
         }
     }
 
-    /// Locks what a statement finds, and lets the consequences follow in the same transaction.
     private static func sweep<Key: PostgresDecodable & Sendable>(
         _ search: SQL,
         _ session: borrowing PostgresSession,
@@ -93,7 +90,7 @@ extension Registry {
     ) throws -> Int {
         try session.transaction { transaction in
             let ids = try transaction.execute(statements.tombstones(limit: limit)).decode(ActivityID.self)
-            // Activities that are not gone yet go with the next page.
+            // The remaining activities go with the next page.
             return try statements.delete(ids, [], transaction) ? ids.count : limit
         }
     }
@@ -114,10 +111,10 @@ extension Registry {
 }
 
 extension SweepStatements {
-    /// Deletes locked activities with all that is theirs, as far as one transaction may, and finishes it.
+    /// Deletes locked activities with all of their rows, as far as one transaction may, and finishes it.
     ///
-    /// - Parameter first: statements that go with the deletion of the activities themselves.
-    /// - Returns: whether they are gone; else only what they had before is, in part.
+    /// - Parameter first: statements that accompany the deletion of the activities themselves.
+    /// - Returns: whether they are gone; if not, a part of their former claims and values is.
     func delete(_ ids: [ActivityID], _ first: [SQL], _ transaction: borrowing PostgresTransaction) throws -> Bool {
         guard !ids.isEmpty else {
             _ = try transaction.pipeline([], finishing: true)

@@ -1,9 +1,9 @@
 import PostgresDriver
 import RegistryCore
 
-/// The statements of the sweep, each page a small transaction. A row that a caller has locked is left for the next
-/// page, so the sweep waits for nobody, and any number of instances may share the work. Only a tombstone's values are
-/// waited for: left behind, they would be found by nobody.
+/// The statements of the sweep, each page a small transaction. A row locked by a caller is left for the next page, so
+/// the sweep waits for no caller, and any number of instances may share the work. Only a tombstone's values are waited
+/// for: left behind, no statement would find them.
 struct SweepStatements {
     let scope: Scope
 
@@ -13,7 +13,7 @@ struct SweepStatements {
 
     // MARK: Expiry
 
-    /// Finds and locks activities that have expired and of which nothing says so yet.
+    /// Finds and locks expired activities without a recorded expiry.
     func expired(limit: Int) -> SQL {
         """
         SELECT a.activity_id FROM activities a
@@ -22,7 +22,7 @@ struct SweepStatements {
         """
     }
 
-    /// How many of them there are, counted up to a limit, and when the first of them expired, beside Postgres's clock.
+    /// Their number, counted up to a limit, and the time of the first expiry, next to Postgres's clock.
     func overdue(limit: Int) -> SQL {
         """
         SELECT count(*), min(o.expires_at), now() FROM (
@@ -33,7 +33,7 @@ struct SweepStatements {
         """
     }
 
-    /// Writes down that they expired: the token's bytes go, resolve no longer finds their aliases.
+    /// Deletes the tokens' bytes, and resolve no longer finds their aliases.
     func recordExpiry(of ids: [ActivityID]) -> [SQL] {
         [
             """
@@ -54,8 +54,7 @@ struct SweepStatements {
 
     // MARK: Retention
 
-    /// Finds and locks tombstones that are past their retention. A late request moves `touched_at`, and so keeps its
-    /// tombstone.
+    /// Finds and locks tombstones past their retention. A late request moves `touched_at`, and so keeps its tombstone.
     func tombstones(limit: Int) -> SQL {
         """
         SELECT a.activity_id FROM activities a
@@ -66,7 +65,7 @@ struct SweepStatements {
         """
     }
 
-    /// How many tokens go in one transaction: an activity that was rotated a million times is deleted in many.
+    /// Tokens per transaction: an activity that was rotated a million times is deleted in many.
     static let tokenPageSize = 10_000
 
     /// Deletes a page of the claims that activities lost to others.
@@ -79,8 +78,8 @@ struct SweepStatements {
         """
     }
 
-    /// Deletes a page of the values that are the activities', and gives how many it has; those that installations claim, too, are
-    /// theirs alone from then on.
+    /// Deletes a page of the activities' values, and returns its size; values that installations claim, too, stay with
+    /// them.
     func deleteValues(of ids: [ActivityID]) -> SQL {
         """
         WITH page AS MATERIALIZED (
@@ -109,12 +108,11 @@ struct SweepStatements {
         """
     }
 
-    /// Deletes all else that is left of activities.
     func delete(_ ids: [ActivityID]) -> [SQL] {
         [AliasRowStatements.deletion("\(ids)", in: scope), "DELETE FROM activities a WHERE \(sql: isAmong(ids))"]
     }
 
-    /// Forgets deaths of values that nobody registered: a claim from before them is past its lifetime by now.
+    /// Deletes deaths of unregistered values: an earlier claim is past its lifetime by now.
     func deleteUnclaimedValues(limit: Int) -> SQL {
         """
         DELETE FROM token_values t WHERE \(sql: scope.contains("t")) AND t.token_digest = ANY(ARRAY(
@@ -136,8 +134,8 @@ struct SweepStatements {
         """
     }
 
-    /// Deletes alias identities with what was registered under them. The identities are locked, so that their rows stay where
-    /// they are found.
+    /// Deletes alias identities with their registrations. The identities are locked, so that their rows keep their
+    /// places.
     func deleteIdentities(_ identities: [(alias: UTF8Text, owner: UTF8Text)]) -> [SQL] {
         ["alias_registrations", "alias_identities"].map { table in
             """

@@ -2,8 +2,8 @@ import PostgresDriver
 import RegistryCore
 
 extension Batcher {
-    /// Lets all who look for a row while others are being looked for share the next statement, whether or not there is such
-    /// a row: names that somebody made up cost next to nothing, and keep nobody from looking for true ones.
+    /// Concurrent lookups share the next statement, whether or not the row exists: invented names cost little, and do
+    /// not block lookups of real ones.
     ///
     /// - Parameter find: finds an answer for each name, in their order.
     static func lookups(
@@ -24,8 +24,6 @@ extension Batcher {
         )
     }
 
-    /// Looks for one of them.
-    ///
     /// - Throws: `unavailable`.
     func find(_ name: Request) async throws(Problem) -> Answer {
         try await withCheckedContinuation { continuation in

@@ -1,23 +1,23 @@
 import RegistryCore
 import Synchronization
 
-/// Lets requests that come while others are under way share the next statement.
+/// Requests that arrive while others are in flight share the next statement.
 ///
-/// Nothing waits for a timer: a request that finds a free lane goes at once and alone, and when a lane becomes free all
-/// that queued meanwhile goes as one batch. So the busier it is, the larger the batches and the cheaper each request.
+/// Nothing waits for a timer: a request that finds a free lane goes at once and alone, and a lane that becomes free
+/// takes all queued requests as one batch. So with more load, batches are larger and each request is cheaper.
 ///
-/// While Postgres has to fetch what is asked for from its disk, a large batch only means that one request waits for the reads of
-/// all others: then more lanes are open, and each takes its share of the queue, for a disk is quicker the more it is asked at once.
+/// While Postgres reads from its disk, a large batch only makes each request wait for all reads: then more lanes are
+/// open, each with a share of the queue, because a disk is faster with more concurrent reads.
 ///
-/// A batch in which one request is at fault is done again one by one, so a fault never fails its neighbours.
+/// If one request of a batch is at fault, its requests are retried one by one, so a fault never fails its neighbours.
 final class Batcher<Request: Sendable, Answer: Sendable>: Sendable {
-    /// Does the batch of a lane and answers it; it may go on with those that follow.
+    /// Runs the batch of a lane and answers it; it may continue with the next ones.
     typealias Perform = @Sendable (Lane) async throws -> Void
 
-    /// Which of the first requests of the queue may go together; it must take the first.
+    /// Which of the first requests of the queue may share a batch; it must take the first.
     typealias Select = @Sendable (_ candidates: ArraySlice<Request>) -> [Bool]
 
-    /// Told a request's answer, once, on any thread; it must be quick.
+    /// Called once for each request, on any thread; it must be quick.
     typealias Completion = @Sendable (Result<Answer, Problem>) -> Void
 
     fileprivate struct Waiting {
@@ -32,7 +32,7 @@ final class Batcher<Request: Sendable, Answer: Sendable>: Sendable {
     private struct State {
         var queue: [Waiting] = []
         var busyLanes = 0
-        /// The last batch waited for a disk, or for something as slow.
+        /// The last batch waited for a disk or another slow cause.
         var isSlow = false
     }
 
@@ -46,11 +46,11 @@ final class Batcher<Request: Sendable, Answer: Sendable>: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - lanes: how many batches are under way at most: usually, and while Postgres is slow.
-    ///   - largestBatch: how many requests a batch has at most.
-    ///   - capacity: how many requests may wait; more are refused at once with 503, before all become slow.
-    ///   - timeout: how long a request may wait for its batch and its answer together.
-    ///   - measures: told the size of each batch, and how long its first request waited.
+    ///   - lanes: the most concurrent batches: usually, and while Postgres is slow.
+    ///   - largestBatch: the most requests of a batch.
+    ///   - capacity: the most waiting requests; more are refused at once with 503, before all become slow.
+    ///   - timeout: the limit of a request's wait for its batch and its answer together.
+    ///   - measures: get the size of each batch, and the wait of its first request.
     init(
         lanes: ClosedRange<Int>,
         largestBatch: Int,
@@ -69,24 +69,23 @@ final class Batcher<Request: Sendable, Answer: Sendable>: Sendable {
         self.perform = perform
     }
 
-    /// Does a request, alone or with others.
+    /// Runs a request, alone or with others.
     ///
     /// - Parameters:
-    ///   - executor: where a lane that this request opens waits for a connection; nil is Swift's own pool.
-    ///   - complete: told the answer, or what the request's own part of the batch failed with; `unavailable` when too
-    ///     many wait, or this one waited too long.
+    ///   - executor: runs a lane that this request opens; nil is Swift's own pool.
+    ///   - complete: gets the answer or the request's own error; `unavailable` if too many requests wait, or this one
+    ///     waited too long.
     func submit(_ request: Request, on executor: (any TaskExecutor)? = nil, complete: @escaping Completion) {
         let now = ContinuousClock.now
         let deadline = now + (TimeLeft.forWork ?? timeout)
         switch enqueue(Waiting(request: request, submitted: now, deadline: deadline, complete: complete)) {
         case .queued: break
-        // On an event loop it starts when all that came at once has been read, so that those go together.
+        // On an event loop it starts after all simultaneous requests are read, so that they share a batch.
         case .free: Task(executorPreference: executor) { await self.work() }
         case .full: complete(.failure(.overloaded))
         }
     }
 
-    /// How many requests wait for a lane.
     var waitingCount: Int { state.withLock { $0.queue.count } }
 
     private func enqueue(_ waiting: Waiting) -> Place {
@@ -102,35 +101,33 @@ final class Batcher<Request: Sendable, Answer: Sendable>: Sendable {
 
     private func openLanes(_ state: borrowing State) -> Int { state.isSlow ? lanes.upperBound : lanes.lowerBound }
 
-    /// Learns from a batch whether Postgres is slow: what is in memory takes some ten microseconds, and a read of a disk a hundred
-    /// and more. A single request that is answered from memory is no sign of either.
+    /// Learns from a batch whether Postgres is slow: a row in memory takes some ten microseconds, a read of a disk a
+    /// hundred or more. A single request answered from memory shows neither.
     fileprivate func took(_ time: Duration, for count: Int) {
         guard lanes.count > 1 else { return }
         let isSlow = time > .microseconds(300) * count
         state.withLock { $0.isSlow = isSlow && ($0.isSlow || time > .milliseconds(5)) }
     }
 
-    /// How many of those who wait a lane takes: while Postgres is slow, it leaves the lanes that are still free their part.
+    /// The number of waiting requests for a lane: while Postgres is slow, it leaves a share for the free lanes.
     private func share(_ state: borrowing State) -> Int {
         guard state.isSlow else { return state.queue.count }
         let takers = max(1, lanes.upperBound - state.busyLanes + 1)
         return (state.queue.count + takers - 1) / takers
     }
 
-    /// Does batches until nobody waits.
     private func work() async {
-        // The request that opened the lane did not wait for it, unless another lane was quicker still.
+        // The request that opened the lane did not wait, unless another lane took it first.
         guard let first = nextBatch() else { return }
         let lane = Lane(of: self, first)
         repeat { await finish(lane) } while lane.takeNext()
     }
 
-    /// Sees to it that everyone in the lane's batch is answered.
     private func finish(_ lane: Lane) async {
         do {
             try await perform(lane)
         } catch let problem as Problem where problem.code == .unavailable {
-            // Postgres is away or too slow: one by one would only take longer.
+            // Postgres is away or too slow: retries one by one would only take longer.
             lane.fail(problem)
         } catch {
             let alone = lane.split()
@@ -143,7 +140,7 @@ final class Batcher<Request: Sendable, Answer: Sendable>: Sendable {
         error as? Problem ?? Problem(.unavailable, "The request was given up. Send it again.")
     }
 
-    /// The next batch; nil, and the lane is free for others, when nobody waits.
+    /// Nil if no request waits; the lane is then free.
     fileprivate func nextBatch() -> [Waiting]? {
         guard let batch = takeBatch() else { return nil }
         if opensAnother() { Task { await work() } }
@@ -182,9 +179,9 @@ final class Batcher<Request: Sendable, Answer: Sendable>: Sendable {
 }
 
 extension Batcher {
-    /// One of the ways to Postgres: the batch that is under way on it, and after that the next one.
+    /// One path to Postgres: its current batch, and then the next ones.
     final class Lane: Sendable {
-        /// Nil for a batch that none follows.
+        /// Nil for a batch without a successor.
         private let batcher: Batcher?
         private let state: Mutex<(batch: [Waiting], isClosed: Bool)>
 
@@ -198,16 +195,14 @@ extension Batcher {
             state = Mutex(([waiting], true))
         }
 
-        /// The requests of the batch, in order.
         var requests: [Request] { state.withLock { $0.batch.map(\.request) } }
 
-        /// The time that the batch has: that of the request in it which has waited longest.
         var timeLeft: Duration {
             let first = state.withLock { $0.batch.lazy.map(\.deadline).min() }
             return max(TimeLeft.least, first.map { $0 - .now } ?? .zero)
         }
 
-        /// Tells the answers, one for each request, in their order.
+        /// Completes the requests with one answer each, in their order.
         ///
         /// - Parameter time: how long Postgres took for them.
         func answer(_ results: [Result<Answer, Problem>], after time: Duration) {
@@ -215,9 +210,9 @@ extension Batcher {
             for (waiting, result) in zip(take(), results) { waiting.complete(result) }
         }
 
-        /// Goes on to the next batch; those who have waited too long are told so.
+        /// Takes the next batch; requests that waited too long fail.
         ///
-        /// - Returns: whether there is one; if not, the lane is another's.
+        /// - Returns: false if there is none, and the lane is free.
         func takeNext() -> Bool {
             while !state.withLock(\.isClosed), let next = batcher?.nextBatch() {
                 let now = ContinuousClock.now
@@ -236,7 +231,6 @@ extension Batcher {
             for waiting in take() { waiting.complete(.failure(problem)) }
         }
 
-        /// A lane for each request of the batch.
         fileprivate func split() -> [Lane] { take().map(Lane.init) }
 
         private func take() -> [Waiting] {
@@ -249,7 +243,7 @@ extension Batcher {
 }
 
 extension Problem {
-    /// Nothing was done; the same bytes may be sent again.
+    /// Nothing was done; the same request may be sent again.
     static var overloaded: Problem {
         var problem = Problem(.unavailable, "Too many requests wait for Postgres. Send the same request again.")
         problem.retryAfter = .seconds(1)

@@ -3,13 +3,13 @@ import PostgresDriver
 extension SQL {
     /// The insertion of a query's rows, which are read whole before any is inserted.
     ///
-    /// One Postgres takes the query as it is. A distributed one sends a query by itself to where the app's rows are, whatever it
-    /// joins; as a part of an insertion into a table with a number of its own it may hold little. Written for that one, a statement
-    /// serves both, and costs one Postgres a little more: hot paths have one for each.
+    /// One Postgres takes the query as it is. A distributed one sends a separate query to the app's rows, with any
+    /// joins; within an insertion into a table with its own sequence, a query is restricted. The form for the latter
+    /// works on both, and costs one Postgres a little more: hot paths have one for each.
     ///
     /// - Parameters:
-    ///   - name: what the table's row is called in what follows; nil where nothing asks for it.
-    ///   - columns: the names of the columns, of which no constant in the query may be of an unknown type.
+    ///   - name: the name of the table's row in later clauses; nil if none uses it.
+    ///   - columns: no constant in the query may be of an unknown type.
     ///   - isDistributed: whether a distributed Postgres may get the statement.
     static func insertion(
         into table: String,

@@ -1,19 +1,18 @@
 import PostgresDriver
 import RegistryCore
 
-/// The rows that have tokens of a kind, gone through by their immutable numbers.
+/// The rows with tokens of a kind, read by their immutable numbers.
 struct NumberedRows {
     let kind: TokenKind
     let scope: Scope
 
     private var isOfActivities: Bool { kind.holder == .activity }
     var table: String { isOfActivities ? "activities" : "installation_tokens" }
-    /// The rows with what the view says of each: why its token is withheld.
+    /// The rows with the view's reason why a token is withheld.
     var verdicts: SQL { scope.view(isOfActivities ? .activities : .installationTokens) }
     var number: String { isOfActivities ? "activity_number" : "token_number" }
 
-    /// The row called `row` is one of them, said so that the index of numbers is asked: that of activities does not know the
-    /// environment.
+    /// Written so that the index of numbers is used: that of activities does not contain the environment.
     func contains(_ row: String) -> SQL {
         """
         \(unescaped: row).app_number = \(scope.app.number) AND \(unescaped: row).\(unescaped: number) > 0
@@ -25,7 +24,7 @@ struct NumberedRows {
         "\(unescaped: row).environment = \(scope.environment.rawValue)::apns_environment"
     }
 
-    /// The last number of the next range, and how many rows it has. Activities of the other environment are among them.
+    /// The last number of the next range, and its number of rows, which include activities of the other environment.
     func range(after position: Int64, size: Int) -> SQL {
         """
         SELECT max(s.number) AS last, count(*) AS count FROM (
@@ -36,7 +35,6 @@ struct NumberedRows {
         """
     }
 
-    /// A column of each of the rows, called `its`, that have some numbers.
     func column(_ column: String, of numbers: [Int64]) -> SQL {
         """
         SELECT found.it FROM unnest(\(numbers)) AS named (number) CROSS JOIN LATERAL (

@@ -2,7 +2,6 @@ import PostgresDriver
 import RegistryCore
 
 extension Problem {
-    /// The problem that a caller of the API is told for an error of Postgres.
     init(_ error: PostgresError) {
         switch (error.constraint, error.sqlState?.prefix(2)) {
         case ("apps_tombstones_outlive_activities", _):
@@ -11,7 +10,7 @@ extension Problem {
                 JSONFault(pointer: "/tombstoneRetention", detail: "must be at least activityLifetime and an hour")
             ]
         case _ where error.code == .connectionFailed:
-            // Also for a role that may not log in just now, as while its password is changed.
+            // Also for a role that may not log in at the moment, as while its password is changed.
             self.init(.unavailable, "Postgres took no connection. Send the same request again.")
             retryAfter = .seconds(1)
         case (_, "22"):

@@ -1,17 +1,16 @@
 import PostgresDriver
 import RegistryCore
 
-/// Parts of statements that delete rows by their places (`ctid`), which they looked up one by one before.
+/// Parts of statements that delete rows by their places (`ctid`), after a lookup of each.
 ///
-/// Rows that were locked stay where they are. A plan that was made while there were few rows would rather look through all
-/// of the app than ask a key for each.
+/// Locked rows keep their places. A plan from a time with few rows would read all of the app's rows instead of looking
+/// up each key.
 enum RowPlaces {
-    /// The row called `row` is of the app, said so that no index can be asked for it, but that a distributed Postgres sees
-    /// which of its shards has the app's rows: indexes are of `bigint`, and compare it with no `numeric`. A comparison that
-    /// stands in another expression (`IS TRUE`) says nothing to either.
+    /// Written so that no index can be used, but a distributed Postgres sees which of its shards has the app's rows:
+    /// indexes are of `bigint`, and do not compare with `numeric`. A comparison inside another expression (`IS TRUE`)
+    /// shows it to neither.
     static func isOf(_ app: Int64, _ row: String) -> SQL { "\(unescaped: row).app_number = \(app)::numeric" }
 
-    /// The row called `row` stands on one of some pages of its table.
     static func areOn(_ pages: Range<Int>, _ row: String) -> SQL {
         """
         \(unescaped: row).ctid >= \("(\(pages.lowerBound),0)")::text::tid

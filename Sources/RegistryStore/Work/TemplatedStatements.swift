@@ -2,16 +2,16 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// The statements of a hot path, from templates: they are thousands of characters, whose making would cost more than
-/// Postgres takes for some of them.
+/// The statements of a hot path, from templates: building their thousands of characters would cost more than Postgres
+/// takes for some of them.
 struct TemplatedStatements<Input>: Sendable {
     private let values: @Sendable (Input) -> [PostgresParameter]
     let templates: [SQLTemplate]
 
     /// - Parameters:
     ///   - sample: an input whose values are all different.
-    ///   - values: the values that an input puts into statements, always as many and in the same order.
-    ///   - make: the statements of an input, made in the usual way; they hold nothing else.
+    ///   - values: the values that an input puts into statements, always in the same number and order.
+    ///   - make: the statements of an input, built in the usual way, without other values.
     init(
         sample: Input,
         values: @escaping @Sendable (Input) -> [PostgresParameter],
@@ -21,7 +21,6 @@ struct TemplatedStatements<Input>: Sendable {
         templates = make(sample).map { SQLTemplate($0, values: values(sample)) }
     }
 
-    /// The statements of an input.
     func statements(of input: Input) -> [SQL] {
         let values = values(input)
         return templates.map { $0.bind(values) }
@@ -46,7 +45,6 @@ extension Scope {
         return Scope(app: app, environment: .sandbox)
     }
 
-    /// Its values in statements, as parameters; ``valueNames`` has their names.
     var values: [PostgresParameter] {
         [
             PostgresParameter(app.number), PostgresParameter(environment.rawValue),

@@ -1,4 +1,4 @@
-/// A statement touched nothing, for no cause that there should be.
+/// A statement touched nothing, for an unknown cause.
 struct UnforeseenRefusal: Error, CustomStringConvertible {
     let description = "a statement touched nothing, and nothing says why"
 }

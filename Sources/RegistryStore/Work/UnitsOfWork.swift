@@ -3,17 +3,12 @@ import Logging
 import PostgresDriver
 import RegistryCore
 
-/// Runs units of work on connections of the pool, and tells their errors as problems.
+/// Runs units of work on connections of the pool, and converts their errors to problems.
 struct UnitsOfWork: Sendable {
     let pool: PostgresPool
     let logger: Logger
     let measures = StoreMeasures()
     private let repeatedErrors = RepeatedErrors()
-
-    init(pool: PostgresPool, logger: Logger) {
-        self.pool = pool
-        self.logger = logger
-    }
 
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (borrowing PostgresSession) throws -> Value
@@ -28,13 +23,13 @@ struct UnitsOfWork: Sendable {
         try await run(.reads, .idempotentRead, priority) { session, watch in try watch.timing { try body(session) } }
     }
 
-    /// How long a lane keeps a connection before others may have it, and errors a new time to be tried again in.
+    /// A lane releases its connection after this time; errors then get a new retry limit, too.
     private static let leaseTime = Duration.seconds(1)
 
-    /// Does the batches of a lane, one after the other, on one connection's own thread: between two of them nobody waits
-    /// for another thread. Lanes are few and their batches short, so they may have a connection of the reserve.
+    /// Runs the batches of a lane in sequence on one connection's own thread, without a change of threads between them.
+    /// Lanes are few and their batches short, so they may use a connection of the reserve.
     ///
-    /// A failure is that of the batch that is under way; those before it have been answered.
+    /// A failure is that of the current batch; earlier ones are answered.
     func serve<Request, Answer>(
         _ lane: Batcher<Request, Answer>.Lane,
         _ work: StoreMeasures.Work,
@@ -46,7 +41,7 @@ struct UnitsOfWork: Sendable {
                 let (results, time) = try watch.timed { try body(session, lane.requests) }
                 lane.answer(results, after: time)
             }
-            // Where the closure is run again, the lane's batch is the one that failed.
+            // If the closure is retried, the lane's batch is the one that failed.
             try answer(session)
             let end = ContinuousClock.now + min(Self.leaseTime, pool.requestTimeout / 2)
             while ContinuousClock.now < end, session.isRenewable, lane.takeNext() {
@@ -77,7 +72,6 @@ struct UnitsOfWork: Sendable {
         }
     }
 
-    /// The problem that callers are told of what became of a unit of work; writes the rest to the log.
     private func translated(_ error: any Error) -> any Error {
         switch error {
         case let error as PostgresError:
@@ -106,7 +100,7 @@ struct UnitsOfWork: Sendable {
         }
     }
 
-    /// Tells the operator of what callers are told nothing of.
+    /// Logs a refusal whose cause callers do not see.
     func log(_ refusal: UnforeseenRefusal) { log(.error, "\(refusal)", of: "unforeseen") }
 
     private func log(_ level: Logger.Level, _ message: Logger.Message, of kind: String) {
@@ -115,8 +109,8 @@ struct UnitsOfWork: Sendable {
     }
 }
 
-/// An error that a distributed Postgres calls internal (`XX000`): it says so where a worker went away or a shard was moved
-/// meanwhile. Whether a write took effect is not known.
+/// An error that a distributed Postgres calls internal (`XX000`): a worker went away or a shard was moved. Whether a
+/// write took effect is unknown.
 private struct NodeFailure: Error {
     let error: PostgresError
 }

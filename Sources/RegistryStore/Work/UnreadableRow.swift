@@ -1,4 +1,4 @@
-/// A row that this program does not understand: the database holds what the schema does not allow.
+/// The database contains a row that the schema does not allow.
 struct UnreadableRow: Error, CustomStringConvertible {
     let detail: String
 

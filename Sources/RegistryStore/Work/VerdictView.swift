@@ -14,29 +14,28 @@ enum VerdictView: String, CaseIterable {
     case currentInstallationTokens = "current_installation_tokens"
     case tokenHolders = "token_holders"
 
-    /// The texts, divided where the app's number belongs.
+    /// The texts, divided at the app's number.
     private static let pieces = Dictionary(
         uniqueKeysWithValues: allCases.map { ($0, $0.text.components(separatedBy: Self.app)) }
     )
 
     private static let app = "<app>"
 
-    /// The view's rows of an app, as a query in parentheses. Who asks for rows names the app, too: the rows that the view begins
-    /// with may be of any.
+    /// The view's rows of an app, as a query in parentheses. Its users compare the app, too: the first rows of the view
+    /// may belong to any app.
     func query(of app: Int64) -> SQL {
         let pieces = Self.pieces[self] ?? []
         let text = pieces.dropFirst().reduce("\(unescaped: pieces[0])" as SQL) { "\(sql: $0)\(app)\(unescaped: $1)" }
         return "(\(sql: text))"
     }
 
-    /// The text of a view as a migration makes it, or makes it anew; nil where it does neither.
+    /// The text of a view in a migration that creates or replaces it; nil in others.
     static func definition(of view: String, in migration: String) -> String? {
         let parts = migration.replacingOccurrences(of: "CREATE OR REPLACE VIEW", with: "CREATE VIEW")
             .components(separatedBy: "CREATE VIEW \(view) AS")
         return parts.count > 1 ? parts[parts.count - 1].components(separatedBy: ";\n")[0] : nil
     }
 
-    /// The views' definition in the migrations, without comments, and with the texts of other views in place of their names.
     private var text: String {
         let definitions = Migration.all.compactMap { Self.definition(of: rawValue, in: $0.sql) }
         let lines = (definitions.last ?? "").components(separatedBy: "\n")
@@ -50,6 +49,5 @@ enum VerdictView: String, CaseIterable {
 }
 
 extension Scope {
-    /// A view's rows of the app, as a query in parentheses.
     func view(_ view: VerdictView) -> SQL { view.query(of: app.number) }
 }
