@@ -5,11 +5,11 @@ import NIOCore
 import RegistryStore
 import ServiceLifecycle
 
-/// The port for those who run the service: metrics and probes, open to all who can reach it.
+/// The operator's port: metrics and probes, for everyone who can reach it.
 struct AdminServer: Service {
     private let application: Application<RegistryResponder>
 
-    /// Of one address other than loopback, so that there is room for the others.
+    /// The limit of one address other than loopback, which leaves room for others.
     private static let mostOfAddress = 16
 
     init(
@@ -35,20 +35,18 @@ struct AdminServer: Service {
         )
     }
 
-    /// The configuration of this port: that of the service's own, but for what holds there only.
     static func configuration(of service: ServerConfiguration) -> ServerConfiguration {
         var configuration = service
         configuration.port = service.adminPort ?? 0
         configuration.tls = nil
-        // Those of the service's own port are what the system's limit on open files was raised for.
+        // The system's limit of open files was raised for the service's own port.
         configuration.limits.connections = min(service.limits.connections, ServerConfiguration.Limits.adminConnections)
         configuration.limits.addressConnections = min(service.limits.addressConnections, mostOfAddress)
-        // Proxies have many callers on the service's own port only.
+        // Proxies have many callers only on the service's own port.
         configuration.trustedProxies = []
         return configuration
     }
 
-    /// - Throws: ``AdminPortFailure`` when the port is not to be had.
     func run() async throws {
         do {
             try await application.run()
@@ -58,14 +56,12 @@ struct AdminServer: Service {
     }
 }
 
-/// The admin port could not be opened.
 package struct AdminPortFailure: Error {
-    /// The system's error.
     package let cause: IOError
 }
 
 extension Route {
-    /// The routes of the admin port. They ask for no credentials: an operator who opens the port keeps it private.
+    /// Without credentials: an operator who opens the port keeps it private.
     static var admin: [Route] {
         [
             .plain(.get, "/livez", for: .everyone) { $0.liveness },

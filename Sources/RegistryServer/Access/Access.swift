@@ -32,8 +32,6 @@ struct Access: Sendable, Hashable {
     static let keyCalls = Access(roles: [.admin, .root])
     static let rootCalls = Access(roles: [.root])
     static let operatorReads = Access(roles: [.auditor, .admin, .root])
-
-    /// Whether somebody may make the call.
     func allows(_ principal: Principal) -> Bool { (try? check(principal)) != nil }
 
     /// - Throws: `unauthenticated` for a request without credentials.
@@ -43,7 +41,7 @@ struct Access: Sendable, Hashable {
         }
     }
 
-    /// - Throws: `unauthenticated` for a request without credentials, `forbidden` for a role that is not enough.
+    /// - Throws: `unauthenticated` for a request without credentials, `forbidden` for an insufficient role.
     func check(_ principal: Principal) throws(Problem) {
         try checkCredentials(of: principal)
         guard let roles, let role = principal.role, !roles.contains(role) else { return }

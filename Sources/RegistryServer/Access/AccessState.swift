@@ -1,18 +1,18 @@
 import Logging
 import RegistryStore
 
-/// The knowledge that an instance keeps for a while: of apps, of those who may call, and of whether Postgres works.
+/// An instance's cached knowledge: apps, callers, and whether Postgres works.
 final class AccessState: Sendable {
     let apps: AppDirectory
     let keys: KeyDirectory
     let authenticator: Authenticator
-    /// The last word of Postgres on whether writes would work.
+    /// Whether writes would work, as of the last check.
     let readiness: TimedCache<Readiness>
     let clock: ServiceClock
     /// Whether issuers' keys may be fetched from addresses of the operator's own network.
     let allowsInternalKeySets: Bool
 
-    /// For how long a look at Postgres counts, a refusal too.
+    /// The lifetime of a readiness check, failures included.
     static let readinessLifetime = Duration.milliseconds(100)
 
     init(registry: Registry, configuration: ServerConfiguration, clock: ServiceClock, logger: Logger) {

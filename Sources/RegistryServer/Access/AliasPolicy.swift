@@ -1,16 +1,15 @@
 import RegistryCore
 import RegistryStore
 
-/// The rules of who may set an alias of which kind.
+/// The rules for who may set which kind of alias.
 ///
-/// Anyone can take the publishable key out of an app, so without these rules a stranger could receive another user's
-/// pushes. This is the one place that decides it, for every call that sets aliases.
+/// Anyone can extract the publishable key from an app, so without these rules a stranger could receive another user's
+/// pushes. Every call that sets aliases decides here.
 struct AliasPolicy: Sendable {
     let rules: [UTF8Text: AliasRule]
 
     init(_ app: App) { rules = app.settings.aliasRules }
 
-    /// The rule of a kind: the app's own, else the default.
     func rule(for kind: UTF8Text) -> AliasRule {
         if let rule = rules[kind] { return rule }
         switch kind {
@@ -20,9 +19,9 @@ struct AliasPolicy: Sendable {
         }
     }
 
-    /// Refuses a set of aliases for the first that the caller may not set.
+    /// Rejects the first alias that the caller may not set.
     ///
-    /// - Throws: `alias-not-allowed`, with how to allow it.
+    /// - Throws: `alias-not-allowed`, with the remedy.
     func check(_ aliases: some Sequence<Alias>, by principal: Principal) throws(Problem) {
         for alias in aliases where !allows(alias, principal) {
             throw Problem(.aliasNotAllowed, refusal(of: alias.kind, principal))

@@ -1,17 +1,17 @@
 import RegistryCore
 import RegistryStore
 
-/// The apps that were asked for lately.
+/// Recently requested apps.
 ///
-/// A change made elsewhere shows after the lifetime at the latest; one made here at once. That an app is unknown is
-/// believed for those who are nobody yet alone: the next request of others may come right after its creation.
+/// A change by another instance shows after the lifetime at the latest; one by this instance at once. A negative answer
+/// is cached only for unauthenticated callers: an authenticated request may follow the app's creation.
 struct AppDirectory: Sendable {
     private let registry: Registry
     private let lifetime: Duration
     private let clock: ServiceClock
     private let cache: LookupCache<BundleID, App>
 
-    /// How long a name that nobody has is believed to be one.
+    /// The lifetime of a negative answer.
     static let unknownLifetime = Duration.seconds(3)
 
     init(registry: Registry, lifetime: Duration, clock: ServiceClock = .system) {
@@ -21,13 +21,12 @@ struct AppDirectory: Sendable {
         cache = LookupCache { bundleID, _ in try await registry.app(bundleID) }
     }
 
-    /// The app if it is known without asking Postgres.
     func known(_ bundleID: BundleID) -> App? {
         let entry = cache.latest(bundleID)
         return entry.flatMap { clock.uptime() - $0.readAt < lifetime ? $0.value : nil }
     }
 
-    /// The app, or nil when there is none.
+    /// Nil if there is no such app.
     ///
     /// - Parameter isAuthenticated: whether the caller is known.
     /// - Throws: `unavailable`.
@@ -39,10 +38,9 @@ struct AppDirectory: Sendable {
         }
         let (look, isShared) = cache.look(for: bundleID, at: now)
         if let app = try await look.value.value { return app }
-        // An app that another began to look for may have been made since.
+        // The app may have been created since another caller's lookup began.
         return isAuthenticated && isShared ? try await registry.app(bundleID) : nil
     }
 
-    /// Forgets an app that was changed.
     func forget(_ bundleID: BundleID) { cache.forget(bundleID) }
 }

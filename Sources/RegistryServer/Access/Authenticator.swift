@@ -2,7 +2,6 @@ import HTTPTypes
 import RegistryCore
 import RegistryStore
 
-/// Finds out who makes a request.
 struct Authenticator: Sendable {
     /// Requests without credentials act as root.
     let insecureNoAuth: Bool
@@ -11,13 +10,13 @@ struct Authenticator: Sendable {
     let tokens: JWTVerifier
     let failures: FailedCredentials
 
-    /// Finds out who bears the credentials of a request.
+    /// Identifies the bearer of a request's credentials.
     ///
     /// - Parameters:
-    ///   - bundleID: the app of the path, whose settings decide about a JWT; nil where a path names none.
-    ///   - network: where the request comes from.
-    /// - Throws: `unauthenticated` when credentials are given that are not valid; none at all is `Principal.anonymous`.
-    ///   `unavailable`; `RateLimited` when too many of the network's were not valid.
+    ///   - bundleID: the app of the path, whose settings apply to a JWT; nil for paths without an app.
+    ///   - network: of the request.
+    /// - Throws: `unauthenticated` for invalid credentials; none at all is `Principal.anonymous`. `unavailable`;
+    ///   `RateLimited` after too many invalid credentials of the network.
     func principal(
         for fields: HTTPFields,
         of bundleID: String? = nil,
@@ -43,7 +42,7 @@ struct Authenticator: Sendable {
         try await validKey(id, from: network) { ConstantTime.areEqual($0.digest, digest) }
     }
 
-    /// The key of an id that a test accepts, if it is valid now.
+    /// A key that `accepts` allows, if it is valid now.
     ///
     /// - Throws: as ``validKey(_:digest:from:)``.
     func validKey(
@@ -80,11 +79,11 @@ struct Authenticator: Sendable {
         apps.known(bundleID).flatMap { tokens.knownUser(of: name, $0) }
     }
 
-    /// The caller of a request, if known without asking anybody: the bearer of an API key or a JWT that was used lately.
+    /// The caller of a request, if the caches suffice: the bearer of a recently used API key or JWT.
     ///
     /// - Parameters:
     ///   - bundleID: as for ``principal(for:of:from:)``.
-    ///   - last: the key that the connection's last request bore; becomes this one's.
+    ///   - last: the key of the connection's last request; becomes this one's.
     func knownPrincipal(
         for fields: HTTPFields,
         of bundleID: String?,
@@ -108,7 +107,7 @@ struct Authenticator: Sendable {
         keys.knownKey(key.id) { ConstantTime.areEqual($0.digest, key.digest) }.map { Principal($0.record) }
     }
 
-    /// Refuses what a browser was tricked into sending (DNS rebinding) where no credentials protect the service.
+    /// Without authentication, rejects requests of a deceived browser (DNS rebinding).
     ///
     /// - Throws: `misdirected-request`.
     func checkHost(of request: HTTPRequest) throws(Problem) {
@@ -122,8 +121,8 @@ struct Authenticator: Sendable {
         }
     }
 
-    /// Refuses what a page of another site had a browser change where no credentials protect the service; what takes no body
-    /// needs no leave of ours to be sent.
+    /// Without authentication, rejects changes by another site's page: a browser sends requests without a body, and
+    /// needs no permission of ours for it.
     ///
     /// - Throws: `forbidden`.
     func checkOrigin(of request: HTTPRequest) throws(Problem) {
@@ -133,18 +132,16 @@ struct Authenticator: Sendable {
 }
 
 extension Principal {
-    /// The bearer of an API key.
     init(_ record: APIKeyRecord) {
         self.init(role: record.id.role, who: UTF8Text(record.id.rawValue), app: record.app)
     }
 }
 
 extension Problem {
-    /// Told of credentials that are whole and not valid; why is nobody's business.
+    /// For complete, invalid credentials; the cause is not revealed.
     static var invalidCredentials: Problem { Problem(.unauthenticated, "The credentials are not valid.") }
 }
 
 extension HTTPField.Name {
-    /// The installation that a client calls for.
     static let installationID = HTTPField.Name("X-Installation-Id")!
 }

@@ -1,12 +1,12 @@
 import RegistryCore
 
-/// The parties that a request is counted for, beside those whose credentials it bears.
+/// The parties besides the credentials for which a request is counted.
 struct Caller: Sendable, Hashable {
-    /// Nil where networks are not counted.
+    /// Nil if networks are not counted.
     var network: CallerNetwork?
-    /// The installation that the path or the header names, by its bytes.
+    /// The installation named by the path or the header, as bytes.
     var installation: [UInt8]?
 
-    /// The most that an installation's id can have, in bytes: longer ones are refused, and nothing is kept of them.
+    /// Longer ids are rejected, and not stored.
     static let longestInstallation = InstallationID.maximumBytes
 }

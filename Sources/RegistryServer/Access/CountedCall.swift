@@ -1,11 +1,9 @@
 import Synchronization
 
-/// One call that is counted as under way, for as long as somebody holds on to this and does not say that it is over.
+/// A call that counts as in flight until it is finished or released.
 final class CountedCall: Sendable {
     private let end: @Sendable () -> Void
     private let isOver = Atomic(false)
-
-    /// - Parameter end: counts the call no longer; called once.
     init(end: @escaping @Sendable () -> Void) { self.end = end }
 
     deinit { finish() }

@@ -1,19 +1,18 @@
 import HTTPTypes
 import RegistryCore
 
-/// A request's statement about its caller, before anyone has checked it.
 enum Credentials: Sendable {
     case none
     case key(APIKey)
-    /// Anything else that may be a JWT.
+    /// Any other text that may be a JWT.
     case token(Secret)
 
-    /// The longest bearer text that is looked at, in bytes.
+    /// Longer bearer texts are rejected, in bytes.
     private static let maximumBytes = 8192
 
     /// Reads `Authorization: Bearer …`.
     ///
-    /// - Throws: `unauthenticated` for another scheme, for more than one field, and for what is mistyped.
+    /// - Throws: `unauthenticated` for another scheme, for more than one field, and for malformed credentials.
     init(_ fields: HTTPFields) throws(Problem) {
         let values = fields[values: .authorization]
         guard let value = values.first else {

@@ -1,10 +1,9 @@
 import RegistryCore
 
-/// Counts credentials that turn out not to be valid, by the network that they come from: after so many of them, others of
-/// that network that are not known to be valid are refused before anything is looked up for them.
+/// Counts invalid credentials by network: above the limit, the network's unknown credentials are rejected before any
+/// lookup.
 ///
-/// Credentials that are known to be valid are never refused here, so those who share a network with somebody who tries
-/// credentials go on.
+/// Credentials known to be valid are never rejected here, so other callers in an attacker's network are not affected.
 final class FailedCredentials: Sendable {
     private let limiter: RateLimiter?
 
@@ -12,15 +11,15 @@ final class FailedCredentials: Sendable {
         limiter = limit.map { RateLimiter(RateLimited.credentials, $0, clock: clock) }
     }
 
-    /// Finds out whether credentials are valid, unless too many of the network's were not.
+    /// Verifies credentials, unless too many of the network's were invalid.
     ///
-    /// Each is counted while it is being looked into, so that many at once are no way around the limit.
+    /// Each counts during its verification, so that concurrent ones do not bypass the limit.
     ///
     /// - Parameters:
     ///   - network: nil is not counted.
-    ///   - isKnown: whether the same credentials were valid lately.
-    ///   - prove: throws `unauthenticated` for those that are not valid.
-    /// - Throws: `RateLimited`, and what `prove` throws.
+    ///   - isKnown: whether these credentials were valid recently.
+    ///   - prove: throws `unauthenticated` for invalid ones.
+    /// - Throws: `RateLimited`, and errors of `prove`.
     func verify<Proved>(
         from network: CallerNetwork?,
         isKnown: Bool,

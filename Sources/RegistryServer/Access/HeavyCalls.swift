@@ -1,10 +1,9 @@
 import RegistryCore
 import Synchronization
 
-/// Counts the heavy calls that are under way, so that nobody has more of them at once than is fair: what one of them costs
-/// is bounded, and so is what all of one caller cost.
+/// Limits the concurrent heavy calls of each caller: the cost of one call is bounded, and so is that of all calls of
+/// one caller.
 final class HeavyCalls: Sendable {
-    /// The caller whose calls are counted together.
     private enum Owner: Sendable, Hashable {
         case installation([UInt8], of: String)
         case network(CallerNetwork)
@@ -16,10 +15,10 @@ final class HeavyCalls: Sendable {
 
     init(_ limits: ServerConfiguration.HeavyCallLimits) { self.limits = limits }
 
-    /// Begins a call, which is over when what is returned has gone.
+    /// The call ends when the returned value is released.
     ///
-    /// - Parameter place: the app and environment that the installation is of.
-    /// - Throws: `RateLimited` when as many are under way as may be.
+    /// - Parameter place: the app and environment of the installation.
+    /// - Throws: `RateLimited` at the limit.
     func begin(_ principal: Principal, _ caller: Caller, in place: String) throws(RateLimited) -> CountedCall {
         let shares = shares(of: principal, caller, place)
         let full: (owner: Owner, limit: Int)? = underWay.withLock { underWay in
@@ -32,7 +31,6 @@ final class HeavyCalls: Sendable {
         return CountedCall { [self] in end(shares.map(\.owner)) }
     }
 
-    /// How many are under way, of all owners together.
     var count: Int { underWay.withLock { $0.all } }
 
     private func end(_ owners: [Owner]) {
@@ -51,7 +49,7 @@ final class HeavyCalls: Sendable {
             shares.append((.installation(installation, of: place), limits.installation))
         }
         if let network = caller.network { shares.append((.network(network), limits.network)) }
-        // Everybody has a publishable key: a limit of the whole key would be a switch that few networks could turn off for all.
+        // A publishable key is public: a few networks could exhaust a limit of the whole key for all.
         if let name = principal.countedName, !principal.isPublishableKey {
             shares.append((.credentials(name), principal.role == .client ? limits.user : limits.key))
         }

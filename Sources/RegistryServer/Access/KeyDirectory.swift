@@ -2,21 +2,18 @@ import RegistryCore
 import RegistryStore
 import Synchronization
 
-/// The API keys that were used lately.
+/// Recently used API keys.
 ///
-/// A known key is believed for `lifetime`, well below the 5 seconds in which a revocation must be in force
-/// everywhere. That an id is unknown is believed as long. All ids that are asked for while others are being looked up
-/// share the next statement, so that a caller who makes them up can neither keep Postgres busy nor anybody else
-/// waiting.
+/// A known key is trusted for `lifetime`, well below the 5 seconds in which a revocation must be in force everywhere. A
+/// negative answer has the same lifetime. Concurrent lookups of ids share the next statement, so that a caller with
+/// invented ids can neither load Postgres nor delay others.
 struct KeyDirectory: Sendable {
     static let lifetime = Duration.seconds(3)
-    /// How often a key's last use is written down.
     static let useInterval = Duration.seconds(60)
 
-    /// The keys of an id as Postgres had them.
     private struct KnownKeys: Sendable {
         let keys: [StoredKey]
-        /// The same for as long as the id is known.
+        /// Kept while the id is known.
         let lastUse: LastUse
     }
 
@@ -33,7 +30,7 @@ struct KeyDirectory: Sendable {
         }
     }
 
-    /// A key that is valid now and that a test accepts, found by its public name alone; nil for all others.
+    /// A valid key that `accepts` allows, found by its public name alone; nil for all others.
     ///
     /// - Throws: `unavailable`.
     func validKey(_ id: APIKeyID, where accepts: (StoredKey) -> Bool) async throws -> StoredKey? {
@@ -42,38 +39,37 @@ struct KeyDirectory: Sendable {
         return use(try await cache.look(for: id, at: now).task.value.value, at: now, where: accepts)
     }
 
-    /// Whether there was such a key when Postgres was last asked, however long ago, that would be valid still.
+    /// Whether the last lookup, however long ago, found such a key that would still be valid.
     func wasValid(_ id: APIKeyID, where accepts: (StoredKey) -> Bool) -> Bool {
         cache.latest(id)?.value?.keys.first(where: accepts)?.record.isValid(at: clock.date()) ?? false
     }
 
-    /// The same as ``validKey(_:where:)``, if that is known without asking Postgres.
+    /// As ``validKey(_:where:)``, from the cache alone.
     func knownKey(_ id: APIKeyID, where accepts: (StoredKey) -> Bool) -> StoredKey? {
         let now = clock.uptime()
         return remembered(id, at: now).flatMap { use($0.value, at: now, where: accepts) }
     }
 
-    /// Forgets a key that was made or revoked here, so that this instance need not wait.
+    /// A key created or revoked by this instance is looked up again at once.
     func forget(_ id: APIKeyID) { cache.forget(id) }
 
-    /// Nil when Postgres must be asked.
     private func remembered(_ id: APIKeyID, at now: Duration) -> LookupCache<APIKeyID, KnownKeys>.Entry? {
         cache.latest(id).flatMap { now - $0.readAt < Self.lifetime ? $0 : nil }
     }
 
-    /// The key that a test accepts if it is valid now, whose use is noted then.
+    /// The accepted key if it is valid now; notes its use.
     private func use(_ known: KnownKeys?, at now: Duration, where accepts: (StoredKey) -> Bool) -> StoredKey? {
         guard let known, let key = known.keys.first(where: accepts), isValid(key.record) else { return nil }
         if known.lastUse.isDue(at: now) { write(known.lastUse, of: key.record) }
         return key
     }
 
-    /// Most keys have no end, so that nobody need look at the clock.
+    /// Most keys do not expire, and need no look at the clock.
     private func isValid(_ record: APIKeyRecord) -> Bool {
         record.expiresAt == nil ? record.revokedAt == nil : record.isValid(at: clock.date())
     }
 
-    /// Writes down the use, off the request's path. If that fails it is written the next time.
+    /// Stores the use, off the request's path. After a failure the next use is stored.
     private func write(_ lastUse: LastUse, of record: APIKeyRecord) {
         let time = clock.date()
         Task {
@@ -82,11 +78,11 @@ struct KeyDirectory: Sendable {
     }
 }
 
-/// The last time at which a use of a key was written down.
+/// The last stored use of a key.
 private final class LastUse: Sendable {
     private let notedAt = Mutex<Duration?>(nil)
 
-    /// Whether a use must be written down; says so to one caller alone.
+    /// True for only one caller per interval.
     func isDue(at now: Duration) -> Bool {
         notedAt.withLock { notedAt in
             if let notedAt, now - notedAt < KeyDirectory.useInterval { return false }

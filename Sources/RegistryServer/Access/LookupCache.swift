@@ -1,23 +1,21 @@
 import Synchronization
 
-/// The values of names that were looked up lately, so that not every request asks Postgres.
+/// Recently looked-up values, so that not every request asks Postgres.
 ///
-/// All who ask for a name at once wait for one look. How long an answer is believed is for the caller to say. A name that was
-/// changed here is forgotten, and no look that began before brings back the value that it had.
+/// Concurrent lookups of a name share one. The caller decides how long an answer is valid. A name changed by this
+/// instance is forgotten, and an earlier lookup does not bring its old value back.
 final class LookupCache<Name: Hashable & Sendable, Value: Sendable>: Sendable {
-    /// An answer: nil when nobody had the name.
+    /// Nil for an unused name.
     struct Entry: Sendable {
         let value: Value?
-        /// When the look began that found it.
         let readAt: Duration
     }
 
     private struct State {
         var known: [Name: Entry] = [:]
         var unknown: [Name: Duration] = [:]
-        /// Those that began after the last change here.
+        /// Lookups started since the last invalidation.
         var reading: [Name: Task<Entry, any Error>] = [:]
-        /// How often something was forgotten.
         var generation = 0
 
         mutating func keep(_ entry: Entry, of name: Name) {
@@ -32,26 +30,24 @@ final class LookupCache<Name: Hashable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    /// How many names that nobody has are remembered.
+    /// The most unused names that are remembered.
     private static var maximumUnknown: Int { 10_000 }
 
     private let find: @Sendable (Name, Value?) async throws -> Value?
     private let state = Mutex(State())
 
-    /// - Parameter find: looks for the value of a name; it is told the value that was known before.
+    /// - Parameter find: looks up a name; it gets the previous value.
     init(_ find: @escaping @Sendable (Name, Value?) async throws -> Value?) { self.find = find }
 
-    /// The last answer, however old; nil when there was none.
+    /// The last answer, however old; nil if there was none.
     func latest(_ name: Name) -> Entry? {
         state.withLock { state in
             state.known[name] ?? state.unknown[name].map { Entry(value: nil, readAt: $0) }
         }
     }
 
-    /// Looks for a name.
-    ///
-    /// - Parameter now: the time; the answer is as old.
-    /// - Returns: the look, and whether another caller began it, perhaps before this one asked.
+    /// - Parameter now: the answer's ``Entry/readAt``.
+    /// - Returns: the lookup, and whether another caller began it, perhaps before this call.
     func look(for name: Name, at now: Duration) -> (task: Task<Entry, any Error>, isShared: Bool) {
         state.withLock { state in
             if let task = state.reading[name] { return (task, true) }
@@ -82,7 +78,6 @@ final class LookupCache<Name: Hashable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    /// Forgets a name that was changed here.
     func forget(_ name: Name) {
         state.withLock { state in
             state.known[name] = nil

@@ -1,17 +1,13 @@
 import RegistryCore
 
-/// A caller has made more requests than is fair.
 struct RateLimited: Error {
     let quota: RateLimiter.QuotaState
-    /// The words for the caller that has too many heavy calls at once; nil where another limit was reached.
+    /// Names the caller with too many heavy calls; nil for other limits.
     var heavyCaller: String?
-
-    /// The policy of failed credentials.
     static let credentials = "credentials"
-    /// The policy of heavy calls.
     static let concurrent = "concurrent"
 
-    /// Told to who has as many heavy calls under way as may be.
+    /// For a caller at its limit of concurrent heavy calls.
     static func byHeavyCalls(of caller: String, limit: Int) -> RateLimited {
         let rule = RateRule(concurrent, RateLimit(rate: limit, burst: limit))
         let quota = RateLimiter.QuotaState(rule: rule, remaining: 0, retryAfter: .seconds(1))

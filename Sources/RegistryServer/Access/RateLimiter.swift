@@ -1,13 +1,13 @@
 import RegistryCore
 import Synchronization
 
-/// Counts requests by caller in buckets of this instance alone, in a table that cannot grow without bound.
+/// Counts requests by caller in buckets of this instance alone, in a table of bounded size.
 final class RateLimiter: Sendable {
-    /// How it stands with one caller after a request, for the fields of draft-ietf-httpapi-ratelimit-headers.
+    /// A caller's quota after a request, for the fields of draft-ietf-httpapi-ratelimit-headers.
     struct QuotaState: Sendable, Hashable {
         let rule: RateRule
         let remaining: Int
-        /// After how long one more may come; nil when this one may.
+        /// The wait for the next request; nil if this one is allowed.
         let retryAfter: Duration?
 
         var policy: String { rule.policy }
@@ -16,16 +16,13 @@ final class RateLimiter: Sendable {
         var field: String { "\"\(rule.policy)\";r=\(remaining);t=\(rule.window)" }
     }
 
-    /// The caller that is counted.
     enum BucketKey: Sendable, Hashable {
         case network(CallerNetwork)
-        /// A key, or a user.
         case name(UTF8Text)
         case nameFrom(UTF8Text, CallerNetwork)
         case nameAt(UTF8Text, installation: [UInt8])
     }
 
-    /// How many callers are remembered.
     static let maximumCallers = 100_000
 
     private let rule: RateRule
@@ -37,7 +34,6 @@ final class RateLimiter: Sendable {
         self.clock = clock
     }
 
-    /// Counts a request.
     func count(_ caller: BucketKey) -> QuotaState {
         let now = clock.uptime()
         let (remaining, wait) = buckets.withLock { buckets -> (remaining: Int, wait: Duration?) in
@@ -51,25 +47,22 @@ final class RateLimiter: Sendable {
         return QuotaState(rule: rule, remaining: remaining, retryAfter: wait)
     }
 
-    /// Takes back that a request was counted.
     func giveBack(_ caller: BucketKey) { buckets.withLock { $0[caller]?.giveBack() } }
 
-    /// Forgets the callers who have all of their quota again: they lose nothing by it. If there are none, forgets all:
-    /// for a moment too many requests may pass, and the memory is bounded.
+    /// Forgets callers with a full quota, which loses nothing. If there are none, forgets all: for a moment too many
+    /// requests may pass, but memory stays bounded.
     private static func makeRoom(in buckets: inout [BucketKey: TokenBucket], at now: Duration) {
         buckets = buckets.filter { !$0.value.isFull(at: now) }
         if buckets.count >= maximumCallers { buckets.removeAll(keepingCapacity: true) }
     }
 }
 
-/// A limit and the name that answers call it by.
 struct RateRule: Sendable, Hashable {
     /// `key`, `installation`, `address`, `credentials` or `concurrent`.
     let policy: String
     let limit: RateLimit
-    /// The time in which the whole of the limit comes back, in seconds.
+    /// The time in which the whole limit is restored, in seconds.
     let window: Int
-    /// The quota over the window, as answers tell it.
     let field: String
 
     init(_ policy: String, _ limit: RateLimit) {
@@ -81,7 +74,7 @@ struct RateRule: Sendable, Hashable {
 }
 
 extension TokenBucket {
-    /// Takes one if there is one, and tells how many are left, and after how long there is one where there was none.
+    /// Takes one if possible; returns the number left, or the wait for the next.
     fileprivate mutating func count(at now: Duration) -> (remaining: Int, wait: Duration?) {
         let isTaken = take(at: now)
         return (whole, isTaken ? nil : wait(at: now))

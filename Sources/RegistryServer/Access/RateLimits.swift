@@ -1,16 +1,16 @@
 import RegistryCore
 
-/// The limits of an instance: by key or signed-in user, and by the network that a request comes from.
+/// The limits of an instance: by key or signed-in user, and by network.
 ///
-/// A publishable key is in everybody's hands: what one of its bearers sends is counted for the network and the installation
-/// that it comes from, and so much more may come in all that no few of them use up what the others need.
+/// A publishable key is public: its requests count for their network and installation, and the limit of the whole key
+/// is so much higher that a few networks cannot exhaust it.
 struct RateLimits: Sendable {
     private let keys: RateLimiter?
     private let installations: RateLimiter?
     private let wholeKeys: RateLimiter?
     private let networks: RateLimiter?
 
-    /// How many times as much a publishable key may make in all as from one network.
+    /// The limit of a publishable key as a whole, as a multiple of that of one network.
     static let wholeKeyFactor = 10
 
     init(_ configuration: ServerConfiguration, clock: ServiceClock) {
@@ -22,19 +22,14 @@ struct RateLimits: Sendable {
         networks = configuration.addressRate.map { RateLimiter("address", $0, clock: clock) }
     }
 
-    /// How a request was counted.
     struct Count: Sendable {
-        /// The tightest of all, to be told to the caller.
         fileprivate(set) var quota: RateLimiter.QuotaState?
         fileprivate var wholeKey: (limiter: RateLimiter, key: RateLimiter.BucketKey)?
 
-        /// Takes back that a publishable key was counted as a whole, for the request was refused.
+        /// Returns the request's share of the whole publishable key because the request was rejected.
         func giveBack() { if let wholeKey { wholeKey.limiter.giveBack(wholeKey.key) } }
     }
 
-    /// Counts a request against all of them.
-    ///
-    /// - Throws: `RateLimited`.
     func count(_ principal: Principal, _ caller: Caller) throws(RateLimited) -> Count {
         var count = Count()
         if let network = caller.network { try networks?.count(.network(network), into: &count.quota) }
@@ -70,13 +65,13 @@ extension RateLimit {
 }
 
 extension Principal {
-    /// By what name a caller is counted: a key's, or a user's of an app. Without authentication there is nobody to be fair to,
-    /// and those who are nobody yet must not use up each other's.
+    /// A key, or an app's user. Nil without authentication, and for anonymous callers, who must not exhaust each
+    /// other's quota.
     var countedName: UTF8Text? {
         guard self != .insecure, self != .anonymous else { return nil }
         return subject.map { "\(app?.rawValue ?? "")\0\($0)" } ?? who
     }
 
-    /// Whether everybody who has the app has these credentials.
+    /// Whether every copy of the app contains these credentials.
     var isPublishableKey: Bool { role == .client && subject == nil }
 }

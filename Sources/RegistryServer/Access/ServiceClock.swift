@@ -1,12 +1,12 @@
 import Foundation
 
-/// The two clocks that access is decided by, and how time is waited for; tests set them.
+/// The two clocks of access decisions, and the wait; tests set them.
 struct ServiceClock: Sendable {
-    /// The time of day: what the times in credentials are compared with.
+    /// The time of day, for the times in credentials.
     let date: @Sendable () -> Date
-    /// A time that only goes forward, from any start: what lifetimes are measured by.
+    /// A monotonic time from any start, for lifetimes.
     let uptime: @Sendable () -> Duration
-    /// Waits for so long, or until the task is cancelled; no thread is kept.
+    /// Waits for a duration, or until the task is cancelled, without blocking a thread.
     let sleep: @Sendable (Duration) async -> Void
 
     init(
@@ -19,7 +19,6 @@ struct ServiceClock: Sendable {
         self.sleep = sleep
     }
 
-    /// Waits until the uptime is no less than this.
     func sleep(until time: Duration) async {
         let rest = time - uptime()
         if rest > .zero { await sleep(rest) }

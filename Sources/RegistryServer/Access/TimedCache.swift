@@ -1,5 +1,4 @@
-/// The last answer to a question that is costly to ask, shared by all who ask at about the same time: however many they are,
-/// it is asked once.
+/// The last answer to an expensive question, shared by concurrent callers: it is asked once.
 actor TimedCache<Value: Sendable> {
     private let lifetime: Duration
     private let clock: ServiceClock
@@ -7,18 +6,16 @@ actor TimedCache<Value: Sendable> {
     private var last: (answer: Result<Value, any Error>, time: Duration)?
     private var asking: Task<Value, any Error>?
 
-    /// - Parameters:
-    ///   - lifetime: for how long an answer counts, a failure too.
-    ///   - ask: finds the answer.
+    /// - Parameter lifetime: of an answer, failures included.
     init(lifetime: Duration, clock: ServiceClock, _ ask: @escaping @Sendable () async throws -> Value) {
         self.lifetime = lifetime
         self.clock = clock
         self.ask = ask
     }
 
-    /// The answer, which may be as old as the lifetime.
+    /// At most as old as the lifetime.
     ///
-    /// - Throws: what the question failed with.
+    /// - Throws: the question's error.
     func value() async throws -> Value {
         if let last, clock.uptime() - last.time < lifetime { return try last.answer.get() }
         if let asking { return try await asking.value }

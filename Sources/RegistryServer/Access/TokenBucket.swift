@@ -1,8 +1,8 @@
-/// How many requests may come: a bucket that is filled at a steady rate up to its brim, and from which each takes one.
+/// A bucket with a steady inflow up to its capacity; each request takes one.
 struct TokenBucket: Sendable {
-    /// How much flows in, a second.
+    /// Inflow per second.
     let rate: Double
-    /// How much it holds: what may come at once.
+    /// The largest burst.
     let capacity: Double
     private var level: Double
     private var levelAt: Duration
@@ -14,7 +14,6 @@ struct TokenBucket: Sendable {
         levelAt = now
     }
 
-    /// Takes one if there is one.
     mutating func take(at now: Duration) -> Bool {
         level = level(at: now)
         levelAt = max(levelAt, now)
@@ -23,16 +22,14 @@ struct TokenBucket: Sendable {
         return true
     }
 
-    /// Puts one back that was taken and not used.
     mutating func giveBack() { level = min(capacity, level + 1) }
 
-    /// How many there were when the last one was taken.
+    /// As of the last request.
     var whole: Int { Int(level) }
 
-    /// Whether it is as full as a new one, so that it need not be kept.
+    /// As full as a new one, so that it need not be kept.
     func isFull(at now: Duration) -> Bool { level(at: now) >= capacity }
 
-    /// After how long there is one to take again.
     func wait(at now: Duration) -> Duration {
         let missing = 1 - level(at: now)
         return missing <= 0 ? .zero : .seconds(missing / rate)

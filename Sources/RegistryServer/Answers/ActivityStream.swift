@@ -3,23 +3,21 @@ import NIOCore
 import RegistryCore
 import RegistryStore
 
-/// All activities of an alias as NDJSON, in bounded memory however many there are.
+/// All activities of an alias as NDJSON, in bounded memory.
 ///
 /// Between two pages no connection and no snapshot of Postgres is held, so a reader that stops costs only its own
-/// connection. When a page cannot be read the stream ends without its last line, and the connection without the chunk
-/// that would make the response whole.
+/// connection. If a page cannot be read, the stream ends without its last line, and the connection without the final
+/// chunk.
 struct ActivityStream: AnswerStream {
     let registry: Registry
     let alias: Alias
     let scope: Scope
-    /// The page that is read before the head is sent, so that Postgres being away is still a 503.
+    /// Read before the head is sent, so that an unavailable Postgres is still a 503.
     let first: AliasPage
-
-    /// How many activities are read before the head is sent.
     static let firstPageSize = 500
-    /// How many rows of the alias are looked at together; a reader who stops costs three times their lines.
+    /// The alias's rows of a read; a reader that stops costs three times their lines.
     private static let rangeSize = 500
-    /// How many bytes are sent at a time. A reader must take this much before its deadline.
+    /// The bytes of a write. A reader must take this much before its deadline.
     private static let chunkSize = 32 * 1024
 
     func write(to writer: inout any ResponseBodyWriter) async throws {
@@ -61,7 +59,6 @@ struct ActivityStream: AnswerStream {
         }
     }
 
-    /// Activities as they are sent, a line each.
     private struct Lines: Sendable {
         let count: Int
         let bytes: ByteBuffer
@@ -76,13 +73,11 @@ struct ActivityStream: AnswerStream {
 }
 
 extension JSONWriter {
-    /// Writes a value and ends the line.
     fileprivate mutating func line(_ value: some JSONEncodable) {
         value.encode(to: &self)
         newline()
     }
 
-    /// Writes the members that say what was asked for and how to push to it: `alias`, `topic`, `pushType`.
     mutating func writeAddress(of alias: Alias, for kind: TokenKind = .update, in scope: Scope) {
         member("alias", alias)
         member("topic", kind.topic(of: scope.app.bundleID))

@@ -2,26 +2,23 @@ import Hummingbird
 import NIOCore
 import RegistryCore
 
-/// The results of reports that come as NDJSON, a line for each in the order given, in bounded memory however many.
+/// The results of NDJSON reports, a line for each in the order given, in bounded memory.
 ///
-/// It is written while the reports still come: a sender must read while it sends. Between two batches no connection to
-/// Postgres is held. When a batch cannot be taken the stream ends without its last line, and the connection without the
-/// chunk that would make the response whole; whatever was not answered may be sent again.
+/// It is written while reports still arrive: a sender must read while it sends. Between two batches no connection to
+/// Postgres is held. If a batch fails, the stream ends without its last line, and the connection without the final
+/// chunk; unanswered reports may be sent again.
 struct FeedbackStream: AnswerStream {
-    /// Applies a batch.
     let apply: @Sendable ([FeedbackLine]) async throws -> [Result<FeedbackResult, Problem>]
     let lines: BodyLines
-    /// Lines that came with the first ones, and are not applied yet.
+    /// Lines received with the first ones, not yet applied.
     let waiting: [BodyLine]
-    /// The first batch with its results, applied before the head is sent, so that Postgres being away is still a 503.
+    /// Applied before the head is sent, so that an unavailable Postgres is still a 503.
     let first: (batch: [FeedbackLine], results: [Result<FeedbackResult, Problem>])
-
-    /// How many reports are applied at a time.
     static let batchSize = FeedbackBody.maximumReports
 
     /// Applies the first reports.
     ///
-    /// - Throws: whatever refuses them as a whole; `ConnectionLost`.
+    /// - Throws: errors that reject all of them; `ConnectionLost`.
     static func begin(
         _ lines: BodyLines,
         _ apply: @escaping @Sendable ([FeedbackLine]) async throws -> [Result<FeedbackResult, Problem>]
@@ -46,7 +43,7 @@ struct FeedbackStream: AnswerStream {
             defer { buffer.abandon() }
             group.addTask { await Self.read(lines, after: waiting, into: buffer) }
             while case let taken = try await buffer.take(Self.batchSize), !taken.isEmpty {
-                // Not on the thread of the connection's event loop, which others wait for.
+                // Not on the event loop's thread, which other connections need.
                 let results = try await withTaskExecutorPreference(globalConcurrentExecutor) {
                     let batch = taken.map(FeedbackLine.read)
                     return Self.lines(of: batch, try await apply(batch))
@@ -82,11 +79,9 @@ struct FeedbackStream: AnswerStream {
     }
 }
 
-/// A report as it was given, or what was wrong with it.
 typealias FeedbackLine = Result<FeedbackReport, Problem>
 
 extension FeedbackLine {
-    /// Reads a line of NDJSON.
     fileprivate static func read(_ line: BodyLine) -> FeedbackLine {
         guard case .text(let bytes) = line else {
             let limit = LineSplitter.maximumLine
@@ -101,7 +96,6 @@ extension FeedbackLine {
 }
 
 extension JSONWriter {
-    /// Writes what became of the next report, or in its place what was wrong with it.
     mutating func writeResult(of report: FeedbackLine, from results: inout ArraySlice<Result<FeedbackResult, Problem>>)
     {
         switch report.flatMap({ _ in results.popFirst() ?? .failure(.lostResult) }) {

@@ -2,16 +2,15 @@ import HTTPTypes
 import Logging
 import RegistryCore
 
-// The one place that knows how an error becomes an answer.
+// The only conversion of errors to answers.
 
 extension WholeAnswer {
-    /// The answer to a request that failed: what the caller may know of it, in the format of RFC 9457.
+    /// The RFC 9457 answer to a failed request, without internal details.
     init(_ error: any Error, requestID: String, logger: @autoclosure () -> Logger) {
         self.init(Problem(error, logger: logger()), requestID: requestID)
         addFields(of: error)
     }
 
-    /// The answer that tells of a problem.
     init(_ problem: Problem, requestID: String) {
         var json = JSONWriter(reservingCapacity: 512)
         problem.encode(to: &json, requestID: requestID)
@@ -24,7 +23,7 @@ extension WholeAnswer {
 }
 
 extension AnswerHead {
-    /// Adds what the problem of an error does not say itself.
+    /// Adds the fields of an error that its problem lacks.
     mutating func addFields(of error: any Error) {
         if let error = error as? MethodNotAllowed {
             fields[.allow] = error.allowed.map(\.rawValue).joined(separator: ", ")
@@ -35,8 +34,7 @@ extension AnswerHead {
 }
 
 extension Problem {
-    /// The problem that a caller is told for any error. An error in which they have no part is logged, and told as
-    /// `internal-error`.
+    /// The problem for any error. An internal error is logged, and becomes `internal-error`.
     init(_ error: any Error, logger: @autoclosure () -> Logger) {
         switch error {
         case let problem as Problem: self = problem
@@ -53,13 +51,12 @@ extension Problem {
         }
     }
 
-    /// The header fields that go with a code.
     fileprivate var fields: HTTPFields {
         var fields: HTTPFields = [.contentType: MediaType.problem]
         switch code {
         case .unauthenticated: fields[.wwwAuthenticate] = "Bearer"
         case .unavailable, .tooManyRequests: fields[.retryAfter] = String(retryAfterSeconds)
-        // The rest of the body still comes; its sender must not take the connection for a free one.
+        // The rest of the body still arrives; its sender must not consider the connection free.
         case .bodyTooLarge, .malformedRequest, .headersTooLarge, .requestTimeout: fields[.connection] = "close"
         default: break
         }

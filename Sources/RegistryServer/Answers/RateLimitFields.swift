@@ -1,7 +1,6 @@
 import HTTPTypes
 
 extension AnswerHead {
-    /// The answer that also says how it stands with the caller's limit, where there is one.
     func with(_ quota: RateLimiter.QuotaState?) -> Self {
         guard let quota else { return self }
         var answer = self
@@ -11,7 +10,6 @@ extension AnswerHead {
 }
 
 extension HTTPFields {
-    /// Says how it stands with the caller's limit.
     mutating func add(_ quota: RateLimiter.QuotaState) {
         self[.rateLimitPolicy] = quota.policyField
         self[.rateLimit] = quota.field
@@ -19,7 +17,6 @@ extension HTTPFields {
 }
 
 extension HTTPField.Name {
-    /// The fields of draft-ietf-httpapi-ratelimit-headers.
     fileprivate static let rateLimitPolicy = HTTPField.Name("RateLimit-Policy")!
     static let rateLimit = HTTPField.Name("RateLimit")!
 }

@@ -4,7 +4,6 @@ import RegistryCore
 import RegistryStore
 
 extension ScopedCall {
-    /// `PUT …/activities/{activityId}`: registers, rotates or refreshes.
     func register() throws -> DeferredAnswer {
         var parameters = ParameterReader(call)
         let id = parameters.path("activityId", ActivityID.init)
@@ -24,7 +23,7 @@ extension ScopedCall {
         }
     }
 
-    /// `POST …/activities`: the same for apps that know only a token and a `liveactivityId`.
+    /// For apps that know only a token and a `liveactivityId`.
     func registerByAlias() async throws -> Answer {
         var parameters = ParameterReader(call)
         let (value, registration) = call.readBody { json in
@@ -50,7 +49,6 @@ extension ScopedCall {
         return Answer(.registration(answer))
     }
 
-    /// `GET …/activities/{activityId}`: all that a sender needs to push to it.
     func readActivity() async throws -> Answer {
         var parameters = ParameterReader(call)
         let id = parameters.path("activityId", ActivityID.init)
@@ -62,7 +60,7 @@ extension ScopedCall {
         return Answer(fields: [.contentType: MediaType.json], body: .bytes(json.bytes))
     }
 
-    /// `DELETE …/activities/{activityId}`: ends it, known or not.
+    /// Known or not.
     func end() async throws -> Answer {
         var parameters = ParameterReader(call)
         let candidate = parameters.path("activityId", ActivityID.init)
@@ -81,7 +79,6 @@ extension ScopedCall {
         return .noContent
     }
 
-    /// `DELETE …/activities?alias=`: ends the caller's running activity of that `liveactivityId`.
     func endByAlias() async throws -> Answer {
         var parameters = ParameterReader(call)
         let value = parameters.requiredQuery("alias", Alias.value)
@@ -104,7 +101,7 @@ extension ScopedCall {
 }
 
 extension ScopedCall {
-    /// Reads the body's statement about an activity, with the installation and the subject that the request names.
+    /// Reads the body, with the installation and the subject of the request.
     private func readRegistration(
         _ json: inout JSONReader,
         _ parameters: inout ParameterReader
@@ -118,21 +115,20 @@ extension ScopedCall {
         return registration
     }
 
-    /// Refuses what the caller may not register; which records are theirs is for the store to tell.
+    /// The store checks the ownership of records.
     private func checkRights(to registration: ActivityRegistration) throws(Problem) -> Claimant {
         let claimant = try findClaimant(registration.installation)
         try checkAliases(registration.aliases)
         return claimant
     }
 
-    /// Finds the owner of an activity that has only an alias. The app itself is its owner for backends alone: a client
-    /// that names nobody was refused before.
+    /// The owner of an activity that has only an alias. The app itself is the owner only for backends: anonymous
+    /// clients were rejected before.
     private func findOwner(_ installation: InstallationHash?) -> ActivityOwner {
         ActivityOwner(installation: installation, subject: call.principal.subject)
     }
 }
 
-/// The query of a call that ends activities.
 private struct Ending {
     let reason: EndReason
     let observedAt: Date?

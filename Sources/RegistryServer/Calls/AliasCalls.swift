@@ -2,7 +2,6 @@ import RegistryCore
 import RegistryStore
 
 extension ScopedCall {
-    /// `GET …/aliases/{kind}/{value}/activities`: a page of them.
     func listActivities() throws -> DeferredAnswer {
         let (alias, limit, number) = try readList()
         guard number == 0 else {
@@ -17,7 +16,6 @@ extension ScopedCall {
         }
     }
 
-    /// The same call, answered with all of them as NDJSON.
     func streamActivities() async throws -> Answer {
         let alias = try readList().alias
         let limit = ActivityStream.firstPageSize
@@ -32,7 +30,6 @@ extension ScopedCall {
         )
     }
 
-    /// The path and the query of both, which are checked alike.
     private func readList() throws -> (alias: Alias, limit: Int, after: Int64) {
         var parameters = ParameterReader(call)
         let candidate = readAlias(&parameters)
@@ -41,7 +38,6 @@ extension ScopedCall {
         return (try parameters.checked(candidate), limit, number)
     }
 
-    /// `DELETE …/aliases/{kind}/{value}/activities`: ends all that run.
     func endAll() async throws -> Answer {
         var parameters = ParameterReader(call)
         let alias = readAlias(&parameters)
@@ -49,21 +45,20 @@ extension ScopedCall {
         return .json { $0.member("ended", ended) }
     }
 
-    /// `POST …/resolve`: many aliases at once.
     func resolve() throws -> DeferredAnswer {
         let body = try call.readChecked { ResolveBody.read(&$0) }
         return DeferredAnswer {
             let found = try await find(body)
             let count = found.reduce(0) { $0 + $1.activities.count }
             guard count > Self.mostWrittenAtOnce else { return body.answer(of: found, activityCount: count) }
-            // Not on the thread of the connection's event loop, which others wait for.
+            // Not on the event loop's thread, which other connections need.
             return await withTaskExecutorPreference(globalConcurrentExecutor) {
                 await body.answerElsewhere(of: found, activityCount: count)
             }
         }
     }
 
-    /// How many activities are made JSON of on the thread of an event loop: a millisecond's work.
+    /// The most activities to serialize on an event loop's thread: a millisecond's work.
     private static var mostWrittenAtOnce: Int { 500 }
 
     private func find(_ body: ResolveBody) async throws -> [ResolvedAlias] {
@@ -83,14 +78,13 @@ extension ResolveBody {
         }
     }
 
-    /// The same on the executor that the task prefers: an asynchronous function begins there.
+    /// On the task's preferred executor: an asynchronous function begins there.
     fileprivate func answerElsewhere(of found: [ResolvedAlias], activityCount: Int) async -> WholeAnswer {
         answer(of: found, activityCount: activityCount)
     }
 }
 
 extension JSONWriter {
-    /// Writes what was found for the next alias, or in its place what was wrong with it.
     fileprivate mutating func writeResult(of alias: Result<Alias, Problem>, from found: inout ArraySlice<ResolvedAlias>)
     {
         let result = alias.flatMap { _ -> Result<ResolvedAlias, Problem> in
@@ -119,7 +113,7 @@ extension ScopedCall {
         }
     }
 
-    /// - Throws: `invalid-cursor` when the cursor is the one fault of the request; else it is one of them.
+    /// - Throws: `invalid-cursor` if the cursor is the only fault of the request.
     func readCursor<Position>(
         _ parameters: inout ParameterReader,
         _ decode: (String) throws(JSONFaultReason) -> Position
@@ -143,7 +137,6 @@ extension ScopedCall {
 }
 
 extension ResolvedAlias: JSONEncodable {
-    /// Writes `{alias, activities, channels, truncated}`.
     package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("alias", alias)

@@ -3,7 +3,7 @@ import RegistryCore
 import RegistryStore
 
 extension Call {
-    /// `GET /v1/apps`: all of them, or the one that the credentials belong to.
+    /// All apps, or the one of the credentials.
     func listApps() async throws -> Answer {
         let apps: [App]
         if let own = principal.app {
@@ -14,7 +14,6 @@ extension Call {
         return .json { $0.member("apps", apps) }
     }
 
-    /// `PUT /v1/apps/{bundleId}`: makes an app or changes its settings.
     func putApp() async throws -> Answer {
         var parameters = ParameterReader(self)
         let candidate = parameters.path("bundleId", BundleID.init(_:))
@@ -25,7 +24,7 @@ extension Call {
         try await checkKeySetURL(changes.jwt, of: bundleID)
         defer { apps.forget(bundleID) }
         guard principal.role == .root else {
-            // A key of an app that is deleted meanwhile is known for some moments more, and must not make it again.
+            // A key of a deleted app is still cached for some moments, and must not create the app again.
             let app = try await registry.change(changes, of: bundleID, by: principal.who)
             guard let app else { throw Problem.unknownApp }
             return .json(.ok, app)
@@ -34,7 +33,6 @@ extension Call {
         return .json(isNew ? .created : .ok, app)
     }
 
-    /// `GET /v1/apps/{bundleId}`.
     func readApp() async throws -> Answer {
         guard let bundleID = try? BundleID(parameter("bundleId")), let app = try await registry.app(bundleID) else {
             throw Problem.unknownApp
@@ -46,7 +44,6 @@ extension Call {
         }
     }
 
-    /// `DELETE /v1/apps/{bundleId}`: with everything that is held about it.
     func deleteApp() async throws -> Answer {
         guard let bundleID = try? BundleID(parameter("bundleId")) else { throw Problem.unknownApp }
         defer { apps.forget(bundleID) }
@@ -56,7 +53,7 @@ extension Call {
 }
 
 extension Call {
-    /// The faults of the source of an app's users' keys, beside those of its shape.
+    /// The faults of the source of an app's JWT keys, besides its syntax.
     private func faults(ofJWT settings: JSONObject?) async -> [JSONFault] {
         switch (settings?["jwksUrl"], settings?["jwks"]) {
         case (.string(let text)?, _):
@@ -71,8 +68,7 @@ extension Call {
         }
     }
 
-    /// The faults of the keys given here. The keys are meant to work: one that cannot be used is a mistake, and so is a
-    /// private one.
+    /// The faults of keys in the settings. An unusable key is a mistake, and so is a private one.
     private func faults(ofKeys set: JSONValue) async -> [JSONFault] {
         guard case .array(let values)? = set["keys"] else { return [] }
         guard (1...VerificationKeySet.maximumCount).contains(values.count) else {
@@ -100,7 +96,7 @@ extension Call {
         return faults
     }
 
-    /// The service itself asks that URL, from inside of the operator's network: root alone may say which.
+    /// The service itself fetches that URL, inside the operator's network: only root may set it.
     ///
     /// - Throws: `forbidden`.
     private func checkKeySetURL(_ settings: JSONObject?, of bundleID: BundleID) async throws {
@@ -115,14 +111,13 @@ extension Call {
 }
 
 extension Problem {
-    /// Told also of an app that there is, to those whom it does not concern.
+    /// Also for existing apps, to callers without access.
     static var unknownApp: Problem {
         Problem(.unknownApp, "There is no such app or environment; environments are sandbox and production.")
     }
 }
 
 extension QuarantineGuard: JSONEncodable {
-    /// Writes `{environment, kind, trippedAt}`.
     package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("environment", environment.rawValue)

@@ -4,7 +4,7 @@ import RegistryCore
 import RegistryStore
 
 extension ScopedCall {
-    /// `GET …/audit/events`: the audit trail, newest first.
+    /// Newest first.
     func listEvents() async throws -> Answer {
         var parameters = ParameterReader(call)
         let filter = readEventFilter(&parameters)
@@ -32,7 +32,7 @@ extension ScopedCall {
         return filter
     }
 
-    /// `GET …/audit/explain?kind=&value=`: what bears the alias, handed out or not, and why.
+    /// With the reason for each token, handed out or withheld.
     func explainAlias() async throws -> Answer {
         var parameters = ParameterReader(call)
         let kind = parameters.requiredQuery("kind", Alias.kind)
@@ -43,7 +43,7 @@ extension ScopedCall {
         let (checkedKind, checkedValue) = try parameters.checked(kind, value)
         let alias = Alias(checkedKind: checkedKind, value: checkedValue)
         let position = place.map { ExplainPosition(isClosed: $0.part > 0, number: $0.number) }
-        // One more than asked for tells whether there is another page.
+        // One more than requested shows whether there is another page.
         let found = try await registry.explain(alias, after: position ?? .start, limit: limit + 1, in: scope)
         return .json { json in
             json.member("alias", alias)
@@ -60,14 +60,14 @@ extension ScopedCall {
 }
 
 extension ScopedCall {
-    /// The identity of a list: its name and what the query says of its filters.
+    /// The identity of a list: its name and its filters.
     func list(_ name: String, _ filters: [String]) -> [String] {
         [name] + filters.flatMap { filter in call.query[filter].map { "\(filter)=\($0)" } }
     }
 
-    /// Where the list goes on, if the query says so.
+    /// The position in the query's cursor.
     ///
-    /// - Throws: `invalid-cursor` when the cursor is the one fault of the request; else it is one of them.
+    /// - Throws: `invalid-cursor` if the cursor is the only fault of the request.
     func readPosition(
         _ parameters: inout ParameterReader,
         of list: [String]
@@ -77,7 +77,6 @@ extension ScopedCall {
 }
 
 extension ScopedCall {
-    /// `GET …/stats`: counts by state, kind and age, and of events over time.
     func readStatistics() async throws -> Answer {
         var parameters = ParameterReader(call)
         let window = parameters.query("window", Self.window) ?? .seconds(86_400)

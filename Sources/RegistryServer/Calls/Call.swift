@@ -3,20 +3,19 @@ import RegistryCore
 import RegistryStore
 import Synchronization
 
-/// A request whose route is known and whose caller may make it. A class, for it is handed on often, and has much to copy.
+/// A request with a known route and a permitted caller. A class because it is passed on often, and large.
 final class Call: Sendable {
     private let parts: ServiceParts
     let principal: Principal
     let parameters: PathParameters
     let query: Query
     let fields: HTTPFields
-    /// Where the request comes from.
     let network: CallerNetwork?
-    /// Whether the caller wants NDJSON where JSON may be had, too.
+    /// Whether the caller prefers NDJSON to JSON.
     let wantsLines: Bool
-    /// Nil where the route takes no body, and once it was read.
+    /// Nil for routes without a body, and after reading.
     private let body: Mutex<ReceivedBody?>
-    /// The body that the call reads itself, where it came as NDJSON and the route takes that.
+    /// An NDJSON body, which the call itself reads.
     let lines: BodyLines?
 
     init(
@@ -49,16 +48,16 @@ final class Call: Sendable {
     var shutdownNotice: ShutdownNotice { parts.shutdownNotice }
     var changeFeed: ChangeFeed { parts.changeFeed }
 
-    /// Reads the body, once, and lets it go: nothing of it but what was made of it is held while Postgres is waited for.
+    /// Reads the body once and releases it: during the wait for Postgres only its parsed form is held.
     func readBody<Value>(_ read: (inout JSONReader) throws -> Value) rethrows -> Value {
         let body = body.withLock { $0.take() }
         var json = JSONReader(body?.json ?? .null)
         return try read(&json)
     }
 
-    /// Reads the body as one value, whose faults are told together.
+    /// Reads the body as one value.
     ///
-    /// - Throws: `JSONFaults`.
+    /// - Throws: `JSONFaults`, with every fault.
     func readChecked<Value>(_ read: (inout JSONReader) -> Value?) throws -> Value {
         let value = try readBody { json in
             let value = read(&json)
@@ -69,17 +68,14 @@ final class Call: Sendable {
         return value
     }
 
-    /// The value in a place of the path's template.
     func parameter(_ name: String) -> String { parameters[name] ?? "" }
 }
 
-/// A call about one app, in whichever environment.
 struct AppCall: Sendable {
     let call: Call
     let app: App
 }
 
-/// A call about one app in one environment.
 struct ScopedCall: Sendable {
     let call: Call
     let scope: Scope

@@ -2,7 +2,7 @@ import RegistryCore
 import RegistryStore
 
 extension ScopedCall {
-    /// Refuses aliases that the caller may not set; nil sets none.
+    /// Nil sets none.
     ///
     /// - Throws: `alias-not-allowed`.
     func checkAliases(_ aliases: AliasSet?) throws(Problem) {
@@ -10,10 +10,10 @@ extension ScopedCall {
         try AliasPolicy(scope.app).check(aliases.aliases, by: call.principal)
     }
 
-    /// By what right the caller changes records, with the installation that the request names.
+    /// The caller's right to change records, with the installation of the request.
     ///
-    /// A publishable key that does not say for which installation it calls is refused: the installation's id is what makes
-    /// a stranger with the same key a stranger.
+    /// A publishable key without an installation is rejected: the installation's id distinguishes strangers with the
+    /// same key.
     ///
     /// - Throws: `installation-required`.
     func findClaimant(_ installation: InstallationHash?) throws(Problem) -> Claimant {

@@ -3,7 +3,7 @@ import RegistryCore
 import RegistryStore
 
 extension ScopedCall {
-    /// `GET …/changes`: what has changed since a position, as a page that may be waited for, or as a stream.
+    /// The changes since a position, as a page with an optional wait, or as a stream.
     func followChanges() async throws -> Answer {
         var parameters = ParameterReader(call)
         let filter = readChangeFilter(&parameters)
@@ -26,7 +26,7 @@ extension ScopedCall {
             first: try await firstBatch(after: position),
             follower: follower
         )
-        // Else nginx keeps what comes until it is much.
+        // Otherwise nginx buffers the response.
         let fields: HTTPFields = [.contentType: format.mediaType, .accelBuffering: "no"]
         return Answer(fields: fields, body: .stream(stream))
     }
@@ -56,7 +56,7 @@ extension ScopedCall {
             while found.isEmpty, !reader.hasMore, case .batch(let batch)? = await messages.next() {
                 if !batch.changes(filter).isEmpty { found = try await reader.next() }
             }
-            // The time is over, or the service ends.
+            // The wait is over, or the service stops.
             if call.shutdownNotice.isGiven { break }
         }
         if found.isEmpty, !reader.hasMore { found = try await reader.next() }
@@ -81,7 +81,6 @@ extension ScopedCall {
         return filter
     }
 
-    /// The SHA-256 by which answers name an installation.
     private static func installation(_ text: String) throws(JSONFaultReason) -> InstallationHash {
         guard let bytes = Hexadecimal.decode(text), bytes.count == 32 else {
             throw JSONFaultReason("must be the 64 hexadecimal digits by which answers name an installation")
@@ -89,7 +88,6 @@ extension ScopedCall {
         return InstallationHash(bytes: bytes)
     }
 
-    /// How long an answer may wait for a change, in seconds.
     private static func wait(_ text: String) throws(JSONFaultReason) -> Duration {
         guard let seconds = Int(text), (0...60).contains(seconds) else {
             throw JSONFaultReason("must be an integer from 0 to 60, in seconds")
@@ -98,7 +96,6 @@ extension ScopedCall {
     }
 }
 
-/// Pages of changes that a filter lets pass, as one caller asks for them.
 private struct ChangePages {
     let registry: Registry
     let scope: Scope
@@ -107,10 +104,10 @@ private struct ChangePages {
     var position: ChangePosition
     var hasMore = false
 
-    /// How many pages without any change that passes are read for one answer.
+    /// The most pages without a matching change that are read for one answer.
     private static let mostEmptyPages = 20
 
-    /// Reads on until something passes or all was read.
+    /// Reads until a change matches or all are read.
     mutating func next() async throws -> [Change] {
         for _ in 0..<Self.mostEmptyPages {
             let page = try await registry.changes(after: position, limit: limit, in: scope)

@@ -3,7 +3,6 @@ import RegistryCore
 import RegistryStore
 
 extension ScopedCall {
-    /// `PUT …/aliases/{kind}/{value}/channel`.
     func putChannel() async throws -> Answer {
         var parameters = ParameterReader(call)
         let candidate = readAlias(&parameters)
@@ -14,7 +13,6 @@ extension ScopedCall {
         return .channel(isNew ? .created : .ok, channel, of: alias)
     }
 
-    /// `GET …/aliases/{kind}/{value}/channel`.
     func readChannel() async throws -> Answer {
         var parameters = ParameterReader(call)
         let candidate = readAlias(&parameters)
@@ -25,7 +23,7 @@ extension ScopedCall {
         return .channel(.ok, channel, of: alias)
     }
 
-    /// `DELETE …/aliases/{kind}/{value}/channel`: also when there is none.
+    /// Succeeds without a channel, too.
     func deleteChannel() async throws -> Answer {
         var parameters = ParameterReader(call)
         let alias = readAlias(&parameters)

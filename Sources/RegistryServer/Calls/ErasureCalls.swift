@@ -2,7 +2,6 @@ import RegistryCore
 import RegistryStore
 
 extension ScopedCall {
-    /// `POST …/erasures`: all that is held about an alias, an installation or a signed-in user.
     func erase() async throws -> Answer {
         let subject = try call.readChecked { readSubject(&$0) }
         let counts = try await registry.erase(subject, in: scope, by: who)
@@ -13,7 +12,7 @@ extension ScopedCall {
         }
     }
 
-    /// `{alias: {kind, value}}`, `{installationId}` or `{subject}`, and only one of them.
+    /// Exactly one of `{alias: {kind, value}}`, `{installationId}` and `{subject}`.
     private func readSubject(_ json: inout JSONReader) -> ErasureSubject? {
         let alias = json.optionalNested("alias") { Alias.read(&$0) }
         let installation = json.optionalString("installationId", InstallationID.init)

@@ -3,7 +3,6 @@ import RegistryCore
 import RegistryStore
 
 extension ScopedCall {
-    /// `POST …/feedback`: what APNs answered to pushes.
     func takeFeedback() async throws -> Answer {
         if let lines = call.lines { return .stream(try await FeedbackStream.begin(lines, apply)) }
         let body = try call.readChecked { FeedbackBody.read(&$0) }
@@ -15,8 +14,7 @@ extension ScopedCall {
         }
     }
 
-    /// `POST …/feedback/gorush`: a failed push, as gorush tells of it. Answered 200 whatever comes of it, for gorush takes all
-    /// else for a failure.
+    /// A failed push, as reported by gorush. Always 200, because gorush considers all other statuses a failure.
     func takeGorushPost() async throws -> Answer {
         switch try call.readChecked({ GorushPost.read(&$0) }) {
         case .ignored(let reason):
@@ -31,7 +29,6 @@ extension ScopedCall {
         }
     }
 
-    /// Applies the reports among these, and counts what became of them.
     @Sendable private func apply(_ lines: [FeedbackLine]) async throws -> [Result<FeedbackResult, Problem>] {
         let reports = lines.compactMap { try? $0.get() }
         guard !reports.isEmpty else { return [] }
@@ -40,7 +37,6 @@ extension ScopedCall {
         return outcome.results
     }
 
-    /// `POST …/activities/{activityId}/release`: out of quarantine.
     func releaseActivity() async throws -> Answer {
         var parameters = ParameterReader(call)
         let id = parameters.path("activityId", ActivityID.init)
@@ -48,7 +44,6 @@ extension ScopedCall {
         return .json { $0.member("released", isReleased ? 1 : 0) }
     }
 
-    /// `POST …/release`: all that is quarantined in the app and environment.
     func releaseAll() async throws -> Answer {
         let released = try await registry.releaseAll(in: scope, by: who)
         return .json { $0.member("released", released) }

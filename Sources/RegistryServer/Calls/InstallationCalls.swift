@@ -3,7 +3,6 @@ import RegistryCore
 import RegistryStore
 
 extension ScopedCall {
-    /// `PUT …/installations/{installationId}/activities`: all running activities of an installation.
     func applyFullState() async throws -> Answer {
         var parameters = ParameterReader(call)
         let (installation, body) = call.readBody { json in
@@ -23,7 +22,6 @@ extension ScopedCall {
         }
     }
 
-    /// `PUT …/installations/{installationId}`: what its start and device tokens are found by.
     func putInstallation() async throws -> Answer {
         var parameters = ParameterReader(call)
         let (installation, profile) = call.readBody { json in
@@ -39,7 +37,7 @@ extension ScopedCall {
         return .json(answer.isNew ? .created : .ok, answer)
     }
 
-    /// `GET …/installations/{installationId}`: all that is held about it, without whole tokens.
+    /// Without whole tokens.
     func readInstallationRecord() async throws -> Answer {
         var parameters = ParameterReader(call)
         let installation = readInstallation(&parameters)
@@ -49,7 +47,6 @@ extension ScopedCall {
         return .json(.ok, record)
     }
 
-    /// `DELETE …/installations/{installationId}`: log-out.
     func logOut() async throws -> Answer {
         var parameters = ParameterReader(call)
         let candidate = readInstallation(&parameters)
@@ -62,12 +59,12 @@ extension ScopedCall {
 }
 
 extension ScopedCall {
-    /// The installation of the path, with which the header must agree.
+    /// The installation of the path; the header must agree.
     func readInstallation(_ parameters: inout ParameterReader) -> InstallationHash? {
         readStatedInstallation(&parameters).hash
     }
 
-    /// The installation of the path, with which the header and the body must agree.
+    /// The installation of the path; the header and the body must agree.
     func readInstallation(_ json: inout JSONReader, _ parameters: inout ParameterReader) -> InstallationHash? {
         var installation = readStatedInstallation(&parameters)
         let stated = json.optionalString("installationId", InstallationID.init)
@@ -84,8 +81,8 @@ extension ScopedCall {
 }
 
 extension FullState {
-    /// The same state, each item with the subject that registers it; one whose aliases the caller may not set gets that
-    /// for its result, and its activity counts as present.
+    /// The state with the subject of each registration; an item whose aliases the caller may not set gets that problem,
+    /// and its activity counts as present.
     fileprivate func permitted(by call: ScopedCall) -> FullState {
         let items = items.map { item in
             guard var registration = item.registration else { return item }

@@ -3,7 +3,7 @@ import RegistryCore
 import RegistryStore
 
 extension AppCall {
-    /// `POST /v1/apps/{bundleId}/keys`: makes a key; this answer alone holds it.
+    /// Only this answer contains the whole key.
     func createKey() async throws -> Answer {
         let now = call.access.clock.date()
         let request = try call.readChecked { APIKeyRequest.read(&$0, now: now) }
@@ -21,13 +21,12 @@ extension AppCall {
         return Answer(status: .created, fields: [.contentType: MediaType.json], body: .bytes(body.bytes))
     }
 
-    /// `GET /v1/apps/{bundleId}/keys`: all of them without their secrets, revoked and expired ones too.
+    /// Without secrets; revoked and expired ones, too.
     func listKeys() async throws -> Answer {
         let keys = try await call.registry.keys(of: app)
         return .json { $0.member("keys", keys) }
     }
 
-    /// `DELETE /v1/apps/{bundleId}/keys/{keyId}`: revokes a key for good.
     func revokeKey() async throws -> Answer {
         guard let id = try? APIKeyID(call.parameter("keyId")),
             try await call.registry.revokeKey(id, ofApp: app.number, by: call.principal.who)

@@ -2,22 +2,19 @@ import Foundation
 import HTTPTypes
 import RegistryCore
 
-/// Collects what is wrong with the path, the query and the header fields of a call.
+/// Collects the faults of the path, the query and the header fields of a call.
 ///
-/// Their pointers name the parameter, `/activityId`, and the details say where it stands, for pointers have no word
-/// for what is outside of the body.
+/// A pointer names the parameter, `/activityId`, and the detail its place, because pointers refer only to the body.
 struct ParameterReader {
     private let call: Call
     private(set) var faults: [JSONFault] = []
 
     init(_ call: Call) { self.call = call }
 
-    /// Reads a part of the path.
     mutating func path<Value>(_ name: String, _ make: (String) throws(JSONFaultReason) -> Value) -> Value? {
         read(name, from: "path", call.parameter(name), make)
     }
 
-    /// Reads a parameter of the query that may be absent.
     mutating func query<Value>(_ name: String, _ make: (String) throws(JSONFaultReason) -> Value) -> Value? {
         let values = call.query[name]
         guard values.count < 2 else {
@@ -27,20 +24,18 @@ struct ParameterReader {
         return values.first.flatMap { read(name, from: "query", $0, make) }
     }
 
-    /// Reads a parameter of the query that must be there.
     mutating func requiredQuery<Value>(_ name: String, _ make: (String) throws(JSONFaultReason) -> Value) -> Value? {
         if call.query[name].isEmpty { record(name, "query", "is required") }
         return query(name, make)
     }
 
-    /// Reads a header field that may be absent.
     mutating func field<Value>(_ name: HTTPField.Name, _ make: (String) throws(JSONFaultReason) -> Value) -> Value? {
         let values = call.fields[values: name]
         guard values.count < 2 else {
             record(name.rawName, "header", "must be given only once")
             return nil
         }
-        // NIO has put this character in the place of bytes that are no UTF-8, so that different ones would be one value.
+        // NIO's replacement for bytes that are not UTF-8: different values would become equal.
         guard values.first?.unicodeScalars.contains("\u{FFFD}") != true else {
             record(name.rawName, "header", "must be UTF-8")
             return nil
@@ -48,18 +43,15 @@ struct ParameterReader {
         return values.first.flatMap { read(name.rawName, from: "header", $0, make) }
     }
 
-    /// Takes over the faults of the body, or of a check of one's own.
     mutating func add(_ others: [JSONFault]) { faults += others }
 
-    /// The same of one value, as the hottest calls have.
+    /// For one value, as in the hottest calls.
     func checked<Value>(_ value: Value?) throws(Problem) -> Value {
         guard faults.isEmpty else { throw Problem(faults: faults) }
         return try unwrapped(value)
     }
 
-    /// Gives what was read when there is no fault at all.
-    ///
-    /// - Throws: `invalid-request` with all faults that were found.
+    /// - Throws: `invalid-request` with all faults.
     func checked<each Value>(_ values: repeat (each Value)?) throws(Problem) -> (repeat each Value) {
         guard faults.isEmpty else { throw Problem(faults: faults) }
         return (repeat try unwrapped(each values))
@@ -90,12 +82,10 @@ struct ParameterReader {
 }
 
 extension ParameterReader {
-    /// An RFC 3339 time.
     static func timestamp(_ text: String) throws(JSONFaultReason) -> Date {
         try Date.read(.string(text))
     }
 
-    /// A word of an enumeration; the fault lists them.
     static func choice<Value>(_ text: String) throws(JSONFaultReason) -> Value
     where Value: RawRepresentable<String> & CaseIterable {
         guard let value = Value(rawValue: text) else {
@@ -105,7 +95,6 @@ extension ParameterReader {
         return value
     }
 
-    /// How many activities a page may have.
     static func limit(_ text: String) throws(JSONFaultReason) -> Int {
         guard let limit = Int(text), ResolveBody.limits.contains(limit) else {
             let limits = ResolveBody.limits

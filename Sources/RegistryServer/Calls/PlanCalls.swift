@@ -2,7 +2,6 @@ import RegistryCore
 import RegistryStore
 
 extension ScopedCall {
-    /// `POST …/plan`: what to push to each phone, with the leases of those on which the caller starts the activity.
     func plan() async throws -> Answer {
         let longestLease = scope.app.settings.activityLifetime
         let request = try call.readChecked { PlanRequest.read(&$0, longestLease: longestLease) }
@@ -18,7 +17,7 @@ extension ScopedCall {
         }
     }
 
-    /// `DELETE …/plan/leases/{leaseId}`: nothing was sent.
+    /// The sender sent nothing.
     func releaseLease() async throws -> Answer {
         var parameters = ParameterReader(call)
         let id = parameters.path("leaseId", LeaseID.init)
@@ -26,7 +25,6 @@ extension ScopedCall {
         return .noContent
     }
 
-    /// - Throws: `invalid-cursor`.
     private func readPosition(of request: PlanRequest) throws(Problem) -> PlanPosition {
         guard let text = request.cursor else { return .start }
         do throws(JSONFaultReason) {

@@ -4,7 +4,6 @@ import RegistryStore
 import WebAssets
 
 extension Answer {
-    /// `GET /openapi.json`.
     static var openAPI: Answer {
         Answer(
             fields: [.contentType: MediaType.json, .cacheControl: "public, max-age=300"],
@@ -14,7 +13,7 @@ extension Answer {
 }
 
 extension Call {
-    /// `GET /livez`: the service runs; with `?verbose` its version. It asks nobody else, for to restart it would not mend Postgres.
+    /// With `?verbose` its version. It does not ask Postgres: a restart would not help Postgres.
     var liveness: Answer {
         .json { json in
             json.member("status", "ok")
@@ -24,10 +23,10 @@ extension Call {
 
     private var isVerbose: Bool { !query["verbose"].isEmpty }
 
-    /// `GET /readyz`: whether the service can do its work now; with `?verbose` how that was found.
+    /// With `?verbose` the facts behind the result.
     ///
-    /// - Parameter isOpen: whether everyone may ask how.
-    /// - Throws: `unavailable` when Postgres takes no writes, and once the service was told to stop.
+    /// - Parameter isOpen: whether everyone may see the facts.
+    /// - Throws: `unavailable` if Postgres accepts no writes, and after the start of a shutdown.
     func readiness(isOpen: Bool = false) async throws -> Answer {
         if isVerbose, !isOpen {
             try Access.operatorReads.check(await access.authenticator.principal(for: fields, from: network))

@@ -1,6 +1,5 @@
 import RegistryStore
 
-/// The parts of the service that calls use.
 struct ServiceParts: Sendable {
     let registry: Registry
     let access: AccessState

@@ -3,7 +3,6 @@ import RegistryCore
 import RegistryStore
 
 extension ScopedCall {
-    /// `GET …/audit/stale`: tokens that look dead, each with why.
     func listStaleTokens() async throws -> Answer {
         var parameters = ParameterReader(call)
         var filter = StaleFilter()
@@ -24,7 +23,6 @@ extension ScopedCall {
         }
     }
 
-    /// `POST …/audit/stale/purge`: drops them, or says what it would drop.
     func purgeStaleTokens() async throws -> Answer {
         let (filter, isDryRun) = try call.readBody { json in
             let filter = StaleFilter(from: &json)

@@ -3,9 +3,7 @@ import RegistryCore
 import RegistryStore
 
 extension ScopedCall {
-    /// `PUT` of a token of an installation: registers, rotates or refreshes.
-    ///
-    /// - Parameter kind: nil where the path names it.
+    /// - Parameter kind: nil if the path names it.
     func registerToken(of kind: TokenKind? = nil) async throws -> Answer {
         var parameters = ParameterReader(call)
         let (installation, slot, registration) = call.readBody { json in
@@ -23,7 +21,7 @@ extension ScopedCall {
         return .json(answer.outcome == .registered ? .created : .ok, answer)
     }
 
-    /// `DELETE` of the same: what was observed later stays.
+    /// Later observations stay.
     func deleteToken(of kind: TokenKind? = nil) async throws -> Answer {
         var parameters = ParameterReader(call)
         let installation = readInstallation(&parameters)
@@ -42,7 +40,6 @@ extension ScopedCall {
         return .noContent
     }
 
-    /// `POST …/release`: out of quarantine.
     func releaseToken(of kind: TokenKind? = nil) async throws -> Answer {
         var parameters = ParameterReader(call)
         let installation = readInstallation(&parameters)
@@ -52,7 +49,6 @@ extension ScopedCall {
         return .noContent
     }
 
-    /// Which of the installation's tokens the path names.
     private func readSlot(of kind: TokenKind?, _ parameters: inout ParameterReader) -> TokenSlot? {
         guard let kind = kind ?? readKind(&parameters) else { return nil }
         guard kind.holder == .attributesType else { return .only(kind) }
@@ -65,9 +61,9 @@ extension ScopedCall {
 }
 
 extension ScopedCall {
-    /// `GET …/aliases/{kind}/{value}/start-tokens`, and the same for the tokens of a kind: a page of them.
+    /// A page of start tokens, or of the tokens of a kind.
     ///
-    /// - Parameter kind: nil where the path names it.
+    /// - Parameter kind: nil if the path names it.
     func listTokens(of kind: TokenKind? = nil) async throws -> Answer {
         var parameters = ParameterReader(call)
         let named = kind ?? readKind(&parameters)
@@ -78,7 +74,7 @@ extension ScopedCall {
         var position: TokenPosition?
         if let named, let candidate { position = try readPosition(&parameters, of: named, under: candidate) }
         let (kind, alias) = try parameters.checked(named, candidate)
-        // One more than asked for tells whether there is another page.
+        // One more than requested shows whether there is another page.
         let found = try await registry.tokens(
             under: alias,
             kind,

@@ -3,8 +3,7 @@ import RegistryCore
 import RegistryStore
 import Synchronization
 
-/// Changes that are told together, and the position behind them. Those who follow all of a scope share it, and what it is as
-/// bytes is made once.
+/// Changes with the position after them. All followers of a scope share it, and its bytes are made once.
 final class ChangeBatch: Sendable {
     let changes: [Change]
     let position: ChangePosition
@@ -19,7 +18,6 @@ final class ChangeBatch: Sendable {
 
     convenience init(_ page: ChangePage) { self.init(page.changes, page.position) }
 
-    /// The changes that a filter lets pass.
     func changes(_ filter: ChangeFilter) -> [Change] {
         guard !filter.isEmpty else { return changes }
         let aliases = filter.alias == nil ? nil : parsedAliases()
@@ -28,7 +26,6 @@ final class ChangeBatch: Sendable {
         }
     }
 
-    /// The changes that a filter lets pass, and the bookmark behind them.
     func bytes(as format: ChangeFormat, _ filter: ChangeFilter) -> ByteBuffer {
         guard filter.isEmpty else { return format.encode(changes(filter), position) }
         return encoded.withLock { encoded in

@@ -3,23 +3,20 @@ import RegistryCore
 import RegistryStore
 import Synchronization
 
-/// Reads the changes of each scope that somebody follows on this instance, once for all of its followers, and only while there
-/// are any.
+/// Reads the changes of each followed scope of this instance, once for all of its followers, while there are any.
 final class ChangeFeed: Sendable {
-    /// The message to a follower.
     enum Message: Sendable {
         case batch(ChangeBatch)
-        /// The last one: the time is over, the service ends, or the position is of no use any more.
+        /// The last one: the deadline passed, the service stops, or the position is no longer valid.
         case end(Problem?)
     }
 
-    /// A change is told within this and the time of a query.
+    /// Bounds the delay of a change, together with the time of a query.
     static let pollInterval = Duration.milliseconds(150)
-    /// A follower hears of a position at least this often.
+    /// The most time between two positions for a follower.
     private static let bookmarkInterval = Duration.seconds(10)
-    /// How many events are read together.
     static let pageSize = 1000
-    /// How many batches wait for a follower before they are left to read for themselves again.
+    /// The most batches that wait for a follower; a slower one must read for itself again.
     private static let mostWaiting = 16
 
     private struct Follower {
@@ -29,11 +26,11 @@ final class ChangeFeed: Sendable {
 
     private struct Channel {
         var followers: [Int: Follower] = [:]
-        /// Nil until the first snapshot was taken.
+        /// Nil until the first snapshot.
         var position: ChangePosition?
     }
 
-    /// A scope whatever its app's settings are, which change.
+    /// A scope without its app's settings, which change.
     private struct Place: Hashable {
         let app: Int64
         let environment: APNSEnvironment
@@ -57,10 +54,8 @@ final class ChangeFeed: Sendable {
         self.logger = logger
     }
 
-    /// Follows a scope.
-    ///
-    /// The first message is an empty batch. Whoever reads the feed up to now *after* it misses nothing of what follows. A
-    /// stream that finishes without a last message was too slow, and is to be followed anew.
+    /// The first message is an empty batch. A caller that reads the feed up to now *after* it misses no later change. A
+    /// stream that finishes without a last message was too slow, and must be followed anew.
     func follow(_ scope: Scope, until deadline: ContinuousClock.Instant) -> AsyncStream<Message> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: Message.self,
@@ -78,12 +73,11 @@ final class ChangeFeed: Sendable {
         continuation.onTermination = { [self] _ in
             state.withLock { $0.channels[place]?.followers[number] = nil }
         }
-        // On its own: it goes on when the call that began it is over, and has none of its time.
+        // Detached: it continues after the call that began it, without its deadline.
         if isFirst { Task.detached { await self.read(scope, place) } }
         return stream
     }
 
-    /// How many scopes are read.
     var scopeCount: Int { state.withLock { $0.channels.count } }
 
     private func read(_ scope: Scope, _ place: Place) async {
@@ -108,7 +102,7 @@ final class ChangeFeed: Sendable {
                     send(.batch(ChangeBatch([], present)), to: place)
                 }
             } catch let problem as Problem where problem.code == .feedReset || problem.code == .feedExpired {
-                // Of a standby that was promoted, most likely: all who follow begin anew.
+                // Most likely of a promoted standby: all followers begin anew.
                 position = nil
                 end(place, problem)
             } catch {
@@ -118,9 +112,9 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// Lets those go whose time is over.
+    /// Ends followers whose deadline has passed.
     ///
-    /// - Returns: false when nobody follows any more: the scope is forgotten then.
+    /// - Returns: false if no followers are left; the scope is then forgotten.
     private func keepsReading(_ place: Place) -> Bool {
         let now = ContinuousClock.now
         let isOver = shutdownNotice.isGiven

@@ -1,18 +1,16 @@
 import RegistryCore
 
-/// The changes that a follower wants to hear of. Their position moves on all the same.
+/// The changes that a follower requests. Its position moves past the others, too.
 struct ChangeFilter: Sendable, Hashable {
     var types: Set<UTF8Text>?
     var alias: Alias?
     var installation: InstallationHash?
-
-    /// Whether everything passes.
     var isEmpty: Bool { types == nil && alias == nil && installation == nil }
 
-    /// - Parameter aliases: those of the change, as JSON; only asked for where the filter has an alias.
+    /// - Parameter aliases: those of the change, as JSON; evaluated only if the filter has an alias.
     func passes(_ change: Change, aliases: JSONValue?) -> Bool {
         if let types, !types.contains(UTF8Text(change.type)) { return false }
-        // It names nobody, so that everybody may be meant.
+        // It has no names, so it may concern every follower.
         if change.type == "erased" { return true }
         if let installation, change.installation != installation { return false }
         guard let alias else { return true }

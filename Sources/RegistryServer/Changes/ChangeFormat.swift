@@ -4,18 +4,17 @@ import NIOCore
 import RegistryCore
 import RegistryStore
 
-/// The form of a change feed that goes on.
 enum ChangeFormat: Sendable, Hashable {
-    /// A change a line, and bookmarks between them.
+    /// A change per line, and bookmarks between them.
     case lines
     /// Server-sent events (the HTML standard, section 9.2).
     case events
 
     static let eventStream = "text/event-stream"
 
-    /// The form that a request asks for; nil for a page.
+    /// Nil for a page.
     ///
-    /// - Parameter wantsLines: whether it wants NDJSON rather than JSON.
+    /// - Parameter wantsLines: whether the request prefers NDJSON to JSON.
     init?(_ fields: HTTPFields, wantsLines: Bool) {
         let names = fields[values: .accept].flatMap { $0.split(separator: ",") }.map { MediaType(String($0)).name }
         if names.contains(Self.eventStream) { self = .events } else if wantsLines { self = .lines } else { return nil }
@@ -28,7 +27,6 @@ enum ChangeFormat: Sendable, Hashable {
         }
     }
 
-    /// Changes, and the bookmark behind them.
     func encode(_ changes: [Change], _ position: ChangePosition) -> ByteBuffer {
         // A change has some 250 bytes.
         var bytes: [UInt8] = []
@@ -44,7 +42,7 @@ enum ChangeFormat: Sendable, Hashable {
         return ByteBuffer(bytes: bytes)
     }
 
-    /// The last line, where the feed cannot go on.
+    /// The last line of a feed that cannot continue.
     func encode(_ problem: Problem) -> ByteBuffer {
         var bytes: [UInt8] = []
         append(named: "problem", id: nil, to: &bytes) { json in json.object { $0.member("problem", problem) } }

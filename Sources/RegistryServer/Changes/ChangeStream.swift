@@ -3,21 +3,21 @@ import NIOCore
 import RegistryCore
 import RegistryStore
 
-/// Changes as they come, for as long as the reader takes them.
+/// Changes as they arrive, while the reader takes them.
 ///
-/// Nothing is held for a reader but a few batches that all share: no connection, no transaction, no snapshot. Who reads too
-/// slowly for that is left behind, and catches up by pages of their own.
+/// A reader holds only a few shared batches: no connection, no transaction, no snapshot. One that is too slow for them
+/// catches up with pages of its own.
 struct ChangeStream: AnswerStream {
     let registry: Registry
     let feed: ChangeFeed
     let scope: Scope
     let filter: ChangeFilter
     let format: ChangeFormat
-    /// The first changes, read before the head is sent, so that a position that is of no use is still a 410.
+    /// Read before the head is sent, so that an invalid position is still a 410.
     let first: ChangeBatch
     let follower: CountedCall
 
-    /// After this the caller connects anew, and shows whether they may still read: a key may have been revoked.
+    /// After this the caller reconnects, and is authorized again: its key may have been revoked.
     static let lifetime = Duration.seconds(600)
 
     func write(to writer: inout any ResponseBodyWriter) async throws {
@@ -33,7 +33,7 @@ struct ChangeStream: AnswerStream {
         try await writer.finish(nil)
     }
 
-    /// - Returns: whether it is to be followed anew.
+    /// - Returns: whether to follow anew.
     private func follow(
         from position: inout ChangePosition,
         until deadline: ContinuousClock.Instant,

@@ -1,19 +1,16 @@
 import RegistryCore
 import Synchronization
 
-/// Counts those who follow changes by a stream, so that they do not take all of an instance's connections.
+/// Limits the change streams, so that they do not take all of an instance's connections.
 final class FollowerCount: Sendable {
-    /// The most streams of an instance.
     static let limit = 64
 
     private let count = Mutex(0)
-
-    /// How many there are.
     var value: Int { count.withLock { $0 } }
 
-    /// Begins a stream, which is over when what is returned has gone.
+    /// The stream ends when the returned value is released.
     ///
-    /// - Throws: `unavailable` when there are as many as may be.
+    /// - Throws: `unavailable` at the limit.
     func begin() throws(Problem) -> CountedCall {
         let hasRoom = count.withLock { count in
             guard count < Self.limit else { return false }

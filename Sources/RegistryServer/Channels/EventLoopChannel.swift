@@ -3,13 +3,13 @@ import Logging
 import NIOCore
 import NIOHTTP1
 
-/// Connections whose hot calls are answered on the very thread that reads and writes them.
+/// Connections whose hot calls are answered on the thread of their event loop.
 ///
-/// A hot call changes threads only to get to Postgres and back; on Swift's own pool of threads it would do so twice more,
-/// and each change may wake a sleeping core. All other calls go to that pool; see ``RegistryResponder/isBrief(_:_:)``.
+/// A hot call changes threads only for Postgres; with Swift's own pool it would do so twice more, and each change may
+/// wake a sleeping core. All other calls use that pool; see ``RegistryResponder/isBrief(_:_:)``.
 struct EventLoopChannel<Base: ServerChildChannel>: ServerChildChannel {
     let base: Base
-    /// Answers hot calls in the connection's own pipeline; nil where there is none for requests.
+    /// Answers hot calls in the connection's own pipeline; nil without one for requests.
     var direct: RegistryResponder?
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
@@ -18,7 +18,7 @@ struct EventLoopChannel<Base: ServerChildChannel>: ServerChildChannel {
             let pipeline = channel.pipeline.syncOperations
             let encoder = try pipeline.context(handlerType: HTTPResponseEncoder.self)
             let handler = DirectCallHandler(direct, logger: logger, past: encoder)
-            // Behind the one that knows which connections are idle, and may be closed.
+            // After the handler that tracks idle connections.
             let states = try pipeline.handler(type: HTTPConnectionStateHandler.self)
             try pipeline.addHandler(handler, position: .after(states))
             return value

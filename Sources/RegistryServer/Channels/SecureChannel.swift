@@ -5,8 +5,8 @@ import NIOCore
 import NIOHTTP2
 import NIOSSL
 
-/// TLS connections that speak HTTP/2 or HTTP/1.1, as their handshake (ALPN) says, and that must get that far in time:
-/// no timer of the layers below runs before they do.
+/// TLS connections with HTTP/2 or HTTP/1.1 by ALPN. The handshake has a deadline of its own, because no timer of the
+/// layers below runs before its end.
 struct SecureChannel: ServerChildChannel {
     private typealias Connection = EventLoopChannel<HTTP1Channel>
 
@@ -22,7 +22,8 @@ struct SecureChannel: ServerChildChannel {
     private let streams: StreamsChannel
     private let handshakeDeadline: TimeAmount
 
-    /// - Parameter direct: answers hot calls in the pipelines of connections and streams; nil leaves all to `responder`.
+    /// - Parameter direct: answers hot calls in the pipelines of connections and streams; nil leaves all to
+    ///   `responder`.
     init(
         _ identity: TLSIdentity,
         _ limits: ServerConfiguration.Limits,
@@ -49,11 +50,11 @@ struct SecureChannel: ServerChildChannel {
                 || (try? pipeline.handler(type: NIOHTTP2Handler.self)) != nil
             if !speaks { channel.close(promise: nil) }
         }
-        // It would keep the channel of one who has left.
+        // It would retain the channel of a closed connection.
         channel.closeFuture.whenComplete { _ in timer.cancel() }
         do {
-            // A peer that has closed its side has left. Else nobody here would close the connection of one who spoke HTTP/2, before
-            // it has been idle for too long.
+            // A peer that has closed its side has left. Otherwise an HTTP/2 connection would stay open until its idle
+            // timeout.
             try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: false)
             try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
         } catch {

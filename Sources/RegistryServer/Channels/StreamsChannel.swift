@@ -5,7 +5,7 @@ import NIOCore
 import NIOHTTP2
 import NIOHTTPTypesHTTP2
 
-/// Connections of HTTP/2: hot calls are answered on the connection itself, and each other stream has a channel of its own, which is
+/// HTTP/2 connections: hot calls are answered on the connection itself, and each other stream has its own channel,
 /// handled as a connection of one request.
 struct StreamsChannel: ServerChildChannel {
     struct Value: ServerChildChannelValue {
@@ -38,7 +38,7 @@ struct StreamsChannel: ServerChildChannel {
         }
     }
 
-    /// Ends connections that are idle, and those of a service that shuts down once their streams are answered.
+    /// Ends idle connections, and those of a stopping service after the answers of their streams.
     private func addManagement(
         _ pipeline: ChannelPipeline.SynchronousOperations,
         _ eventLoop: any EventLoop
@@ -51,7 +51,7 @@ struct StreamsChannel: ServerChildChannel {
         )
         let management = NIOHTTP2ServerConnectionManagementHandler(eventLoop: eventLoop, configuration: configuration)
         try pipeline.addHandler(management)
-        // The channel has been active since before the handshake, so nobody tells it.
+        // The channel became active before the handshake, so this handler must be told.
         management.channelActive(context: try pipeline.context(handler: management))
     }
 

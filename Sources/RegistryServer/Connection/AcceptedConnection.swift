@@ -5,8 +5,8 @@ import Synchronization
 
 /// A connection that waits to be handled, or is closed.
 ///
-/// A server that is cancelled, as when the admin port is not to be had, drops what it has accepted and not begun to handle. NIO
-/// traps on connections that go like that, and the program would end by a signal in place of its sentence.
+/// A cancelled server, for example without its admin port, drops accepted connections that are not handled yet. NIO
+/// traps on them, and the program would end by a signal instead of its error.
 final class AcceptedConnection<Base: ServerChildChannel>: ServerChildChannelValue {
     private let value: Base.Value
     private let base: Base
@@ -21,7 +21,6 @@ final class AcceptedConnection<Base: ServerChildChannel>: ServerChildChannelValu
 
     var channel: any Channel { value.channel }
 
-    /// Hands it over to the one who handles it.
     func take() -> Base.Value {
         isTaken.store(true, ordering: .relaxed)
         return value
@@ -30,7 +29,7 @@ final class AcceptedConnection<Base: ServerChildChannel>: ServerChildChannelValu
     deinit {
         guard !isTaken.load(ordering: .relaxed) else { return }
         value.channel.close(promise: nil)
-        // To be handled is the only way for it to end.
+        // Handling is the only way to end it.
         Task { [base, value, logger] in await base.handle(value: value, logger: logger) }
     }
 }

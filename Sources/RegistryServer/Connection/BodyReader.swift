@@ -4,23 +4,22 @@ import NIOCore
 import NIOHTTPTypes
 import RegistryCore
 
-/// A body that has come whole, as JSON whose values are not read yet.
+/// A complete body, as JSON whose values are not read yet.
 struct ReceivedBody: Sendable {
     let json: JSONValue
-    /// The room that it takes; nil where it came so fast that none was kept for it.
+    /// Nil if it arrived so fast that no room was reserved.
     let reservation: BodyReservation?
 }
 
-/// Reads the JSON of a request's body.
 struct BodyReader: Sendable {
     let limits: ServerConfiguration.Limits
     let budget: BodyBudget
 
-    /// Reads a body as a route wants it.
+    /// Reads a body as its route requires.
     ///
-    /// - Returns: nil where the route takes none.
-    /// - Throws: `body-too-large`, `unsupported-media-type`, `invalid-request`, `JSONSyntaxError`; `BodyBudgetIsSpent` before
-    ///   anything is read that has no room; `ConnectionLost` when it never came whole.
+    /// - Returns: nil if the route takes none.
+    /// - Throws: `body-too-large`, `unsupported-media-type`, `invalid-request`, `JSONSyntaxError`; `BodyBudgetIsSpent`
+    ///   before anything is read without room; `ConnectionLost` for an incomplete body.
     func read(
         _ request: Request,
         as body: Route.Body,
@@ -32,9 +31,7 @@ struct BodyReader: Sendable {
         return ReceivedBody(json: try parse(bytes, request.headers), reservation: reservation)
     }
 
-    /// The JSON of a whole body.
-    ///
-    /// - Throws: `unsupported-media-type`, `JSONSyntaxError`; `invalid-request` when it holds too many values.
+    /// - Throws: `unsupported-media-type`, `JSONSyntaxError`; `invalid-request` for too many values.
     func parse(_ bytes: ByteBuffer, _ fields: HTTPFields) throws -> JSONValue {
         if bytes.readableBytes > 0 { try Self.checkMediaType(fields) }
         do throws(JSONSyntaxError) {
@@ -46,9 +43,9 @@ struct BodyReader: Sendable {
         }
     }
 
-    /// The body as lines, for the call to read, where the route takes such and the request has it.
+    /// The body as lines, if the route accepts them and the request has them.
     ///
-    /// - Throws: `unsupported-media-type`; `BodyBudgetIsSpent` when there is no room for as many lines as are read ahead.
+    /// - Throws: `unsupported-media-type`; `BodyBudgetIsSpent` without room for the lines read ahead.
     func lines(
         of request: Request,
         as body: Route.Body,
@@ -74,7 +71,7 @@ struct BodyReader: Sendable {
         }
     }
 
-    /// Reads a whole body, for which there is room from before its first byte on.
+    /// Reads a whole body, with reserved room from its first byte on.
     ///
     /// - Throws: `body-too-large`, `BodyBudgetIsSpent`, `ConnectionLost`.
     func collect(
@@ -93,7 +90,7 @@ struct BodyReader: Sendable {
             let size = bytes.readableBytes + part.readableBytes
             guard size <= limit else { throw Self.tooLarge(limit) }
             if announced == nil { try reservation.grow(by: part.readableBytes) }
-            // At once as large as it will be, for to grow takes twice as much meanwhile.
+            // At the final size, because growth takes twice as much meanwhile.
             if bytes.capacity == 0 { bytes.reserveCapacity(announced ?? size) }
             bytes.writeBuffer(&part)
         }
@@ -118,7 +115,6 @@ struct BodyReader: Sendable {
         Problem(.bodyTooLarge, "The body is larger than \(limit) bytes; send less, or fewer at a time.")
     }
 
-    /// - Throws: `unsupported-media-type`.
     static func checkMediaType(_ fields: HTTPFields) throws(Problem) {
         guard let type = fields[.contentType], type == MediaType.json || MediaType(type).isJSON else {
             throw Problem(.unsupportedMediaType, "Send JSON in UTF-8, and Content-Type: application/json.")

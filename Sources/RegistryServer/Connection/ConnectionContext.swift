@@ -2,7 +2,6 @@ import Hummingbird
 import Logging
 import NIOCore
 
-/// The facts that a request knows about the connection that it came by.
 struct ConnectionContext: InitializableFromSource, Sendable {
     let channel: any Channel
     let logger: Logger

@@ -2,7 +2,7 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// Which connections a port has open, and closes those that are too many.
+/// The open connections of a port; closes those above the limits.
 final class ConnectionCount: Sendable {
     private let trusted: [AddressRange]
     private let logger: Logger
@@ -13,7 +13,7 @@ final class ConnectionCount: Sendable {
         var warnedAt: NIODeadline?
     }
 
-    /// - Parameter trusted: Addresses that may have any number: this machine, and proxies, behind which many callers are.
+    /// - Parameter trusted: addresses without a limit: this machine, and proxies, which have many callers.
     init(_ limits: ServerConfiguration.Limits, trusted: [AddressRange], logger: Logger) {
         self.trusted = trusted
         self.logger = logger
@@ -21,10 +21,9 @@ final class ConnectionCount: Sendable {
         state = Mutex(State(table: table))
     }
 
-    /// How many there are.
     var open: Int { state.withLock { $0.table.count } }
 
-    /// Counts a connection for as long as it is open, and closes the one that gives way to it.
+    /// Counts a connection while it is open, and closes the one that gives way to it.
     ///
     /// - Throws: `TooManyConnections`.
     func admit(_ channel: any Channel) throws {
@@ -45,7 +44,7 @@ final class ConnectionCount: Sendable {
         state.withLock { $0.table.note(slot, isIdle: isIdle) }
     }
 
-    /// Whether the log should tell of it: once a minute, whatever comes.
+    /// Logged at most once a minute.
     private static func isNews(_ admission: ConnectionTable<any Channel>.Decision, _ last: inout NIODeadline?) -> Bool {
         if case .admitted(_, closing: nil) = admission { return false }
         let now = NIODeadline.now()
@@ -63,5 +62,4 @@ final class ConnectionCount: Sendable {
     }
 }
 
-/// There are as many connections as there may be, of all or of a network.
 struct TooManyConnections: Error {}

@@ -6,11 +6,11 @@ import NIOHTTPTypesHTTP1
 import NIOHTTPTypesHTTP2
 import RegistryCore
 
-/// Closes connections that would be held for ever by a body that trickles in, or that nobody will read, or by a reader that
-/// has stopped reading; and says what was wrong with what is no HTTP.
+/// Closes connections that would stay open forever: with a body that trickles in or is not read, or a reader that has
+/// stopped. It also reports the fault of input that is not HTTP.
 ///
-/// With HTTP/2 there is one for each stream, whose writability follows the reader's flow control; what it closes is the
-/// stream alone. Hummingbird's own idle timer starts anew with every part of a body, and rests while a response is sent.
+/// With HTTP/2 there is one for each stream, whose writability follows the reader's flow control; it closes only the
+/// stream. Hummingbird's own idle timer restarts with every part of a body, and pauses during a response.
 final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -24,22 +24,20 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private let headerFields: Int
     private let lastRequestDeadline: TimeAmount
     private var slot: ConnectionSlot?
-    /// Whether the connection has been told of a request that is not answered yet.
+    /// A request that the connection was told of is not answered yet.
     private var isBusy = false
     private var isReading = false
-    /// The call itself sees to it that the body goes on coming.
+    /// The call itself limits the time of the body.
     private var isAnsweredWhileItComes = false
     private var requests = 0
     private var responses = 0
-    /// A response's head was written and its end was not.
+    /// A response's head was written, its end was not.
     private var isResponding = false
-    /// Whether more was written than the socket's buffers take.
     private var isDraining = false
     private var closes = false
     private var isStream = false
-    /// The number of the request after which the connection ends.
     private var lastRequest: Int?
-    /// Whether the server stops, so that the next answer is the connection's last.
+    /// The server stops, so the next answer is the connection's last.
     private var isStopping = false
     /// The request's head was not passed on, and neither is the rest.
     private var isRefused = false
@@ -47,9 +45,9 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private var writeTimer: Scheduled<Void>?
     private var answerTimer: Scheduled<Void>?
     private var stopTimer: Scheduled<Void>?
-    /// How much came of a body whose request was answered already.
+    /// The bytes of a body whose request was already answered.
     private var unread = 0
-    /// The problem of a connection that does not speak HTTP.
+    /// The problem for a connection that does not speak HTTP.
     private var fault = Problem.malformedRequest
 
     init(_ limits: ServerConfiguration.Limits) {
@@ -68,7 +66,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         slot = try? connection?.pipeline.syncOperations.handler(type: ConnectionSlot.self)
         guard !isStream, let codec = try? context.pipeline.syncOperations.handler(type: HTTP1ToHTTPServerCodec.self)
         else { return }
-        // Without it nothing ends a connection that the decoder has stopped reading.
+        // Without it a connection that the decoder has stopped reading would not end.
         do {
             try context.pipeline.syncOperations.addHandler(HTTP1Framing(), position: .before(codec))
         } catch {
@@ -94,7 +92,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         if !isRefused { context.fireChannelRead(data) }
     }
 
-    /// Most requests come whole in one read; only for the others is a timer worth its while.
+    /// Most requests arrive in one read; only the others need a timer.
     func channelReadComplete(context: ChannelHandlerContext) {
         if isReading, !isAnsweredWhileItComes, readTimer == nil {
             readTimer = schedule(requestDeadline, context) { guarding in guarding.giveUpReading(context) }
@@ -109,7 +107,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
             readTimer = nil
         }
         if event is ChannelShouldQuiesceEvent, !isStream, !isStopping, lastRequestDeadline > .zero {
-            // A request may be on its way. Those behind this handler would close the connection under it, as it waits for none.
+            // A request may be on its way. Later handlers would close the connection under it.
             isStopping = true
             stopTimer = schedule(lastRequestDeadline, context) { _ in
                 context.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
@@ -136,7 +134,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch unwrapOutboundIn(data) {
         case .head(let head) where head.headerFields[RequestID.field] == nil && head.status == .badRequest:
-            // Hummingbird's own answer to what is no HTTP has neither a request id nor a reason.
+            // Hummingbird's own answer to invalid HTTP has neither a request id nor a reason.
             responses += 1
             isResponding = true
             closes = true
@@ -152,7 +150,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
             context.write(wrapOutboundOut(.head(head)), promise: promise)
         case .head, .body: context.write(data, promise: promise)
         case .end where !isResponding:
-            // All of it was written as bytes; only those behind this handler had to be told.
+            // Written as bytes; only later handlers had to be told.
             responses += 1
             noteOpen()
             endAnswerDeadline()
@@ -189,7 +187,6 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         slot = nil
     }
 
-    /// Tells the connection whether it waits for a request.
     private func noteOpen() {
         let isBusy = isReading || isResponding || isDraining || responses < requests
         guard isBusy != self.isBusy else { return }
@@ -206,7 +203,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         noteOpen()
     }
 
-    /// Answers a stream's request by itself; what else comes of it nobody reads.
+    /// Answers a stream's request; the rest of the request is not read.
     private func refuse(_ problem: Problem, _ context: ChannelHandlerContext) {
         isRefused = true
         responses += 1
@@ -214,7 +211,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
     }
 
-    /// Says why when the request was not answered yet, and closes.
+    /// Answers an unanswered request, and closes.
     private func giveUpReading(_ context: ChannelHandlerContext) {
         if responses < requests {
             write(.requestTimeout, context)
@@ -223,7 +220,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         context.close(promise: nil)
     }
 
-    /// Writes an answer but for its end.
+    /// Writes an answer without its end.
     private func write(_ problem: Problem, _ context: ChannelHandlerContext) {
         let id = RequestID.choose(nil)
         let answer = WholeAnswer(problem, requestID: id)

@@ -1,12 +1,12 @@
 import NIOCore
 
-/// The place of a connection among all, in its pipeline before everything else.
+/// The connection's entry in the table, first in its pipeline.
 final class ConnectionSlot: ChannelInboundHandler {
     typealias InboundIn = NIOAny
 
     private let slot: ConnectionTable<any Channel>.Slot
     private let count: ConnectionCount
-    /// Requests that are being read or answered; HTTP/2 may have several.
+    /// Requests being read or answered; HTTP/2 may have several.
     private var open = 0
 
     init(_ slot: ConnectionTable<any Channel>.Slot, of count: ConnectionCount) {
@@ -14,7 +14,6 @@ final class ConnectionSlot: ChannelInboundHandler {
         self.count = count
     }
 
-    /// Notes that requests have begun or, below 0, ended.
     func noteOpen(_ change: Int) {
         let wasIdle = open == 0
         open += change
@@ -23,7 +22,7 @@ final class ConnectionSlot: ChannelInboundHandler {
 }
 
 extension Channel {
-    /// Closes the connection without what its layers would still say: a TLS peer that says nothing would stay for seconds.
+    /// Closes the connection without the last messages of its layers: a silent TLS peer would keep it for seconds.
     func closeAtOnce() {
         eventLoop.execute {
             guard let slot = try? self.pipeline.syncOperations.context(handlerType: ConnectionSlot.self) else {

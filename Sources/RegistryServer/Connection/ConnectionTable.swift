@@ -1,28 +1,24 @@
-/// The connections that are open, by network, and the one that gives way to a newcomer: a value without sockets.
+/// The open connections, by network, and the choice of the one that gives way to a new one: a value without sockets.
 ///
-/// A connection is idle while it waits for a request. When as many are open as there may be, a network that holds the
-/// most gives up one, so that nobody who merely holds many keeps others out. Which one is known without a search: networks
-/// that hold as many hang together in chains.
+/// A connection is idle while it waits for a request. At the limit, a network with the most connections gives up one,
+/// so that a holder of many connections does not exclude others. The choice needs no search: networks with equal
+/// numbers are linked in chains.
 struct ConnectionTable<Connection> {
-    /// The name of a connection; no other gets the same.
     struct Slot: Sendable, Hashable {
         fileprivate let place: Int
         fileprivate let generation: Int
     }
 
-    /// The fate of a newcomer.
     enum Decision {
-        /// Let in; if one is named, it has to be closed, and is not counted any more.
+        /// Admitted; `closing`, if any, must be closed, and no longer counts.
         case admitted(Slot, closing: Connection?)
-        /// Its network has as many as it may, or there is none that could give way.
+        /// Its network is at its limit, or no connection can give way.
         case refused
     }
 
-    /// How many there may be in all.
     let most: Int
-    /// How many a network may have that is not trusted.
+    /// The limit of an untrusted network.
     let mostOfNetwork: Int
-    /// How many there are.
     private(set) var count = 0
 
     private var entries: [Entry] = []
@@ -32,7 +28,7 @@ struct ConnectionTable<Connection> {
     private var freeNetworks: [Int] = []
     private var networkLinks = ChainLinks()
     private var places: [Name: Int] = [:]
-    /// The networks of each rank, by the number of their connections, in the order in which they came to it.
+    /// The networks of each rank, by the number of their connections, in the order of their arrival.
     private var ranks: [IdleAndBusy] = []
 
     init(most: Int, mostOfNetwork: Int) {
@@ -40,11 +36,11 @@ struct ConnectionTable<Connection> {
         self.mostOfNetwork = mostOfNetwork
     }
 
-    /// Counts a newcomer, which is idle.
+    /// Counts a new connection, which is idle.
     ///
     /// - Parameters:
-    ///   - network: nil for what has no address.
-    ///   - isTrusted: Whether there may be any number of that network, of which none is closed before its answer.
+    ///   - network: nil for one without an address.
+    ///   - isTrusted: the network has no limit, and its connections are not closed before their answers.
     mutating func admit(_ connection: Connection, from network: CallerNetwork?, isTrusted: Bool) -> Decision {
         let name = Name(network: network, isTrusted: isTrusted)
         if !isTrusted, let place = places[name], networks[place].count >= mostOfNetwork { return .refused }
@@ -66,7 +62,6 @@ struct ConnectionTable<Connection> {
         return .admitted(Slot(place: place, generation: entries[place].generation), closing: closing)
     }
 
-    /// Notes that a connection has begun a request, or that it waits for one again.
     mutating func note(_ slot: Slot, isIdle: Bool) {
         guard isTaken(slot), entries[slot.place].isIdle != isIdle else { return }
         unlink(slot.place)
@@ -74,7 +69,7 @@ struct ConnectionTable<Connection> {
         settle(entries[slot.place].network)
     }
 
-    /// Notes that a connection has ended; of one that gave way that is known already.
+    /// A connection that gave way was already removed.
     mutating func remove(_ slot: Slot) {
         if isTaken(slot) { remove(slot.place) }
     }
@@ -83,13 +78,13 @@ struct ConnectionTable<Connection> {
 }
 
 extension ConnectionTable {
-    /// The connection that is idle the longest of a network that holds the most, or if none is idle its oldest busy one. A
-    /// trusted network gives up idle ones only.
+    /// The longest idle connection of a network with the most, or if none is idle its oldest busy one. A trusted
+    /// network gives up only idle ones.
     ///
-    /// Of networks that hold as many, those with an idle connection come first, and of these the one that has had as many
-    /// for the longest. Where each holds one, that is the connection that is idle the longest of all.
+    /// Among equal networks, those with an idle connection come first, and of these the one with the earliest arrival
+    /// in its rank. If each has one connection, that is the longest idle of all.
     private mutating func evictionCandidate() -> Int? {
-        // Empty ones at the end were left behind by networks that held more.
+        // Empty ranks at the end were left by networks with more connections.
         while let fullest = ranks.last {
             if let network = fullest.first { return networks[network].connections.first }
             ranks.removeLast()
@@ -97,7 +92,7 @@ extension ConnectionTable {
         return nil
     }
 
-    /// Puts a network whose connections have changed to the end of those of its new rank, unless it is the one that it had.
+    /// Moves a changed network to the end of its new rank.
     private mutating func settle(_ network: Int) {
         let rank = networks[network].currentRank
         guard rank != networks[network].rank else { return }
@@ -148,7 +143,6 @@ extension ConnectionTable {
 }
 
 extension ConnectionTable {
-    /// A connection, in one of the two chains of its network.
     private struct Entry {
         var connection: Connection?
         var generation = 0
@@ -156,12 +150,12 @@ extension ConnectionTable {
         var isIdle = true
     }
 
-    /// A chain of those that are idle or have idle ones, and one of the others.
+    /// A chain of the idle ones or of those with idle ones, and one of the others.
     private struct IdleAndBusy {
         private var idle = Chain()
         private var busy = Chain()
 
-        /// The first of the idle, or else of the others.
+        /// The first idle one, or else the first of the others.
         var first: Int? { idle.first ?? busy.first }
 
         subscript(isIdle: Bool) -> Chain {
@@ -170,7 +164,7 @@ extension ConnectionTable {
         }
     }
 
-    /// The facts about a network by which it gives way before another.
+    /// The order in which networks give way.
     private struct Rank: Hashable {
         let count: Int
         let hasIdle: Bool
@@ -179,9 +173,9 @@ extension ConnectionTable {
     private struct Network {
         let name: Name
         var count = 0
-        /// The connections in the order in which they became idle or busy.
+        /// In the order in which they became idle or busy.
         var connections = IdleAndBusy()
-        /// The rank under which it is listed; nil where it need not give way.
+        /// The current list; nil if it need not give way.
         var rank: Rank?
 
         init(name: Name) { self.name = name }
@@ -193,7 +187,7 @@ extension ConnectionTable {
         }
     }
 
-    /// Of one network some addresses may be trusted and others not.
+    /// Some addresses of a network may be trusted and others not.
     private struct Name: Hashable {
         let network: CallerNetwork?
         let isTrusted: Bool

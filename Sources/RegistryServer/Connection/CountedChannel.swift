@@ -2,7 +2,7 @@ import HummingbirdCore
 import Logging
 import NIOCore
 
-/// Connections that are counted, and closed when they cannot be served or nobody comes to do so: nobody else closes those.
+/// Counts connections, and closes those that are not served.
 struct CountedChannel<Base: ServerChildChannel>: ServerChildChannel {
     let base: Base
     let count: ConnectionCount

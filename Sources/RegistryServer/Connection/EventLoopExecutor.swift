@@ -1,6 +1,5 @@
 import NIOCore
 
-/// Runs tasks on the thread of an event loop.
 final class EventLoopExecutor: TaskExecutor {
     private let eventLoop: any EventLoop
 

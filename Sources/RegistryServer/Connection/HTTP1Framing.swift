@@ -1,10 +1,10 @@
 import NIOCore
 import NIOHTTP1
 
-/// Ends an HTTP/1 connection with the request after which no more can follow, and refuses requests that do not name their
-/// host: what of RFC 9112 only the version and the fields as they came can tell.
+/// Ends an HTTP/1 connection after its last possible request, and rejects requests without a host: the rules of RFC
+/// 9112 that need the version and the raw fields.
 ///
-/// It stands behind the decoder. To all that follow it, a last request is one with `Connection: close`, whatever it said.
+/// It follows the decoder. Later handlers see `Connection: close` in a last request, whatever it contained.
 final class HTTP1Framing: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -13,7 +13,7 @@ final class HTTP1Framing: ChannelDuplexHandler, RemovableChannelHandler {
 
     private var isLast = false
     private var isOver = false
-    /// Whether the last request is of HTTP/1.0, which knows no chunks.
+    /// HTTP/1.0 has no chunks.
     private var isOld = false
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -27,7 +27,7 @@ final class HTTP1Framing: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
-    /// Nobody reads what comes after the last request. The decoder would collect it for as long as the answer takes.
+    /// Input after the last request is not read. The decoder would collect it until the answer.
     func read(context: ChannelHandlerContext) {
         if !isOver { context.read() }
     }
@@ -39,7 +39,7 @@ final class HTTP1Framing: ChannelDuplexHandler, RemovableChannelHandler {
         context.write(wrapOutboundOut(.head(head)), promise: promise)
     }
 
-    /// Bytes behind the last request are not HTTP, nor need they be.
+    /// Bytes after the last request need not be HTTP.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if !isOver || !(error is HTTPParserError) { context.fireErrorCaught(error) }
     }
@@ -51,18 +51,17 @@ final class HTTP1Framing: ChannelDuplexHandler, RemovableChannelHandler {
             return context.fireErrorCaught(fault)
         }
         isOld = head.version.minor == 0
-        // Behind what asks for another protocol, or for a tunnel, NIO's decoder takes nothing for HTTP.
+        // After a request for another protocol, or for a tunnel, NIO's decoder no longer parses HTTP.
         isLast = isOld || !head.isKeepAlive || head.method == .CONNECT || fields.asksForUpgrade
         guard isLast else { return context.fireChannelRead(data) }
         var head = head
         head.headers.replaceOrAdd(name: "connection", value: "close")
-        // A client of HTTP/1.0 does not wait for an interim response, and could not read one.
+        // A client of HTTP/1.0 does not expect an interim response, and could not read one.
         if isOld { head.headers.remove(name: "expect") }
         context.fireChannelRead(wrapInboundOut(.head(head)))
     }
 }
 
-/// The fields of a header that its framing turns on.
 private struct FramingFields {
     private var hosts = 0
     private var isHostValid = true
@@ -70,7 +69,7 @@ private struct FramingFields {
 
     init(_ headers: HTTPHeaders) {
         for (name, value) in headers {
-            // Most names are told apart by their lengths.
+            // Most names differ in length.
             switch name.utf8.count {
             case 4 where name.lowercased() == "host":
                 hosts += 1
@@ -81,7 +80,7 @@ private struct FramingFields {
         }
     }
 
-    /// HTTP/1.0 did without a host; two are wrong in either.
+    /// HTTP/1.0 did without a host; two are wrong in either version.
     func fault(in version: HTTPVersion) -> MalformedRequest? {
         if hosts == 0 { return version.minor == 0 ? nil : .noHost }
         return hosts == 1 && isHostValid ? nil : .badHost

@@ -1,7 +1,7 @@
 import HTTPTypes
 import RegistryCore
 
-/// A request that is refused for its framing, before anything else is looked at.
+/// A request that is rejected for its framing, before any other check.
 struct MalformedRequest: Error {
     let problem: Problem
 
@@ -26,7 +26,7 @@ extension Problem {
 }
 
 extension HTTPRequest {
-    /// The fault of the head of a stream's request that the layers below let pass.
+    /// A fault of a stream's request that the layers below allow.
     func streamFault(mostFields: Int) -> Problem? {
         if headerFields.count > mostFields { return .headersTooLarge }
         let hosts = headerFields[values: .hostField]
@@ -37,6 +37,6 @@ extension HTTPRequest {
 }
 
 extension HTTPField.Name {
-    /// `:authority` and `HTTPRequest.authority` are what HTTP has instead.
+    /// `:authority` and `HTTPRequest.authority` replace it.
     fileprivate static let hostField = HTTPField.Name("host")!
 }

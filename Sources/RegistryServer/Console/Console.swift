@@ -3,9 +3,7 @@ import HTTPTypes
 import RegistryCore
 import RegistryStore
 
-/// The state that the pages of the console share, on one instance.
 struct Console: Sendable {
-    /// The settings in force, as the program states them.
     let settings: [SettingInForce]
     let version: String
     let startedAt = Date()
@@ -14,7 +12,7 @@ struct Console: Sendable {
     let recent = RecentCounts()
     private let servesTLS: Bool
     private let addresses: ClientAddress
-    /// The nonce of form tokens where nobody signs in.
+    /// The nonce of form tokens without sign-in.
     let insecureNonce = ConsoleSession.makeNonce()
 
     init(configuration: ServerConfiguration, sweeps: SweepJournal) {
@@ -26,7 +24,7 @@ struct Console: Sendable {
         sweepInterval = configuration.sweepInterval
     }
 
-    /// Whether the browser speaks TLS, to us or to a proxy of ours.
+    /// Whether the browser uses TLS, to the service or to a trusted proxy.
     func isSecure(_ fields: HTTPFields, from peer: IPAddress?) -> Bool {
         if servesTLS { return true }
         guard let peer, addresses.isTrusted(peer) else { return false }

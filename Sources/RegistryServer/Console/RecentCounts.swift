@@ -3,7 +3,7 @@ import RegistryCore
 import RegistryStore
 import Synchronization
 
-/// Counts that were made lately, so that Postgres does not count anew when somebody looks again, or when many look at once.
+/// Recent counts, so that repeated and concurrent views do not count again.
 final class RecentCounts: Sendable {
     private enum Subject: Hashable {
         case statistics(app: Int64, APNSEnvironment, Duration)
@@ -15,28 +15,24 @@ final class RecentCounts: Sendable {
         let counts: Task<any Sendable, any Error>
     }
 
-    /// How long counts are shown before they are made anew.
     static let lifetime = Duration.seconds(20)
-    /// How long stale tokens are counted.
     private static let searchTime = Duration.milliseconds(200)
 
     private let entries = Mutex<[Subject: Entry]>([:])
 
-    /// Statistics of the last time, at most ``lifetime`` old.
     func statistics(over window: Duration, in scope: Scope, _ registry: Registry) async throws -> RegistryStatistics {
         try await find(.statistics(app: scope.app.number, scope.environment, window)) {
             try await registry.statistics(over: window, in: scope)
         }
     }
 
-    /// How many tokens look dead, by kind and reason, at most ``lifetime`` old.
     func staleCounts(in scope: Scope, _ registry: Registry) async throws -> StaleCounts {
         try await find(.stale(app: scope.app.number, scope.environment)) {
             try await registry.countStaleTokens(searchTime: Self.searchTime, in: scope)
         }
     }
 
-    /// Forgets what was counted of an app whose tokens were changed here.
+    /// For an app whose tokens were changed by this instance.
     func forget(_ scope: Scope) {
         entries.withLock { entries in
             entries = entries.filter { subject, _ in

@@ -3,7 +3,6 @@ import NIOCore
 import NIOHPACK
 import NIOHTTP1
 
-/// The answer to a hot call, in the two forms in which it goes out.
 struct DirectAnswer: Sendable {
     private let answer: WholeAnswer
     private let requestID: String
@@ -13,9 +12,9 @@ struct DirectAnswer: Sendable {
         self.requestID = requestID
     }
 
-    /// The whole response as HTTP/1.1 writes it.
+    /// The whole response of HTTP/1.1.
     ///
-    /// No field can hold what ends a line: `HTTPField` takes no such value.
+    /// No field can contain a line end: `HTTPField` rejects such values.
     var bytes: ByteBuffer {
         var buffer = ByteBuffer()
         buffer.reserveCapacity(512 + answer.body.count)
@@ -27,7 +26,6 @@ struct DirectAnswer: Sendable {
         return buffer
     }
 
-    /// The response before its body, as HTTP/2 writes it.
     var headers: HPACKHeaders {
         var headers = HPACKHeaders()
         headers.reserveCapacity(16)
@@ -45,7 +43,7 @@ struct DirectAnswer: Sendable {
         return headers
     }
 
-    /// Fields that differ in nearly every answer: in the table of those that both sides know, they would push out the others.
+    /// Fields that differ in nearly every answer: in HPACK's table they would evict the others.
     private static let changingFields: Set<HTTPField.Name> = [
         .contentLength, .date, RequestID.field, .rateLimit,
     ]

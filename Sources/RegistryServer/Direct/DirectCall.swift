@@ -4,7 +4,7 @@ import NIOCore
 import RegistryCore
 import RegistryStore
 
-/// A hot call that was admitted without asking anybody.
+/// A hot call that was admitted from caches alone.
 struct DirectCall: Sendable {
     fileprivate let admission: Admission
     fileprivate let scope: Scope
@@ -16,18 +16,18 @@ struct DirectCall: Sendable {
 }
 
 extension RegistryResponder {
-    /// The call that a request makes, if nobody need be asked about it and nothing about it is out of the ordinary.
+    /// The call of a request, if the caches suffice and the request is ordinary.
     ///
-    /// All others, those that will be refused among them, take the usual way, which gives the reason.
+    /// All others, including those that will be rejected, take the usual way, which gives the reason.
     ///
     /// - Parameters:
     ///   - peer: the address at the other end of the connection.
-    ///   - lastKey: the key that the connection's last request bore; becomes this one's.
+    ///   - lastKey: the key of the connection's last request; becomes this one's.
     func directCall(_ head: HTTPRequest, from peer: IPAddress?, after lastKey: inout RememberedKey?)
         -> DirectCall?
     {
         let fields = head.headerFields
-        // The usual way says that this is the connection's last answer.
+        // The usual way announces the connection's last answer.
         guard !parts.shutdownNotice.isGiven else { return nil }
         guard head.method != .head, Self.isOrdinary(fields), let located = try? locate(head),
             case .hot(let action, asLines: _) = located.match.route.action, isBrief(located, fields),
@@ -48,8 +48,8 @@ extension RegistryResponder {
         return DirectCall(admission: admission, scope: scope, action: action, head: head)
     }
 
-    /// Whether the fields leave the course of the connection unchanged; other requests are not for this way. The last request of a
-    /// connection says `close`: see ``HTTP1Framing``. Many clients say `keep-alive` with each.
+    /// Whether the fields leave the connection's state unchanged. A connection's last request has `close`: see
+    /// ``HTTP1Framing``. Many clients send `keep-alive` with each request.
     private static func isOrdinary(_ fields: HTTPFields) -> Bool {
         !fields.contains(.expect) && (!fields.contains(.connection) || fields[.connection] != "close")
     }
@@ -57,9 +57,8 @@ extension RegistryResponder {
     /// Starts a call.
     ///
     /// - Parameters:
-    ///   - body: the whole body, empty where there is none.
-    ///   - executor: runs what goes on between waits.
-    ///   - complete: told how to make the answer, once, on any thread.
+    ///   - body: the whole body, empty if there is none.
+    ///   - complete: called once, on any thread.
     func start(
         _ direct: DirectCall,
         body: ByteBuffer,
@@ -95,7 +94,7 @@ extension RegistryResponder {
 
     private func begin(_ direct: DirectCall, _ body: ByteBuffer) throws -> DeferredAnswer {
         let json = direct.admission.route.body == .none ? nil : try bodies.parse(body, direct.head.headerFields)
-        // A body that came whole at once is decoded at once: no room need be kept for it.
+        // A body that arrived in one read is decoded at once, without reserved room.
         let received = json.map { ReceivedBody(json: $0, reservation: nil) }
         return try direct.action(
             ScopedCall(call: direct.admission.call(parts, body: received), scope: direct.scope)

@@ -5,11 +5,11 @@ import NIOHTTPTypes
 import RegistryCore
 import RegistryStore
 
-/// Answers hot calls right in the connection's pipeline, without a task and without Hummingbird; all other requests pass.
+/// Answers hot calls in the connection's pipeline, without a task and without Hummingbird; all other requests pass.
 ///
-/// It does what its state says, which keeps the answers in order.
+/// Its state decides each step, which keeps the answers in order.
 ///
-/// Answers are written as bytes, past all that would make them of parts; the other handlers are told of their ends.
+/// Answers are written as bytes, past the handlers that would encode parts; those are told of the ends.
 final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -31,17 +31,14 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var encoder: ChannelHandlerContext?
     private var state = State()
     private var lastKey: RememberedKey?
-    /// The address at the other end, once it was asked for.
     private var peer: IPAddress?
 
-    /// - Parameter encoder: of the encoder of responses, which bytes go past.
+    /// - Parameter encoder: of responses, which bytes bypass.
     init(_ responder: RegistryResponder, logger: Logger, past encoder: ChannelHandlerContext) {
         self.responder = responder
         self.logger = logger
         self.encoder = encoder
     }
-
-    // MARK: What comes
 
     func handlerAdded(context: ChannelHandlerContext) { executor = EventLoopExecutor(context.eventLoop) }
 
@@ -91,8 +88,6 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
         return peer
     }
 
-    // MARK: What is done
-
     private func perform(_ action: State.Action, _ context: ChannelHandlerContext) {
         switch action {
         case .nothing: break
@@ -112,7 +107,7 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     private func write(_ answer: DirectAnswer, _ context: ChannelHandlerContext) {
         encoder?.write(NIOAny(IOData.byteBuffer(answer.bytes)), promise: nil)
-        // The handler before it flushes with the end.
+        // The preceding handler flushes at the end.
         context.write(wrapOutboundOut(.end(nil)), promise: nil)
     }
 
@@ -130,7 +125,7 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private func start(_ request: State.Request, _ context: ChannelHandlerContext) {
-        // Until the body was decoded.
+        // Until the body is decoded.
         defer { withExtendedLifetime(request.room) {} }
         let eventLoop = context.eventLoop
         let connection = NIOLoopBound((handler: self, context: context), eventLoop: eventLoop)
@@ -141,7 +136,7 @@ final class DirectCallHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private func finish(_ make: () -> DirectAnswer, _ context: ChannelHandlerContext) {
-        // Also for a caller who has left: the call is counted and logged as the answer is made.
+        // Also for a caller who has left: the call is counted and logged with its answer.
         perform(state.answered(make()), context)
     }
 }

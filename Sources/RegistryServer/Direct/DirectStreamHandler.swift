@@ -4,10 +4,10 @@ import NIOCore
 import NIOHTTP2
 import RegistryCore
 
-/// Answers hot calls right on a connection of HTTP/2, without a channel for each of their streams; the frames of all other
-/// streams pass.
+/// Answers hot calls on an HTTP/2 connection itself, without a channel for each stream; the frames of all other streams
+/// pass.
 ///
-/// It stands between the codec of frames and the multiplexer, and does what its state says.
+/// It is between the frame codec and the multiplexer; its state decides each step.
 final class DirectStreamHandler: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
     typealias InboundOut = HTTP2Frame
@@ -20,7 +20,6 @@ final class DirectStreamHandler: ChannelInboundHandler {
     private var slot: ConnectionSlot?
     private var streams = DirectStreams<DirectCall>()
     private var lastKey: RememberedKey?
-    /// The address at the other end, once it was asked for.
     private var peer: IPAddress?
     private var isFlushing = false
 
@@ -39,8 +38,6 @@ final class DirectStreamHandler: ChannelInboundHandler {
         slot?.noteOpen(-streams.removeAll())
         slot = nil
     }
-
-    // MARK: What comes
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let frame = unwrapInboundIn(data)
@@ -75,7 +72,7 @@ final class DirectStreamHandler: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // Such as a body that is not as long as was announced.
+        // Such as a body that differs from its announced length.
         if let error = error as? NIOHTTP2Errors.StreamError, streams.isOpen(error.streamID) {
             return reset(error.streamID, .protocolError, context)
         }
@@ -87,7 +84,7 @@ final class DirectStreamHandler: ChannelInboundHandler {
         _ headers: HTTP2Frame.FramePayload.Headers,
         _ context: ChannelHandlerContext
     ) -> Bool {
-        // Where answers pile up, nothing more is answered here: a stream of its own tells who reads slowly.
+        // If answers pile up, no more calls are answered here: a stream with its own channel detects slow readers.
         guard context.channel.isWritable, let head = HTTPRequest(ordinary: headers.headers),
             head.streamFault(mostFields: limits.headerFields) == nil
         else { return false }
@@ -115,7 +112,7 @@ final class DirectStreamHandler: ChannelInboundHandler {
         if case .whole(let request) = receipt { start(request, id, context) }
     }
 
-    /// Lets the caller send as much as has come.
+    /// Restores the caller's window after received bytes.
     private func widen(_ id: HTTP2StreamID, by bytes: Int, _ context: ChannelHandlerContext) {
         guard bytes > 0 else { return }
         write(id, .windowUpdate(windowSizeIncrement: bytes), context)
@@ -128,14 +125,12 @@ final class DirectStreamHandler: ChannelInboundHandler {
         send(DirectAnswer(WholeAnswer(.requestTimeout, requestID: requestID), requestID: requestID), to: id, context)
     }
 
-    // MARK: What is answered
-
     private func start(
         _ request: DirectStreams<DirectCall>.Request,
         _ id: HTTP2StreamID,
         _ context: ChannelHandlerContext
     ) {
-        // Until the body was decoded.
+        // Until the body is decoded.
         defer { withExtendedLifetime(request.room) {} }
         let eventLoop = context.eventLoop
         let connection = NIOLoopBound((handler: self, context: context), eventLoop: eventLoop)
@@ -146,7 +141,7 @@ final class DirectStreamHandler: ChannelInboundHandler {
     }
 
     private func finish(_ id: HTTP2StreamID, _ make: () -> DirectAnswer, _ context: ChannelHandlerContext) {
-        // Also for a caller who has left: the call is counted and logged as the answer is made.
+        // Also for a caller who has left: the call is counted and logged with its answer.
         let answer = make()
         if streams.answered(id) { send(answer, to: id, context) }
     }
@@ -170,14 +165,14 @@ final class DirectStreamHandler: ChannelInboundHandler {
         context.write(wrapOutboundOut(HTTP2Frame(streamID: id, payload: payload)), promise: nil)
     }
 
-    /// Flushes behind what is to be done on this thread now: answers of one batch are sent together.
+    /// Flushes after the thread's pending work: answers of one batch are sent together.
     private func flush(_ context: ChannelHandlerContext) {
         guard !isFlushing else { return }
         isFlushing = true
         context.eventLoop.assumeIsolated().execute { [self] in
             isFlushing = false
             context.flush()
-            // Only now is it known whose reader is slow: a timer for each answer would cost more than the answer.
+            // Only now are slow readers known: a timer for each answer would cost more than the answer.
             for id in streams.flushed() {
                 schedule(limits.stalledReader, context) { handler in
                     if handler.streams.isOpen(id) { handler.reset(id, .cancel, context) }

@@ -1,11 +1,11 @@
 import Foundation
 import Synchronization
 
-/// The time in the format of the `Date` field (RFC 9110, 5.6.7), such as `Sun, 06 Nov 1994 08:49:37 GMT`, made once a second.
+/// The time in the format of the `Date` field (RFC 9110, 5.6.7), such as `Sun, 06 Nov 1994 08:49:37 GMT`, formatted
+/// once a second.
 enum HTTPDate {
     private static let last = Mutex<(second: Int, text: String)>((0, ""))
 
-    /// The time now.
     static var now: String {
         let second = Int(Date().timeIntervalSince1970)
         return last.withLock { last in

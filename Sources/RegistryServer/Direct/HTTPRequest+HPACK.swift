@@ -2,7 +2,7 @@ import HTTPTypes
 import NIOHPACK
 
 extension HTTPRequest {
-    /// The request of a header of HTTP/2; nil where something about it is out of the ordinary, which the usual way looks at.
+    /// Nil for an unusual HTTP/2 header, which the usual way examines.
     init?(ordinary headers: HPACKHeaders) {
         var (method, scheme, authority, path): (Method?, String?, String?, String?)
         var fields = HTTPFields()

@@ -3,13 +3,12 @@ import RegistryCore
 import RegistryStore
 
 extension DatabaseCondition {
-    /// Beyond this the service's view of time and Postgres's differ by more than networks and NTP explain: keys expire
-    /// and activities begin by one clock and are compared with the other.
+    /// A larger difference between the clocks of the service and Postgres exceeds the effect of networks and NTP: keys
+    /// expire and activities begin by one clock and are compared with the other.
     private static let greatestSkew = Duration.seconds(2)
-    /// The part of the connections above which a restart or another instance may find none.
+    /// Above this share of connections a restart or another instance may find none.
     private static let connectionShare = 0.8
 
-    /// The problems of Postgres itself.
     package var findings: [Finding] {
         [versionFinding, readOnlyFinding, clockFinding, connectionFinding].compactMap(\.self)
             + unsafeSettings.map(Finding.init) + vacuumFindings + (distribution?.findings ?? [])
@@ -82,7 +81,6 @@ extension Finding {
         )
     }
 
-    /// A schema that is not the program's.
     package init(_ error: SchemaError) {
         let code: Code =
             switch error {

@@ -1,7 +1,6 @@
 import RegistryStore
 
 extension DistributionCondition {
-    /// The problems of the distribution over the nodes of Citus.
     package var findings: [Finding] {
         tableFindings + [planFinding].compactMap(\.self) + workers.flatMap(\.findings)
     }

@@ -1,6 +1,5 @@
 import RegistryCore
 
-/// Something that is wrong with an installation.
 package struct Finding: Sendable, Hashable {
     /// The stable word that programs branch on.
     package enum Code: String, Sendable, Hashable, CaseIterable {
@@ -26,14 +25,11 @@ package struct Finding: Sendable, Hashable {
         case noTLS = "no-tls"
     }
 
-    /// The word for the problem.
     package let code: Code
-    /// The problem, in a sentence without secrets.
+    /// Without secrets.
     package let detail: String
-    /// The remedy, in a sentence.
     package let remedy: String
 
-    /// Makes a finding of its word and its two sentences.
     package init(_ code: Code, _ detail: String, remedy: String) {
         self.code = code
         self.detail = detail
@@ -42,7 +38,6 @@ package struct Finding: Sendable, Hashable {
 }
 
 extension Finding: JSONEncodable {
-    /// Writes `{code, detail, remedy}`.
     package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.member("code", code.rawValue)

@@ -3,9 +3,7 @@ import RegistryCore
 import RegistryStore
 
 extension Registry {
-    /// Finds the problems of the records of an app in an environment.
-    ///
-    /// - Parameter sweepInterval: how long the service rests between two sweeps.
+    /// - Parameter sweepInterval: the pause between two sweeps.
     /// - Throws: `unavailable`.
     package func findings(in scope: Scope, sweepInterval: Duration) async throws -> [Finding] {
         let guards = try await quarantineGuards(of: scope.app).filter { $0.environment == scope.environment }
@@ -15,10 +13,9 @@ extension Registry {
 }
 
 extension Finding {
-    /// After so many intervals without its being swept, something that expired is overdue: a sweep itself takes time.
+    /// An expiry not recorded after this many intervals is overdue: a sweep itself takes time.
     private static let toleratedIntervals = 10
 
-    /// A key that works now and soon will not.
     package init?(_ key: APIKeyRecord, now: Date = Date()) {
         guard let end = key.expiresAt, key.expiresSoon(at: now) else { return nil }
         let owner = key.app.map { " of \($0)" } ?? ""
@@ -59,10 +56,9 @@ extension Finding {
 }
 
 extension APIKeyRecord {
-    /// How long before its end a key is to be replaced.
+    /// A key is to be replaced this long before its end.
     private static let notice = 14.0 * 86_400
 
-    /// Whether it works now and soon will not.
     func expiresSoon(at now: Date) -> Bool {
         isValid(at: now) && expiresAt.map { $0.timeIntervalSince(now) <= Self.notice } ?? false
     }

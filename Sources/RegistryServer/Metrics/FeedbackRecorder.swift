@@ -4,7 +4,6 @@ import RegistryCore
 import RegistryStore
 import Synchronization
 
-/// Counts reports, and says it when a burst guard trips.
 final class FeedbackRecorder: Sendable {
     private let clock: ServiceClock
     private let logger: Logger
@@ -13,7 +12,7 @@ final class FeedbackRecorder: Sendable {
     private let counters = Mutex<[FeedbackLabels: Counter]>([:])
     private let guardTrips = Mutex<Counter?>(nil)
 
-    /// Guards of many apps may trip by turns; the metric counts them all.
+    /// Guards of many apps may trip in turn; the metric counts them all.
     private static let noticeInterval = Duration.seconds(60)
 
     init(clock: ServiceClock, logger: Logger, metrics: any MetricsFactory) {
@@ -22,7 +21,7 @@ final class FeedbackRecorder: Sendable {
         self.metrics = metrics
     }
 
-    /// Counts what became of reports, by action and APNs's reason, and the guards that they tripped.
+    /// Counts results by action and APNs's reason, and tripped guards.
     func record(_ outcome: FeedbackOutcome, of reports: [FeedbackReport], in scope: Scope) {
         var counts: [FeedbackLabels: Int] = [:]
         for case (let report, .success(let result)) in zip(reports, outcome.results) {
@@ -34,7 +33,6 @@ final class FeedbackRecorder: Sendable {
         note(outcome.trippedKinds, scope)
     }
 
-    /// Counts a post of gorush that says nothing of a token.
     func ignore(_ reason: GorushPost.Ignored) {
         Counter(
             label: Metric.ignoredGorushPosts.rawValue,
@@ -52,7 +50,7 @@ final class FeedbackRecorder: Sendable {
         }
     }
 
-    /// Made when the first guard trips, so that the metric is not there before.
+    /// Created when the first guard trips, so that the metric does not exist before.
     private var guardTripCounter: Counter {
         guardTrips.withLock { known in
             let counter = known ?? Counter(label: Metric.guardTrips.rawValue, factory: metrics)
@@ -79,7 +77,7 @@ final class FeedbackRecorder: Sendable {
     }
 }
 
-/// The dimensions of the count of reports: few, whatever senders make up.
+/// Few labels, whatever senders invent.
 struct FeedbackLabels: Hashable {
     let action: FeedbackAction
     let reason: UTF8Text
@@ -91,7 +89,7 @@ struct FeedbackLabels: Hashable {
 
     var dimensions: [(String, String)] { [("action", action.rawValue), ("reason", reason.string)] }
 
-    /// The reasons of APNs's documentation, and the one that it returns in another spelling.
+    /// The reasons of APNs's documentation, and the one that APNs spells differently.
     static let reasons: Set<UTF8Text> = [
         "BadCollapseId", "BadDeviceToken", "BadExpirationDate", "BadMessageId", "BadPriority", "BadTopic",
         "DeviceTokenNotForTopic", "DuplicateHeaders", "IdleTimeout", "InvalidPushType", "MissingDeviceToken",

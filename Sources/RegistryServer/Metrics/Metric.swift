@@ -1,7 +1,7 @@
-/// Everything that the service measures, by its Prometheus name: the whole list.
+/// All metrics of the service, by Prometheus name.
 ///
-/// Labels have few values, all of our own making: templates of routes, states, codes. Never a token, an alias, an
-/// id, a key or an app.
+/// Labels have few values, all of our own: templates of routes, states, codes. Never a token, an alias, an id, a key or
+/// an app.
 enum Metric: String, Sendable, CaseIterable {
     case build = "pushreg_build_info"
     case requests = "pushreg_http_requests_total"
@@ -34,7 +34,6 @@ enum Metric: String, Sendable, CaseIterable {
     case sweptRows = "pushreg_sweep_rows_total"
     case sweepLag = "pushreg_sweep_lag_seconds"
 
-    /// One line for readers who meet the name.
     var help: String {
         switch self {
         case .build: "1, with the version of the program and that of the schema it works with."
@@ -70,7 +69,6 @@ enum Metric: String, Sendable, CaseIterable {
         }
     }
 
-    /// The type, as the exposition format has it.
     var type: String {
         switch self {
         case .requestSeconds, .batchSizes, .batchWaits, .statementSeconds, .connectionWaits: "histogram"

@@ -2,24 +2,21 @@ import RegistryStore
 
 /// Writes measurements in Prometheus's text format, version 0.0.4.
 struct MetricsText {
-    /// The media type of the format.
     static let mediaType = "text/plain; version=0.0.4; charset=utf-8"
 
-    /// Names and values of labels, as they stand between braces; empty where there are none.
+    /// The text between braces; empty without labels.
     typealias Labels = String
 
     private(set) var text = ""
 
-    /// Writes one metric with all its series.
     mutating func add(_ metric: Metric, _ series: [(labels: Labels, value: Double)]) {
         guard begin(metric, if: !series.isEmpty) else { return }
         for (labels, value) in series { line(metric.rawValue, labels, value) }
     }
 
-    /// Writes one metric that has no labels.
     mutating func add(_ metric: Metric, _ value: Double) { add(metric, [("", value)]) }
 
-    /// Writes one metric with all its series; those that counted nothing yet are left out, for there are many buckets.
+    /// Series without counts are left out, because each has many buckets.
     mutating func add(_ metric: Metric, _ series: [(labels: Labels, value: Histogram.Snapshot)]) {
         let series = series.filter { $0.value.count > 0 }
         guard begin(metric, if: !series.isEmpty) else { return }
@@ -52,7 +49,6 @@ struct MetricsText {
         Int(exactly: value).map(String.init) ?? "\(value)"
     }
 
-    /// Labels from their names and values.
     static func labels(_ dimensions: [(String, String)]) -> Labels {
         dimensions.map { name, value in
             let escaped = value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")

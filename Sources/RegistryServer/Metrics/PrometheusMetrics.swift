@@ -2,9 +2,9 @@ import Metrics
 import RegistryStore
 import Synchronization
 
-/// Keeps what is counted by way of swift-metrics, each series once, for Prometheus to ask for.
+/// The metrics of swift-metrics, each series once, for Prometheus to read.
 ///
-/// Code that counts often makes its counter once and keeps it: counting is then an addition, and no look-up.
+/// Frequently counting code creates its counter once and keeps it: counting is then an addition, without a lookup.
 final class PrometheusMetrics: MetricsFactory {
     private struct Series {
         var counters: [MetricsText.Labels: PrometheusCounter] = [:]
@@ -28,7 +28,7 @@ final class PrometheusMetrics: MetricsFactory {
         find(\.histograms, label, dimensions, PrometheusHistogram())
     }
 
-    // A counter that went away would look like a restart.
+    // A removed counter would look like a restart.
     func destroyCounter(_ handler: any CounterHandler) {}
     func destroyRecorder(_ handler: any RecorderHandler) {}
     func destroyTimer(_ handler: any TimerHandler) {}
@@ -48,7 +48,6 @@ final class PrometheusMetrics: MetricsFactory {
         }
     }
 
-    /// Writes those of a metric.
     func write(_ metric: Metric, to text: inout MetricsText) {
         guard let series = series.withLock({ $0[metric.rawValue] }) else { return }
         let numbers = series.counters.map { ($0, Double($1.value)) } + series.gauges.map { ($0, $1.value) }

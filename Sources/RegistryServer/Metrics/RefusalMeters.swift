@@ -1,6 +1,6 @@
 import Metrics
 
-/// Counts the requests that were refused because somebody used more than a fair share.
+/// Counts the requests rejected for exceeding a fair share.
 struct RefusalMeters: Sendable {
     private let bodies: Counter
     private let heavyCalls: Counter
@@ -12,7 +12,7 @@ struct RefusalMeters: Sendable {
         credentials = Counter(label: Metric.limitedCredentials.rawValue, factory: factory)
     }
 
-    /// Counts what a request failed with, if it was that.
+    /// Ignores other errors.
     func count(_ error: any Error) {
         switch error {
         case is BodyBudgetIsSpent: bodies.increment()

@@ -1,9 +1,8 @@
 import Metrics
 import RegistryCore
 
-/// Counts what became of registrations, by the kind of token.
 struct RegistrationMeters: Sendable {
-    /// The refusals that the rules make; all others are `other`.
+    /// The refusals by rules; all others are `other`.
     private static let refusals: [Problem.Code] = [
         .superseded, .tokenKindConflict, .tokenUnregistered, .activityEnded, .activityExpired, .clockSkew, .notYours,
         .unavailable,
@@ -36,7 +35,6 @@ struct RegistrationMeters: Sendable {
         return outcomes
     }
 
-    /// Counts a registration that reached the store.
     func count(_ result: Result<RegistrationOutcome, Problem>, of kind: TokenKind) {
         guard let outcomes = kinds[kind.name] else { return }
         let counter =
@@ -47,7 +45,6 @@ struct RegistrationMeters: Sendable {
         (counter ?? outcomes.other).increment()
     }
 
-    /// Makes a registration, and counts what becomes of it.
     func counting<Value>(
         _ kind: TokenKind,
         _ outcome: (Value) -> RegistrationOutcome,

@@ -2,7 +2,7 @@ import HTTPTypes
 import Metrics
 import NIOCore
 
-/// Counts the requests of one route. It is made once for each route, so that a request costs two additions.
+/// Counts the requests of one route. Created once per route, so that a request costs two additions.
 final class RouteMeters: Sendable {
     private static let classes = ["2xx", "3xx", "4xx", "5xx"]
 
@@ -10,7 +10,7 @@ final class RouteMeters: Sendable {
     private let durations: Timer
 
     /// - Parameters:
-    ///   - method: of the route; a HEAD counts as the GET that it stands for.
+    ///   - method: of the route; a HEAD counts as its GET.
     ///   - template: of the route, or another word of our own; never a path.
     init(method: String, template: String, _ factory: any MetricsFactory) {
         let dimensions = [("method", method), ("route", template)]
@@ -24,7 +24,6 @@ final class RouteMeters: Sendable {
         durations = Timer(label: Metric.requestSeconds.rawValue, dimensions: dimensions, factory: factory)
     }
 
-    /// Counts an answer and how long it was in coming.
     func count(_ status: HTTPResponse.Status, after duration: TimeAmount) {
         let index = min(max(status.code / 100 - 2, 0), answers.count - 1)
         answers[index].increment()

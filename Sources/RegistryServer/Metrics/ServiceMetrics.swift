@@ -2,18 +2,12 @@ import HTTPTypes
 import RegistryCore
 import RegistryStore
 
-/// The measures of one running service, and the answer that tells them.
 final class ServiceMetrics: Sendable {
-    /// Where whatever counts makes its counters.
     let factory = PrometheusMetrics()
     let registrations: RegistrationMeters
     let refusals: RefusalMeters
-    /// Counts the requests that no route was found for.
     let unmatched: RouteMeters
-    /// Counts those who follow changes by a stream.
     let followers = FollowerCount()
-
-    /// The version of the program.
     let version: String
 
     private let registry: Registry
@@ -34,12 +28,11 @@ final class ServiceMetrics: Sendable {
         ])
     }
 
-    /// The meters of a route's requests.
     func meters(method: String, template: String) -> RouteMeters {
         RouteMeters(method: method, template: template, factory)
     }
 
-    /// `GET /metrics`: all of it, in Prometheus's text format. Where Postgres is away, what only it knows is left out.
+    /// Without Postgres, its metrics are left out.
     func answer() async -> Answer {
         let census = try? await census.value()
         var text = MetricsText()
@@ -103,7 +96,6 @@ extension Census.TokenGroup {
 }
 
 extension Dictionary {
-    /// A series for each key, in the order of the keys' names.
     fileprivate func labelled<Measured>(
         _ name: String,
         _ read: (Value) -> Measured

@@ -1,8 +1,8 @@
-/// The network of a caller, by which is counted what a caller uses: an IPv4 address, or the /64 of an IPv6 address, for
-/// a caller with one such address has all of its /64.
+/// The network of a caller, the unit of limits: an IPv4 address, or the /64 of an IPv6 address, because one caller
+/// usually has a whole /64.
 struct CallerNetwork: Sendable, Hashable, CustomStringConvertible {
     private let isWide: Bool
-    /// In network order, the first of them in the highest bits.
+    /// In network order, the first byte in the highest bits.
     private let bits: UInt64
 
     init(of address: IPAddress) {
@@ -10,7 +10,7 @@ struct CallerNetwork: Sendable, Hashable, CustomStringConvertible {
         bits = address.bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// Nil where no address is known, and for loopback: it is this machine, or a proxy that nobody named.
+    /// Nil without an address, and for loopback: it is this machine, or an unnamed proxy.
     init?(_ address: IPAddress?) {
         guard let address, !address.isLoopback else { return nil }
         self.init(of: address)

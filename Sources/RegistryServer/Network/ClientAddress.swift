@@ -1,19 +1,18 @@
 import HTTPTypes
 import NIOCore
 
-/// Finds the address that a request comes from, behind proxies too.
 struct ClientAddress: Sendable {
-    /// The proxies whose word counts.
+    /// The proxies whose `X-Forwarded-For` is trusted.
     let trustedProxies: [AddressRange]
 
-    /// The peer, or where the peer is a trusted proxy the rightmost address of `X-Forwarded-For` that is none: what
-    /// stands left of it the client itself may have written.
+    /// The peer, or for a trusted proxy the rightmost untrusted address of `X-Forwarded-For`: the client itself may
+    /// have written the entries to its left.
     func find(_ peer: IPAddress?, _ fields: HTTPFields) -> IPAddress? {
         guard let peer, isTrusted(peer) else { return peer }
         let hops = fields[values: .forwardedFor].joined(separator: ",").split(separator: ",")
         var last = peer
         for hop in hops.reversed() {
-            // An entry that cannot be read says nothing about those to its left.
+            // An unreadable entry proves nothing about those to its left.
             guard let address = Self.address(hop) else { return last }
             guard isTrusted(address) else { return address }
             last = address
@@ -21,10 +20,9 @@ struct ClientAddress: Sendable {
         return last
     }
 
-    /// Whether it is one of the proxies.
     func isTrusted(_ address: IPAddress) -> Bool { trustedProxies.contains { $0.contains(address) } }
 
-    /// An address, in brackets or with a port as some proxies write it.
+    /// Some proxies write brackets or a port.
     private static func address(_ hop: Substring) -> IPAddress? {
         let text = hop.drop { $0 == " " }.prefix { $0 != " " }
         if let address = IPAddress(String(text)) { return address }
@@ -37,7 +35,7 @@ struct ClientAddress: Sendable {
 }
 
 extension IPAddress {
-    /// The address of a socket; nil for Unix sockets.
+    /// Nil for Unix sockets.
     init?(_ address: SocketAddress?) {
         guard let text = address?.ipAddress else { return nil }
         // A link-local address carries its interface: fe80::1%eth0.

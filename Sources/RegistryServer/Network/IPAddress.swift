@@ -1,17 +1,16 @@
 import Foundation
 
-/// An IPv4 or IPv6 address; an IPv4 address that is written as IPv6 (`::ffff:10.0.0.1`) is that IPv4 address.
+/// An IPv4 or IPv6 address; an IPv4 address written as IPv6 (`::ffff:10.0.0.1`) is that IPv4 address.
 struct IPAddress: Sendable, Hashable, CustomStringConvertible {
-    /// 4 or 16, in network order.
+    /// 4 or 16 bytes, in network order.
     let bytes: [UInt8]
 
-    /// - Parameter bytes: 4 or 16.
     init(bytes: [UInt8]) {
         let isMapped = bytes.count == 16 && bytes.prefix(12) == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
         self.bytes = isMapped ? Array(bytes.suffix(4)) : bytes
     }
 
-    /// Reads `10.0.0.1` or `2001:db8::1`, nothing else: no zone, no brackets, no octal or short forms.
+    /// Reads `10.0.0.1` or `2001:db8::1`: no zone, no brackets, no octal or short forms.
     init?(_ text: String) {
         var (four, six) = ([UInt8](repeating: 0, count: 4), [UInt8](repeating: 0, count: 16))
         if inet_pton(AF_INET, text, &four) == 1 {
@@ -33,14 +32,14 @@ struct IPAddress: Sendable, Hashable, CustomStringConvertible {
 
     var isLoopback: Bool { Self.loopback.contains { $0.contains(self) } }
 
-    /// Whether anyone on the internet may stand behind it: no loopback, private, link-local, shared, reserved,
-    /// documentation or multicast address (the special-purpose registries of RFC 6890), nor an IPv6 form of one.
+    /// Whether it is public: no loopback, private, link-local, shared, reserved, documentation or multicast address
+    /// (the special-purpose registries of RFC 6890), nor an IPv6 form of one.
     var isPublic: Bool {
         if let embedded { return embedded.isPublic }
         return !Self.special.contains { $0.contains(self) }
     }
 
-    /// The IPv4 address within one of NAT64 (RFC 6052), 6to4 (RFC 3056) or the old compatible form.
+    /// The IPv4 address in one of NAT64 (RFC 6052), 6to4 (RFC 3056) or the old compatible form.
     private var embedded: IPAddress? {
         guard bytes.count == 16 else { return nil }
         if bytes.starts(with: [0x20, 0x02]) { return IPAddress(bytes: Array(bytes[2..<6])) }
@@ -61,12 +60,12 @@ struct IPAddress: Sendable, Hashable, CustomStringConvertible {
     private static func ranges(_ texts: [String]) -> [AddressRange] { texts.compactMap { AddressRange($0) } }
 }
 
-/// All addresses that begin with the same bits, such as `10.0.0.0/8`.
+/// All addresses with a common prefix, such as `10.0.0.0/8`.
 package struct AddressRange: Sendable, Hashable {
     private let address: IPAddress
     private let bitCount: Int
 
-    /// Reads CIDR notation; an address alone is a range of one. Nil when it is neither.
+    /// Reads CIDR notation; an address alone is a range of one. Nil for any other text.
     package init?(_ text: String) {
         let halves = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let address = halves.first.flatMap({ IPAddress(String($0)) }) else { return nil }

@@ -1,9 +1,7 @@
-/// Text for HTML.
 enum HTML {
-    /// Escapes what HTML gives a meaning, scalar by scalar.
+    /// Escapes by Unicode scalar.
     ///
-    /// To look at characters would not do: a quotation mark with an accent upon it is another character than a quotation
-    /// mark, yet ends an attribute all the same.
+    /// A quotation mark with a combining accent is another character than a quotation mark, yet ends an attribute.
     static func escape(_ text: some StringProtocol) -> String {
         var escaped = ""
         escaped.reserveCapacity(text.utf8.count)

@@ -2,24 +2,21 @@ import Crypto
 import HTTPTypes
 import RegistryCore
 
-/// The files that pages load, below an address that names their content, so that browsers may keep them for ever.
+/// The files that pages load, at an address with a hash of their content, so that browsers may keep them forever.
 struct PageAssets: Sendable {
     private let files: [String: [UInt8]]
-    /// Where they are, such as `/docs/assets/9f1c2d3e4b5a`.
+    /// Such as `/docs/assets/9f1c2d3e4b5a`.
     let address: String
 
-    /// - Parameters:
-    ///   - base: the path that the version is added to.
-    ///   - files: style sheets, scripts and drawings, by their names.
     init(below base: String, _ files: [String: [UInt8]]) {
         self.files = files
         let all = files.sorted { $0.key < $1.key }.flatMap(\.value)
         address = base + "/" + Hexadecimal.encode(Array(SHA256.hash(data: all).prefix(6)))
     }
 
-    /// The answer that is a file. Of another version, as instances of another release have it, it may not be kept.
+    /// A file of another version, as of another release's instance, must not be cached.
     ///
-    /// - Throws: `no-such-route` for a file that there is not.
+    /// - Throws: `no-such-route` for a missing file.
     func answer(_ name: String, version: String) throws(Problem) -> Answer {
         guard let bytes = files[name] else { throw Problem(.noSuchRoute, "There is no such file.") }
         let isCurrent = address.hasSuffix("/" + version)
@@ -32,7 +29,6 @@ struct PageAssets: Sendable {
         )
     }
 
-    /// The media type that goes with a file's name.
     static func type(of name: String) -> String {
         switch name.split(separator: ".").last {
         case "css": "text/css; charset=utf-8"

@@ -1,15 +1,15 @@
 import Mustache
 
-/// Templates of pages, parsed once; each may use the others by their names.
+/// Templates of pages, parsed once; each may include the others by name.
 struct PageTemplates: Sendable {
     private let library: MustacheLibrary
 
-    /// - Parameter sources: the templates, by name. They are part of the program, and every one is rendered by a test.
+    /// - Parameter sources: by name. They are part of the program, and a test renders each.
     init(_ sources: [String: [UInt8]]) {
         MustacheContentTypes.register(EscapedByScalar(), named: "SCALARS")
         var library = MustacheLibrary()
         for (name, bytes) in sources {
-            // Each begins with how it escapes, for the library goes back to its own way with every template.
+            // Each sets its escaping, because the library resets it for every template.
             let text = "{{% CONTENT_TYPE:SCALARS}}" + String(decoding: bytes, as: UTF8.self)
             do {
                 try library.register(text, named: name)
@@ -20,7 +20,6 @@ struct PageTemplates: Sendable {
         self.library = library
     }
 
-    /// A whole page.
     func render(_ name: String, _ fields: TemplateContext) -> String {
         library.render(fields, withTemplate: name) ?? ""
     }

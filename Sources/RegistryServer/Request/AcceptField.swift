@@ -1,23 +1,22 @@
 import HTTPTypes
 
-/// The choice between `application/json` and `application/x-ndjson` that a caller makes by `Accept` (RFC 9110, section
-/// 12.5.1): the range that names a type most closely gives its quality.
+/// The choice between `application/json` and `application/x-ndjson` by `Accept` (RFC 9110, section 12.5.1): the most
+/// specific matching range gives a type's quality.
 ///
-/// JSON is what is sent when both weigh the same, when neither is accepted, and when nothing is said.
+/// JSON is the default for equal weights, for neither, and without the field.
 struct AcceptField {
-    /// In bytes; a longer field counts as none, so that nobody's lists cost more than the rest of their request.
+    /// In bytes; a longer field is ignored, so that it does not cost more than the rest of the request.
     static let longest = 1024
 
     private var json = Weight()
     private var lines = Weight()
 
-    /// The quality of a type, in thousandths, and how closely it was named.
+    /// The quality of a type, in thousandths, and the specificity of its range.
     private struct Weight {
         var quality = 0
         var closeness = 0
     }
 
-    /// Whether a request asks for lines rather than one JSON value.
     static func prefersLines(_ fields: HTTPFields) -> Bool {
         let values = fields[values: .accept]
         guard !values.isEmpty, values.reduce(0, { $0 + $1.utf8.count }) <= longest else { return false }
@@ -64,7 +63,7 @@ extension AcceptField {
         return isEqual(rest, type) ? 3 : rest.elementsEqual("*".utf8) ? 2 : 0
     }
 
-    /// Whether a text is the same in whatever case; the other is of lower-case letters and marks.
+    /// Compares without regard to case; `other` is lower-case.
     private static func isEqual(_ text: Bytes, _ other: StaticString) -> Bool {
         other.withUTF8Buffer { other in
             text.count == other.count
@@ -72,7 +71,7 @@ extension AcceptField {
         }
     }
 
-    /// The weight among a range's parameters, in thousandths: 1000 where there is none, or what stands there is none.
+    /// The weight among a range's parameters, in thousandths: 1000 if absent or invalid.
     private static func quality(_ parameters: Bytes) -> Int {
         var rest = parameters
         while !rest.isEmpty {
@@ -98,7 +97,7 @@ extension AcceptField {
         return value <= 1000 ? value : nil
     }
 
-    /// Takes off what stands before the next mark that is not within quotation marks, and the mark.
+    /// Removes and returns the text before the next mark outside of quotation marks, with the mark.
     private static func next(_ rest: inout Bytes, before mark: UInt8) -> Bytes {
         var (isQuoted, isEscaped) = (false, false)
         for index in rest.indices {

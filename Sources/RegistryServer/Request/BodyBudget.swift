@@ -1,10 +1,10 @@
 import RegistryCore
 import Synchronization
 
-/// How much of the memory bodies may take that have not been decoded yet, all together, and of one network.
+/// The memory limit of bodies that are not decoded yet, in total and by network.
 ///
-/// A network may have an eighth of the whole, and no more than a quarter of what is free: the more is taken, the less is given
-/// to each, so that a few networks cannot leave nothing for the others.
+/// A network may have an eighth of the whole, and no more than a quarter of the free part: shares shrink as use grows,
+/// so that a few networks cannot exclude the others.
 final class BodyBudget: Sendable {
     private struct State {
         var used = 0
@@ -14,18 +14,14 @@ final class BodyBudget: Sendable {
     /// In bytes.
     let capacity: Int
     private let state = Mutex(State())
-
-    /// - Parameter capacity: in bytes.
     init(_ capacity: Int) { self.capacity = capacity }
-
-    /// How many bytes are reserved.
     var used: Int { state.withLock { $0.used } }
 
-    /// Reserves room for a body, which is given back when what is returned has gone.
+    /// Reserves room for a body, until the returned value is released.
     ///
     /// - Parameters:
-    ///   - bytes: as many as the request announces; 0 where it does not.
-    ///   - network: nil has no share of its own to keep to.
+    ///   - bytes: the announced size; 0 without one.
+    ///   - network: nil has no share of its own.
     /// - Throws: `BodyBudgetIsSpent`.
     func reserve(_ bytes: Int, for network: CallerNetwork?) throws(BodyBudgetIsSpent) -> BodyReservation {
         let reservation = BodyReservation(of: self, for: network)
@@ -57,7 +53,7 @@ final class BodyBudget: Sendable {
     }
 }
 
-/// Room that is kept for one body, for as long as somebody holds on to this.
+/// Reserved room for one body, until it is released.
 final class BodyReservation: Sendable {
     private let budget: BodyBudget
     private let network: CallerNetwork?
@@ -70,16 +66,14 @@ final class BodyReservation: Sendable {
 
     deinit { budget.giveBack(bytes.withLock { $0 }, of: network) }
 
-    /// Reserves more.
-    ///
-    /// - Throws: `BodyBudgetIsSpent`; what was reserved before stays.
+    /// - Throws: `BodyBudgetIsSpent`; the previous reservation stays.
     func grow(by more: Int) throws(BodyBudgetIsSpent) {
         try budget.take(more, for: network)
         bytes.withLock { $0 += more }
     }
 }
 
-/// There is no room for the body now. What was not read of it still comes, so its connection cannot be used again.
+/// There is no room for the body now. Its unread part still arrives, so its connection cannot be used again.
 struct BodyBudgetIsSpent: Error {
     var problem: Problem {
         var problem = Problem(

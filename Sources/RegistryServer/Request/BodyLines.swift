@@ -1,19 +1,18 @@
 import Hummingbird
 import NIOCore
 
-/// The lines of a body of NDJSON that is read while it is being answered.
+/// The lines of an NDJSON body that is read while it is being answered.
 ///
-/// Nobody knows how long such a body takes, so the deadline is for each next line. Its iterator has one reader at a
-/// time: the call itself until the answer's head is sent, one task after that.
+/// The duration of such a body is unknown, so the deadline applies to each line. Its iterator has one reader at a time:
+/// the call itself until the answer's head is sent, one task after that.
 final class BodyLines: @unchecked Sendable {
     private var parts: RequestBody.AsyncIterator
     private var splitter = LineSplitter()
     private let channel: any Channel
     private let deadline: TimeAmount
-    /// The room that lines take which were read ahead.
     private let reservation: BodyReservation?
 
-    /// The most that is held of lines that are read ahead, in bytes: a buffer of them, and a line that is not whole.
+    /// The most bytes of lines read ahead: a buffer of them, and an incomplete line.
     static let mostBytes = LineBuffer.capacity + LineSplitter.maximumLine
 
     init(
@@ -28,13 +27,13 @@ final class BodyLines: @unchecked Sendable {
         self.deadline = TimeAmount(deadline)
     }
 
-    /// Tells the connection that from now on the deadline is kept here.
+    /// Tells the connection that the deadline is kept here from now on.
     func begin() { channel.pipeline.fireUserInboundEventTriggered(BodyIsAnsweredWhileItComes()) }
 
     /// Waits for the next whole line.
     ///
     /// - Returns: it, and those that came with it; nil at the end of the body.
-    /// - Throws: `ConnectionLost`, also when no line came in time and the connection was closed for it.
+    /// - Throws: `ConnectionLost`, also if no line came in time and the connection was closed for it.
     func next() async throws -> [BodyLine]? {
         let timer = channel.eventLoop.scheduleTask(in: deadline) { [channel] in channel.close(promise: nil) }
         defer { timer.cancel() }
@@ -48,7 +47,7 @@ final class BodyLines: @unchecked Sendable {
     private func nextPart() async throws -> ByteBuffer? {
         do {
             let part = try await parts.next()
-            // A connection that was closed, or a task that was cancelled, looks like the end of the body.
+            // A closed connection, or a cancelled task, looks like the end of the body.
             guard channel.isActive, !Task.isCancelled else { throw CancellationError() }
             return part
         } catch {

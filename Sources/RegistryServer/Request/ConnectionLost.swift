@@ -1,4 +1,4 @@
-/// The connection broke, or sent what is no HTTP, before the request was whole: there is nobody to answer.
+/// The connection broke, or sent invalid HTTP, before the request was whole: no answer is possible.
 struct ConnectionLost: Error {
     let cause: any Error
 }

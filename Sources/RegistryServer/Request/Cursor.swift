@@ -3,19 +3,17 @@ import Foundation
 import RegistryCore
 import RegistryStore
 
-/// Where the next page of an alias begins, in a form that callers pass back as it is.
+/// The position of the next page of an alias, as an opaque text for callers.
 ///
-/// It is base64url of a version byte, eight bytes that stand for scope, alias and list, where the page ended, and a
-/// checksum: a cursor of another alias, and one that was altered, is told apart from ours. It is no secret.
+/// It is base64url of a version byte, eight bytes for scope, alias and list, the end of the page, and a checksum: a
+/// cursor of another alias, or an altered one, is detected. It is no secret.
 enum Cursor {
     private static let version: UInt8 = 1
 
-    /// The cursor of the page after the activity with this number.
     static func encode(after number: Int64, of alias: Alias, in scope: Scope) -> String {
         encode(after: withUnsafeBytes(of: number.bigEndian) { Array($0) }, subject(alias, scope))
     }
 
-    /// The cursor of the page after the token at this position.
     static func encode(after position: TokenPosition, of kind: TokenKind, under alias: Alias, in scope: Scope) -> String
     {
         encode(after: position.installation + Array(position.type.string.utf8), subject(alias, scope, list: kind.name))
@@ -27,28 +25,24 @@ enum Cursor {
         return Base64URL.encode(bytes)
     }
 
-    /// The number after which the page begins.
-    ///
-    /// - Throws: a sentence when it is no cursor of this alias.
+    /// - Throws: a sentence if it is no cursor of this alias.
     static func decode(_ text: String, of alias: Alias, in scope: Scope) throws(JSONFaultReason) -> Int64 {
         guard let bytes = Base64URL.decode(text), bytes.count == 25 else { throw fault }
         let number = bytes[9..<17].reduce(0) { $0 << 8 | Int64($1) }
-        // Any bit that differs shows here: the version, the subject, the number and the checksum, and base64 that is
-        // not in its canonical form.
+        // Any different bit shows here: the version, the subject, the number and the checksum, and base64 that is not
+        // canonical.
         guard number >= 0, encode(after: number, of: alias, in: scope) == text else { throw fault }
         return number
     }
 
-    /// The position after which the page begins.
-    ///
-    /// - Throws: a sentence when it is no cursor of this alias's tokens of the kind.
+    /// - Throws: a sentence if it is no cursor of this alias's tokens of the kind.
     static func decode(
         _ text: String,
         of kind: TokenKind,
         under alias: Alias,
         in scope: Scope
     ) throws(JSONFaultReason) -> TokenPosition {
-        // The hash has 32 bytes, and the attributes type follows where there is one.
+        // The hash has 32 bytes; an attributes type may follow.
         guard let bytes = Base64URL.decode(text), bytes.count >= 49,
             let type = String(bytes: bytes[41..<(bytes.count - 8)], encoding: .utf8)
         else { throw fault }
@@ -57,19 +51,15 @@ enum Cursor {
         return position
     }
 
-    /// The cursor of the page after a place in a list of the audit.
-    ///
     /// - Parameters:
-    ///   - part: which part of the list, such as a kind of token; up to 255.
-    ///   - list: what the list is of, its filters included: with others it is another list.
+    ///   - part: of the list, such as a kind of token; up to 255.
+    ///   - list: its identity, including filters: with others it is another list.
     static func encode(after number: Int64, part: Int = 0, of list: [String], in scope: Scope) -> String {
         let position = [UInt8(part)] + withUnsafeBytes(of: number.bigEndian) { Array($0) }
         return encode(after: position, subject(list, scope))
     }
 
-    /// The place after which the page begins.
-    ///
-    /// - Throws: a sentence when it is no cursor of this list.
+    /// - Throws: a sentence if it is no cursor of this list.
     static func decode(
         _ text: String,
         of list: [String],
@@ -81,7 +71,6 @@ enum Cursor {
         return (part, number)
     }
 
-    /// The cursor of the page of a plan after a position.
     static func encode(after position: PlanPosition, of request: PlanRequest, in scope: Scope) -> String {
         switch position {
         case .activity(let number): encode(after: [0] + bytes(of: number), subject(names(of: request), scope))
@@ -90,9 +79,7 @@ enum Cursor {
         }
     }
 
-    /// The position after which a page of a plan begins.
-    ///
-    /// - Throws: a sentence when it is no cursor of a plan for the same names.
+    /// - Throws: a sentence if it is no cursor of a plan for these names.
     static func decode(_ text: String, of request: PlanRequest, in scope: Scope) throws(JSONFaultReason) -> PlanPosition
     {
         guard let bytes = Base64URL.decode(text), [26, 58].contains(bytes.count) else { throw planFault }

@@ -1,8 +1,7 @@
 import RegistryCore
 
-/// Reads the `Host` of a request: a name or an address, and perhaps a port (RFC 3986, section 3.2).
+/// Parses the `Host` of a request: a name or an address, and an optional port (RFC 3986, section 3.2).
 enum HostField {
-    /// Whether it is one that a URL of HTTP can have; an empty one is not.
     static func isValid(_ host: String) -> Bool {
         var host = host
         return host.withUTF8 { bytes in
@@ -16,7 +15,6 @@ enum HostField {
     private static let space = UInt8(ascii: " ")
     private static let tab = UInt8(ascii: "\t")
 
-    /// The end of an IPv6 address in its brackets.
     private static func endOfLiteral(_ host: Slice<UnsafeBufferPointer<UInt8>>) -> Int? {
         guard let end = host.firstIndex(of: UInt8(ascii: "]")), end > host.startIndex + 1 else { return nil }
         let address = host[host.startIndex + 1..<end]
@@ -29,7 +27,7 @@ enum HostField {
         return end > host.startIndex ? end : nil
     }
 
-    /// Nothing, or a colon and digits, which may be left out.
+    /// Empty, or a colon with optional digits.
     private static func isPort(_ rest: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         guard let colon = rest.first else { return true }
         let digits = rest.dropFirst()
@@ -46,7 +44,7 @@ enum HostField {
         }
     }
 
-    /// Letters, digits and the other characters that a name may have; what follows a `%` is nobody's matter here.
+    /// Letters, digits and the other characters of a name; escapes after a `%` are not checked.
     private static func isOfName(_ byte: UInt8) -> Bool {
         ASCII.isLetter(byte) || ASCII.isDigit(byte) || "-._~%!$&'()*+,;=".utf8.contains(byte)
     }

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Lines that were read ahead while the ones before them are worked on: a few, however many there are.
+/// A bounded buffer of lines read ahead while earlier ones are processed.
 ///
-/// So what a sender writes slowly is answered at once, line by line, and what comes fast is taken in large batches.
+/// So slow lines are answered at once, one by one, and fast ones in large batches.
 final class LineBuffer: Sendable {
     private struct State {
         var lines: [BodyLine] = []
@@ -17,11 +17,10 @@ final class LineBuffer: Sendable {
         var isReady: Bool { !lines.isEmpty || isOver }
     }
 
-    /// From how many bytes on the reader waits.
+    /// The reader waits above this number of bytes.
     static let capacity = 256 * 1024
     private let state = Mutex(State())
 
-    /// Adds lines, and waits until there is room for more.
     func put(_ lines: [BodyLine]) async {
         wakeTaker { state in
             state.lines += lines
@@ -36,7 +35,7 @@ final class LineBuffer: Sendable {
         }
     }
 
-    /// There are no more lines, or no more can be read.
+    /// There are no more lines, or the read failed.
     func finish(_ failure: (any Error)? = nil) {
         wakeTaker { state in
             state.isOver = true
@@ -44,7 +43,7 @@ final class LineBuffer: Sendable {
         }
     }
 
-    /// Nobody takes any more; who waits to put is let go.
+    /// No more lines are taken; a waiting reader is released.
     func abandon() {
         let giver = state.withLock { state in
             state.isAbandoned = true
@@ -53,10 +52,10 @@ final class LineBuffer: Sendable {
         giver?.resume()
     }
 
-    /// Waits until there are lines, and takes up to so many of them.
+    /// Waits for lines, and takes up to `limit` of them.
     ///
     /// - Returns: none at the end.
-    /// - Throws: what the reader failed with, once all lines before it are taken.
+    /// - Throws: the reader's error, after all lines before it are taken.
     func take(_ limit: Int) async throws -> [BodyLine] {
         await withCheckedContinuation { continuation in
             let isReady = state.withLock { state in
@@ -86,7 +85,7 @@ final class LineBuffer: Sendable {
 }
 
 extension BodyLine {
-    /// Its size in memory, roughly.
+    /// In memory, roughly.
     fileprivate var size: Int {
         switch self {
         case .text(let bytes): bytes.count + 64

@@ -1,25 +1,22 @@
 import NIOCore
 import RegistryCore
 
-/// One line of a body of NDJSON.
 enum BodyLine: Sendable, Hashable {
     /// Without the newline.
     case text([UInt8])
-    /// It was longer than a line may be; what it said was not kept.
+    /// It was longer than the limit; its text was dropped.
     case tooLong
 }
 
-/// Cuts the parts of a body into lines, never keeping more than one line that is not whole.
+/// Cuts the parts of a body into lines, and keeps at most one incomplete line.
 struct LineSplitter {
-    /// The longest line, in bytes without its newline.
+    /// In bytes without its newline.
     static let maximumLine = 64 * 1024
 
     private var rest: [UInt8] = []
     private var isTooLong = false
 
-    /// Takes a part.
-    ///
-    /// - Returns: the lines that are whole by it. Blank ones are none.
+    /// - Returns: the lines completed by this part, without blank ones.
     mutating func add(_ part: ByteBuffer) -> [BodyLine] {
         var lines: [BodyLine] = []
         var view = part.readableBytesView
@@ -32,7 +29,7 @@ struct LineSplitter {
         return lines
     }
 
-    /// The last line, which need not end with a newline.
+    /// The last line, which may lack a newline.
     mutating func finish() -> BodyLine? {
         defer { (rest, isTooLong) = ([], false) }
         if isTooLong { return .tooLong }

@@ -12,7 +12,7 @@ struct MediaType: Sendable, Hashable {
     static let lines = "application/x-ndjson"
 
     init(_ text: String) {
-        // Bytes, for characters cost far more to be told apart, and every body has a type.
+        // Bytes, because comparing characters costs far more, and every body has a type.
         let fields = text.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false).map {
             Self.trimmed(Substring($0))
         }
@@ -25,12 +25,12 @@ struct MediaType: Sendable, Hashable {
         parameters = Dictionary(pairs) { first, _ in first }
     }
 
-    /// Whether it is JSON in UTF-8, the one that is read.
+    /// JSON in UTF-8, the only accepted encoding.
     var isJSON: Bool {
         name == Self.json && (parameters["charset"] ?? "utf-8").lowercased() == "utf-8"
     }
 
-    /// Whether it is NDJSON, which is UTF-8 always.
+    /// NDJSON is always UTF-8.
     var isLines: Bool { name == Self.lines && (parameters["charset"] ?? "utf-8").lowercased() == "utf-8" }
 
     private static func trimmed(_ text: Substring) -> String {

@@ -1,8 +1,8 @@
-/// The values in the places of a template's braces. They are so few that to look through them costs less than to hash them.
+/// The values of a template's braces. A scan of so few costs less than hashing.
 struct PathParameters: Sendable {
     private var pairs: [(name: String, value: String)] = []
 
-    /// The value in the place of a name, of which a template has no two.
+    /// Names are unique in a template.
     subscript(name: String) -> String? { pairs.first { $0.name == name }?.value }
 
     mutating func append(_ name: String, _ value: String) { pairs.append((name, value)) }

@@ -1,6 +1,6 @@
 import RegistryCore
 
-/// Percent-encoding as RFC 3986 has it: `%` and two hex digits are a byte, and `+` is a plus.
+/// Percent-encoding by RFC 3986: `%` and two hex digits are a byte, and `+` is a plus.
 enum PercentEncoding {
     /// Decodes once; nil for a bad escape, and for bytes that are not UTF-8.
     static func decode(_ text: Substring) -> String? {

@@ -1,6 +1,5 @@
 import RegistryCore
 
-/// The parameters of a query, decoded, in the order in which they came.
 struct Query: Sendable, Hashable {
     private struct Parameter: Sendable, Hashable {
         let name: UTF8Text
@@ -9,12 +8,12 @@ struct Query: Sendable, Hashable {
 
     private let parameters: [Parameter]
 
-    /// How many there may be: more than any call has.
+    /// More than any call has.
     static let most = 64
 
     /// - Throws: `malformed-path` for bad escapes, bytes that are not UTF-8, and more than ``most``.
     init(_ raw: Substring) throws(Problem) {
-        // Bytes, for characters cost far more to be told apart, and nobody has shown who they are yet.
+        // Bytes, because comparing characters costs far more, and the caller is not authenticated yet.
         let pairs = raw.utf8.split(separator: UInt8(ascii: "&"), maxSplits: Self.most)
         guard pairs.count <= Self.most else {
             throw Problem(.malformedPath, "The query has more than \(Self.most) parameters; no call has so many.")
@@ -28,6 +27,5 @@ struct Query: Sendable, Hashable {
         }
     }
 
-    /// All values given for a name.
     subscript(name: String) -> [String] { parameters.filter { $0.name == UTF8Text(name) }.map(\.value) }
 }

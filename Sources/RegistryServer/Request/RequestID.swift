@@ -2,20 +2,18 @@ import HTTPTypes
 import RegistryCore
 import Synchronization
 
-/// The name of one request, by which an answer and the log are brought together.
+/// Identifies a request in its answer and in the log.
 enum RequestID {
-    /// The field that carries it, both ways.
     static let field = HTTPField.Name("Request-Id")!
 
-    /// The caller's own when it is 1 to 128 visible ASCII characters, else 32 random hex digits.
+    /// The caller's own if it is 1 to 128 visible ASCII characters, else 32 random hex digits.
     static func choose(_ given: String?) -> String {
         guard let given, (1...128).contains(given.utf8.count), given.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
         else { return random() }
         return given
     }
 
-    /// No secret: the process's own random number beside how many names it gave, each mixed up, so that asking the system
-    /// for randomness is no part of a request.
+    /// Not secret: the process's own random number and a counter, both mixed, which saves a system call per request.
     private static func random() -> String {
         let count = counter.add(1, ordering: .relaxed).newValue
         let halves = ((process ^ mix(count)).bigEndian, mix(count &+ process).bigEndian)
@@ -25,7 +23,7 @@ enum RequestID {
     private static let process = UInt64.random(in: .min ... .max)
     private static let counter = Atomic<UInt64>(0)
 
-    /// A permutation of all numbers in which neighbours are far apart (the finalizer of MurmurHash3).
+    /// A permutation of all numbers that separates neighbours (the finalizer of MurmurHash3).
     private static func mix(_ number: UInt64) -> UInt64 {
         var mixed = number
         mixed = (mixed ^ (mixed >> 33)) &* 0xFF51_AFD7_ED55_8CCD

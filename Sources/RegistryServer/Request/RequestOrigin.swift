@@ -1,16 +1,16 @@
 import HTTPTypes
 import RegistryCore
 
-/// Where a request that changes something comes from, as the browser says.
+/// The origin of a changing request, by the browser's fields.
 enum RequestOrigin {
     private static let site = HTTPField.Name("Sec-Fetch-Site")!
 
-    /// Refuses what another site's page had the browser send. A browser that says nothing of it is believed: the form's
-    /// own token decides then, and it is asked for always.
+    /// Rejects forms from another site's page. A browser without these fields is trusted: the form's own token decides
+    /// then, and is always checked.
     ///
     /// - Throws: `forbidden`.
     static func check(_ fields: HTTPFields, authority: String?) throws(Problem) {
-        // Browsers say "null" of pages that, like ours, do not tell where they come from.
+        // Browsers send "null" for pages that, like ours, hide their origin.
         guard isOwn(fields, authority: authority, believesNull: true) else {
             throw Problem(
                 .forbidden,
@@ -19,8 +19,7 @@ enum RequestOrigin {
         }
     }
 
-    /// Refuses a call that another site's page had the browser make. No token of ours decides here, so what hides where it
-    /// comes from is foreign, too.
+    /// Rejects calls from another site's page. There is no token here, so a hidden origin is foreign, too.
     ///
     /// - Throws: `forbidden`.
     static func checkCall(_ fields: HTTPFields, authority: String?) throws(Problem) {

@@ -7,18 +7,19 @@ struct RequestTarget: Sendable, Hashable {
     let parts: [String]
     let query: Query
 
-    /// In bytes, with the query: more than any id, name or cursor of ours fills.
+    /// In bytes, with the query: more than any id, name or cursor of ours.
     static let longest = 8192
 
-    /// How many parts of a path are told apart, more than any of ours has; what follows them stays together.
+    /// More parts than any path of ours has; the rest stays together.
     private static let mostParts = 16
 
-    /// - Throws: `malformed-path` for bad escapes, bytes that are not UTF-8, what is too long, and anything that is no path.
+    /// - Throws: `malformed-path` for bad escapes, bytes that are not UTF-8, excessive length, and targets that are no
+    ///   path.
     init(_ raw: String) throws(Problem) {
         guard raw.utf8.count <= Self.longest else {
             throw Problem(.malformedPath, "The path with its query is longer than \(Self.longest) bytes.")
         }
-        // NIO has turned bytes that are no UTF-8 into replacement characters by now; no path has a right to either.
+        // NIO has replaced bytes that are not UTF-8; no path contains either.
         var text = raw
         guard let path = text.withUTF8(Path.init) else {
             throw Problem(.malformedPath, "The path must begin with '/' and percent-encode all but visible ASCII.")
@@ -28,15 +29,15 @@ struct RequestTarget: Sendable, Hashable {
         query = try Query(Substring(raw.utf8.dropFirst(path.length + 1)))
     }
 
-    /// The path in a target, in parts that are still to be decoded. It is read as bytes and once, for nobody has shown who they are
-    /// yet, and every request has one.
+    /// The path of a target, in undecoded parts. Read as bytes in one pass because callers are not authenticated yet,
+    /// and every request has one.
     private struct Path {
         private(set) var parts: [String] = []
         private(set) var hasEscapes = false
         /// In bytes, without the query.
         private(set) var length: Int
 
-        /// - Returns: nil for what does not begin with `/` or holds anything but visible ASCII.
+        /// - Returns: nil if it does not begin with `/` or contains anything but visible ASCII.
         init?(_ bytes: UnsafeBufferPointer<UInt8>) {
             guard bytes.first == UInt8(ascii: "/") else { return nil }
             parts.reserveCapacity(8)
@@ -62,7 +63,6 @@ struct RequestTarget: Sendable, Hashable {
         }
     }
 
-    /// Decodes a part of a path or a query.
     static func decode(_ text: Substring) throws(Problem) -> String {
         guard let decoded = PercentEncoding.decode(text) else {
             throw Problem(

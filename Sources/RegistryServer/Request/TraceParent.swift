@@ -1,16 +1,15 @@
 import HTTPTypes
 
-/// The trace that a request belongs to, as its caller named it in `traceparent` (W3C Trace Context, level 1).
+/// The request's trace in the caller's `traceparent` (W3C Trace Context, level 1).
 struct TraceParent: Sendable, Hashable {
-    /// The field that carries it.
     static let field = HTTPField.Name("traceparent")!
 
-    /// 32 lower-case hex digits, the same in all services that the trace passes.
+    /// 32 lower-case hex digits, common to all services of the trace.
     let traceID: String
-    /// 16 lower-case hex digits: the caller's own part of the trace.
+    /// 16 lower-case hex digits: the caller's own span.
     let parentID: String
 
-    /// Nil for what is no `traceparent`; a request is answered all the same.
+    /// Nil for an invalid `traceparent`; the request is answered anyway.
     init?(_ text: String?) {
         guard let text, text.utf8.count >= 55 else { return nil }
         let parts = text.utf8.prefix(55).split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
@@ -18,7 +17,7 @@ struct TraceParent: Sendable, Hashable {
             case let version = String(decoding: parts[0], as: UTF8.self), version != "ff", Self.isName(parts[1]),
             Self.isName(parts[2])
         else { return nil }
-        // Additions of a later version follow after another hyphen.
+        // A later version's additions follow another hyphen.
         let rest = text.utf8.dropFirst(55)
         guard rest.isEmpty || (version != "00" && rest.first == UInt8(ascii: "-")) else { return nil }
         traceID = String(decoding: parts[1], as: UTF8.self)
@@ -29,7 +28,7 @@ struct TraceParent: Sendable, Hashable {
         (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
     }
 
-    /// All zeroes name nothing.
+    /// All zeroes are invalid.
     private static func isName(_ digits: Substring.UTF8View) -> Bool {
         digits.contains { $0 != UInt8(ascii: "0") }
     }

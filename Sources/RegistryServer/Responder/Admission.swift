@@ -2,22 +2,19 @@ import HTTPTypes
 import RegistryCore
 import RegistryStore
 
-/// A request whose caller may make it: all that a call needs to know but its body.
+/// A permitted request: all inputs of its call but the body.
 struct Admission: Sendable {
-    /// The subject of the path.
     enum Place: Sendable {
         case none
         case app(App)
         case scope(Scope)
 
-        /// The app and environment, of those that are about one.
         var scope: Scope? {
             guard case .scope(let scope) = self else { return nil }
             return scope
         }
     }
 
-    /// The next step for a request whose caller is known.
     enum Step: Sendable {
         case admitted(Admission)
         /// Postgres must be asked for the app first.
@@ -28,12 +25,10 @@ struct Admission: Sendable {
     let fields: HTTPFields
     let principal: Principal
     let place: Place
-    /// The network that the request comes from; nil where networks are not counted.
     let network: CallerNetwork?
 
     var route: Route { located.match.route }
 
-    /// The call that the request makes.
     func call(_ parts: ServiceParts, body: ReceivedBody? = nil, lines: BodyLines? = nil) -> Call {
         Call(
             parts,
@@ -50,13 +45,13 @@ struct Admission: Sendable {
 }
 
 extension RegistryResponder {
-    /// Decides whether a caller may make a request, without waiting for anything: the usual way, the direct one and the console
-    /// find out in their own ways who calls, and all else here.
+    /// Decides whether a caller may make a request, without waiting. The usual way, the direct one and the console only
+    /// authenticate differently.
     ///
-    /// An app that the credentials do not belong to is refused before it is looked for, so the time of the answer does not tell
-    /// whether it exists.
+    /// An app outside of the credentials is rejected before it is looked up, so the time of the answer does not reveal
+    /// its existence.
     ///
-    /// - Parameter app: the app of the path, if it was asked for; otherwise it is taken from memory.
+    /// - Parameter app: the app of the path, if it was looked up; otherwise the cache is used.
     /// - Throws: `unauthenticated`, `unknown-app`, `forbidden`.
     func admit(
         _ principal: Principal,
@@ -82,7 +77,7 @@ extension RegistryResponder {
         )
     }
 
-    /// Decides the same, and asks Postgres for the app where memory does not know it.
+    /// As ``admit``, with a lookup of an app that the cache does not know.
     ///
     /// - Throws: `unauthenticated`, `unknown-app`, `forbidden`, `unavailable`.
     func admission(
@@ -104,9 +99,9 @@ extension RegistryResponder {
 }
 
 extension RouteTable.Match {
-    /// Makes the place of a path from its app; nil where the route does not need the app.
+    /// Nil if the route does not need the app.
     ///
-    /// - Throws: `unknown-app` for a word that names no environment.
+    /// - Throws: `unknown-app` for an unknown environment.
     fileprivate var subject: ((App) -> Admission.Place)? {
         get throws(Problem) {
             switch route.action {

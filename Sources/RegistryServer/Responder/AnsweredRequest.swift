@@ -3,19 +3,17 @@ import Logging
 import NIOCore
 
 extension RegistryResponder {
-    /// A request as an answer, the metrics and the log tell of it.
     struct AnsweredRequest: Sendable {
         let method: HTTPRequest.Method
         let fields: HTTPFields
         let located: RoutedRequest?
-        /// Whether what is wrong is told by a page of the console.
         var isPage = false
         let meters: RouteMeters?
         let refusals: RefusalMeters
         let requestID: String
         let start: NIODeadline
 
-        /// The answer to what came of the request; counts it, and logs it and what went wrong within.
+        /// The answer for a result; counts it, and logs it with internal errors.
         func answer(_ result: Result<Answer, any Error>, _ logger: Logger) -> Answer {
             answer(result, logger) { error in
                 isPage
@@ -24,7 +22,6 @@ extension RegistryResponder {
             }
         }
 
-        /// The same for what cannot be streamed.
         func answer(_ result: Result<WholeAnswer, any Error>, _ logger: Logger) -> WholeAnswer {
             answer(result, logger) { WholeAnswer($0, requestID: requestID, logger: named(logger)) }
         }
@@ -43,12 +40,12 @@ extension RegistryResponder {
                 answer = telling(error)
             }
             meters?.count(answer.status, after: duration)
-            // Nobody wants most requests logged, and metadata costs as much as their own work here.
+            // Few operators log requests, and metadata costs as much as the request's own work here.
             if logger.logLevel <= .debug { named(logger).debug("request", metadata: summary(of: answer, duration)) }
             return answer
         }
 
-        /// The log with the names by which the request is found again: ours, and that of the caller's trace.
+        /// The log with the request's id, and the caller's trace.
         private func named(_ logger: Logger) -> Logger {
             var logger = logger
             logger[metadataKey: "request-id"] = "\(requestID)"
@@ -59,7 +56,7 @@ extension RegistryResponder {
             return logger
         }
 
-        /// The request's template and never its path, which may hold an installation's id.
+        /// The template instead of the path, which may contain an installation's id.
         private func summary(of answer: some AnswerHead, _ duration: TimeAmount) -> Logger.Metadata {
             [
                 "method": "\(method.rawValue.prefix(16))",

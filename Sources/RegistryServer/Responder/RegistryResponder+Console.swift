@@ -6,7 +6,7 @@ import RegistryCore
 import RegistryStore
 
 extension RegistryResponder {
-    /// Answers a request for a page of the console. The stages are those of the API; the caller is found by a cookie.
+    /// The stages are those of the API; a cookie identifies the caller.
     func servePage(
         _ page: Route.Page,
         _ located: RoutedRequest,
@@ -43,7 +43,7 @@ extension RegistryResponder {
         return form
     }
 
-    /// Finds out who asks for a page: whose session the cookie names, if the key is still valid.
+    /// Identifies the caller by the cookie's session, if its key is still valid.
     ///
     /// - Throws: `unavailable`, `RateLimited`.
     private func findVisit(
@@ -69,7 +69,6 @@ extension RegistryResponder {
         )
     }
 
-    /// The key that a cookie names, and was made with; nil when it is not valid.
     private func findKey(of claim: ConsoleSession.Claim, from network: CallerNetwork?) async throws -> StoredKey? {
         do {
             return try await access.authenticator.validKey(claim.session.keyID, from: network) {
@@ -82,11 +81,9 @@ extension RegistryResponder {
 }
 
 extension Answer {
-    /// Leads a browser to another page.
     static func seeOther(_ location: String) -> Answer { Answer(status: .seeOther, fields: [.location: location]) }
 
-    /// Leads to the sign-in page, and from there back to what was asked for; but not to what was searched for, which may be a
-    /// token that somebody pasted.
+    /// Redirects to the sign-in page, and from there back; but not to a search, which may contain a pasted token.
     fileprivate static func signIn(toward head: HTTPRequest) -> Answer {
         let isPage = head.method == .get && head.path != ConsoleLink.home
         let path = head.path?.split(separator: "?", maxSplits: 1).first ?? ""
@@ -94,7 +91,6 @@ extension Answer {
         return seeOther(ConsoleLink.signIn + ConsoleLink.query([("next", isPage ? next : nil)]))
     }
 
-    /// The answer that keeps a session going.
     fileprivate func renewing(_ visit: ConsoleVisit, at now: Date) -> Answer {
         guard let session = visit.session?.renewed(at: now), fields[.setCookie] == nil else { return self }
         return with(session, digest: visit.digest, isSecure: visit.isSecure)

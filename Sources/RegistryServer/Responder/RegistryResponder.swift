@@ -5,11 +5,10 @@ import NIOCore
 import RegistryCore
 import RegistryStore
 
-/// Takes a request through the stages in which it can be refused, and turns what comes of it into a response.
+/// Takes a request through the stages in which it can be rejected, and converts its result to a response.
 ///
-/// The order of refusals is always the same: host, path, route, method, origin, credentials, app, role, quota, body, and then
-/// the call itself.
-/// Postgres is not asked before the stage that needs it.
+/// The order of refusals is fixed: host, path, route, method, origin, credentials, app, role, quota, body, and then the
+/// call itself. Postgres is not asked before the stage that needs it.
 struct RegistryResponder: HTTPResponder {
     let parts: ServiceParts
     let rateLimits: RateLimits
@@ -25,9 +24,8 @@ struct RegistryResponder: HTTPResponder {
     var metrics: ServiceMetrics { parts.metrics }
 
     /// - Parameters:
-    ///   - metrics: where requests and what comes of them are counted; nil for a place of its own.
-    ///   - sweeps: what the console tells of the sweep.
-    ///   - routes: what there is to be called.
+    ///   - metrics: nil for its own.
+    ///   - sweeps: for the console.
     init(
         registry: Registry,
         configuration: ServerConfiguration,
@@ -56,9 +54,7 @@ struct RegistryResponder: HTTPResponder {
         console = Console(configuration: configuration, sweeps: sweeps)
     }
 
-    /// Answers a request, whatever is wrong with it.
-    ///
-    /// - Throws: only when the connection broke, so that there is nobody to answer.
+    /// - Throws: only if the connection broke, so that no answer is possible.
     func respond(to request: Request, context: ConnectionContext) async throws -> Response {
         let start = NIODeadline.now()
         let id = RequestID.choose(request.headers[RequestID.field])
@@ -91,11 +87,10 @@ struct RegistryResponder: HTTPResponder {
         return answered.answer(result, context.logger).response(requestID: id, isHead: request.method == .head)
     }
 
-    /// A request whose route is known.
     struct RoutedRequest {
         let target: RequestTarget
         let match: RouteTable.Match
-        /// Whether the caller wants NDJSON where JSON may be had, too.
+        /// Whether the caller prefers NDJSON to JSON.
         let wantsLines: Bool
 
         /// Whether it is a heavy call.
@@ -106,19 +101,19 @@ struct RegistryResponder: HTTPResponder {
         try access.authenticator.checkHost(of: head)
         let target = try RequestTarget(head.path ?? "")
         let match = try routes.match(head.method, target.parts)
-        // Pages check it themselves, where credentials protect them, too.
+        // Pages check it themselves, with credentials, too.
         if !match.route.isPage { try access.authenticator.checkOrigin(of: head) }
         return RoutedRequest(target: target, match: match, wantsLines: AcceptField.prefersLines(head.headerFields))
     }
 
-    /// Whether a request is answered so quickly that it may have the thread of its connection's event loop, which others of
-    /// its connections wait for meanwhile: a hot call with a small body, or what everyone may read, which is in memory. A large
-    /// batch or a page takes many milliseconds.
+    /// Whether a request is so quick that it may run on the thread of its connection's event loop, which blocks other
+    /// connections meanwhile: a hot call with a small body, or a public answer from memory. A large batch or a page
+    /// takes many milliseconds.
     func isBrief(_ located: RoutedRequest, _ fields: HTTPFields) -> Bool {
         switch located.match.route.action {
         case .plain: return located.match.route.access == .everyone
         case .hot where !located.wantsLines && fields[.transferEncoding] == nil:
-            // By HTTP/2 a body may come without a word on its length.
+            // With HTTP/2 a body's length may be unknown.
             guard let length = fields[.contentLength] else { return located.match.route.body != .batch }
             return Int(length).map { $0 <= bodies.limits.singleBody } == true
         case .hot, .app, .scoped, .page: return false
@@ -146,7 +141,7 @@ struct RegistryResponder: HTTPResponder {
         return try count.finish(result).get()
     }
 
-    /// The call with its body, which it alone holds.
+    /// The call with its body, which only it holds.
     private func receive(
         _ admission: Admission,
         _ request: Request,
@@ -171,7 +166,7 @@ struct RegistryResponder: HTTPResponder {
         }
     }
 
-    /// Where everyone may call, credentials are not looked at, wrong ones neither: `/livez` must not wait for Postgres.
+    /// For public calls, credentials are ignored, even invalid ones: `/livez` must not wait for Postgres.
     private func findPrincipal(
         for match: RouteTable.Match,
         _ fields: HTTPFields,
@@ -182,20 +177,19 @@ struct RegistryResponder: HTTPResponder {
         do {
             return try await access.authenticator.principal(for: fields, of: bundleID, from: network)
         } catch let problem as Problem where problem.code == .unauthenticated && bundleID != nil {
-            // However long it took to find out, which depends on whether there is such an app.
+            // A fixed delay, so that the time does not reveal whether there is such an app.
             await access.clock.sleep(until: start + failedCredentialDelay)
             throw problem
         }
     }
 
-    /// The network that a request comes from, behind proxies too.
+    /// The source network of a request, also behind proxies.
     func network(of fields: HTTPFields, from peer: IPAddress?) -> CallerNetwork? {
         CallerNetwork(addresses.find(peer, fields))
     }
 }
 
 extension Result where Failure == any Error {
-    /// The result of work that waits.
     static func async(_ body: () async throws -> Success) async -> Result {
         do { return .success(try await body()) } catch { return .failure(error) }
     }

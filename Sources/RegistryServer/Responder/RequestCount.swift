@@ -2,13 +2,13 @@ import HTTPTypes
 import RegistryCore
 import RegistryStore
 
-/// The counts that a request holds from when it was admitted until it is over.
+/// The counts of a request from its admission to its end.
 struct RequestCount: Sendable {
     fileprivate var count = RateLimits.Count()
     /// Nil for calls that are not heavy.
     fileprivate var heavyCall: CountedCall?
 
-    /// Ends the request, but for a heavy call, which ends as its answer is read: what nobody reads stays in memory.
+    /// Ends the request, except a heavy call, which ends when its answer is read: unread answers stay in memory.
     func finish(_ result: Result<Answer, any Error>) -> Result<Answer, any Error> {
         counted(result).map { answer in
             var answer = answer
@@ -17,7 +17,6 @@ struct RequestCount: Sendable {
         }
     }
 
-    /// Ends the request.
     func finish(_ result: Result<WholeAnswer, any Error>) -> Result<WholeAnswer, any Error> { counted(result) }
 
     private func counted<Made: AnswerHead>(_ result: Result<Made, any Error>) -> Result<Made, any Error> {
@@ -31,9 +30,9 @@ struct RequestCount: Sendable {
 }
 
 extension RegistryResponder {
-    /// Counts an admitted request, and the heavy calls that are under way.
+    /// Counts an admitted request, and heavy calls.
     ///
-    /// Probes of load balancers and the like are not counted; requests to sign in to the console are, by network.
+    /// Probes are not counted; sign-ins to the console are, by network.
     ///
     /// - Throws: `RateLimited`.
     func count(_ admission: Admission) throws(RateLimited) -> RequestCount {
@@ -55,7 +54,7 @@ extension RegistryResponder {
         }
     }
 
-    /// The installation that the path or the header names, as far as one can be named so.
+    /// The installation named by the path or the header, if valid.
     private static func installation(of match: RouteTable.Match, _ fields: HTTPFields) -> [UInt8]? {
         guard let name = match.parameters["installationId"] ?? fields[.installationID] else { return nil }
         return name.utf8.count <= Caller.longestInstallation ? Array(name.utf8) : nil

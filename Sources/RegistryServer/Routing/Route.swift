@@ -1,80 +1,71 @@
 import HTTPTypes
 
-/// One call of the API: where it is, who may make it, how large its body may be, and what it does.
+/// One call of the API: its path, its permitted callers, its body's limit, and its work.
 struct Route: Sendable {
-    /// How large a request's body may be.
     enum Body: Sendable, Hashable {
-        /// A body is not looked at.
+        /// A body is ignored.
         case none
-        /// JSON about one thing.
+        /// JSON about one record.
         case single
-        /// JSON about many things.
+        /// JSON about many records.
         case batch
-        /// JSON about many things; or a line of NDJSON about each, which the call itself reads, however many.
+        /// JSON about many records; or any number of NDJSON lines, which the call itself reads.
         case batchOrLines
-        /// A form of the console.
         case form
     }
 
-    /// The cost of a call, so that nobody may have any number of them under way.
+    /// The cost of a call, which limits concurrent calls.
     enum Cost: Sendable, Hashable {
         /// It reads and writes one record, or a page.
         case light
-        /// It may be about many records.
+        /// It may concern many records.
         case heavy
-        /// It is light, unless all there is is asked for, as NDJSON.
+        /// Light, unless everything is requested as NDJSON.
         case heavyAsLines
     }
 
-    /// The function that answers a request for a page of the console.
     typealias Page = @Sendable (ConsoleCall) async throws -> Answer
 
-    /// The work of a route, by what it needs to know first.
+    /// The work of a route, by its inputs.
     enum Action: Sendable {
         case plain(@Sendable (Call) async throws -> Answer)
-        /// The path begins with an app that there is.
+        /// The path begins with an existing app.
         case app(@Sendable (AppCall) async throws -> Answer)
-        /// The path begins with an app that there is and an environment.
+        /// The path begins with an existing app and an environment.
         case scoped(@Sendable (ScopedCall) async throws -> Answer)
-        /// The same, for the calls that most requests make: it checks all that can be checked at once, and leaves the
-        /// rest to a ``DeferredAnswer``. Where the caller wants NDJSON and the call has that, another one answers.
+        /// For the most frequent calls: all immediate checks, and a ``DeferredAnswer`` for the rest. Another function
+        /// answers requests for NDJSON, if the call has it.
         case hot(
             @Sendable (ScopedCall) throws -> DeferredAnswer,
             asLines: (@Sendable (ScopedCall) async throws -> Answer)?
         )
-        /// A page of the console, whose callers show a cookie; below an app and an environment it is about those.
         case page(Page)
     }
 
     let method: HTTPRequest.Method
-    /// Such as `/v1/apps/{bundleId}`; what stands in braces is any one part of a path that is not empty.
+    /// Such as `/v1/apps/{bundleId}`; braces match any one part of a path that is not empty.
     let template: String
     let access: Access
     let body: Body
     let action: Action
     var cost = Cost.light
-    /// Counts the route's requests, in a service that runs.
+    /// Counts the route's requests in a running service.
     var meters: RouteMeters?
 
-    /// Whether it is a page of the console.
     var isPage: Bool {
         guard case .page = action else { return false }
         return true
     }
 
-    /// The same, whose calls are heavy.
     var heavy: Route { costing(.heavy) }
 
-    /// The same, whose calls cost so much.
     func costing(_ cost: Cost) -> Route {
         var route = self
         route.cost = cost
         return route
     }
 
-    /// Whether a request is a heavy call.
-    ///
-    /// - Parameter asLines: whether the caller wants NDJSON.
+    /// - Parameter asLines: whether the caller prefers NDJSON.
     func isHeavy(asLines: Bool) -> Bool {
         switch cost {
         case .light: false
@@ -83,7 +74,6 @@ struct Route: Sendable {
         }
     }
 
-    /// A call that is not about one app, or that need not find it.
     static func plain(
         _ method: HTTPRequest.Method,
         _ template: String,
@@ -94,7 +84,7 @@ struct Route: Sendable {
         Route(method: method, template: template, access: access, body: body, action: .plain(action))
     }
 
-    /// A call below `/v1/apps/{bundleId}` about an app that there must be.
+    /// A call below `/v1/apps/{bundleId}`.
     static func app(
         _ method: HTTPRequest.Method,
         _ template: String,
@@ -105,7 +95,7 @@ struct Route: Sendable {
         Route(method: method, template: template, access: access, body: body, action: .app(action))
     }
 
-    /// A call below `/v1/apps/{bundleId}/{environment}`, which `…` stands for.
+    /// A call below `/v1/apps/{bundleId}/{environment}`, for which `…` stands.
     static func scoped(
         _ method: HTTPRequest.Method,
         _ template: String,
@@ -116,7 +106,7 @@ struct Route: Sendable {
         Route(method: method, template: scope(template), access: access, body: body, action: .scoped(action))
     }
 
-    /// One of those that most requests make; see ``Action/hot(_:asLines:)``.
+    /// A frequent call; see ``Action/hot(_:asLines:)``.
     static func hot(
         _ method: HTTPRequest.Method,
         _ template: String,
@@ -129,7 +119,6 @@ struct Route: Sendable {
         return Route(method: method, template: scope(template), access: access, body: body, action: action)
     }
 
-    /// A page of the console.
     static func page(
         _ method: HTTPRequest.Method,
         _ template: String,
@@ -140,7 +129,6 @@ struct Route: Sendable {
         Route(method: method, template: template, access: access, body: body, action: .page(page))
     }
 
-    /// The same route, whose requests are counted.
     func measured(by metrics: ServiceMetrics) -> Route {
         var route = self
         route.meters = metrics.meters(method: method.rawValue, template: template)

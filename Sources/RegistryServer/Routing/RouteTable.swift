@@ -3,15 +3,14 @@ import RegistryCore
 
 /// Finds the route of a request. HEAD is answered wherever GET is.
 struct RouteTable: Sendable {
-    /// A route and what stands in the places of its braces.
+    /// A route with the values of its braces.
     struct Match: Sendable {
         let route: Route
         let parameters: PathParameters
     }
 
-    /// The routes of one template.
     private struct Resource: Sendable {
-        /// A part of a template: a word, or a name for whatever stands there.
+        /// A part of a template: a word, or a name in braces.
         enum Part: Sendable, Hashable {
             case word(UTF8Text)
             case parameter(String)
@@ -57,7 +56,7 @@ struct RouteTable: Sendable {
 
     private static func matches(_ parts: [String], _ template: [Resource.Part]) -> Bool {
         guard parts.count == template.count else { return false }
-        // The words that tell templates apart stand at their ends.
+        // The distinctive words of templates are at their ends.
         for index in parts.indices.reversed() {
             switch template[index] {
             case .word(let word): if UTF8Text(parts[index]) != word { return false }

@@ -1,12 +1,12 @@
 import Foundation
 import Synchronization
 
-/// How the last sweep of this instance went, for those who ask.
+/// The result of this instance's last sweep.
 final class SweepJournal: Sendable {
     struct Entry: Sendable, Hashable {
         let endedAt: Date
         let duration: Duration
-        /// False when it was given up.
+        /// False for an aborted sweep.
         let isComplete: Bool
     }
 

@@ -5,25 +5,23 @@ import RegistryCore
 import RegistryStore
 import ServiceLifecycle
 
-/// Writes down what has expired, deletes what is past its retention, in small steps, and remembers how many tokens there
-/// are, for as long as the service runs.
+/// Records expiries, deletes rows past their retention, in small steps, and stores counts of tokens, while the service
+/// runs.
 ///
-/// Nothing depends on its being on time: what has expired is not handed out, swept or not. Any number of instances
-/// share the work, each page being a transaction of its own that waits for nobody, and whatever is interrupted goes on
-/// with the next sweep.
+/// Nothing depends on its timing: expired tokens are withheld, swept or not. Any number of instances share the work,
+/// each page is a transaction without waits, and the next sweep continues an interrupted one.
 struct Sweeper: Service {
     let registry: Registry
-    /// From the end of a sweep to the begin of the next one, on average.
+    /// The average pause between two sweeps.
     let interval: Duration
     let logger: Logger
-    /// Told how each sweep went.
     private let journal: SweepJournal
     private let meters: SweepMeters
 
-    /// Rows a transaction: few, so that nobody who needs one of them waits long.
+    /// Rows per transaction, kept low so other writers do not wait.
     private static let pageSize = 500
-    /// After a page it rests for so many times as long as the page took, so that callers come first: the more they
-    /// have to do, the longer pages take.
+    /// The pause after a page, as a multiple of the page's duration, so that callers have priority: under load, pages
+    /// take longer.
     private static let rest = 2.0
 
     init(
@@ -40,11 +38,10 @@ struct Sweeper: Service {
         meters = SweepMeters(metrics)
     }
 
-    /// Sweeps until the service is told to stop.
     func run() async {
         await cancelWhenGracefulShutdown {
             while true {
-                // Instances that were started together do not sweep together.
+                // Instances started together do not sweep together.
                 let jitter = Double.random(in: 0.5..<1.5)
                 guard (try? await Task.sleep(for: interval * jitter)) != nil else { return }
                 await sweepOnce()
@@ -52,12 +49,12 @@ struct Sweeper: Service {
         }
     }
 
-    /// Failures in a row after which a sweep is given up: then it is Postgres that fails, and each further try may take as
+    /// A sweep is aborted after this many failures in a row: Postgres itself fails, and each further try may take as
     /// long as a request may.
     private static let mostFailures = 5
 
-    /// Does all that is to be done now. A failure of one app is logged, left for the next time, and keeps no other app
-    /// from being swept: apps come in another order each time, so that none is always behind those that fail.
+    /// Does all due work. A failure of one app is logged, left for the next sweep, and does not affect other apps: the
+    /// order of apps changes each time, so that none is always after the failing ones.
     func sweepOnce() async {
         let start = ContinuousClock.now
         await countTokens()
@@ -78,17 +75,17 @@ struct Sweeper: Service {
             }
             note(isComplete: isComplete, since: start)
         } catch is CancellationError {
-            // The rest is left to the next sweep.
+            // The next sweep does the rest.
         } catch {
             logger.warning("a sweep was given up", metadata: ["error": "\(error)"])
             note(isComplete: false, since: start)
         }
     }
 
-    /// Does a part of a sweep.
+    /// Runs a part of a sweep.
     ///
-    /// - Returns: false when it failed, which is logged.
-    /// - Throws: `CancellationError` alone.
+    /// - Returns: false after a failure, which is logged.
+    /// - Throws: only `CancellationError`.
     private func attempt(_ part: String, _ body: () async throws -> Void) async throws -> Bool {
         do {
             try await body()
@@ -106,7 +103,7 @@ struct Sweeper: Service {
         journal.note(.init(endedAt: Date(), duration: ContinuousClock.now - start, isComplete: isComplete))
     }
 
-    /// For charts alone: what fails here keeps nothing from being swept.
+    /// Only for charts: a failure does not affect the sweep.
     private func countTokens() async {
         do {
             try await registry.recordTokenCounts()
@@ -141,7 +138,6 @@ struct Sweeper: Service {
     }
 }
 
-/// The counters of sweeps.
 private struct SweepMeters {
     let finished: Counter
     let failed: Counter

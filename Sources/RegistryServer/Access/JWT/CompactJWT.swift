@@ -1,29 +1,28 @@
 import Foundation
 import RegistryCore
 
-/// The algorithms of signatures that are taken. HMAC and `none` are not among them: a public key is no secret.
+/// The accepted signature algorithms. HMAC and `none` are excluded: a public key is no secret.
 enum SignatureAlgorithm: String, Sendable, Hashable, CaseIterable {
     case rs256 = "RS256"
     case es256 = "ES256"
     case edDSA = "EdDSA"
 }
 
-/// A JWT in compact form, taken apart and not verified: nothing that it says may be believed yet.
+/// A JWT in compact form, parsed but not verified: its contents cannot be trusted yet.
 struct CompactJWT: Sendable {
     let algorithm: SignatureAlgorithm
-    /// Which of the issuer's keys signed it, as it says.
+    /// The claimed id of the issuer's key.
     let keyID: String?
     let claims: JSONObject
-    /// Header and payload as they came: what the signature is about.
+    /// Header and payload as received: the signed bytes.
     let signedBytes: Data
     let signature: Data
 
-    /// Header fields that name or carry a key of the token's own choice, or change how it is to be read.
+    /// Header fields that name or contain a key of the token's choice, or change its interpretation.
     private static let refusedFields = ["crit", "jwk", "jku", "x5u", "x5c", "b64", "zip", "enc", "epk"]
-    /// An ID or access token. One made for another purpose, such as a log-out, says so, and lets nobody in.
+    /// The types of ID and access tokens. Tokens for other purposes, such as a log-out, are rejected.
     private static let types = ["jwt", "at+jwt", "application/jwt", "application/at+jwt"]
 
-    /// - Throws: `unauthenticated`, with what is wrong with its form.
     init(_ text: Secret) throws(Problem) {
         let parts = text.revealed.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let signature = Base64URL.decode(parts[2]), !signature.isEmpty,
@@ -62,6 +61,6 @@ struct CompactJWT: Sendable {
         return object
     }
 
-    /// The answer to a JWT that cannot be valid for any app.
+    /// For a JWT that cannot be valid for any app.
     static func refusal(_ reason: String) -> Problem { Problem(.unauthenticated, "The JWT is not valid. \(reason)") }
 }

@@ -3,15 +3,15 @@ import Logging
 import RegistryCore
 import Synchronization
 
-/// The keys of the apps' issuers, each fetched from its URL, kept, and fetched again when that is called for.
+/// The keys of the apps' issuers, fetched from their URLs and cached.
 ///
-/// - A set is fetched when a token names a key that it does not hold, and when it is older than `maximumAge`.
-/// - However many tokens come, there is at most one fetch a minute for an app, and never two at once.
-/// - While the source is down, the keys that are known go on working until it answers again.
+/// - A set is fetched if a token names an unknown key, and if the set is older than `maximumAge`.
+/// - For each app there is at most one fetch a minute, and never two at once.
+/// - While the source is down, the known keys stay valid.
 final class IssuerKeys: Sendable {
-    /// The least time between two fetches for an app, whether or not they succeed.
+    /// The least time between two fetches for an app, successful or not.
     static let fetchInterval = Duration.seconds(60)
-    /// From when on a set is fetched again though nobody asked for more, so that a withdrawn key does not stay.
+    /// A set of this age is fetched again without a cause, so that a withdrawn key does not stay.
     static let maximumAge = Duration.seconds(15 * 60)
 
     private struct Entry: Sendable {
@@ -21,7 +21,7 @@ final class IssuerKeys: Sendable {
         var triedAt: Duration?
         var fetching: Task<VerificationKeySet?, Never>?
 
-        /// Keys of the settings themselves were never fetched, and do not age.
+        /// Keys in the settings themselves do not age.
         func isStale(at now: Duration) -> Bool { fetchedAt.map { now - $0 >= IssuerKeys.maximumAge } ?? false }
     }
 
@@ -30,7 +30,6 @@ final class IssuerKeys: Sendable {
     private let logger: Logger
     private let entries = Mutex<[BundleID: Entry]>([:])
 
-    /// - Parameter fetch: gets the JSON behind a URL.
     init(
         clock: ServiceClock,
         logger: Logger,
@@ -41,7 +40,7 @@ final class IssuerKeys: Sendable {
         self.fetch = fetch
     }
 
-    /// Whether keys are those by which a token of the app would be checked now, and are not to be fetched again yet.
+    /// Whether a token of the app would be verified with these keys, and no new fetch is due.
     func areCurrent(_ keys: VerificationKeySet, of app: BundleID) -> Bool {
         let now = clock.uptime()
         return entries.withLock { entries in
@@ -49,12 +48,12 @@ final class IssuerKeys: Sendable {
         }
     }
 
-    /// The keys to check a token by.
+    /// The keys for verifying a token.
     ///
     /// - Parameters:
-    ///   - settings: the app's setting `jwt`; when it was changed, what was fetched before counts no more.
-    ///   - suffices: whether a set can decide about the token; when it cannot, the source is asked if it is time to.
-    /// - Returns: nil when nothing is known and the source is down.
+    ///   - settings: the app's setting `jwt`; a change discards fetched keys.
+    ///   - suffices: whether a set can decide about the token; if not, the source is asked, within the limit.
+    /// - Returns: nil if no keys are known and the source is down.
     func keys(
         of app: BundleID,
         _ settings: JSONObject,
@@ -71,12 +70,11 @@ final class IssuerKeys: Sendable {
         }
         if let known, let keys = known.keys, !known.isStale(at: clock.uptime()), suffices(keys) { return keys }
         let (keys, fetching) = startFetching(url, of: app, settings)
-        // Stale but sufficient keys are used while the refresh runs.
+        // Stale but sufficient keys are used during the refresh.
         if let keys, suffices(keys) { return keys }
         return await fetching?.value ?? keys
     }
 
-    /// Reads keys that the settings themselves hold, once.
     private func keep(
         _ source: JWTRequirements.Source,
         of app: BundleID,
@@ -88,8 +86,8 @@ final class IssuerKeys: Sendable {
         return keys
     }
 
-    /// The keys that are known now, and the fetch that is under way, or a new one if it is time for one. Both in one look: a
-    /// fetch that ends between two would be missed.
+    /// The known keys, and the current fetch or a new one if due. Both under one lock: a fetch that ends in between
+    /// would be missed.
     private func startFetching(
         _ url: String,
         of app: BundleID,

@@ -1,9 +1,8 @@
 import Foundation
 import RegistryCore
 
-/// An app's requirements for its users' JWTs: its setting `jwt`, read.
+/// An app's setting `jwt`, parsed.
 struct JWTRequirements: Sendable {
-    /// Where the issuer's keys come from.
     enum Source: Sendable {
         case keys(JSONValue)
         case url(String)
@@ -14,10 +13,9 @@ struct JWTRequirements: Sendable {
     let subjectClaim: String
     let source: Source
 
-    /// How far the clocks of issuer and service may differ, in seconds.
+    /// The tolerated difference between the clocks of issuer and service, in seconds.
     static let leeway: TimeInterval = 60
 
-    /// Nil when the app takes no JWTs.
     init?(_ settings: JSONObject?) {
         guard let settings, case .string(let issuer)? = settings["issuer"] else { return nil }
         switch (settings["jwksUrl"], settings["jwks"]) {
@@ -30,10 +28,10 @@ struct JWTRequirements: Sendable {
         if case .string(let claim)? = settings["subjectClaim"] { subjectClaim = claim } else { subjectClaim = "sub" }
     }
 
-    /// Checks the claims of a token whose signature is good.
+    /// Checks the claims of a token with a valid signature.
     ///
-    /// - Returns: the subject, and from when until when the token is good, in seconds since 1970.
-    /// - Throws: `unauthenticated`, with what is wrong.
+    /// - Returns: the subject, and the token's validity, in seconds since 1970.
+    /// - Throws: `unauthenticated`, with the fault.
     func subject(of claims: JSONObject, at now: Date) throws(Problem) -> (UTF8Text, validity: Range<TimeInterval>) {
         guard claims["iss"] == .string(issuer) else { throw CompactJWT.refusal("Its iss is not the app's issuer.") }
         let named = Self.texts(claims["aud"])
@@ -69,7 +67,7 @@ struct JWTRequirements: Sendable {
         }
     }
 
-    /// One text, or an array of nothing but texts.
+    /// One text, or an array of texts only.
     private static func texts(_ value: JSONValue?) -> [String] {
         switch value {
         case .string(let text): return [text]

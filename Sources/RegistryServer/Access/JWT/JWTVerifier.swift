@@ -3,7 +3,7 @@ import RegistryCore
 import RegistryStore
 import Synchronization
 
-/// Checks the JWTs of signed-in users against the settings of the app that the path names; a token names no app itself.
+/// Verifies the JWTs of signed-in users by the settings of the path's app; a token itself names no app.
 struct JWTVerifier: Sendable {
     private let keys: IssuerKeys
     private let clock: ServiceClock
@@ -14,7 +14,7 @@ struct JWTVerifier: Sendable {
         self.clock = clock
     }
 
-    /// The user of a token that was verified before, if all that it turned on is as it was.
+    /// The user of a previously verified token, if its proof still holds.
     func knownUser(of name: VerifiedTokens.Name, _ app: App) -> Principal? {
         guard let proof = verified.proof(of: name), proof.appUpdatedAt == app.updatedAt,
             keys.areCurrent(proof.keys, of: app.bundleID),
@@ -23,13 +23,13 @@ struct JWTVerifier: Sendable {
         return proof.user
     }
 
-    /// Whether a token was valid when it was last shown, however long ago.
+    /// Whether a token was valid at its last use, however long ago.
     func wasValid(_ name: VerifiedTokens.Name) -> Bool { verified.proof(of: name) != nil }
 
-    /// The user of a token, which is remembered by its name.
+    /// The user of a token, cached under its name.
     ///
-    /// - Throws: `unauthenticated`, after which the token is forgotten; `unavailable` when none of the issuer's keys was ever to
-    ///   be had.
+    /// - Throws: `unauthenticated`, after which the token is forgotten; `unavailable` if the issuer's keys were never
+    ///   available.
     func user(of token: CompactJWT, named name: VerifiedTokens.Name, _ app: App) async throws(Problem) -> Principal {
         do throws(Problem) {
             let proof = try await verify(token, of: app)
@@ -45,7 +45,7 @@ struct JWTVerifier: Sendable {
         guard let settings = app.settings.jwt, let requirements = JWTRequirements(settings) else {
             throw Problem.invalidCredentials
         }
-        // Without a kid only the signature tells whether the key is the right one still; what it tells holds for the answer.
+        // Without a kid only the signature shows whether the key is still the right one; its result is the answer.
         let fits = Mutex(false)
         let found = await keys.keys(of: app.bundleID, settings, requirements.source) { set in
             let candidates = set.candidates(for: token)

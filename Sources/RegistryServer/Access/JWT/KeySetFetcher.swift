@@ -4,25 +4,23 @@ import NIOCore
 import NIOHTTP1
 import RegistryCore
 
-/// Fetches an issuer's keys: no redirects, a deadline on the whole, a limit on the size, and no way into the operator's
-/// own network, wherever the name resolves to.
+/// Fetches an issuer's keys: no redirects, a deadline for the whole, a limit of the size, and no access to the
+/// operator's own network, wherever the name resolves to.
 struct KeySetFetcher: Sendable {
-    /// Whether loopback, private and link-local addresses may be asked.
+    /// Whether loopback, private and link-local addresses are allowed.
     let allowsInternal: Bool
 
-    /// Until all of the keys are there, and until a name is resolved.
+    /// For the whole of the keys, and for the resolution of a name.
     var deadline = Duration.seconds(5)
 
     private static let maximumBytes = 256 * 1024
 
-    /// Gets the JSON behind a URL.
-    ///
-    /// - Throws: when it is not to be had; the error says nothing secret.
+    /// - Throws: if the JSON is not available; the error contains nothing secret.
     @Sendable
     func fetch(_ text: String) async throws -> JSONValue {
         let url = try KeySetURL(text, allowsInternal: allowsInternal)
         let address = try await permittedAddress(of: url.host)
-        // The connection goes to the very address that was checked: a name may resolve differently a moment later.
+        // The connection uses the verified address: a name may resolve differently a moment later.
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
         if IPAddress(url.host) == nil { configuration.dnsOverride = [url.host: address.description] }
         configuration.timeout = .init(connect: .seconds(3), read: .seconds(3))
@@ -32,7 +30,7 @@ struct KeySetFetcher: Sendable {
         return try outcome.get()
     }
 
-    /// The client's own deadline is that of the head: a body may come a byte at a time.
+    /// The client's own deadline ends with the head: a body may arrive a byte at a time.
     private func inTime(_ fetch: @escaping @Sendable () async throws -> JSONValue) async throws -> JSONValue {
         try await withThrowingTaskGroup(of: JSONValue.self) { group in
             defer { group.cancelAll() }

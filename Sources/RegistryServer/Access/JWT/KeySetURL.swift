@@ -1,14 +1,14 @@
 import Foundation
 import RegistryCore
 
-/// The URL of an issuer's keys, as far as it can be judged without asking anyone.
+/// The URL of an issuer's keys, checked without a lookup.
 struct KeySetURL: Sendable {
-    /// The host as the URL has it, without brackets: by this the HTTP client looks it up.
+    /// Without brackets, as the HTTP client looks it up.
     let host: String
     let text: String
 
     /// - Throws: a sentence unless it is an https URL of a host that is not evidently the operator's own. With
-    ///   `allowsInternal` any host is taken, and http too, as is usual inside.
+    ///   `allowsInternal` any host is accepted, and http, too.
     init(_ text: String, allowsInternal: Bool) throws(JSONFaultReason) {
         guard text.utf8.count <= 2048, let url = URL(string: text), let scheme = url.scheme?.lowercased(),
             scheme == "https" || (allowsInternal && scheme == "http"), let host = url.host, !host.isEmpty
@@ -21,7 +21,7 @@ struct KeySetURL: Sendable {
         }
     }
 
-    /// Names that resolve to such addresses are found out when the keys are fetched.
+    /// Names that resolve to internal addresses are detected during the fetch.
     private var isEvidentlyInternal: Bool {
         if let address = IPAddress(host) { return !address.isPublic }
         let name = (host.hasSuffix(".") ? String(host.dropLast()) : host).lowercased()

@@ -1,11 +1,9 @@
 import Foundation
 import RegistryCore
 
-/// The system's lookup of names, which blocks, on a thread of its own.
+/// The system's lookup of names, which blocks, on its own thread.
 enum NameLookup {
-    /// All addresses of a host.
-    ///
-    /// - Throws: when there is none, or the answer does not come in time.
+    /// - Throws: if there is no address, or no answer in time.
     static func addresses(of host: String, within time: Duration) async throws -> [IPAddress] {
         let (answers, answer) = AsyncStream.makeStream(of: [IPAddress].self, bufferingPolicy: .bufferingOldest(1))
         Thread.detachNewThread {

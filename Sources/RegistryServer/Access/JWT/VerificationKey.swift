@@ -2,16 +2,16 @@ import Foundation
 import JWTKit
 import RegistryCore
 
-/// One public key of an issuer, fit for one algorithm alone.
+/// One public key of an issuer, for one algorithm.
 struct VerificationKey: Sendable {
     let id: String?
     let algorithm: SignatureAlgorithm
     private let verifier: any JWTAlgorithm
 
-    /// How long an RSA key may be, in bits. Longer keys cost more to verify.
+    /// The accepted sizes of RSA keys, in bits. Longer keys cost more to verify.
     static let rsaBits = 2048...4096
 
-    /// Reads a JSON Web Key (RFC 7517); nil for keys of other kinds and uses, which a set may hold too.
+    /// Reads a JSON Web Key (RFC 7517); nil for other kinds and uses of keys, which a set may contain.
     init?(_ json: JSONObject) async {
         guard let algorithm = Self.algorithm(of: json), Self.isForSignatures(json, algorithm) else { return nil }
         guard let verifier = try? await Self.verifier(algorithm, json) else { return nil }
@@ -20,13 +20,11 @@ struct VerificationKey: Sendable {
         self.verifier = verifier
     }
 
-    /// Whether the key signed the token, by the algorithm that both name.
     func verifies(_ token: CompactJWT) -> Bool {
         guard token.algorithm == algorithm else { return false }
         return (try? verifier.verify(token.signature, signs: token.signedBytes)) ?? false
     }
 
-    /// The one algorithm for its type and curve.
     private static func algorithm(of json: JSONObject) -> SignatureAlgorithm? {
         switch (json["kty"]?.string, json["crv"]?.string) {
         case ("RSA", nil): .rs256
@@ -44,8 +42,8 @@ struct VerificationKey: Sendable {
         return words.contains("verify")
     }
 
-    /// - Throws: when the numbers of the key are missing or no key: no point of the curve, a modulus that is too short or too
-    ///   long.
+    /// - Throws: if the key's numbers are missing or invalid: no point of the curve, or a modulus outside of
+    ///   ``rsaBits``.
     private static func verifier(_ algorithm: SignatureAlgorithm, _ json: JSONObject) async throws -> any JWTAlgorithm {
         let keys = JWTKeyCollection()
         switch algorithm {
@@ -73,16 +71,14 @@ struct VerificationKey: Sendable {
     }
 }
 
-/// The keys of an issuer, as a JSON Web Key Set lists them. One that is fetched again is another set, with the same keys too.
+/// The keys of an issuer's JSON Web Key Set. Each fetch is a new set, even with equal keys.
 final class VerificationKeySet: Sendable {
     let keys: [VerificationKey]
-
-    /// The most keys that are looked at.
     static let maximumCount = 64
     /// The most keys of one `kid` that are tried: each costs a verification.
     static let maximumCandidates = 4
 
-    /// Reads `{"keys": […]}`; keys of other kinds are left out. Nil when it is no such object.
+    /// Reads `{"keys": […]}`; keys of other kinds are left out. Nil for any other value.
     init?(_ json: JSONValue) async {
         guard case .array(let values)? = json["keys"] else { return nil }
         var keys: [VerificationKey] = []
@@ -92,7 +88,7 @@ final class VerificationKeySet: Sendable {
         self.keys = keys
     }
 
-    /// The keys that may have signed a token: those of its `kid`, or, where it names none, the one that there is.
+    /// The keys of the token's `kid`, or, without one, the set's only key.
     func candidates(for token: CompactJWT) -> [VerificationKey] {
         let fitting = keys.filter { $0.algorithm == token.algorithm }
         guard let id = token.keyID else { return fitting.count == 1 ? fitting : [] }

@@ -3,12 +3,11 @@ import Foundation
 import RegistryCore
 import Synchronization
 
-/// The JWTs that were verified lately, by their digests: the next request with one of them needs no signature checked.
+/// Recently verified JWTs, by digest: their next requests need no signature check.
 ///
-/// A proof holds until its token is over, the issuer's keys were fetched anew, or the app was changed. Of a token whose proof
-/// does not hold any more, it is still known that it is no guess.
+/// A proof holds until the token expires, the issuer's keys are fetched again, or the app changes. An invalidated proof
+/// still shows that the token is no guess.
 final class VerifiedTokens: Sendable {
-    /// A JWT as it was shown for an app.
     struct Name: Sendable, Hashable {
         private let digest: SHA256.Digest
 
@@ -20,7 +19,7 @@ final class VerifiedTokens: Sendable {
         }
     }
 
-    /// The user whom a signature vouched for, and the facts on which that turned.
+    /// The verified user, and the facts on which the proof depends.
     struct Proof: Sendable {
         let user: Principal
         /// In seconds since 1970.
@@ -29,15 +28,15 @@ final class VerifiedTokens: Sendable {
         let appUpdatedAt: Date
     }
 
-    /// How many are known: at some 500 bytes each, 10 MB.
+    /// The most cached tokens: at some 500 bytes each, 10 MB.
     static let maximumCount = 20_000
 
     private struct State {
-        /// Those that were shown since `old` became old.
+        /// The tokens used since `old` was replaced.
         var young: [Name: Proof] = [:]
         var old: [Name: Proof] = [:]
 
-        /// Issuers alone can make tokens, so that nobody has a use for pushing others out.
+        /// Only issuers can make tokens, so no caller can evict others at will.
         mutating func add(_ proof: Proof, of name: Name) {
             if young.count >= VerifiedTokens.maximumCount / 2 { (young, old) = ([:], young) }
             young[name] = proof
@@ -45,11 +44,9 @@ final class VerifiedTokens: Sendable {
     }
 
     private let state = Mutex(State())
-
-    /// How many are known now.
     var count: Int { state.withLock { $0.young.count + $0.old.count } }
 
-    /// The proof of a token, which need not hold any more.
+    /// The proof of a token, which may no longer hold.
     func proof(of name: Name) -> Proof? {
         state.withLock { state in
             if let proof = state.young[name] { return proof }

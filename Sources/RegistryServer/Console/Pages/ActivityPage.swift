@@ -3,10 +3,8 @@ import RegistryCore
 import RegistryStore
 
 extension ConsoleCall {
-    /// How many of an activity's events its page has.
     private static let eventCount = 200
 
-    /// `GET …/activities/{activityId}`: its whole life.
     func showActivity() async throws -> Answer {
         let scope = try requireScope()
         let life = try await readLife(in: scope)
@@ -38,14 +36,12 @@ extension ConsoleCall {
         return life
     }
 
-    /// The leases under the activity's names on its installation: how its start was planned.
     private func leases(of life: ActivityLife, in scope: Scope) async throws -> [ExplainedLease] {
         guard let installation = life.explanation.installation else { return [] }
         let names = Set(DisplayText.aliases(life.aliases))
         return try await registry.leases(of: installation, in: scope).filter { names.contains($0.alias) }
     }
 
-    /// `POST …/activities/{activityId}/release`: lets senders have the token again.
     func releaseActivity() async throws -> Answer {
         let scope = try requireScope()
         guard let id = try? ActivityID(call.parameter("activityId")) else {
@@ -55,7 +51,6 @@ extension ConsoleCall {
         return .seeOther(ConsoleLink(scope).activity(id.rawValue))
     }
 
-    /// JSON with a line a member.
     private static func readable(_ json: [UInt8]) -> String? {
         guard case .object(let object)? = try? JSONParser.parse(json), !object.isEmpty else { return nil }
         return object.map { "\($0.key): \($0.value)" }.joined(separator: "\n")
@@ -68,7 +63,6 @@ extension ConsoleCall {
         ]
     }
 
-    /// Why an activity has a token no more, in words.
     private static func reason(_ word: String) -> String {
         switch word {
         case "rotated": "rotated: a newer one took its place"
@@ -79,7 +73,6 @@ extension ConsoleCall {
         }
     }
 
-    /// The known facts about it, a name and a value each.
     private func facts(of life: ActivityLife, _ link: ConsoleLink) -> [TemplateContext] {
         let explanation = life.explanation
         var rows: [TemplateContext] = []

@@ -3,7 +3,7 @@ import RegistryCore
 import RegistryStore
 
 extension TokenVerdict {
-    /// How it is shown at a glance: `good`, `over` or `bad`.
+    /// `good`, `over` or `bad`.
     var tone: String {
         switch self {
         case .handedOut: "good"
@@ -12,19 +12,17 @@ extension TokenVerdict {
         }
     }
 
-    /// A word or two for people.
     var label: String {
         self == .handedOut ? "handed out" : rawValue.replacingOccurrences(of: "-", with: " ")
     }
 }
 
 extension TokenFacts {
-    /// The sentence beside the badge that has the verdict.
     var explanation: String { verdict == .handedOut ? "Senders get it." : sentence }
 }
 
 extension TemplateContext {
-    /// An activity in a list, for the template `activity-rows`.
+    /// For the template `activity-rows`.
     static func row(_ activity: AliasExplanation.Activity, _ link: ConsoleLink, _ now: Date) -> TemplateContext {
         [
             "activityId": .text(activity.activityID.rawValue.string),
@@ -42,7 +40,6 @@ extension TemplateContext {
         ]
     }
 
-    /// A start or device token in a list.
     static func row(_ token: AliasExplanation.Token, _ link: ConsoleLink, _ now: Date) -> TemplateContext {
         [
             "kind": .text(token.kind), "attributesType": .optional(token.attributesType),

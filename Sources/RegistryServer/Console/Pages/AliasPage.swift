@@ -2,10 +2,9 @@ import RegistryCore
 import RegistryStore
 
 extension ConsoleCall {
-    /// How many rows a list of the console has.
     static let pageSize = 50
 
-    /// `GET …/aliases/{kind}/{value}`: what a sender would get, and why each other one is left out.
+    /// With the reason for each token, handed out or withheld.
     func showAlias() async throws -> Answer {
         let scope = try requireScope()
         let alias = try readAlias()
@@ -68,7 +67,6 @@ extension AliasExplanation.Activity {
 }
 
 extension BroadcastChannel.StoragePolicy {
-    /// Its effect, in words.
     var sentence: String {
         switch self {
         case .none: "no message is stored"
@@ -78,7 +76,7 @@ extension BroadcastChannel.StoragePolicy {
 }
 
 extension ConsoleCall {
-    /// Where a list goes on, if the query says so.
+    /// The position in the query's cursor.
     ///
     /// - Throws: `invalid-cursor`.
     func position(of list: [String]) throws(Problem) -> (part: Int, number: Int64)? {

@@ -2,7 +2,7 @@ import RegistryCore
 import RegistryStore
 
 extension ConsoleCall {
-    /// `GET /console`: the one app that the key belongs to, or all of them to choose from.
+    /// All apps, or the page of the key's only app.
     func showApps() async throws -> Answer {
         if let own = principal.app {
             guard let app = try await registry.app(own) else { throw Problem.unknownApp }
@@ -23,7 +23,7 @@ extension ConsoleCall {
         ]
     }
 
-    /// Production, unless the app is still being tried out.
+    /// The sandbox until the app has data in production.
     private func entrance(to app: App) async throws -> String {
         let isLive = try await registry.isUsed(Scope(app: app, environment: .production))
         return ConsoleLink(app.bundleID, isLive ? .production : .sandbox).base

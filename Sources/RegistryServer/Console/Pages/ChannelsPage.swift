@@ -3,7 +3,6 @@ import RegistryCore
 import RegistryStore
 
 extension ConsoleCall {
-    /// `GET …/channels`: those that there are, against APNs's quota.
     func showChannels() async throws -> Answer {
         let scope = try requireScope()
         let link = ConsoleLink(scope)
@@ -39,7 +38,7 @@ extension ConsoleCall {
     }
 }
 
-/// When the channels of an app come near APNs's quota.
+/// Warns when the channels of an app approach APNs's quota.
 enum QuotaCheck {
     static func isNear(_ count: Int) -> Bool { count * 10 >= Registry.channelQuota * 8 }
 }

@@ -2,11 +2,10 @@ import Foundation
 import RegistryCore
 import RegistryStore
 
-/// Something that is well or is not, in one sentence that says what to do.
+/// The result of a check, in one sentence with the remedy.
 struct HealthCheck: Sendable {
     let isGood: Bool
     let sentence: String
-    /// Where there is more, and what that is called.
     var more: (name: String, path: String)?
 
     init(_ isGood: Bool, _ sentence: String, more: (String, String)? = nil) {
@@ -15,7 +14,7 @@ struct HealthCheck: Sendable {
         self.more = more
     }
 
-    /// A check for each finding of certain kinds; or one that says that there is none.
+    /// A check for each finding of certain kinds; or one that reports none.
     static func checks(
         _ findings: [Finding],
         of codes: Set<Finding.Code>,
@@ -46,7 +45,7 @@ struct HealthCheck: Sendable {
 }
 
 extension HealthCheck {
-    /// Of fewer than so many, shares say little.
+    /// Below this number shares mean little.
     private static let fewest = 20
 
     static func unconfirmed(_ statistics: RegistryStatistics, _ link: ConsoleLink) -> HealthCheck {
@@ -85,7 +84,7 @@ extension HealthCheck {
         )
     }
 
-    /// - Parameter isWhole: whether there are no more.
+    /// - Parameter isWhole: whether these are all.
     static func cloned(_ count: Int, isWhole: Bool, _ link: ConsoleLink) -> HealthCheck {
         guard count > 0 else { return HealthCheck(true, "No installation heard of lately seems to be cloned.") }
         return HealthCheck(

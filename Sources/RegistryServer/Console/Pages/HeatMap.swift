@@ -1,8 +1,8 @@
 import RegistryCore
 
-/// How many tokens were last confirmed how long ago, as a table whose cells are the warmer the more there are.
+/// Tokens by the time since their last confirmation, as a table with colours by count.
 enum HeatMap {
-    /// A row an age, a column a kind of token.
+    /// A row per age, a column per kind of token.
     static func rows(_ tokens: [RegistryStatistics.Tokens]) -> [TemplateContext] {
         RegistryStatistics.emptyAges.enumerated().map { index, group in
             [

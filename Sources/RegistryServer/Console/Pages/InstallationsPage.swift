@@ -3,7 +3,6 @@ import RegistryCore
 import RegistryStore
 
 extension ConsoleCall {
-    /// `GET …/installations`: those heard of last, and those that seem to be cloned.
     func showInstallations() async throws -> Answer {
         let scope = try requireScope()
         let link = ConsoleLink(scope)
@@ -57,7 +56,6 @@ extension ConsoleCall {
         ]
     }
 
-    /// `GET …/installations/{hash}`: all that is held about one.
     func showInstallation() async throws -> Answer {
         let scope = try requireScope()
         let link = ConsoleLink(scope)
@@ -95,7 +93,7 @@ extension ConsoleCall {
         )
     }
 
-    /// A token of the installation that the page is about, which the row need not name.
+    /// A token of the page's installation, which the row need not name.
     private static func row(_ token: AliasExplanation.Token, _ link: ConsoleLink, _ now: Date) -> TemplateContext {
         var fields = TemplateContext.row(token, link, now)
         fields["installation"] = nil

@@ -4,7 +4,7 @@ import RegistryCore
 import RegistryStore
 
 extension ConsoleCall {
-    /// `GET …/keys`: the app's settings, its keys for those who may see them, and the other apps for root.
+    /// The app's settings, its keys for permitted callers, and the other apps for root.
     func showKeys() async throws -> Answer {
         try await keysPage()
     }
@@ -63,7 +63,7 @@ extension ConsoleCall {
         ].map { ["settingName": .text($0), "settingValue": .text($1)] }
     }
 
-    /// `POST …/keys/{keyId}/revoke`: for good, once its name is typed.
+    /// The name must be typed.
     func revokeKey() async throws -> Answer {
         let scope = try requireScope()
         let name = call.parameter("keyId")
@@ -79,7 +79,6 @@ extension ConsoleCall {
 }
 
 extension AliasRule {
-    /// The callers who may set such an alias.
     fileprivate var sentence: String {
         switch self {
         case .any: "any client may set it"

@@ -3,7 +3,7 @@ import RegistryCore
 import RegistryStore
 
 extension ExplainedLease.State {
-    /// How it is shown at a glance: `good`, `over` or `bad`.
+    /// `good`, `over` or `bad`.
     var tone: String {
         switch self {
         case .live, .registered: "good"
@@ -14,7 +14,7 @@ extension ExplainedLease.State {
 }
 
 extension TemplateContext {
-    /// A lease in a list, for the template `lease-rows`.
+    /// For the template `lease-rows`.
     static func row(_ lease: ExplainedLease, _ link: ConsoleLink, _ now: Date) -> TemplateContext {
         [
             "aliasText": .text(lease.alias.description), "aliasHref": .text(link.alias(lease.alias)),

@@ -2,7 +2,7 @@ import Foundation
 import RegistryCore
 import RegistryStore
 
-/// An activity's life in the order in which it went: what the audit trail has, and what else is known.
+/// An activity's history in its order: the audit trail, and facts that it lacks.
 struct LifeLine {
     private struct Entry {
         let time: Date
@@ -13,7 +13,7 @@ struct LifeLine {
         var fingerprint: String?
     }
 
-    /// For the template `timeline`, the oldest first.
+    /// For the template `timeline`, oldest first.
     let rows: [TemplateContext]
 
     init(_ life: ActivityLife, _ link: ConsoleLink, _ now: Date) {
@@ -42,7 +42,7 @@ struct LifeLine {
         }
     }
 
-    /// Why, where more is known than the trail says: of what was said last against the token that it has.
+    /// The reason, if the row has more than the trail: for the last accusation of its current token.
     private static func detail(of event: AuditEvent, _ life: ActivityLife) -> String? {
         let isLast =
             event == life.events.first { $0.type == event.type } && event.fingerprint == life.explanation.fingerprint
@@ -55,7 +55,7 @@ struct LifeLine {
         }
     }
 
-    /// The entries that no event tells, or not at its own time.
+    /// The entries without an event, or with another time than the event's.
     private static func states(_ life: ActivityLife, _ now: Date) -> [Entry] {
         let explanation = life.explanation
         var entries = [
@@ -88,7 +88,6 @@ struct LifeLine {
     }
 }
 
-/// The words for a type of event of the audit trail.
 struct EventWords {
     let title: String
     let tone: String
@@ -119,7 +118,6 @@ struct EventWords {
         "erased": ("Erased", "bad", "What was known of a person was erased."),
     ]
 
-    /// The name of the one who did it, in words where there are any.
     static func who(_ who: UTF8Text) -> String {
         switch who {
         case "sweep": "the sweep"

@@ -7,7 +7,6 @@ extension ConsoleCall {
         ("PT1H", "1 h"), ("PT6H", "6 h"), ("PT24H", "24 h"), ("P7D", "7 d"), ("P30D", "30 d"),
     ]
 
-    /// `GET …`: whether all is well, and what went on.
     func showOverview() async throws -> Answer {
         let scope = try requireScope()
         let link = ConsoleLink(scope)
@@ -40,7 +39,6 @@ extension ConsoleCall {
         ColumnChart.subjects.map { ColumnChart($0, statistics).fields }
     }
 
-    /// Live tokens by kind.
     private func kinds(_ statistics: RegistryStatistics) -> [TemplateContext] {
         let most = max(1, statistics.tokens.map(\.count).max() ?? 0)
         return statistics.tokens.map { tokens in
@@ -102,7 +100,6 @@ extension ConsoleCall {
 }
 
 extension TokenKind {
-    /// The purpose of the kind's tokens.
     fileprivate var sentence: String {
         switch holder {
         case .activity: "running activities"

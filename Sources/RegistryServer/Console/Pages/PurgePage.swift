@@ -4,12 +4,11 @@ import RegistryCore
 import RegistryStore
 
 extension ConsoleCall {
-    /// `GET …/stale/purge`: what a purge would drop, and the form that has it done.
     func showPurge() async throws -> Answer {
         try await purgePage(try StaleQuestion(parameter))
     }
 
-    /// The text that must be typed for a purge: where it happens, so that nobody purges the wrong place.
+    /// The text to type for a purge: the place, so that no other place is purged by mistake.
     static func confirmation(of scope: Scope) -> String {
         "\(scope.app.bundleID.rawValue) \(scope.environment.rawValue)"
     }
@@ -43,7 +42,7 @@ extension ConsoleCall {
         )
     }
 
-    /// `POST …/stale/purge`: drops them, once it is typed where.
+    /// The place must be typed.
     func purge() async throws -> Answer {
         let scope = try requireScope()
         let question = try StaleQuestion(field)

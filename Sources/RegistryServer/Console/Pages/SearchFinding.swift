@@ -3,10 +3,8 @@ import RegistryCore
 import RegistryStore
 
 extension ConsoleCall {
-    /// How many rows each way of searching looks at.
     private static let searchLimit = 100
 
-    /// Activities and installations by what is known of them.
     func findRecords(_ search: SearchText, in scope: Scope) async throws -> SearchResults {
         var results = SearchResults()
         let state = search["state"]?.lowercased()
@@ -50,7 +48,7 @@ extension ConsoleCall {
             ? activity.facts.verdict == .quarantined : activity.state.rawValue == state
     }
 
-    /// How each term finds activities. A state alone looks through the latest.
+    /// The searches for each term. A state alone searches the latest activities.
     private static func ways(_ search: SearchText) -> [ActivitySearch] {
         let ways = search.terms.flatMap { term -> [ActivitySearch] in
             switch term.name {
@@ -73,7 +71,7 @@ extension ConsoleCall {
         return [.alias(kind: nil, value: UTF8Text(text))] + named
     }
 
-    /// Eight digits are a fingerprint; more, or fewer, may begin a hash.
+    /// Eight digits are a fingerprint; any other number may begin a hash.
     private static func hexadecimal(_ text: String) -> [ActivitySearch] {
         guard text.utf8.count >= 8, let bytes = Hexadecimal.decode(text) else { return [] }
         return bytes.count == 4 ? [.fingerprint(bytes), .installation(bytes)] : [.installation(bytes)]
@@ -89,7 +87,6 @@ extension ConsoleCall {
         }
     }
 
-    /// The audit trail, by what qualifiers say.
     func findEvents(_ search: SearchText, in scope: Scope) async throws -> SearchResults {
         var (filter, results) = (EventFilter(), SearchResults())
         for term in search.terms {
@@ -112,9 +109,9 @@ extension ConsoleCall {
         return results
     }
 
-    /// Adds a term to what is asked of the audit trail.
+    /// Adds a term to the filter of the audit trail.
     ///
-    /// - Returns: why events are not found by it; nil when they are.
+    /// - Returns: why events cannot be found by it; nil if they can.
     private static func narrow(_ filter: inout EventFilter, by term: SearchText.Term, _ now: Date) -> String? {
         switch term.name {
         case "environment": return nil

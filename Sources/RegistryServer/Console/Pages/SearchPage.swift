@@ -3,7 +3,6 @@ import RegistryCore
 import RegistryStore
 
 extension ConsoleCall {
-    /// `GET …/search?q=`: whatever the words and qualifiers find.
     func showSearch() async throws -> Answer {
         let scope = try requireScope()
         let text = parameter("q") ?? ""
@@ -21,7 +20,7 @@ extension ConsoleCall {
         return try show(results, for: text, in: scope)
     }
 
-    /// The same search in the environment that it names, if that is another one.
+    /// The link to this search in another environment that it names.
     private func elsewhere(_ search: SearchText, _ text: String, _ scope: Scope) -> String? {
         guard let named = search["environment"].flatMap({ APNSEnvironment(rawValue: $0.lowercased()) }),
             named != scope.environment
@@ -29,7 +28,6 @@ extension ConsoleCall {
         return ConsoleLink(scope.app.bundleID, named).search(text)
     }
 
-    /// The path of the page about tokens that look dead, for a search that asks for those.
     private func stalePage(_ search: SearchText, _ link: ConsoleLink) -> String? {
         guard let state = search["state"]?.lowercased(), search["alias"] == nil, search["activity"] == nil,
             search["fingerprint"] == nil, search["installation"] == nil, search.bareWords.isEmpty
@@ -86,15 +84,11 @@ extension ConsoleCall {
     }
 }
 
-/// The results of a search, in whichever of its ways.
 struct SearchResults: Sendable {
     var activities: [AliasExplanation.Activity] = []
     var installations: [InstallationHash] = []
     var events: [AuditEvent] = []
-    /// An alias that was named with its kind, and so has a page.
     var alias: Alias?
-    /// Something about the search itself.
     var sentence: String?
-    /// Where the events go on.
     var cursor: String?
 }

@@ -4,16 +4,13 @@ import RegistryStore
 
 /// The text of a search, as typed: words, and qualifiers such as `alias:order-42`.
 struct SearchText: Sendable, Hashable {
-    /// A word, or a name with its value.
     struct Term: Sendable, Hashable {
-        /// Nil for a bare word.
         let name: String?
         let value: String
     }
 
     let terms: [Term]
 
-    /// The qualifiers that there are, with what each finds.
     static let qualifiers = [
         ("alias:order-42", "activities under an alias of any kind; alias:userId:u-7 names the kind"),
         ("activity:ID", "one activity"), ("installation:HASH", "an installation, by the beginning of its hash"),
@@ -28,7 +25,7 @@ struct SearchText: Sendable, Hashable {
         "alias", "activity", "installation", "fingerprint", "subject", "state", "event", "since", "environment",
     ]
 
-    /// Reads words apart at spaces; quotation marks hold a value together.
+    /// Splits at spaces; quotation marks keep a value together.
     init(_ text: String) {
         terms = Self.words(text).map { word in
             let halves = word.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
@@ -39,10 +36,7 @@ struct SearchText: Sendable, Hashable {
         }
     }
 
-    /// The last value given for a qualifier.
     subscript(name: String) -> String? { terms.last { $0.name == name }?.value }
-
-    /// Those without a qualifier.
     var bareWords: [String] { terms.filter { $0.name == nil }.map(\.value) }
 
     private static func words(_ text: String) -> [String] {
@@ -63,13 +57,13 @@ struct SearchText: Sendable, Hashable {
         return (isBegun ? words + [word] : words).filter { !$0.isEmpty }
     }
 
-    /// A value as it must be typed.
+    /// A value in the form for typing.
     static func quoted(_ value: String) -> String {
         value.unicodeScalars.contains { $0.properties.isWhitespace } ? "\"\(value)\"" : value
     }
 
-    /// The text without the secrets that somebody pasted, a fingerprint in place of a token and the name of a key in
-    /// place of the key; nil when there are none. So a token is found by pasting it, and goes into no page.
+    /// The text with a fingerprint for each pasted token, and the name of each key; nil if there are none. So a pasted
+    /// token is found, and no page contains it.
     var withoutSecrets: String? {
         var hasSecret = false
         let words = terms.map { term in
@@ -82,7 +76,7 @@ struct SearchText: Sendable, Hashable {
         return hasSecret ? words.joined(separator: " ") : nil
     }
 
-    /// Fingerprints have 8 hex digits, and what is named as an alias or an id is no token.
+    /// Fingerprints have 8 hex digits; a named alias or id is no token.
     private static func publicName(of term: Term) -> String? {
         let text = term.value
         if let key = APIKey(Secret(text)) { return key.id.rawValue }

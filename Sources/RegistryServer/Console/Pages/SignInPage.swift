@@ -4,22 +4,20 @@ import RegistryCore
 import RegistryStore
 
 extension ConsoleCall {
-    /// The roles that the console is for.
     private static let access = Access.auditReads
 
     private var signInCookie: ConsoleCookie { ConsoleCookie(purpose: .signIn, isSecure: visit.isSecure) }
 
-    /// How long the form of the sign-in page may lie, in seconds.
+    /// The lifetime of the sign-in form, in seconds.
     private static let formTime = 3600
 
-    /// `GET /console/sign-in`.
     func showSignIn() -> Answer {
         guard visit.principal.role == nil else { return .seeOther(ConsoleLink.home) }
         return signInPage(next: parameter("next"))
     }
 
-    /// The page is tied to the browser by a cookie, for it has no session yet: so another site cannot sign somebody in
-    /// to an account of its own.
+    /// A cookie ties the page to the browser, which has no session yet: so another site cannot sign a user in to its
+    /// own account.
     private func signInPage(next: String?, fault: String? = nil, status: HTTPResponse.Status = .ok) -> Answer {
         let nonce = ConsoleSession.makeNonce()
         var answer = Answer.page(
@@ -34,7 +32,6 @@ extension ConsoleCall {
         return answer
     }
 
-    /// `POST /console/sign-in`: a key for a session.
     func signIn() async throws -> Answer {
         let next = field("next")
         guard hasSignInCookie else {
@@ -61,7 +58,6 @@ extension ConsoleCall {
         return answer
     }
 
-    /// The record of a key; nil when it is not valid.
     private func findRecord(of id: APIKeyID, _ digest: [UInt8]) async throws -> APIKeyRecord? {
         do {
             return try await call.access.authenticator.validKey(id, digest: digest, from: call.network).record
@@ -75,7 +71,6 @@ extension ConsoleCall {
         return ConstantTime.areEqual(given, FormToken.make(from: nonce))
     }
 
-    /// `POST /console/sign-out`: the browser forgets the session.
     func signOut() throws -> Answer {
         if visit.session != nil { try visit.check(form) }
         var answer = Answer.seeOther(ConsoleLink.signIn)
@@ -83,7 +78,6 @@ extension ConsoleCall {
         return answer
     }
 
-    /// `GET /console/assets/{version}/{name}`: what pages load.
     func showAsset() throws -> Answer {
         try ConsoleTemplates.assets.answer(call.parameter("name"), version: call.parameter("version"))
     }

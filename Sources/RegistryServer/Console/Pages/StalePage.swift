@@ -2,15 +2,13 @@ import Foundation
 import RegistryCore
 import RegistryStore
 
-/// Which stale tokens a page is about, as its address says.
+/// The stale tokens of a page, as in its address.
 struct StaleQuestion: Sendable {
     private(set) var filter = StaleFilter()
-    /// As they stand in the address.
     private(set) var parameters: [(String, String?)] = []
 
     static let names = ["kind", "reason", "attributesType", "unconfirmedFor"]
 
-    /// - Throws: `invalid-request` with a sentence.
     init(_ value: (String) -> String?) throws(Problem) {
         do throws(JSONFaultReason) {
             filter.kind = try value("kind").map(StaleFilter.kind)
@@ -33,17 +31,15 @@ struct StaleQuestion: Sendable {
         return kinds + types + reasons + times
     }
 
-    /// The fields of a form that asks the same again.
     var hidden: [TemplateContext] {
         parameters.compactMap { name, value in value.map { ["hiddenName": .text(name), "hiddenValue": .text($0)] } }
     }
 }
 
 extension ConsoleCall {
-    /// How long a page looks for stale tokens before it shows what it has.
+    /// The limit of the search before the page shows its results.
     private static let searchTime = Duration.milliseconds(150)
 
-    /// `GET …/stale`: what looks dead, why, and for how long.
     func showStale() async throws -> Answer {
         let scope = try requireScope()
         let (question, link) = (try StaleQuestion(parameter), ConsoleLink(scope))
@@ -92,7 +88,7 @@ extension ConsoleCall {
         return [
             "kind": .text(token.kind.name), "fingerprint": .text(Hexadecimal.encode(token.fingerprint)),
             "why": .text(reasons.joined(separator: " ")),
-            // Most go silent and no more; what somebody reported wants looking at.
+            // Most tokens only go silent; reported ones need attention.
             "tone": .text(token.reasons == [.unconfirmed] || token.reasons == [.expired] ? "over" : "bad"),
             "reasonNames": .text(token.reasons.map(\.rawValue).joined(separator: ", ")),
             "activityId": .optional(token.activityID), "activityPath": .optional(token.activityID.map(link.activity)),
@@ -102,7 +98,6 @@ extension ConsoleCall {
         ]
     }
 
-    /// The choices of the form that asks for stale tokens.
     private func choices(_ question: StaleQuestion) -> TemplateContext {
         func options(_ words: [(String, String)], _ chosen: String?) -> TemplateContext.Content {
             .rows(
@@ -124,7 +119,6 @@ extension ConsoleCall {
 }
 
 extension StaleReason {
-    /// Its meaning, in one sentence.
     var sentence: String {
         switch self {
         case .unconfirmed: "No client has registered or refreshed it for long: 2 hours, or 3 days for other kinds."

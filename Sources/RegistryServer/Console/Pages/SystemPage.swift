@@ -3,7 +3,6 @@ import RegistryCore
 import RegistryStore
 
 extension ConsoleCall {
-    /// `GET …/system`: the program, its schema, its settings, Postgres and the sweep.
     func showSystem() async throws -> Answer {
         let scope = try requireScope()
         let health = try await registry.health()
@@ -96,7 +95,7 @@ extension ConsoleCall {
         ["migration": .text(migration.name), "applied": .row(.moment(migration.appliedAt, now))]
     }
 
-    /// Where the database is, is for root alone to see.
+    /// Only root may see the address of the database.
     private func row(_ setting: SettingInForce) -> TemplateContext {
         let isHidden = setting.isAboutDatabase && !isRoot
         return [

@@ -1,13 +1,13 @@
 import Foundation
 import RegistryCore
 
-/// Events, or how many tokens there were, over time as columns: drawn as SVG, with the same figures in words and a table.
+/// Events or token counts over time as columns: SVG, with the figures in words and a table.
 struct ColumnChart {
-    /// The thing that is counted, and its parts from the bottom of a column to its top: types of events or kinds of tokens.
+    /// The counted thing, and its parts from the bottom of a column to its top: types of events or kinds of tokens.
     struct Subject: Sendable {
         let title: String
         let types: [String]
-        /// A column is what there was at its end, and not what happened in it.
+        /// A column is a level at its end, not a sum of events.
         var isLevel = false
     }
 
@@ -21,12 +21,8 @@ struct ColumnChart {
 
     private let subject: Subject
     private let statistics: RegistryStatistics
-    /// When each column begins.
     private let starts: [Date]
-    /// The counts of each type, by column.
     private let series: [[Int]]
-
-    /// The width and the height of the drawing, in its own units.
     private static let width = 600.0
     private static let height = 100.0
 
@@ -49,8 +45,8 @@ struct ColumnChart {
         return starts.map { steps[number($0)] ?? [:] }
     }
 
-    /// The last count before the end of each column, unless it is so old that there should have been a later one; of the last
-    /// column what there is now.
+    /// The last count before the end of each column, unless it is so old that a later one is missing; for the last
+    /// column, the current count.
     private static func levels(_ statistics: RegistryStatistics, _ starts: [Date], _ step: Double) -> [[String: Int]] {
         let present = Dictionary(statistics.tokens.map { ($0.kind.name, $0.count) }, uniquingKeysWith: +)
         let now = RegistryStatistics.Step(start: statistics.computedAt, counts: present)
@@ -84,13 +80,12 @@ struct ColumnChart {
         ]
     }
 
-    /// The sum of columns: all events, or the tokens that there are at the end.
+    /// All events, or the tokens at the end.
     private func sum(_ columns: [Int]) -> Int { subject.isLevel ? columns.last ?? 0 : columns.reduce(0, +) }
 
-    /// The time over which a column counts, as the end of a sentence; empty for levels.
+    /// The time of a column, as the end of a sentence; empty for levels.
     private var per: String { subject.isLevel ? "" : " in \(step)" }
 
-    /// The drawing in one sentence.
     private var sentence: String {
         guard let peak = totals.max(), peak > 0, let index = totals.firstIndex(of: peak) else {
             return "\(subject.title) in the last \(span): none."
@@ -100,7 +95,7 @@ struct ColumnChart {
         return "\(subject.title) in the last \(span): \(total), most at \(time(starts[index])): \(most)."
     }
 
-    /// A path a type: all of its parts of the columns.
+    /// One path per type, with its parts of all columns.
     private func layers(peak: Int) -> [TemplateContext] {
         let slot = Self.width / Double(starts.count)
         var below = [Int](repeating: 0, count: starts.count)
@@ -117,7 +112,6 @@ struct ColumnChart {
         }
     }
 
-    /// A rectangle from its upper left corner on.
     private static func path(_ x: Double, _ y: Double, _ width: Double, _ height: Double) -> String {
         String(format: "M%.1f %.1fh%.1fv%.1fh-%.1fz", x, y, width, height, width)
     }
@@ -133,7 +127,6 @@ struct ColumnChart {
 
     private var heads: [TemplateContext] { subject.types.map { ["head": .text($0)] } }
 
-    /// A row a column in which there was anything.
     private var figures: [TemplateContext] {
         starts.indices.filter { totals[$0] > 0 }.map { index in
             [
@@ -143,7 +136,7 @@ struct ColumnChart {
         }
     }
 
-    /// `22:45`, with its day where the window has several.
+    /// `22:45`, with the day if the window has several.
     private func time(_ date: Date?) -> String {
         guard let date else { return "" }
         let text = DisplayText.clock(date)

@@ -1,7 +1,6 @@
 import RegistryCore
 import RegistryStore
 
-/// The addresses of the console's pages.
 struct ConsoleLink: Sendable {
     /// Of the pages about one app in one environment.
     let base: String
@@ -30,7 +29,7 @@ struct ConsoleLink: Sendable {
 
     func search(_ text: String) -> String { page("search", [("q", text)]) }
 
-    /// `?a=b&c=d` of those that have a value.
+    /// `?a=b&c=d`, without nil values.
     static func query(_ parameters: [(String, String?)]) -> String {
         let pairs = parameters.compactMap { name, value in value.map { "\(name)=\(encoded($0))" } }
         return pairs.isEmpty ? "" : "?" + pairs.joined(separator: "&")
@@ -49,12 +48,12 @@ struct ConsoleLink: Sendable {
         return String(decoding: encoded, as: UTF8.self)
     }
 
-    /// Whether a path, as a request has it, is the console's.
+    /// For a path of a request.
     static func isOfConsole(_ path: String) -> Bool {
         path == home || path.hasPrefix(home + "/") || path.hasPrefix(home + "?")
     }
 
-    /// Whether a text, as a browser sends it back, leads to a page of the console and nowhere else.
+    /// For a text from a browser: whether it leads to a page of the console and nowhere else.
     static func isOwn(_ path: String) -> Bool {
         isOfConsole(path) && path.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\\") }
     }

@@ -4,7 +4,7 @@ import RegistryCore
 import RegistryStore
 
 extension Answer {
-    /// A page of HTML, which may load the console's own files and send forms to the console, and nothing else.
+    /// An HTML page that may only load the console's own files and send forms to the console.
     static func page(_ template: String, _ fields: TemplateContext, status: HTTPResponse.Status = .ok) -> Answer {
         var all: TemplateContext = ["assets": .text(ConsoleTemplates.assets.address)]
         all.add(fields)
@@ -19,11 +19,10 @@ extension Answer {
         frame-ancestors 'none'; base-uri 'none'
         """
 
-    /// The page that tells what went wrong.
     static func page(of error: any Error, requestID: String, logger: @autoclosure () -> Logger) -> Answer {
         let problem = Problem(error, logger: logger())
         var page = Self.page(of: problem)
-        // When to come again, and the like; but a browser must not ask for a password in its own way.
+        // Such as `Retry-After`; but a browser must not show its own password dialog.
         let own: Set<HTTPField.Name> = [.contentType, .wwwAuthenticate]
         let fields = WholeAnswer(problem, requestID: requestID).fields
         page.fields.append(contentsOf: fields.filter { !own.contains($0.name) })
@@ -31,7 +30,6 @@ extension Answer {
         return page
     }
 
-    /// The page that tells of a problem.
     static func page(of problem: Problem) -> Answer {
         let status = HTTPResponse.Status(code: problem.code.status)
         return page(
@@ -48,7 +46,6 @@ extension Answer {
 }
 
 extension Problem.Code {
-    /// The heading of the page that tells of it.
     fileprivate var heading: String {
         switch status {
         case 401, 403: "Not allowed"
@@ -62,17 +59,12 @@ extension Problem.Code {
 }
 
 extension ConsoleCall {
-    /// The parts of the console, in the order of its navigation, each with its last part of the path.
+    /// In the order of the navigation, each with its last part of the path.
     private static let parts = [
         ("Overview", ""), ("Search", "search"), ("Stale", "stale"), ("Installations", "installations"),
         ("Channels", "channels"), ("Keys and apps", "keys"), ("System", "system"),
     ]
 
-    /// A page about the app and environment of the call.
-    ///
-    /// - Parameters:
-    ///   - part: the part of the console that it belongs to, as the navigation has it.
-    ///   - title: what its heading says.
     func page(
         _ template: String,
         part: String,
@@ -93,7 +85,6 @@ extension ConsoleCall {
         return .page(template, all, status: status)
     }
 
-    /// The fields that every page has for those who are signed in.
     var frame: TemplateContext {
         [
             "who": .text(principal.who.string), "role": .optional(principal.role?.rawValue),
@@ -112,7 +103,6 @@ extension ConsoleCall {
         }
     }
 
-    /// The same part of the console in each environment.
     private func environments(of scope: Scope, _ part: String) -> [TemplateContext] {
         let path = Self.parts.first { $0.0 == part }?.1 ?? ""
         return APNSEnvironment.allCases.map { environment in

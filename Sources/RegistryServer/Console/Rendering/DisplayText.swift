@@ -1,7 +1,6 @@
 import Foundation
 import RegistryCore
 
-/// How the console says numbers and times.
 enum DisplayText {
     /// `1,234,567`
     static func count(_ number: Int) -> String {
@@ -58,7 +57,7 @@ enum DisplayText {
         return percent > 0 && percent < 1 ? "under 1 %" : "\(Int(percent.rounded())) %"
     }
 
-    /// The first digits of a hash by which people tell installations apart.
+    /// The first digits of a hash, which distinguish installations for people.
     static func short(_ hash: InstallationHash) -> String { String(hash.description.prefix(12)) }
 
     /// `liveactivityId:order-42` for each of `{"liveactivityId": ["order-42"]}`.
@@ -75,7 +74,7 @@ enum DisplayText {
 }
 
 extension TemplateContext {
-    /// A moment, for the template of that name.
+    /// For the template `moment`.
     static func moment(_ time: Date, _ now: Date) -> TemplateContext {
         [
             "iso": .text(RFC3339.format(time)), "utc": .text(DisplayText.clock(time) + " UTC"),
@@ -83,6 +82,5 @@ extension TemplateContext {
         ]
     }
 
-    /// A moment, where there is one.
     static func moment(_ time: Date?, _ now: Date) -> TemplateContext? { time.map { moment($0, now) } }
 }

@@ -1,26 +1,24 @@
 import HTTPTypes
 
-/// A cookie of the console, which no script can read and no other site's page can have sent.
+/// A cookie of the console, unreadable for scripts and not sent from other sites' pages.
 struct ConsoleCookie: Sendable, Hashable {
     enum Purpose: String, Sendable {
         case session = "pushreg-console"
-        /// Ties the form of the sign-in page to the browser that it was shown to.
+        /// Ties the sign-in form to its browser.
         case signIn = "pushreg-sign-in"
     }
 
     let purpose: Purpose
-    /// Whether the browser speaks TLS: then the name has the prefix by which it lets no other host and no plain page
-    /// set it.
+    /// With TLS, the name has a prefix that prevents other hosts and plain pages from setting it.
     let isSecure: Bool
 
     var name: String { (isSecure ? "__Host-" : "") + purpose.rawValue }
 
-    /// The value under which a request carries it: the first, for a browser names the one first that fits best, and a
-    /// client that sends many has none of ours to show.
+    /// The first value in a request: browsers send the best match first, and a client that sends many has none of ours.
     func value(in fields: HTTPFields) -> String? {
         let start = Array("\(name)=".utf8)
         for field in fields[values: .cookie] {
-            // Bytes, for characters cost far more to be told apart, and a request may carry many.
+            // Bytes, because comparing characters costs far more, and a request may have many cookies.
             for pair in field.utf8.split(separator: UInt8(ascii: ";")) {
                 let pair = pair.drop { $0 == UInt8(ascii: " ") }
                 if pair.starts(with: start) { return String(Substring(pair.dropFirst(start.count))) }
@@ -29,7 +27,7 @@ struct ConsoleCookie: Sendable, Hashable {
         return nil
     }
 
-    /// The field that sets it; it goes with the browser, or after its time.
+    /// It ends with the browser's session, or after its time.
     func setting(_ value: String, seconds: Int) -> HTTPField {
         HTTPField(
             name: .setCookie,
@@ -39,6 +37,5 @@ struct ConsoleCookie: Sendable, Hashable {
         )
     }
 
-    /// The field that takes it away.
     var removal: HTTPField { setting("", seconds: 0) }
 }

@@ -6,7 +6,8 @@ import RegistryCore
 extension BodyReader {
     /// The fields of a form (`application/x-www-form-urlencoded`).
     ///
-    /// - Throws: `body-too-large`, `unsupported-media-type`, `malformed-path` for bad escapes; `BodyBudgetIsSpent`, `ConnectionLost`.
+    /// - Throws: `body-too-large`, `unsupported-media-type`, `malformed-path` for bad escapes; `BodyBudgetIsSpent`,
+    ///   `ConnectionLost`.
     func form(_ request: Request, from channel: any Channel, of network: CallerNetwork?) async throws -> Query {
         let type = MediaType(request.headers[.contentType] ?? "")
         guard type.name == "application/x-www-form-urlencoded" else {

@@ -2,27 +2,26 @@ import Crypto
 import Foundation
 import RegistryCore
 
-/// The session of a caller who is signed in to the console, as their cookie states it.
+/// The session of a signed-in caller, as their cookie states it.
 ///
-/// The cookie names the key and never holds its secret: a message authentication code over the rest, keyed by what is
-/// stored of the secret, proves that it is ours. So every instance can check it, none keeps anything, and it is worth
-/// nothing once the key is revoked or expired.
+/// The cookie names the key without its secret: a message authentication code over the rest, keyed with the stored
+/// digest of the secret, proves its origin. So every instance can check it without state, and it ends with the key's
+/// revocation or expiry.
 struct ConsoleSession: Sendable, Hashable {
     let keyID: APIKeyID
     let signedInAt: Date
-    /// When the last page was asked for, to the minute or so.
+    /// The time of the last page, to the minute or so.
     let seenAt: Date
-    /// Random, known to the browser alone; what forms carry is made of it.
+    /// Random, known only to the browser; form tokens derive from it.
     let nonce: String
 
-    /// How long it lasts without a request.
+    /// The lifetime without a request.
     static let idleTime: TimeInterval = 30 * 60
-    /// How long it lasts at most.
+    /// The longest lifetime.
     static let longestTime: TimeInterval = 8 * 3600
-    /// How old `seenAt` may become before the cookie is written anew.
+    /// The age of `seenAt` at which the cookie is renewed.
     static let renewalInterval: TimeInterval = 60
 
-    /// Begins a session.
     init(of keyID: APIKeyID, at now: Date, nonce: String = makeNonce()) {
         self.init(keyID: keyID, signedInAt: now, seenAt: now, nonce: nonce)
     }
@@ -34,16 +33,15 @@ struct ConsoleSession: Sendable, Hashable {
         self.nonce = nonce
     }
 
-    /// The token that forms must carry. Another site's page cannot read it, and the cookie does not give it away.
+    /// Another site's page cannot read it, and the cookie does not reveal it.
     var formToken: String { FormToken.make(from: nonce) }
 
     func isValid(at now: Date) -> Bool {
-        // A minute for clocks of instances that differ.
+        // A minute for differing clocks of instances.
         seenAt.timeIntervalSince(now) < 60 && now.timeIntervalSince(seenAt) < Self.idleTime
             && now.timeIntervalSince(signedInAt) < Self.longestTime
     }
 
-    /// The session with the time of this request; nil when it is too early to write it anew.
     func renewed(at now: Date) -> ConsoleSession? {
         guard now.timeIntervalSince(seenAt) >= Self.renewalInterval else { return nil }
         return ConsoleSession(keyID: keyID, signedInAt: signedInAt, seenAt: now, nonce: nonce)
@@ -51,12 +49,11 @@ struct ConsoleSession: Sendable, Hashable {
 }
 
 extension ConsoleSession {
-    /// A cookie's text that says something, and has yet to prove it.
+    /// A cookie's parsed text, not yet proved.
     struct Claim: Sendable {
         let session: ConsoleSession
         fileprivate let code: String
 
-        /// Nil for what is no such text.
         init?(_ text: String) {
             let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
             guard parts.count == 6, parts[0] == ConsoleSession.version, let keyID = try? APIKeyID(parts[1]),
@@ -66,12 +63,12 @@ extension ConsoleSession {
             code = parts[5]
         }
 
-        /// Seconds as they are written; they fit, so that the greatest number, too, is a time that can be written again.
+        /// Whole seconds that can be written again.
         private static func time(_ text: String) -> Date? {
             UInt32(text).map { Date(timeIntervalSince1970: TimeInterval($0)) }
         }
 
-        /// Whether it was made with the key whose digest this is.
+        /// Whether it was made with the key of this digest.
         func isProved(by digest: [UInt8]) -> Bool { ConstantTime.areEqual(code, session.code(digest)) }
     }
 
@@ -86,7 +83,7 @@ extension ConsoleSession {
 
     /// The cookie's text.
     ///
-    /// - Parameter digest: the SHA-256 of the key's secret, as it is stored.
+    /// - Parameter digest: the stored SHA-256 of the key's secret.
     func sealed(by digest: [UInt8]) -> String { "\(claim).\(code(digest))" }
 
     private func code(_ digest: [UInt8]) -> String {
@@ -96,9 +93,8 @@ extension ConsoleSession {
     }
 }
 
-/// The token that a form of the console carries to show that a page of the console sent it.
+/// The token in a form, which proves that a page of the console sent it.
 enum FormToken {
-    /// The name of the hidden field.
     static let field = "form"
 
     static func make(from nonce: String) -> String {
