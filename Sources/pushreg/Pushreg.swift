@@ -1,10 +1,9 @@
 import ArgumentParser
 import Foundation
 
-/// The program. It turns what its commands throw into a sentence on standard error and an exit code.
+/// The program. It reports an error of its commands as a sentence on standard error and an exit code.
 @main
 struct Pushreg: AsyncParsableCommand {
-    /// The version of the program.
     static let version = "1.0.0"
 
     static let configuration = CommandConfiguration(
@@ -24,7 +23,7 @@ struct Pushreg: AsyncParsableCommand {
     )
 
     static func main() async {
-        // A reader that goes away, as in `pushreg demo | head`, is an error to clean up after, not a sudden end.
+        // The end of a reader, as in `pushreg demo | head`, is an error to clean up after, not a sudden end.
         signal(SIGPIPE, SIG_IGN)
         do {
             var command = try await asyncParseAsRoot()

@@ -12,7 +12,7 @@ struct Apps: AsyncParsableCommand {
     /// The name of the command line in the audit trail.
     static let who: UTF8Text = "command-line"
 
-    /// - Throws: a ``CommandFailure`` when the text is no bundle id.
+    /// - Throws: a ``CommandFailure`` if the text is no bundle id.
     static func bundleID(_ text: String) throws(CommandFailure) -> BundleID {
         do throws(JSONFaultReason) {
             return try BundleID(text)
@@ -23,7 +23,6 @@ struct Apps: AsyncParsableCommand {
 }
 
 extension Apps {
-    /// `pushreg apps create BUNDLE_ID`.
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Creates an app; for one that is there already it changes the settings that are given."
@@ -49,7 +48,6 @@ extension Apps {
             if json { try Output.results.line(app.jsonLine) }
         }
 
-        /// The settings, as the API takes them.
         private func changes() throws(CommandFailure) -> AppChanges {
             let members = [
                 ("name", "--name", name), ("activityLifetime", "--activity-lifetime", activityLifetime),
@@ -65,7 +63,6 @@ extension Apps {
         }
     }
 
-    /// `pushreg apps list`.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Lists all apps.")
 
@@ -87,7 +84,6 @@ extension Apps {
         }
     }
 
-    /// `pushreg apps show BUNDLE_ID`.
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Shows an app and its settings, as JSON.")
 
@@ -103,7 +99,6 @@ extension Apps {
         }
     }
 
-    /// `pushreg apps delete BUNDLE_ID --yes`.
     struct Delete: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Deletes an app and everything that belongs to it.")
 

@@ -12,7 +12,7 @@ struct Audit: AsyncParsableCommand {
         subcommands: [Stale.self, Events.self, Explain.self]
     )
 
-    /// The most rows that a command asks for at once.
+    /// The page size of a command's queries.
     fileprivate static let pageSize = 1000
 
     fileprivate static func checkLimit(_ limit: Int) throws(CommandFailure) {
@@ -21,7 +21,6 @@ struct Audit: AsyncParsableCommand {
 }
 
 extension Audit {
-    /// `pushreg audit stale BUNDLE_ID ENVIRONMENT`.
     struct Stale: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Lists tokens that look dead, with why.")
 
@@ -65,7 +64,6 @@ extension Audit {
         }
     }
 
-    /// `pushreg audit events BUNDLE_ID ENVIRONMENT`.
     struct Events: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Reads the audit trail, newest first.")
 
@@ -131,7 +129,6 @@ extension Audit {
         }
     }
 
-    /// `pushreg audit explain BUNDLE_ID ENVIRONMENT KIND VALUE`.
     struct Explain: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Says for all that bears an alias whether it is handed out, and why."

@@ -2,14 +2,13 @@ import ArgumentParser
 import PostgresDriver
 import RegistryCore
 
-/// `pushreg config print`: what is in force.
+/// `pushreg config print`: the settings in force.
 struct Config: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows the settings in force.",
         subcommands: [Print.self]
     )
 
-    /// `pushreg config print`.
     struct Print: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Prints each setting, its value and where it came from; passwords are masked."
@@ -19,7 +18,7 @@ struct Config: AsyncParsableCommand {
         @OptionGroup(title: "Database") var database: DatabaseOptions
         @OptionGroup(title: "Service") var service: ServiceOptions
 
-        /// - Throws: a ``CommandFailure`` after printing, too, when the service would refuse what is in force.
+        /// - Throws: a ``CommandFailure`` after printing, too, if the service would refuse the settings.
         func run() async throws {
             let sources = try SettingSources(database, service)
             let rows = try Self.rows(sources)
@@ -36,7 +35,7 @@ struct Config: AsyncParsableCommand {
             _ = try ServiceSettings(sources)
         }
 
-        /// The database that is in force, and then each setting.
+        /// The database in force, and then each setting.
         private static func rows(_ sources: SettingSources) throws(CommandFailure) -> [ConfigRow] {
             let chosen = try DatabaseSettings.choice(sources)
             let database = ConfigRow(name: "database", setting: chosen?.setting, found: chosen)
@@ -55,7 +54,6 @@ struct Config: AsyncParsableCommand {
     }
 }
 
-/// One setting, as `config print` shows it.
 private struct ConfigRow {
     let name: String
     let setting: Setting?

@@ -4,7 +4,7 @@ import RegistryCore
 import RegistryServer
 import RegistryStore
 
-/// `pushreg keys`: the API keys of apps, and those of root.
+/// `pushreg keys`: the API keys of apps, and root keys.
 struct Keys: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Creates, lists and revokes API keys.",
@@ -79,7 +79,6 @@ extension Keys {
         }
     }
 
-    /// `pushreg keys list [--app BUNDLE_ID]`.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Lists API keys without their secrets, revoked and expired ones too."
@@ -112,7 +111,6 @@ extension Keys {
         }
     }
 
-    /// `pushreg keys revoke ID`.
     struct Revoke: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Revokes an API key for good; it is refused everywhere within 5 seconds."
@@ -136,9 +134,9 @@ extension Keys {
 }
 
 extension Registry {
-    /// The app of a bundle id; nil when none is named.
+    /// Nil if none is named.
     ///
-    /// - Throws: a ``CommandFailure`` when there is no such app.
+    /// - Throws: a ``CommandFailure`` if there is no such app.
     fileprivate func existingApp(_ bundleID: BundleID?) async throws -> App? {
         guard let bundleID else { return nil }
         guard let app = try await app(bundleID) else { throw CommandFailure.noApp(bundleID) }
@@ -147,7 +145,6 @@ extension Registry {
 }
 
 extension APIKeyRecord {
-    /// In one word.
     fileprivate var state: String {
         if revokedAt != nil { return "revoked" }
         return isValid(at: Date()) ? "valid" : "expired"

@@ -2,7 +2,7 @@ import ArgumentParser
 import RegistryCore
 import RegistryStore
 
-/// `pushreg migrate`: brings the schema of a database up to date, or says where it stands.
+/// `pushreg migrate`: upgrades the schema of a database, or shows its version.
 struct Migrate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Brings the schema of the database up to date, or says where it stands.",
@@ -12,7 +12,6 @@ struct Migrate: AsyncParsableCommand {
 }
 
 extension Migrate {
-    /// `pushreg migrate [--dry-run]`.
     struct Apply: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Applies the pending migrations, each in a transaction of its own."
@@ -66,7 +65,6 @@ extension Migrate {
 }
 
 extension Migrate {
-    /// `pushreg migrate status`.
     struct Status: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Says which migrations the database has and which are pending; it changes nothing."

@@ -3,7 +3,6 @@ import Foundation
 import RegistryCore
 import RegistryStore
 
-/// The app and environment that a command is about, and the database that they are in.
 struct ScopeArguments: ParsableArguments {
     @Argument(help: "The bundle id, such as com.example.food.") var bundleID: String
     @Argument(help: "sandbox or production.") var environment: String
@@ -22,9 +21,7 @@ struct ScopeArguments: ParsableArguments {
 }
 
 extension DatabaseOptions {
-    /// Opens the database and lends the registry and the scope of two arguments in it.
-    ///
-    /// - Throws: a ``CommandFailure`` for arguments that are no names, and when there is no such app.
+    /// - Throws: a ``CommandFailure`` for invalid arguments, and if there is no such app.
     func withScope<Result: Sendable>(
         _ bundleID: String,
         _ environment: String,
@@ -42,9 +39,7 @@ extension DatabaseOptions {
     }
 }
 
-/// Reads an alias that two arguments name.
-///
-/// - Throws: a ``CommandFailure`` that says what KIND or VALUE must be.
+/// - Throws: a ``CommandFailure`` with the rule for KIND or VALUE.
 func readAlias(kind: String, value: String) throws(CommandFailure) -> Alias {
     guard (try? Alias.checkKind(kind)) != nil else {
         throw CommandFailure(
@@ -59,9 +54,7 @@ func readAlias(kind: String, value: String) throws(CommandFailure) -> Alias {
     }
 }
 
-/// Reads what a flag gives.
-///
-/// - Throws: a ``CommandFailure`` that names the flag and says what it must give.
+/// - Throws: a ``CommandFailure`` that names the flag and the rule for its value.
 func readOption<Value>(
     _ flag: String,
     _ text: String?,
@@ -75,14 +68,13 @@ func readOption<Value>(
     }
 }
 
-/// The filters of stale tokens, which `audit stale` and `purge` share.
+/// The filters of stale tokens, for `audit stale` and `purge`.
 struct StaleOptions: ParsableArguments {
     @Option(help: "Only tokens of this kind: update, start, device or widget.") var kind: String?
     @Option(help: "Only tokens of this attributes type.") var attributesType: String?
     @Option(help: "Only tokens with this reason: unconfirmed, expired, quarantined or flapping.") var reason: String?
     @Option(help: "How long a token may be unconfirmed, such as PT2H or P30D.") var unconfirmedFor: String?
 
-    /// - Throws: a ``CommandFailure``.
     func filter() throws(CommandFailure) -> StaleFilter {
         var filter = StaleFilter()
         filter.kind = try readOption("--kind", kind, StaleFilter.kind)

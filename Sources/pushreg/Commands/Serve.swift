@@ -1,6 +1,5 @@
 import ArgumentParser
 
-/// `pushreg serve`: runs the service until it is told to stop.
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Runs the service until SIGTERM or SIGINT.",

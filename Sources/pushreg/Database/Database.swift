@@ -4,7 +4,7 @@ import PostgresDriver
 import RegistryCore
 import RegistryStore
 
-/// A Postgres that answers, and the pool of connections to it.
+/// A connected Postgres, and its pool.
 struct Database: Sendable {
     let pool: PostgresPool
     let logger: Logger
@@ -15,27 +15,26 @@ struct Database: Sendable {
 
 /// The treatment of the schema before a command's own work.
 enum SchemaPolicy: Sendable {
-    /// Brings it up to date.
+    /// Upgrades it.
     case migrate
-    /// Brings it up to date if the database is embedded, else refuses one that is behind or ahead.
+    /// Upgrades an embedded database; refuses any other that is behind or ahead.
     case require
-    /// Takes it as it is.
+    /// Accepts any schema.
     case leave
-    /// The same, and makes no embedded database where there is none.
+    /// Accepts any schema, and creates no embedded database.
     case look
 }
 
-/// How a command uses the connections to Postgres.
 struct ConnectionLimits: Sendable {
     var maximumConnections = 2
     var requestTimeout: Duration = .seconds(10)
 }
 
 extension DatabaseSettings {
-    /// Opens the database, lends it to `body`, and closes it again, whatever happens.
+    /// Opens the database, runs `body`, and always closes the database again.
     ///
-    /// - Throws: a ``CommandFailure`` when there is no Postgres, or its schema is not what `policy` asks for; and what
-    ///   `body` throws.
+    /// - Throws: a ``CommandFailure`` if there is no Postgres, or its schema does not meet `policy`; and errors of
+    ///   `body`.
     func withDatabase<Result: Sendable>(
         _ policy: SchemaPolicy = .require,
         limits: ConnectionLimits = ConnectionLimits(),
@@ -86,7 +85,7 @@ extension DatabaseSettings {
     }
 }
 
-/// Runs `body`, and then `close`, which goes to its end even where the task was cancelled meanwhile.
+/// `close` runs to its end even if the task was cancelled.
 private func closing<Result: Sendable>(
     after body: () async throws -> Result,
     _ close: @escaping @Sendable () async -> Void

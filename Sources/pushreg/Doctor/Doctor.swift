@@ -21,7 +21,7 @@ struct Doctor: AsyncParsableCommand {
         let sources = try SettingSources(database, service)
         let settings = try ServiceSettings(sources)
         var database = try DatabaseSettings(sources)
-        // It is to be looked at, not to be used.
+        // The database is only examined.
         database.allowsUnsafeDurability = true
         var (findings, status) = (settings.findings, CommandFailure.Status.failed)
         do {
@@ -48,12 +48,12 @@ struct Doctor: AsyncParsableCommand {
 
 extension Doctor {
     private static func examine(_ database: Database, _ settings: ServiceSettings) async throws -> [Finding] {
-        // First, as its errors name the reason where Postgres does not answer.
+        // First, because its errors name the cause if Postgres does not answer.
         let schema = try await schemaFinding(database.migrator)
         let condition = try await database.registry.databaseCondition()
         var findings = condition.findings
         if let schema { return findings + [schema] }
-        // Of apps on a worker that is away nothing can be asked, nor of any by plans that Citus cannot make.
+        // Apps on an unreachable worker cannot be examined, nor any with plans that Citus cannot make.
         let codes = Set(findings.map(\.code))
         guard codes.isDisjoint(with: [.workerUnreachable, .planCacheMode]) else { return findings }
         let interval = settings.server.sweepInterval
@@ -75,7 +75,7 @@ extension Doctor {
         }
     }
 
-    /// - Throws: the error itself unless it says that Postgres is not there or lets nobody in.
+    /// - Throws: the error itself unless Postgres is absent or rejects the login.
     private static func unavailability(_ error: any Error) throws -> CommandFailure {
         guard let failure = CommandFailure(cause: error), [.unavailable, .notPermitted].contains(failure.status) else {
             throw error

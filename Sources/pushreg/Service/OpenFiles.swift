@@ -1,17 +1,16 @@
 import Foundation
 
-/// How many files this process may have open; each connection is one.
+/// The limit of open files of this process; each connection is one.
 enum OpenFiles {
-    /// For what the program itself has open, of which each event loop has three and so each core, and for what it opens
-    /// meanwhile: connections to issuers, look-ups of names, cancellations in Postgres.
+    /// For the program's own files (each event loop, and so each core, has three) and temporary ones: connections to
+    /// issuers, lookups of names, cancellations in Postgres.
     private static let ownFiles = 350
 
-    /// Raises the limit as far as the system lets it, and tells how many connections that leaves room for.
+    /// Raises the limit as far as the system allows, and returns the number of connections that fit.
     ///
     /// - Parameters:
     ///   - connections: of callers.
-    ///   - others: the most connections that are open beside them: to Postgres, to the admin port, and those that are
-    ///     being closed for others.
+    ///   - others: the most other open connections: to Postgres, to the admin port, and those being closed for others.
     static func makeRoom(for connections: Int, beside others: Int) -> Int {
         let reserve = others + ownFiles
         var limit = rlimit()

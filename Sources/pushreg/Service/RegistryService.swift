@@ -6,17 +6,17 @@ import RegistryStore
 import ServiceLifecycle
 import UnixSignals
 
-/// The service with its database: it runs until it is told to shut down.
+/// The service with its database, until its shutdown.
 struct RegistryService: Service {
     let database: DatabaseSettings
     let settings: ServiceSettings
 
-    /// How long requests in flight may go on after a signal.
+    /// Requests in flight may continue this long after a signal.
     private static let gracePeriod = Duration.seconds(10)
 
-    /// Runs until SIGTERM or SIGINT. Signals count from the first moment: a Postgres that is being started is stopped too.
+    /// Runs until SIGTERM or SIGINT. Signals count from the start: a starting Postgres is stopped, too.
     ///
-    /// - Throws: a ``CommandFailure`` when the database or the port is not to be had.
+    /// - Throws: a ``CommandFailure`` if the database or the port is not available.
     func runUntilSignal() async throws {
         if settings.server.insecureNoAuth {
             Output.errors.note(
@@ -32,7 +32,7 @@ struct RegistryService: Service {
         do {
             try await ServiceGroup(configuration: group).run()
         } catch is CancellationError {
-            // The grace period is over; what was acknowledged is committed.
+            // The grace period is over; acknowledged writes are committed.
         }
     }
 
@@ -47,14 +47,14 @@ struct RegistryService: Service {
                 try await serve(database, tls, logger)
             }
         } catch let error where Task.isShuttingDownGracefully {
-            // It was told to stop, and it has: what it could not begin or finish any more is no failure.
+            // It stopped as told: unfinished work is no failure.
             if !(error is CancellationError) {
                 logger.warning("stopped early", metadata: ["reason": "\(CommandFailure(explaining: error).sentence)"])
             }
         }
     }
 
-    /// Says what is wrong with the distribution over the nodes of Citus, if there is one.
+    /// Logs problems of the distribution over the nodes of Citus.
     ///
     /// - Throws: ``UnsafeDurability`` of a worker.
     private func checkDistribution(of database: Database, _ logger: Logger) async throws {
@@ -77,7 +77,7 @@ struct RegistryService: Service {
             beside: settings.connections.maximumConnections + configuration.connectionsBesideLimit
         )
         var serverLogger = logger
-        // The server announces itself at level info; that line is ours, with the address.
+        // The server announces itself at level info; this program has its own line with the address.
         if logger.logLevel == .info { serverLogger.logLevel = .notice }
         let application = buildApplication(
             registry: database.registry,

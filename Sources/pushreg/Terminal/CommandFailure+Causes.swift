@@ -4,7 +4,7 @@ import RegistryCore
 import RegistryStore
 
 extension CommandFailure {
-    /// Says what failed; nil for errors that this program does not foresee.
+    /// Nil for unexpected errors.
     init?(cause error: any Error) {
         switch error {
         case let failure as CommandFailure: self = failure
@@ -18,12 +18,12 @@ extension CommandFailure {
         }
     }
 
-    /// Says what failed, in the error's own words where this program does not foresee it.
+    /// Uses the error's own text if it is unexpected.
     init(explaining error: any Error) {
         self = CommandFailure(cause: error) ?? CommandFailure(.failed, "\(error)")
     }
 
-    // Not the error's description: it names our source files, which say nothing to the user.
+    // Not the error's description: it names source files, which do not help the user.
     private init(postgres error: PostgresError) {
         switch (error.code, error.sqlState) {
         case (.misuse, _):
@@ -31,12 +31,12 @@ extension CommandFailure {
         // Class 28 is a wrong user or password, 42501 a missing privilege (appendix A of Postgres's manual).
         case (_, let state?) where state.hasPrefix("28") || state == "42501":
             self.init(.notPermitted, "Postgres refuses: \(error.reason)")
-        // The client has no password to send, so the server had no say.
+        // The client has no password to send, so the server did not decide.
         case (.connectionFailed, nil) where error.message?.hasSuffix("no password supplied") == true:
             self.init(.notPermitted, "Postgres asks for a password, and none is given.")
         case (.connectionFailed, nil) where error.message?.contains("failed: Permission denied") == true:
             self.init(.notPermitted, "This user may not connect to Postgres: \(error.reason)")
-        // duplicate_prepared_statement, invalid_sql_statement_name: another session's statements are met on the connection.
+        // duplicate_prepared_statement, invalid_sql_statement_name: the connection has another session's statements.
         case (_, "42P05"), (_, "26000"):
             self.init(
                 .unavailable,
@@ -53,11 +53,10 @@ extension CommandFailure {
 }
 
 extension PostgresError {
-    /// The reason as far as it is known, as the end of a sentence.
     fileprivate var reason: String {
         if message == "timeout" { return "it did not answer in time." }
         var text = message ?? sqlState.map { "SQLSTATE \($0)" } ?? code.rawValue
-        // libpq quotes the server as `FATAL:  28P01: password authentication failed …` after words of its own.
+        // libpq quotes the server as `FATAL:  28P01: password authentication failed …` after its own text.
         if let quotation = text.matches(of: #/[A-Z]+: {2}[0-9A-Z]{5}: /#).last {
             text.removeSubrange(..<quotation.range.upperBound)
         }

@@ -1,6 +1,6 @@
 import RegistryCore
 
-/// Why a command stops, in one sentence for its user, and the exit code that says so to programs.
+/// Why a command stops: one sentence for its user, and an exit code for programs.
 struct CommandFailure: Error, Sendable, CustomStringConvertible {
     /// Exit codes, after `sysexits.h`; usage errors that the parser finds exit with 64 too.
     enum Status: Int32, Sendable {
@@ -11,7 +11,7 @@ struct CommandFailure: Error, Sendable, CustomStringConvertible {
     }
 
     let status: Status
-    /// Holds nothing secret: no password, no token.
+    /// Contains nothing secret: no password, no token.
     let sentence: String
 
     init(_ status: Status, _ sentence: String) {
@@ -23,12 +23,10 @@ struct CommandFailure: Error, Sendable, CustomStringConvertible {
 }
 
 extension CommandFailure {
-    /// Says that nobody has created an app.
     static func noApp(_ bundleID: BundleID) -> CommandFailure {
         CommandFailure(.failed, "There is no app \(bundleID).")
     }
 
-    /// Says what the store refused.
     init(_ problem: Problem) {
         let faults = problem.errors.map { fault in
             let subject = fault.pointer.isEmpty ? "It" : String(fault.pointer.dropFirst())

@@ -2,13 +2,11 @@ import Foundation
 import Logging
 import RegistryCore
 
-/// Writes each log event as one line to standard error: JSON for programs, or words for a person at a terminal.
+/// Writes each log event as one line to standard error: JSON for programs, or text for a terminal.
 struct LineLogHandler: LogHandler {
     enum Style: Sendable {
         case json
         case text
-
-        /// Words where a person reads along.
         static var automatic: Style { Output.errors.isTerminal ? .text : .json }
     }
 
@@ -45,7 +43,7 @@ struct LineLogHandler: LogHandler {
     }
 
     private func textLine(_ event: LogEvent, _ metadata: Logger.Metadata) -> String {
-        // Where in our source an error arose says nothing to a person at a terminal; JSON keeps it for reports.
+        // Source locations do not help a person at a terminal; JSON keeps them for reports.
         let message = event.message.description.replacing(#/ \([^() ]+\.swift:\d+\)/#, with: "")
         let rest = metadata.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value.words)" }.joined()
         return "\(RFC3339.format(Date())) \(event.level.rawValue): \(message)\(rest.isEmpty ? "" : " ")\(rest)"
@@ -53,7 +51,6 @@ struct LineLogHandler: LogHandler {
 }
 
 extension Logger {
-    /// A logger that writes lines to standard error.
     static func lines(
         style: LineLogHandler.Style = .automatic,
         level: Logger.Level

@@ -1,18 +1,15 @@
 import Foundation
 
-/// A stream that a command writes to.
 struct Output: Sendable {
-    /// Standard output: what the command was asked for, and nothing else.
+    /// Standard output: only the requested results.
     static let results = Output(descriptor: STDOUT_FILENO)
     /// Standard error: sentences, progress and logs.
     static let errors = Output(descriptor: STDERR_FILENO)
 
     let descriptor: Int32
-
-    /// Whether a person reads along.
     var isTerminal: Bool { isatty(descriptor) == 1 }
 
-    /// Whether colours may be used: on a terminal, unless `NO_COLOR` is set (no-color.org).
+    /// Colours are used on a terminal, unless `NO_COLOR` is set (no-color.org).
     var isColourful: Bool {
         isTerminal && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
     }
@@ -24,21 +21,17 @@ struct Output: Sendable {
         try write(text + "\n")
     }
 
-    /// Writes a sentence; where nobody can read them, they are dropped.
+    /// A sentence that cannot be written is dropped.
     func note(_ text: String) {
         try? line(text)
     }
 
-    /// Writes a text as it is.
-    ///
-    /// - Throws: a ``CommandFailure`` when the stream does not take it.
+    /// - Throws: a ``CommandFailure`` if the write fails.
     func write(_ text: String) throws(CommandFailure) {
         try write(Array(text.utf8))
     }
 
-    /// Writes bytes as they are.
-    ///
-    /// - Throws: a ``CommandFailure`` when the stream does not take them.
+    /// - Throws: a ``CommandFailure`` if the write fails.
     func write(_ bytes: [UInt8]) throws(CommandFailure) {
         var written = 0
         while written < bytes.count {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A line on the terminal that says how far a command has come; where nobody reads along, nothing.
+/// A progress line on a terminal; elsewhere, nothing.
 struct ProgressBar {
     private static let width = 24
     /// Between two drawings.
@@ -10,7 +10,7 @@ struct ProgressBar {
     private let isShown: Bool
     private let start = ContinuousClock.now
     private var lastDrawn: ContinuousClock.Instant?
-    /// How many there were at the start, which took this run no time.
+    /// Records that were done before this run.
     private let countAtStart: Int
 
     init(countAtStart: Int = 0) {
@@ -18,12 +18,12 @@ struct ProgressBar {
         isShown = output.isTerminal
     }
 
-    /// Draws it, if it was not drawn just now.
+    /// Draws it, unless it was drawn just now.
     ///
     /// - Parameters:
-    ///   - label: what is under way, in a word.
-    ///   - fraction: how much is done, 0 to 1; nil where nobody knows.
-    ///   - count: how many records are done.
+    ///   - label: a word for the current work.
+    ///   - fraction: the finished part, 0 to 1; nil if unknown.
+    ///   - count: the finished records.
     mutating func show(_ label: String, _ fraction: Double?, count: Int) {
         let now = ContinuousClock.now
         guard isShown, lastDrawn.map({ now - $0 >= Self.pause }) ?? true else { return }
@@ -33,7 +33,6 @@ struct ProgressBar {
         try? output.write("\r\(Self.bar(fraction)) \(label), \(count) records, \(rate)/s\u{1B}[K")
     }
 
-    /// Takes the line away, so that words have it.
     mutating func clear() {
         guard lastDrawn != nil else { return }
         try? output.write("\r\u{1B}[K")

@@ -4,11 +4,8 @@ struct Table: Sendable {
     private var rows: [[String]] = []
 
     init(_ header: String...) { self.header = header }
-
-    /// Adds a row with a cell for each column.
     mutating func append(_ cells: String...) { rows.append(cells) }
 
-    /// The lines, the header in capitals first.
     var lines: [String] {
         let all = [header.map { $0.uppercased() }] + rows
         let widths = header.indices.map { column in all.map { $0[column].count }.max() ?? 0 }
@@ -18,7 +15,6 @@ struct Table: Sendable {
         }
     }
 
-    /// Writes all lines as results.
     func print() throws(CommandFailure) {
         try Output.results.write(lines.map { $0 + "\n" }.joined())
     }
