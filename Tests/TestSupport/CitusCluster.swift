@@ -3,12 +3,11 @@ import Foundation
 import PostgresDriver
 import RegistryStore
 
-/// A coordinator of Citus and its two workers, where Postgres has the extension.
+/// A coordinator of Citus and its two workers, if Postgres has the extension.
 package actor CitusCluster: TestServers {
-    /// That of this process.
     package static let shared = CitusCluster()
 
-    /// The servers of one cluster, each by its connection string.
+    /// The connection strings of the servers of one cluster.
     struct Nodes: Sendable {
         let coordinator: String
         let workers: [String]
@@ -17,7 +16,6 @@ package actor CitusCluster: TestServers {
     private var opening: Task<Nodes, any Error>?
     private var making: Task<Void, any Error>?
 
-    /// Whether the Postgres of this machine has the extension.
     package static var isAvailable: Bool {
         get async throws {
             try await TestDatabase.withPool(TestCluster.shared.connectionString()) { pool in
@@ -29,11 +27,10 @@ package actor CitusCluster: TestServers {
         }
     }
 
-    /// Makes a schema or a database, migrates it, and distributes its tables.
     package func make(_ name: String, isAlone: Bool) async throws -> String {
         let nodes = try await nodes()
         if isAlone {
-            // One after the other: two at once may write the same row of a catalog, which Postgres calls an internal error.
+            // One after the other: two at once may write one row of a catalog, which Postgres calls an internal error.
             let databases = Task { [making] in
                 _ = await making?.result
                 try await Self.makeDatabase(name, on: nodes)
@@ -45,7 +42,7 @@ package actor CitusCluster: TestServers {
         }
         let database = nodes.coordinator + (isAlone ? " dbname=\(name)" : "")
         let path = isAlone ? "public" : name
-        // Few shards are made sooner, and apps are on both workers all the same.
+        // Fewer shards are made sooner, and apps are on both workers anyway.
         let migrating = database + " options='-csearch_path=\(path) -ccitus.shard_count=4'"
         try await TestDatabase.withPool(migrating) {
             _ = try await SchemaMigrator(pool: $0).migrate(distributes: true)
@@ -53,7 +50,7 @@ package actor CitusCluster: TestServers {
         return database + " options='-csearch_path=\(path)'"
     }
 
-    /// The database of a coordinator that knows no worker, and that of a worker; neither has a table.
+    /// The database of a coordinator without workers, and that of a worker; neither has a table.
     package func undistributed() async throws -> (coordinator: String, worker: String) {
         let (nodes, name) = (try await nodes(), "lonely_\(UInt32.random(in: .min ... .max))")
         try await TestDatabase.run("CREATE DATABASE \(name)", on: nodes.coordinator)
@@ -62,7 +59,6 @@ package actor CitusCluster: TestServers {
         return (lonely, nodes.workers[0])
     }
 
-    /// Starts the servers, once.
     func nodes() async throws -> Nodes {
         if let opening { return try await opening.value }
         let task = Task { try await Self.start() }
@@ -94,7 +90,7 @@ package actor CitusCluster: TestServers {
         try await connect(nodes, database: name)
     }
 
-    /// Installs the extension in a database of all nodes, and tells the coordinator of its workers.
+    /// Installs the extension in a database of all nodes, and adds the workers to the coordinator.
     private static func connect(_ nodes: Nodes, database: String?) async throws {
         let suffix = database.map { " dbname=\($0)" } ?? ""
         for server in nodes.workers + [nodes.coordinator] {
@@ -108,7 +104,6 @@ package actor CitusCluster: TestServers {
         }
     }
 
-    /// The directory of a server's socket, by which the other nodes reach it.
     private static func host(_ connectionString: String) -> String {
         connectionString.components(separatedBy: "'")[1]
     }

@@ -7,8 +7,8 @@ package enum FreePort {
 
     private static let next = Atomic(Int.random(in: 10_000..<25_000))
 
-    /// A port on which nobody listens, which the kernel does not give to outgoing connections, and which no other test of this
-    /// process gets.
+    /// An unused port, which the kernel does not give to outgoing connections, and which no other test of this process
+    /// gets.
     package static func take() throws -> Int {
         for _ in 0..<100 {
             let port = next.add(1, ordering: .relaxed).oldValue

@@ -1,18 +1,18 @@
 import Dispatch
 import PostgresDriver
 
-/// A transaction that keeps its locks until it is told to go, on a thread of its own; then all of it is undone, unless it is
-/// one that commits.
+/// A transaction that keeps its locks until its release, on its own thread; then it is rolled back, unless it
+/// `commits`.
 package final class HeldTransaction: Sendable {
     private struct Released: Error {}
 
-    /// Finds the sessions that wait for the locks. On Citus they wait on the worker that has the rows.
+    /// Finds the sessions that wait for the locks. On Citus they wait on the worker with the rows.
     private let waiters: SQL
     private let database: TestDatabase
     private let end: DispatchSemaphore
     private let task: Task<Void, any Error>
 
-    /// Runs a statement, and returns once it has its locks.
+    /// Returns once the statement has its locks.
     package init(_ statement: SQL, in database: TestDatabase, commits: Bool = false) async throws {
         let end = DispatchSemaphore(value: 0)
         let (began, begin) = AsyncThrowingStream.makeStream(of: SQL.self)
@@ -21,7 +21,7 @@ package final class HeldTransaction: Sendable {
                 try await database.pool.withSession(.never, timeout: .seconds(1800)) { session in
                     let isDistributed = session.isDistributed
                     try session.transaction { transaction in
-                        // It may take longer than a session may be idle until others come to its locks.
+                        // Others may reach its locks later than a session may be idle.
                         _ = try transaction.execute(
                             "SELECT set_config('idle_in_transaction_session_timeout', '0', true)"
                         )
@@ -41,7 +41,6 @@ package final class HeldTransaction: Sendable {
         waiters = try await first.next() ?? "SELECT WHERE false"
     }
 
-    /// How many sessions wait for its locks.
     package var waiting: Int {
         get async throws {
             try await database.pool.withSession { [waiters] in try $0.execute(waiters).rows.count }
@@ -57,12 +56,10 @@ package final class HeldTransaction: Sendable {
         return "SELECT FROM citus_lock_waits WHERE blocking_gpid = \(own)"
     }
 
-    /// Returns once that many sessions wait for its locks.
     package func waitUntilSomebodyWaits(sessions: Int = 1) async throws {
         try await until(.seconds(240)) { try await waiting >= sessions }
     }
 
-    /// Gives the locks back, and returns once they are.
     package func release() async throws {
         end.signal()
         try await task.value

@@ -5,20 +5,19 @@ import PostgresDriver
 import RegistryCore
 import RegistryStore
 
-/// A cluster of a test's own, which may be stopped, changed and started again.
+/// A cluster for one test, which may stop, change and restart it.
 package struct OwnCluster: Sendable {
-    /// Where its files are; `data` is Postgres's own directory.
+    /// The directory of its files; `data` is Postgres's own directory.
     package let directory: URL
 
-    /// Makes the place of a cluster; it is made by the first ``run(settings:_:)``.
     package init() {
         directory = FileManager.default.temporaryDirectory.appendingPathComponent("cluster-\(UUID().uuidString)")
     }
 
-    /// Copies the cluster while it does not run, as the standby that it is to have.
+    /// Copies the stopped cluster as its future standby.
     package func standby() async throws -> OwnCluster {
         let copy = OwnCluster()
-        // With the owner, who is not us where we are root.
+        // With the owner, who differs from root.
         try await Shell.run(
             #"cp -a "$from" "$to" && cp -a "$to/data/PG_VERSION" "$to/data/standby.signal""#,
             [
@@ -28,11 +27,9 @@ package struct OwnCluster: Sendable {
         return copy
     }
 
-    /// Starts the cluster for as long as the closure runs.
+    /// Runs the cluster during the closure.
     ///
-    /// - Parameters:
-    ///   - settings: those of its configuration.
-    ///   - location: where a standby is to be in the log of its primary before it is promoted.
+    /// - Parameter location: the position in the primary's log that a standby must reach before its promotion.
     package func run<Value: Sendable>(
         settings: [String: String] = [:],
         promotedAt location: String? = nil,
@@ -76,6 +73,5 @@ package struct OwnCluster: Sendable {
         _ = try await pool.withSession { try $0.execute("SELECT pg_promote()").count }
     }
 
-    /// Deletes its files.
     package func remove() { try? FileManager.default.removeItem(at: directory) }
 }

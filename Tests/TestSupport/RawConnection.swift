@@ -1,14 +1,12 @@
 import Foundation
 
-/// A bare TCP connection to this machine, for what no HTTP client would send.
+/// A TCP connection to this machine, for input that no HTTP client sends.
 package final class RawConnection: Sendable {
     private let descriptor: Int32
 
-    /// Connects.
-    ///
     /// - Parameters:
-    ///   - source: The last number of the address that it comes from, 127.0.0.1 unless given.
-    ///   - receiveBuffer: The size of the kernel's buffer in bytes; small for a reader that does not keep up.
+    ///   - source: the last number of its own address, 127.0.0.1 by default.
+    ///   - receiveBuffer: of the kernel, in bytes; small for a slow reader.
     package init(port: Int, from source: UInt8 = 1, receiveBuffer: Int32? = nil) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         if var receiveBuffer {
@@ -18,7 +16,6 @@ package final class RawConnection: Sendable {
         try Self.use(INADDR_LOOPBACK, port: port) { connect(descriptor, $0, $1) }
     }
 
-    /// Makes a call of the system's that takes an address.
     static func use(
         _ host: in_addr_t,
         port: Int,
@@ -38,10 +35,8 @@ package final class RawConnection: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Sends a few bytes.
     package func send(_ text: String) { send(Array(text.utf8)) }
 
-    /// Sends all that the other side takes.
     package func send(_ bytes: [UInt8]) {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -51,9 +46,9 @@ package final class RawConnection: Sendable {
         }
     }
 
-    /// Sends the same bytes again and again, as long as the other side takes them.
+    /// Repeats the bytes while the other side takes them.
     ///
-    /// - Returns: how many bytes went.
+    /// - Returns: the number of bytes sent.
     package func send(_ bytes: [UInt8], times: Int) async -> Int {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { [self] in
@@ -68,28 +63,27 @@ package final class RawConnection: Sendable {
         }
     }
 
-    /// Goes on sending a byte at a time until the other side has closed.
+    /// Sends a byte at a time until the other side has closed.
     package func trickle(every pause: Duration) {
         Thread.detachNewThread { [self] in
             while Glibc.send(descriptor, "y", 1, Int32(MSG_NOSIGNAL)) > 0 { usleep(UInt32(pause / .microseconds(1))) }
         }
     }
 
-    /// Says that no more comes, and takes no more.
+    /// Ends both directions.
     package func finish() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
-    /// Breaks the connection off (RST), whatever is on its way.
+    /// Resets the connection (RST).
     package func reset() {
         var nobody = sockaddr(sa_family: sa_family_t(AF_UNSPEC), sa_data: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
         _ = connect(descriptor, &nobody, socklen_t(MemoryLayout<sockaddr>.size))
     }
 
-    /// Says that no more comes.
     package func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// Takes the first bytes that come, and no more.
+    /// Takes only the first bytes.
     ///
-    /// - Returns: how many there were; 0 at the end.
+    /// - Returns: their number; 0 at the end.
     package func take(most: Int) async -> Int {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { [self] in
@@ -99,12 +93,12 @@ package final class RawConnection: Sendable {
         }
     }
 
-    /// Reads until the other side closes, or until what was read ends with a text.
+    /// Reads until the other side closes, or the input ends with a text.
     package func read(until end: String? = nil) async -> String {
         await read { text in end.map { text.suffix($0.utf8.count).elementsEqual($0.utf8) } ?? false }
     }
 
-    /// Reads until the other side closes, or until what was read has a text somewhere.
+    /// Reads until the other side closes, or the input contains a text.
     package func read(past mark: String) async -> String {
         await read { text in String(decoding: text, as: UTF8.self).contains(mark) }
     }

@@ -1,19 +1,14 @@
 import Logging
 import Synchronization
 
-/// A log that a test can read.
 package final class RecordedLog: Sendable {
     private let recorded = Mutex<[String]>([])
-
-    /// Makes an empty log.
     package init() {}
 
-    /// The entries so far: of each the message, then the metadata of its logger and its own.
+    /// Of each entry the message, then the metadata of its logger and its own.
     package var lines: [String] { recorded.withLock(\.self) }
-    /// All entries, one a line.
     package var text: String { lines.joined(separator: "\n") }
 
-    /// Everything that it is told, at every level.
     package var logger: Logger {
         var logger = Logger(label: "test") { _ in Recorder(log: self) }
         logger.logLevel = .trace

@@ -1,11 +1,8 @@
-/// A generator that gives the same numbers for the same seed (SplitMix64), so that what failed can be run again.
+/// Equal seeds give equal numbers (SplitMix64), so that a failure can be repeated.
 package struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
-
-    /// Makes a generator; any seed will do, 0 too.
     package init(seed: UInt64) { state = seed }
 
-    /// The next 64 bits.
     package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state

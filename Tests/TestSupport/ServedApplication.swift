@@ -5,11 +5,12 @@ import NIOCore
 import ServiceLifecycle
 
 extension ApplicationProtocol {
-    /// Serves on a free port of this machine until the closure, which gets the port, is done.
+    /// Serves on a free port of this machine during the closure, which gets the port.
     ///
-    /// The address is IPv4's unless told otherwise, for "localhost", at which HummingbirdTesting's server listens, is ::1 on many
-    /// machines, where ``RawConnection`` does not connect. Nor is the server cancelled when a test fails, as that one is: NIO traps
-    /// on connections that were accepted and are never served, and all other tests of the process would be lost.
+    /// The address is IPv4's by default because "localhost", at which HummingbirdTesting's server listens, is ::1 on
+    /// many machines, where ``RawConnection`` does not connect. Unlike that server, this one is not cancelled when a
+    /// test fails: NIO traps on accepted connections that are never served, and all other tests of the process would be
+    /// lost.
     package func serve<Value>(
         on host: String = "127.0.0.1",
         _ body: (_ port: Int) async throws -> Value
@@ -17,7 +18,7 @@ extension ApplicationProtocol {
         let (ports, serving) = AsyncStream.makeStream(of: Int.self)
         let application = ServedApplication(base: self, host: host, serving: serving)
         var configuration = ServiceGroupConfiguration(services: [application], logger: logger)
-        // A failed test may leave a request that nobody ends.
+        // A failed test may leave an unfinished request.
         configuration.maximumGracefulShutdownDuration = .seconds(60)
         let group = ServiceGroup(configuration: configuration)
         let running = Task {
@@ -39,7 +40,6 @@ extension ApplicationProtocol {
     }
 }
 
-/// An application on a port that is found at its start.
 private struct ServedApplication<Base: ApplicationProtocol>: ApplicationProtocol {
     let base: Base
     let host: String

@@ -1,16 +1,12 @@
 import Foundation
 import PostgresDriver
 
-/// Scripts of the shell.
 package enum Shell {
     private struct Failed: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// Runs a script to its end.
-    ///
-    /// - Parameter variables: what the script is given.
-    /// - Throws: what it printed, where it fails.
+    /// - Throws: its output, if it fails.
     package static func run(_ script: String, _ variables: [String: String] = [:]) async throws {
         let shell = Process()
         let output = Pipe()
@@ -33,7 +29,7 @@ package enum Shell {
 }
 
 extension TestDatabase {
-    /// Runs a script in which `$bin` is the directory of the programs of this Postgres, and `$database` connects to this one.
+    /// In the script, `$bin` is the directory of the programs of this Postgres, and `$database` connects to this one.
     package func shell(_ script: String, _ variables: [String: String] = [:]) async throws {
         let programs = try await pool.withSession { session in
             try session.execute("SELECT setting FROM pg_config WHERE name = 'BINDIR'")[0].decode(String.self)

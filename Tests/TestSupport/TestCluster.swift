@@ -5,9 +5,9 @@ import PostgresDriver
 import RegistryStore
 import Synchronization
 
-/// Servers of this test process on which databases are made for tests.
+/// Servers of this test process with databases for tests.
 package protocol TestServers: Sendable {
-    /// Makes a schema, or a database where it is to be alone, with the registry's tables.
+    /// Makes a schema, or with `isAlone` a database, with the registry's tables.
     ///
     /// - Returns: the connection string.
     func make(_ name: String, isAlone: Bool) async throws -> String
@@ -15,17 +15,15 @@ package protocol TestServers: Sendable {
 
 /// One Postgres; it is stopped and removed when the process exits.
 package actor TestCluster: TestServers {
-    /// That of this process.
     package static let shared = TestCluster()
 
-    /// The servers of tests that do not ask for others: one Postgres, or Citus where `PUSHREG_TEST_CITUS` is `1`.
+    /// The default servers: one Postgres, or Citus if `PUSHREG_TEST_CITUS` is `1`.
     package static var usual: any TestServers {
         ProcessInfo.processInfo.environment["PUSHREG_TEST_CITUS"] == "1" ? CitusCluster.shared : shared
     }
 
     private var opening: Task<EmbeddedPostgres, any Error>?
 
-    /// Makes a schema or a database, and migrates it.
     package func make(_ name: String, isAlone: Bool) async throws -> String {
         let server = try await connectionString()
         try await TestDatabase.run("CREATE \(isAlone ? "DATABASE" : "SCHEMA") \(name)", on: server)
@@ -42,9 +40,8 @@ package actor TestCluster: TestServers {
     }
 }
 
-/// A server of this process, which is stopped and removed when the process exits.
+/// Stopped and removed when the process exits.
 enum TestServer {
-    /// Starts a server in a new directory.
     static func open(_ directory: String, _ settings: [String: String]) async throws -> EmbeddedPostgres {
         let isFirst = directories.withLock { directories in
             directories.append(directory)
@@ -64,7 +61,7 @@ enum TestServer {
     private static let directories = Mutex<[String]>([])
     private static let processes = Mutex<[pid_t]>([])
 
-    /// Nothing asynchronous runs any more at exit: kill and remove.
+    /// No asynchronous code runs at exit: kill and remove.
     private static func removeAll() {
         for process in processes.withLock({ $0 }) { kill(process, SIGQUIT) }
         for directory in directories.withLock({ $0 }) { try? FileManager.default.removeItem(atPath: directory) }
@@ -72,7 +69,7 @@ enum TestServer {
 }
 
 extension TestDatabase {
-    /// Runs a script on a connection of its own, which knows nothing of the registry.
+    /// Runs a script on its own connection, without the registry's settings.
     static func run(_ script: String, on connectionString: String) async throws {
         let configuration = PostgresConfiguration(connectionString: connectionString, statementTimeout: .zero)
         let pool = PostgresPool(configuration: configuration)
@@ -86,7 +83,6 @@ extension TestDatabase {
         try outcome.get()
     }
 
-    /// Lends a pool of one connection.
     static func withPool<Value: Sendable>(
         _ connectionString: String,
         _ body: (PostgresPool) async throws -> Value

@@ -6,22 +6,18 @@ import RegistryCore
 import RegistryStore
 import Synchronization
 
-/// A schema of its own for one test, in throwaway servers that the test process shares.
+/// A schema for one test, in temporary servers shared by the test process.
 package struct TestDatabase: Sendable {
-    /// The connection string of the test's own schema or database, in libpq's `keyword=value` form.
     package let connectionString: String
-    /// The pool that ``registry`` works with.
     package let pool: PostgresPool
-    /// The store under test, on the migrated schema.
     package let registry: Registry
 
     /// Makes a migrated schema.
     ///
     /// - Parameters:
-    ///   - isAlone: whether it has a database of its own, too. In a shared one a transaction that another test keeps open keeps
+    ///   - isAlone: whether it has its own database, too. In a shared one an open transaction of another test keeps
     ///     dead rows here.
-    ///   - keepsPlans: whether its connections keep their plans for as long as Postgres does, and not for ten seconds only.
-    ///   - cluster: the servers that it is on.
+    ///   - keepsPlans: whether its connections keep their plans as long as Postgres does, instead of ten seconds.
     package static func make(
         maximumConnections: Int = 8,
         requestTimeout: Duration = .seconds(240),
@@ -37,7 +33,8 @@ package struct TestDatabase: Sendable {
             timeout: requestTimeout,
             planLifetime: keepsPlans ? nil : .seconds(10)
         )
-        // For tests that let time pass: as a difference it would depend on the time zone, which Citus takes in no assignment.
+        // For tests that let time pass: as a difference it would depend on the time zone, which Citus rejects in
+        // assignments.
         try await pool.withSession { session in
             try session.simple(
                 """
@@ -53,16 +50,15 @@ package struct TestDatabase: Sendable {
         )
     }
 
-    /// Another instance of the service, as far as the store is concerned.
+    /// Simulates another instance of the service.
     ///
-    /// - Parameter isSilent: whether it keeps its troubles to itself.
+    /// - Parameter isSilent: whether it logs nothing.
     package func anotherRegistry(maximumConnections: Int = 8, isSilent: Bool = false) -> Registry {
         let pool = Self.pool(connectionString, connections: maximumConnections, timeout: .seconds(240))
         let logger = isSilent ? Logger(label: "store") { _ in SwiftLogNoOpLogHandler() } : Logger(label: "store")
         return Registry(pool: pool, logger: logger)
     }
 
-    /// Makes an app and gives its scope.
     package func scope(
         _ bundleID: String = "com.example.food",
         _ environment: APNSEnvironment = .sandbox,
@@ -71,7 +67,7 @@ package struct TestDatabase: Sendable {
         Scope(app: try await registry.put(changes, for: BundleID(bundleID), by: "test").app, environment: environment)
     }
 
-    /// The number that a query gives, such as a count, which may take long.
+    /// The number in a query's result; the query may take long.
     package func count(_ sql: SQL) async throws -> Int {
         try await pool.withSession { session in
             try session.pipeline(["SELECT set_config('statement_timeout', '0', true)", sql])[1][0].decode(Int.self)

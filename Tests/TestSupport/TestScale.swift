@@ -1,7 +1,6 @@
 import Foundation
 
-/// How large the proofs are: small by default, full with `deploy/test --long`.
+/// The size of the proofs: small by default, full with `deploy/test --long` (`PUSHREG_TEST_LONG` is `1`).
 package enum TestScale {
-    /// Whether the proofs are full: `PUSHREG_TEST_LONG` is `1`.
     package static let isLong = ProcessInfo.processInfo.environment["PUSHREG_TEST_LONG"] == "1"
 }

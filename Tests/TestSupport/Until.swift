@@ -1,11 +1,11 @@
-/// The end of the patience of ``until(_:file:line:_:)``.
+/// The time limit of ``until(_:file:line:_:)`` passed.
 struct NeverCameTrue: Error, CustomStringConvertible {
     let description: String
 }
 
-/// Waits until a condition holds, with a short pause between two looks.
+/// Waits until a condition holds, with a short pause between two checks.
 ///
-/// - Throws: an error that names the caller's place when it does not hold within the limit, and what the condition throws.
+/// - Throws: an error with the caller's place if it does not hold within the limit, and the condition's error.
 package func until(
     _ limit: Duration = .seconds(60),
     file: StaticString = #fileID,
