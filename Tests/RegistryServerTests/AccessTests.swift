@@ -44,7 +44,6 @@ import Testing
         #expect(throws: Never.self) { try Access.everyone.check(.anonymous) }
     }
 
-    /// R: a client never reads tokens.
     @Test("No route that reads is for clients") func noRouteThatReadsIsForClients() {
         for route in Route.all where route.method == .get && route.access != .everyone {
             #expect(route.access.roles?.contains(.client) == false, "\(route.template)")

@@ -111,7 +111,6 @@ import Testing
         #expect(try Self.admit(1, from: "192.0.2.1", to: &busy) == nil && busy.count == 1)
     }
 
-    /// Any life of connections ends as it does in lists that are searched.
     @Test("Any series of connections ends as with plain lists", arguments: 0..<20) func anyLifeIsThatOfPlainLists(
         _ seed: UInt64
     ) throws {

@@ -205,7 +205,6 @@ import Testing
         }
     }
 
-    /// However many keys and apps are made up, each of these waits for one lane; true ones come along.
     @Test("Made-up names keep nobody waiting") func madeUpNamesKeepNobodyWaiting() async throws {
         let database = try await TestDatabase.make()
         _ = try await database.scope()

@@ -188,7 +188,6 @@ import Testing
         }
     }
 
-    /// The refusal says nothing of the record, not even whether it runs.
     @Test("The refusal of another's record tells nothing of it") func refusalTellsNothing() async throws {
         let database = try await TestDatabase.make()
         let scope = try await database.scope()

@@ -150,7 +150,6 @@ import Testing
         }
     }
 
-    /// Nothing that a caller can send may fail the service.
     @Test("Strange input never leads to a 500") func neverA500() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             var random = SeededGenerator(seed: 42)

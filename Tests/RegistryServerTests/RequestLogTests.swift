@@ -54,7 +54,6 @@ import Testing
         #expect(log.text.contains("Fault") && log.text.contains("4bf92f3577b34da6a3ce929d0e0e4736"))
     }
 
-    /// Neither an answer nor a refusal makes anything for a log that does not want it.
     @Test("A line that nobody wants is not made", arguments: [Result<Answer, any Error>.success(.noContent), refusal])
     func whatNobodyWantsIsNotMade(_ result: Result<Answer, any Error>) {
         let touches = Touches()

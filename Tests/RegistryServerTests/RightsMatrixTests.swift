@@ -156,7 +156,6 @@ import Testing
         }
     }
 
-    /// To a key of one app, another app and one that does not exist are the same to the last byte.
     @Test("Another app looks like none") func anotherAppLooksLikeNone() async throws {
         let database = try await TestDatabase.make()
         _ = try await (database.scope(), database.scope("com.example.taxi"))

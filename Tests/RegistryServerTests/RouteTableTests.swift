@@ -69,7 +69,6 @@ import WebAssets
         #expect(error?.allowed.map(\.rawValue).joined(separator: ", ") == allowed)
     }
 
-    /// The description that is served and the routes that are answered must not drift apart.
     @Test("The table is what openapi.json describes") func isWhatOpenAPIDescribes() throws {
         let paths = try #require(JSONParser.parse(WebAssets.openAPI)["paths"])
         var described: [String: Set<String>] = [:]

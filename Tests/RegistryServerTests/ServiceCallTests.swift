@@ -44,7 +44,6 @@ import Testing
         }
     }
 
-    /// Without Postgres the service lives, but is not ready; every call says so and when to come again.
     @Test("Without Postgres, and without a role there, the service says so", arguments: [true, false])
     func withoutPostgres(_ isAway: Bool) async throws {
         let server = isAway ? "host=/nonexistent dbname=none" : try await TestDatabase.make().connectionString

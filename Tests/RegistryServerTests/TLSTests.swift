@@ -143,7 +143,6 @@ import Testing
         }
     }
 
-    /// A client that connects and never shakes hands is sent away in time.
     @Test("A handshake that never comes is given up") func aHandshakeThatNeverComesIsGivenUp() async throws {
         let files = try Files()
         defer { files.remove() }

@@ -36,7 +36,6 @@ import Testing
         #expect(try await changed.tokens() == [.sample(2)])
     }
 
-    /// An activity that is said to have started after it was observed has the start that was said, in both tables.
     @Test("The start is that of the activity's row") func theStartIsThatOfTheActivitysRow() async throws {
         let identity = try await TestIdentity.make()
         let start = Date.minutesAgo(60)
@@ -81,7 +80,6 @@ import Testing
         #expect(views.allSatisfy { $0.count == 1 && $0[0].token == .sample(3) })
     }
 
-    /// The alias identity of a scheduled activity is kept for as long as the activity's row.
     @Test("The name is kept until the activity has gone") func theNameIsKeptUntilTheActivityHasGone() async throws {
         let identity = try await TestIdentity.make()
         let first = try await identity.post(1, at: .minutesAgo(0), startsAt: .minutesAgo(-25 * 24 * 60)).activity

@@ -72,7 +72,6 @@ import Testing
         #expect(try await identity.rows() <= Self.most + AliasIdentityStatements.mostDigests)
     }
 
-    /// A registration older than all that are kept begins no activity of its own beside the one that runs.
     @Test("A registration that is too late begins nothing") func whatIsTooLateBeginsNothing() async throws {
         let identity = try await TestIdentity.make(lifetime: .seconds(3600))
         let first = Date.minutesAgo(50)
@@ -85,7 +84,6 @@ import Testing
         #expect(try await identity.activities() == 1)
     }
 
-    /// The same requests again change nothing of what is kept.
     @Test("Repetitions keep the window") func repetitionsKeepTheWindow() async throws {
         let identity = try await TestIdentity.make()
         for minute in 1...Self.most { try await identity.post(minute, at: after(Double(minute))) }

@@ -93,7 +93,6 @@ import Testing
         }
     }
 
-    /// Counts from a sample come near the true ones.
     @Test("Estimates are near the counts", .enabled(if: TestScale.isLong)) func estimatesAreNear() async throws {
         let (database, scope) = try await Self.make(400_000)
         let statistics = try await database.registry.statistics(over: .seconds(86_400), in: scope)

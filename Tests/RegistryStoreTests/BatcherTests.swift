@@ -161,7 +161,6 @@ import Testing
         #expect(doubler.batches.withLock { $0 } == [[1], [2, -3, 0, 4], [2], [-3], [0], [4]])
     }
 
-    /// A fault while a lane goes on fails that batch; those before it have been answered, and those after it are done.
     @Test("Fault of a batch that follows fails no other") func faultOfABatchThatFollowsFailsNoOther() async throws {
         let doubler = Doubler()
         let results = await Self.submit([1, 5, 5, -3, 5], to: doubler.batcher(goesOn: true), doubler)

@@ -96,7 +96,6 @@ import Testing
 
     // MARK: The sweep
 
-    /// An activity that was rotated very often is swept in more than one transaction, and at last is gone.
     @Test("Tombstones of very many tokens go in pages") func tombstonesOfVeryManyTokensGoInPages() async throws {
         let activity = try await TestActivity.make()
         let (registry, scope) = (activity.database.registry, activity.scope)

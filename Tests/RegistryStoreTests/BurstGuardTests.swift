@@ -89,7 +89,6 @@ import Testing
         #expect(try await Self.report([1], in: production) == [.quarantined])
     }
 
-    /// Many reporters at once: never more than the share, whatever the interleaving.
     @Test("Storm of reporters trips once", .timeLimit(.minutes(15))) func stormOfReportersTripsOnce() async throws {
         let activity = try await TestActivity.make()
         try await Self.register(100, in: activity)

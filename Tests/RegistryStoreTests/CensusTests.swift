@@ -91,7 +91,6 @@ import Testing
         #expect(census.sweepLag == .zero && Self.states(census, in: .sandbox) == [.expired: 1])
     }
 
-    /// A sample costs the same however much there is, and comes near the truth.
     @Test("A large registry is sampled") func aLargeRegistryIsSampled() async throws {
         let count = TestScale.isLong ? 1_000_000 : 100_000
         let database = try await TestDatabase.make(requestTimeout: .seconds(900))

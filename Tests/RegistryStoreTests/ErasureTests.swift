@@ -233,7 +233,6 @@ import Testing
         #expect(try await activity.count(together) == 2)
     }
 
-    /// The data of a signed-in user's phone goes with the user, and does not come back by a key that does not know them.
     @Test("Phones of a user go with the user") func phonesOfAUserGoWithHim() async throws {
         let phone = try await TestInstallation.make(0xE7)
         let user = phone.asUser(Self.subject)

@@ -6,7 +6,6 @@ import Testing
 
 /// Reports find the rows that they have locked by the places where these stand.
 @Suite struct FeedbackPlacesTests {
-    /// The row is written anew by somebody else while the report waits for its lock.
     @Test(
         "Report finds a row that was written anew",
         .timeLimit(.minutes(15)),

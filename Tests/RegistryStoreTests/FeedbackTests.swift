@@ -78,7 +78,6 @@ import Testing
         #expect(try await activity.currentToken() == nil)
     }
 
-    /// A token that came back after it was retired is a current one like any other.
     @Test("Refresh without time ends the quarantine of a token that came back")
     func refreshWithoutTimeEndsTheQuarantineOfATokenThatCameBack() async throws {
         let activity = try await TestActivity.make()

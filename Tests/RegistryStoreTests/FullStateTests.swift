@@ -128,7 +128,6 @@ import Testing
         #expect(answer.results[1].result == .success(.registered))
     }
 
-    /// An item that repeats an activity or a token is refused in its place, and its activity counts as present.
     @Test("Each activity and token counts where it is listed first")
     func eachActivityAndTokenCountsWhereItIsListedFirst() async throws {
         let a = try await TestActivity.make("a")

@@ -127,7 +127,6 @@ import Testing
         #expect(try await phone.events().filter { $0 == "taken-over" }.count == 1)
     }
 
-    /// A request of the user before arrives late: it takes nothing back.
     @Test("Late registration takes nothing over") func lateRegistrationTakesNothingOver() async throws {
         let phone = try await TestInstallation.make()
         let (one, two) = (phone.asUser("u-1"), phone.asUser("u-2"))

@@ -68,7 +68,6 @@ import Testing
         }
     }
 
-    /// Look-ups that are asked for while others are under way go together, whether there is such a key or app or not.
     @Test("All who ask meanwhile share a statement", .timeLimit(.minutes(3))) func whoAsksMeanwhileSharesAStatement()
         async throws
     {

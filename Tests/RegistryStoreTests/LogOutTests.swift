@@ -144,7 +144,6 @@ import Testing
         #expect(try await activity.another("new").currentToken() == .sample(4))
     }
 
-    /// Activities that are known by an alias and their installation: what comes after the log-out is a new one.
     @Test("Named activities begin anew after a log-out", arguments: [true, false])
     func namedActivitiesBeginAnewAfterALogOut(isKnownBefore: Bool) async throws {
         let phone = try await TestInstallation.make()

@@ -121,7 +121,6 @@ import Testing
         }
     }
 
-    /// A record without a subject takes on that of the first who may change it, and is theirs from then on.
     @Test("Record takes the subject on") func recordTakesTheSubjectOn() async throws {
         let activity = try await TestActivity.make()
         _ = try await register(1, at: Self.t0, by: Party(.installation(Self.phone)), to: activity)
@@ -196,7 +195,6 @@ import Testing
         #expect(try await foreign.events() == ["registered"])
     }
 
-    /// Another user takes an installation over, and its aliases are cleared; the same one changes nothing.
     @Test("Installation is taken over") func installationIsTakenOver() async throws {
         let activity = try await TestActivity.make()
         let registry = activity.database.registry
@@ -238,7 +236,6 @@ import Testing
         #expect(try await seen() == ["u-2", nil, "0"])
     }
 
-    /// A request that is refused for its time leaves no second event of what was done before.
     @Test("A request that is refused for its time leaves no event") func refusedForItsTimeLeavesNoEvent() async throws {
         let activity = try await TestActivity.make()
         try await activity.register(1, at: Self.t0)

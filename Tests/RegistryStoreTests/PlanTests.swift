@@ -125,7 +125,6 @@ import Testing
         #expect(!plan.text.contains("Join Filter") && plan.wholeReads == [], "\(plan.text)")
     }
 
-    /// A page of an export costs the same wherever it lies, and so does what the doctor asks.
     @Test("Pages of an export are read by their keys", .timeLimit(.minutes(15)))
     func pagesOfAnExportAreReadByTheirKeys() async throws {
         let database = try await TestDatabase.make()

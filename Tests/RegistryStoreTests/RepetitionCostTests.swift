@@ -8,7 +8,6 @@ import Testing
 
 /// Items that a request repeats, or that were registered before under its alias, cost no more than what is kept of them.
 @Suite(.timeLimit(.minutes(30))) struct RepetitionCostTests {
-    /// A full state that repeats an activity or a token costs no more than one of as many activities.
     @Test("Repeated items cost no more than different ones", arguments: ["activity", "token"])
     func repeatedItemsCostNoMoreThanDifferentOnes(what: String) async throws {
         let meter = try await CostMeter.make()
@@ -37,7 +36,6 @@ import Testing
         FullState.Item(activityID: .sample(id), registration: .sample(token: .sample(token)))
     }
 
-    /// Reports of one token cost what eight rounds do, whatever they say.
     @Test("Repeated reports cost no more than eight rounds") func repeatedReportsCostNoMoreThanEightRounds()
         async throws
     {

@@ -68,7 +68,6 @@ import Testing
         }
     }
 
-    /// The receiver decides when it is over; work that is under way is not waited for in vain.
     @Test("Ranges end with their receiver") func rangesEndWithTheirReceiver() async throws {
         struct Enough: Error {}
         let first = try await TestActivity.make()

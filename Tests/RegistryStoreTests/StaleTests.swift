@@ -178,7 +178,6 @@ import Testing
         #expect(try await life.stale().isEmpty)
     }
 
-    /// Another who has the same start token, and said so later, keeps it.
     @Test("Purge says nothing of other holders") func purgeSaysNothingOfOtherHolders() async throws {
         let life = try await Life.make()
         let other = life.phone.another(2)
@@ -203,7 +202,6 @@ import Testing
         #expect(try await life.activity.register(1, at: .minutesAgo(1)).outcome == .reactivated)
     }
 
-    /// Clients confirm while an admin purges: whoever was confirmed with a later time is handed out in the end.
     @Test("A purge that races confirmations purges nothing that was confirmed") func purgeAgainstConfirmations()
         async throws
     {

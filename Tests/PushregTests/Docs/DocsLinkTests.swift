@@ -31,7 +31,6 @@ import Testing
         #expect(try MarkdownPage(index).targets.sorted() == names.sorted())
     }
 
-    /// The code map names every folder in which there is code, so that it stays true when code moves.
     @Test("Every room is on the code map") func everyRoomIsOnTheCodeMap() throws {
         let readme = try MarkdownPage("README.md")
         let map = try #require(readme.text.components(separatedBy: "\n## Code map\n").last)
@@ -48,7 +47,6 @@ import Testing
         }
     }
 
-    /// A promise is worth its tests: those that are named are there.
     @Test("Every test of a promise is there") func everyTestOfAPromiseIsThere() throws {
         let folder = DocumentedCommand.project.appendingPathComponent("Tests")
         let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
@@ -69,7 +67,6 @@ import Testing
         #expect(count > 100)
     }
 
-    /// Files that are named in code are there, wherever they lie, so that moved ones are found.
     @Test("Every file named is there", arguments: try DocumentedCommand.documents)
     func everyFileNamedIsThere(_ document: String) throws {
         let root = DocumentedCommand.project.path

@@ -56,7 +56,6 @@ import Testing
         await session.remove()
     }
 
-    /// The examples of the API reference are calls that the service understands.
     @Test("Examples of the reference are understood") func examplesOfTheReferenceAreUnderstood() async throws {
         let session = try await CommandSession.make()
         let tags = ["Everyone", "Clients", "Senders", "Admins"]

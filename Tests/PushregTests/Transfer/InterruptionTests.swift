@@ -40,7 +40,6 @@ import Testing
         #expect(events == Self.count)
     }
 
-    /// Where an export breaks off does not matter: it goes on to the same file, to the byte.
     @Test("Export goes on from any byte", .timeLimit(.minutes(15))) func exportGoesOnFromAnyByte() async throws {
         let database = try await TestDatabase.make()
         try await Self.fill(database, try await database.scope(), count: 2500)
@@ -102,7 +101,6 @@ import Testing
         #expect(changed.results.contains(#""taken":3000"#) && !changed.words.contains("Going on"), "\(changed.words)")
     }
 
-    /// Faulty lines from before the interruption are not forgotten after it.
     @Test("Faults of the first part count", .timeLimit(.minutes(15))) func faultsOfTheFirstPartCount() async throws {
         let (_, target, file) = try await Self.exported(3000)
         defer { file.remove() }

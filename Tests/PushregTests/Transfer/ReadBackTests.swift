@@ -77,7 +77,6 @@ import Testing
             .filter { $0.starts(with: #"{"record":"#.utf8) }
     }
 
-    /// One request's times are no other's fault, although many share statements.
     @Test("Times of one disturb no other") func timesOfOneDisturbNoOther() async throws {
         let database = try await TestDatabase.make()
         _ = try await database.scope()

@@ -50,7 +50,6 @@ import Testing
         #expect(try String(contentsOfFile: file.progress, encoding: .utf8) == theirs)
     }
 
-    /// An activity that was observed long ago, and is still to come, arrives as it was.
     @Test("Scheduled activities arrive") func scheduledActivitiesArrive() async throws {
         let (source, target) = (try await TestDatabase.make(), try await TestDatabase.make())
         let (scope, other) = (try await source.scope(), try await target.scope())

@@ -156,7 +156,6 @@ import Testing
         }
     }
 
-    /// A token that is pasted is found, and no page repeats it; the same holds for a key.
     @Test("Pasted secrets go into no page") func pastedSecretsGoIntoNoPage() async throws {
         try await Self.play { life, browser in
             try await life.register(1, observed: 5)

@@ -71,7 +71,6 @@ import Testing
         }
     }
 
-    /// To the key of one app, another and none are the same, but for the name that was asked for.
     @Test("Another app looks like none") func anotherAppLooksLikeNone() async throws {
         try await Self.run { server in
             let browser = try await ConsoleBrowser.signedIn(server, as: .admin)

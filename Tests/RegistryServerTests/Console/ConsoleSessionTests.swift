@@ -95,7 +95,6 @@ import Testing
         }
     }
 
-    /// Every other text than the one that was given is nothing.
     @Test("Cookie cannot be made up") func cookieCannotBeMadeUp() async throws {
         try await Self.run { server in
             let browser = try await ConsoleBrowser.signedIn(server, as: .auditor)

@@ -122,7 +122,6 @@ import Testing
         }
     }
 
-    /// A token that was replaced is found by what is known of it, and its activity's page says what became of it.
     @Test("Replaced tokens are said to be") func replacedTokensAreSaidToBe() async throws {
         try await Life.play { life in
             try await life.register(1, observed: 5)

@@ -59,7 +59,6 @@ import Testing
         await #expect(throws: Problem.self) { try await Self.verify(TestIssuer.honest.token(at: Self.now), settings) }
     }
 
-    /// A key is bound by what it says of itself.
     @Test(
         "Keys that do not fit are no keys",
         arguments: [
@@ -91,7 +90,6 @@ import Testing
         #expect(await VerificationKey(TestIssuer.honest.publicKey(.rsa)) != nil)
     }
 
-    /// However many keys a set has of one name, few are tried.
     @Test("Few keys of one name are tried") func fewKeysOfOneNameAreTried() async throws {
         func set(strangers: Int) async throws -> VerificationKeySet {
             let strange = (0..<strangers).map { _ in TestIssuer().publicKey(.ec) }

@@ -112,7 +112,6 @@ import Testing
         }
     }
 
-    /// Nothing that a caller says becomes part of a metric.
     @Test("Nothing personal is told") func nothingPersonalIsTold() async throws {
         try await Self.run { (server: LiveServer, _: Sweeper, _: TestDatabase) async throws in
             try await Self.live(server)
@@ -135,7 +134,6 @@ import Testing
         }
     }
 
-    /// Without Postgres the rest is told, and that it is away.
     @Test("Without Postgres the rest is told") func withoutPostgresTheRestIsTold() async throws {
         let pool = PostgresPool(
             databaseURL: "host=/nonexistent dbname=none",
@@ -163,7 +161,6 @@ import Testing
         }
     }
 
-    /// Postgres is asked once for all who ask within the lifetime of a count.
     @Test("Counts are believed for a while") func countsAreBelievedForAWhile() async throws {
         let (database, clock) = (try await TestDatabase.make(), ManualClock())
         let cache = TimedCache(lifetime: .seconds(30), clock: clock.clock) {
