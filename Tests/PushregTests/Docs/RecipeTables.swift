@@ -1,3 +1,5 @@
+import Foundation
+
 /// The tables, files and programs that the guide to a move takes its registrations from, with names that no format likes.
 enum RecipeTables {
     /// An order's name, and a user's.
