@@ -45,9 +45,8 @@ def h2load(service, key, seconds, arguments, scheme, count):
         "-H", f"Authorization: Bearer {key}", *arguments,
     ], key)
     rate = float(re.search(r"([\d.]+) req/s", output)[1])
-    good, bad = map(int, re.search(r"(\d+) 2xx, .* (\d+) 5xx", output).groups())
-    others = sum(map(int, re.search(r"(\d+) 3xx, (\d+) 4xx", output).groups())) + bad
-    if not good or others:
+    good, bad = map(int, re.search(r"(\d+) succeeded, (\d+) failed", output).groups())
+    if not good or bad:
         raise SystemExit(f"{service.name}: {output}; see {service.log.name}")
     return {"rate": rate, "generator": used / (seconds + 1) / os.cpu_count()}
 

@@ -8,7 +8,7 @@ import subprocess
 import time
 import urllib.request
 
-from cluster import DIRECTORY, HERE, PUSHREG, cpu_of
+from cluster import DIRECTORY, PUSHREG, cpu_of
 from statements import statements
 
 BINARIES = os.path.join(DIRECTORY, "bin")
