@@ -63,7 +63,6 @@ import Testing
             ("stats of a month", { _ = try await registry.statistics(over: .seconds(30 * 86_400), in: scope) }),
             ("stale", stale { _ in }), ("stale, quarantined", stale { $0.reason = .quarantined }),
             ("stale, nothing found", stale { ($0.kind, $0.unconfirmedFor) = (.update, .seconds(86_400)) }),
-            ("stale, flapping", stale { $0.reason = .flapping }),
             ("purge, dry run", { _ = try await registry.countStaleTokens(in: scope) }),
             ("events", events { _ in }), ("events of an activity", events { $0.activityID = .sample("activity-77") }),
             ("events of an installation", events { $0.installation = InstallationHash(bytes: installation) }),

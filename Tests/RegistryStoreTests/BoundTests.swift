@@ -132,33 +132,4 @@ import Testing
             #expect(try await activity.column("SELECT count(*)::text FROM \(unescaped: table)") == ["0"], "\(table)")
         }
     }
-
-    // MARK: A, B, A
-
-    /// Random claims of a few values, in any order and again, against all pairs of their times.
-    @Test("Flapping is what all pairs of claims say") func flappingIsWhatAllPairsOfClaimsSay() async throws {
-        var generator = SeededGenerator(seed: 77)
-        var flapping = 0
-        for history in 0..<(TestScale.isLong ? 2_000 : 100) {
-            let phone = try await TestInstallation.make(sharing: "flapping", Array("phone \(history)".utf8))
-            var spans: [Int: (first: Int, last: Int)] = [:]
-            for _ in 0..<Int.random(in: 2...6, using: &generator) {
-                let (value, time) = (
-                    Int.random(in: 0..<4, using: &generator), Int.random(in: 0..<40, using: &generator)
-                )
-                let token = 4 * history + value
-                _ = try? await phone.register(token, in: TestInstallation.device, at: after(Double(time)))
-                let span = spans[value] ?? (time, time)
-                spans[value] = (min(span.first, time), max(span.last, time))
-            }
-            let interleave = spans.contains { a in
-                spans.contains { b in
-                    a.key < b.key && a.value.first < b.value.last && b.value.first < a.value.last
-                }
-            }
-            #expect(try await phone.record()?.isFlapping == interleave, "history \(history): \(spans)")
-            flapping += interleave ? 1 : 0
-        }
-        #expect(flapping > 10)
-    }
 }

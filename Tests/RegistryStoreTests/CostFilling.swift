@@ -71,16 +71,15 @@ extension TestDatabase {
         try await addActivities(1...count, of: installation, at: time, in: scope)
     }
 
-    /// Claims of an installation's device token, one after the other, none of which interleaves with another.
-    func addClaims(_ numbers: ClosedRange<Int>, of installation: InstallationHash, in scope: Scope) async throws {
+    /// Values that an installation's device token had, one after the other.
+    func addValues(_ numbers: ClosedRange<Int>, of installation: InstallationHash, in scope: Scope) async throws {
         try await run(
             """
-            INSERT INTO installation_token_claims (app_number, environment, installation_hash, kind, attributes_type,
-                token_digest, first_observed_at, last_observed_at)
-            SELECT \(scope.app.number), \(scope.environment.rawValue)::apns_environment, \(installation.bytes), 'device', '',
-                sha256(int8send(n)), q.at, q.at
+            INSERT INTO token_values (app_number, environment, token_digest, installation_kind, installation_hash,
+                installation_observed_at)
+            SELECT \(scope.app.number), \(scope.environment.rawValue)::apns_environment, sha256(int8send(n)), 'device',
+                \(installation.bytes), now() - interval '1 day' + n * interval '1 second'
             FROM generate_series(\(Int64(numbers.lowerBound)), \(Int64(numbers.upperBound))) AS n
-            CROSS JOIN LATERAL (SELECT now() - interval '1 day' + n * interval '1 second' AS at) AS q
             """
         )
     }

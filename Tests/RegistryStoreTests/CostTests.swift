@@ -65,12 +65,6 @@ extension CostTests {
     private static let phone = CostMeter.phone
     private static let alias = Alias.sample("liveactivityId", "match-7")
 
-    private static var filter: StaleFilter {
-        var filter = StaleFilter()
-        filter.reason = .flapping
-        return filter
-    }
-
     /// Installations that bear the alias and share a start token.
     private static let addSharingInstallations: @Sendable (CostMeter, ClosedRange<Int>) async throws -> Void = {
         try await $0.database.addInstallations($1, under: alias, startToken: .sample(7), in: $0.scope)
@@ -93,7 +87,7 @@ extension CostTests {
             name: "token values of one installation",
             fill: { meter, numbers in
                 try await meter.register(PushToken.sample(1), of: phone)
-                try await meter.database.addClaims(numbers, of: phone, in: meter.scope)
+                try await meter.database.addValues(numbers, of: phone, in: meter.scope)
             },
             calls: [
                 CostedCall("register another", .bounded) { try await $0.register(.random, of: phone) },
@@ -101,10 +95,7 @@ extension CostTests {
                     _ = try await $0.database.registry.installation(phone, in: $0.scope)
                 },
                 CostedCall("stale", .bounded) {
-                    _ = try await $0.database.registry.staleTokens(filter, limit: 100, in: $0.scope)
-                },
-                CostedCall("overview", .bounded) {
-                    _ = try await $0.database.registry.clonedInstallations(limit: 100, in: $0.scope)
+                    _ = try await $0.database.registry.staleTokens(limit: 100, in: $0.scope)
                 },
             ]
         ),

@@ -135,9 +135,6 @@ import Testing
                 SELECT concat_ws('|', 'alias', al.kind, al.value) FROM installation_aliases al
                 WHERE al.installation_hash = ANY(\(hashes))
                 UNION ALL
-                SELECT concat_ws('|', 'claim', c.kind, c.first_observed_at, c.last_observed_at)
-                FROM installation_token_claims c WHERE c.installation_hash = ANY(\(hashes))
-                UNION ALL
                 SELECT concat_ws('|', 'activity', c.activity_id, encode(c.token, 'escape'))
                 FROM current_activities c WHERE c.installation_hash = ANY(\(hashes))
                 """

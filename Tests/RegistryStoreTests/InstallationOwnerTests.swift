@@ -30,8 +30,7 @@ import Testing
     /// All that is stored, as text.
     private func contents(_ phone: TestInstallation) async throws -> [String] {
         let tables = [
-            "installations", "installation_tokens", "installation_token_claims", "installation_aliases",
-            "token_values", "events", "activities",
+            "installations", "installation_tokens", "installation_aliases", "token_values", "events", "activities",
         ]
         var rows: [String] = []
         for table in tables { rows += try await phone.column("SELECT t::text FROM \(unescaped: table) t ORDER BY 1") }

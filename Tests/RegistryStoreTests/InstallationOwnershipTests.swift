@@ -5,7 +5,7 @@ import RegistryStore
 import TestSupport
 import Testing
 
-/// R7 for the tokens of installations: one owner a device token, kinds apart, and installations that were cloned.
+/// R7 for the tokens of installations: one owner a device token, kinds apart, and values that return.
 @Suite struct InstallationOwnershipTests {
     private let t0 = Date.minutesAgo(60)
     private let device = TestInstallation.device
@@ -177,47 +177,12 @@ import Testing
         #expect(rows == kinds)
     }
 
-    // MARK: A, B, A
-
-    @Test("Interleaving values show a clone in any order") func interleavingValuesShowACloneInAnyOrder() async throws {
-        let steps = [(1, t0), (2, after(1)), (1, after(2))]
-        for slot in InstallationTokenTests.slots {
-            for order in steps.indices.permutations {
-                let phone = try await TestInstallation.make(
-                    sharing: "clones",
-                    Array("\(slot.kind) \(order)".utf8)
-                )
-                for step in order.map({ steps[$0] }) {
-                    #expect(try await phone.record()?.isFlapping != true)
-                    _ = try? await phone.register(step.0, in: slot, at: step.1)
-                }
-                #expect(try await phone.record()?.isFlapping == true)
-            }
-        }
-    }
-
-    @Test("Clones without times keep working and show") func clonesWithoutTimesKeepWorkingAndShow() async throws {
+    @Test("Values that return without times are taken each time") func valuesThatReturnAreTaken() async throws {
         let phone = try await TestInstallation.make()
         for token in [1, 2, 1, 2] {
             try await phone.register(token, at: nil)
             #expect(try await phone.token() == .sample(token))
         }
-        #expect(try await phone.record()?.isFlapping == true)
-    }
-
-    @Test("Plain rotation is no flapping") func plainRotationIsNoFlapping() async throws {
-        let phone = try await TestInstallation.make()
-        for minute in 0..<6 {
-            try await phone.register(minute / 2, at: after(Double(minute)))
-            // Another type's tokens have nothing to do with it.
-            try await phone.register(1 - minute / 3, in: .start(TestInstallation.types[1]), at: after(Double(minute)))
-        }
-        #expect(try await phone.record()?.isFlapping == false)
-        // Flapping from before a log-out is over.
-        try await phone.register(0, at: after(6))
-        #expect(try await phone.record()?.isFlapping == true)
-        try await phone.logOut(at: nil)
-        #expect(try await phone.record()?.isFlapping == false)
     }
 }
 

@@ -24,16 +24,13 @@ import Testing
         #expect(try await phone.another(2).token(in: slot) == .sample(2))
     }
 
-    @Test("Claims and values that nobody holds go", arguments: slots) func claimsAndValuesThatNobodyHoldsGo(
-        _ slot: TokenSlot
-    ) async throws {
+    @Test("Values that nobody holds go", arguments: slots) func valuesThatNobodyHoldsGo(_ slot: TokenSlot) async throws
+    {
         let phone = try await TestInstallation.make()
         try await phone.register(1, in: slot, at: .minutesAgo(6))
         try await phone.register(2, in: slot, at: .minutesAgo(5))
-        #expect(try await phone.sweep(.claims) == 0)
+        #expect(try await phone.sweep(.values) == 0)
         try await phone.age(by: "91 days")
-        #expect(try await phone.sweep(.claims) == 2)
-        #expect(try await phone.count("installation_token_claims") == 0)
         // The one that is current keeps what APNs said of it, and is not looked at again for as long.
         #expect(try await phone.sweep(.values) == 2)
         #expect(try await phone.count("token_values") == 1)
@@ -55,14 +52,13 @@ import Testing
         #expect(try await phone.count("token_values") == 2)
     }
 
-    /// It was held still when the claims on it went.
+    /// It was held still when the sweep looked at it first.
     @Test("A value that is replaced late goes later", arguments: slots) func aValueThatIsReplacedLateGoesLater(
         _ slot: TokenSlot
     ) async throws {
         let phone = try await TestInstallation.make()
         try await phone.register(1, in: slot, at: .minutesAgo(6))
         try await phone.age(by: "91 days")
-        #expect(try await phone.sweep(.claims) == 1)
         #expect(try await phone.sweep(.values) == 1)
         try await phone.register(2, in: slot, at: .minutesAgo(5))
         try await phone.age(by: "91 days")
@@ -143,9 +139,7 @@ extension TestInstallation {
                 """
                 UPDATE installation_tokens SET touched_at = earlier(touched_at, '\(interval)');
                 UPDATE token_values SET touched_at = earlier(touched_at, '\(interval)');
-                UPDATE installations SET touched_at = earlier(touched_at, '\(interval)');
-                UPDATE installation_token_claims SET last_observed_at = earlier(last_observed_at, '\(interval)'),
-                    first_observed_at = earlier(first_observed_at, '\(interval)')
+                UPDATE installations SET touched_at = earlier(touched_at, '\(interval)')
                 """
             )
         }

@@ -170,7 +170,6 @@ import Testing
         #expect(try await phone.found(alias) == [.sample(1)])
         #expect(try await phone.token(in: TestInstallation.device) == nil)
         #expect(try await activity.currentToken() == .sample(3))
-        #expect(try await phone.record()?.isFlapping == false)
     }
 
     @Test("Log-out without a time takes what a fast clock observed")

@@ -8,8 +8,7 @@ enum PlanFilling {
     /// Without names it would wait for the schemas of all other tests.
     static let analysis = """
         ANALYZE activities, token_values, activity_aliases, installations, former_claims, alias_identities, \
-        alias_registrations, installation_tokens, installation_token_claims, installation_aliases, channels, \
-        channel_quotas, start_leases
+        alias_registrations, installation_tokens, installation_aliases, channels, channel_quotas, start_leases
         """
 
     /// Two start tokens and a device token for each installation, and an alias.
@@ -31,13 +30,6 @@ enum PlanFilling {
                 installation_observed_at)
             SELECT app_number, environment, token_digest, kind, installation_hash, observed_at
             FROM installation_tokens WHERE has_one_owner
-            ON CONFLICT DO NOTHING
-            """,
-            """
-            INSERT INTO installation_token_claims (app_number, environment, installation_hash, kind, attributes_type,
-                token_digest, first_observed_at, last_observed_at)
-            SELECT app_number, environment, installation_hash, kind, attributes_type, token_digest, now(), now()
-            FROM installation_tokens WHERE NOT has_one_owner
             ON CONFLICT DO NOTHING
             """,
             """

@@ -248,8 +248,7 @@ struct PlannedStatements {
             Self(name: "newest", statements: [ActivitySearch.running, .over].map(search.activities), countsMany: true),
             Self(
                 name: "overview",
-                statements: [overview.isUsed, overview.cloned(limit: 10)]
-                    + [overview.installations(after: (.minutesAgo(-60), [0xFF]), limit: 10)]
+                statements: [overview.isUsed, overview.installations(after: (.minutesAgo(-60), [0xFF]), limit: 10)]
             ),
         ]
     }
@@ -272,8 +271,7 @@ struct PlannedStatements {
             ),
             Self(
                 name: "sweep of installations",
-                statements: [installations.deleteRemovedTokens(limit: 10)]
-                    + [installations.deleteOldClaims(limit: 10), installations.deleteUnheldValues(limit: 10)]
+                statements: [installations.deleteRemovedTokens(limit: 10), installations.deleteUnheldValues(limit: 10)]
                     + [installations.emptyInstallations(from: [0x80], limit: 10)] + installations.delete(digests)
             ),
         ]

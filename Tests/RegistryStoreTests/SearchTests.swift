@@ -96,28 +96,6 @@ import Testing
         #expect(health.migrations.last?.version == SchemaMigrator.currentVersion)
     }
 
-    @Test("Clones are those whose tokens return") func clonesAreThoseWhoseTokensReturn() async throws {
-        let phone = try await TestInstallation.make(1)
-        let other = phone.another(2)
-        for (token, minutes) in [(1, 9.0), (2, 8)] {
-            for (number, installation) in [phone, other].enumerated() {
-                try await installation.register(
-                    10 * number + token,
-                    in: TestInstallation.device,
-                    at: .minutesAgo(minutes)
-                )
-            }
-        }
-        let registry = phone.database.registry
-        #expect(try await registry.clonedInstallations(limit: 10, in: phone.scope) == [])
-        try await phone.register(1, in: TestInstallation.device, at: .minutesAgo(7))
-        #expect(try await registry.clonedInstallations(limit: 10, in: phone.scope) == [phone.hash])
-        let elsewhere = Scope(app: phone.scope.app, environment: .production)
-        #expect(try await registry.clonedInstallations(limit: 10, in: elsewhere) == [])
-        try await phone.logOut(at: .minutesAgo(1))
-        #expect(try await registry.clonedInstallations(limit: 10, in: phone.scope) == [])
-    }
-
     @Test("Plans use indexes") func plansUseIndexes() async throws {
         let database = try await TestDatabase.make(requestTimeout: .seconds(300))
         let scope = try await database.scope()
@@ -131,7 +109,7 @@ import Testing
         ]
         let lookups = [
             search.installations([1, 2, 3, 4]), search.installations(under: .sample("orderId", "77")), life.life,
-            life.retired, lists.isUsed, lists.cloned(limit: 50), lists.installations(after: (.now, []), limit: 50),
+            life.retired, lists.isUsed, lists.installations(after: (.now, []), limit: 50),
             lists.channels(after: ("a", "b"), limit: 50), SweepStatements(scope: scope).overdue(limit: 1000),
         ]
         var quarantined = StaleFilter()

@@ -68,7 +68,6 @@ import Testing
         #expect(all[0].unconfirmedFor >= .seconds(4 * 86_400))
         #expect(try await life.stale { $0.kind = .start }.map(\.attributesType) == ["Delivery"])
         #expect(try await life.stale { $0.attributesType = TestInstallation.types[1] }.map(\.kind) == [.update])
-        #expect(try await life.stale { $0.reason = .flapping }.isEmpty)
     }
 
     @Test("A token is stale past its expiry until the sweep") func pastItsExpiryUntilSwept() async throws {
@@ -99,14 +98,6 @@ import Testing
         // A later claim ends it.
         try await life.activity.register(1, at: .minutesAgo(-1))
         #expect(try await life.stale { $0.reason = .quarantined }.map(\.kind) == [.start, .device])
-    }
-
-    @Test("Tokens of clones flap") func clonesFlap() async throws {
-        let life = try await Life.make()
-        try await life.phone.register(12, at: .minutesAgo(10))
-        try await life.phone.register(2, at: .minutesAgo(5))
-        let found = try await life.stale()
-        #expect(found.map(\.kind) == [.start, .device] && found.allSatisfy { $0.reasons == [.flapping] })
     }
 
     @Test("A token that is dead or another's is not stale") func whatIsDeadOrOfAnotherIsNotStale() async throws {

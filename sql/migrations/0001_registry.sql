@@ -63,9 +63,6 @@ CREATE TABLE installations (
     -- The greatest time of its log-outs: what was observed no later is gone. A log-out is a full state without
     -- activities, too, so full_state_at is never before it.
     removed_at timestamptz,
-    -- The greatest time at which two values of one of its tokens were both claimed before and after each other (A, B, A):
-    -- two devices share its id. Written with the claim that shows it, so that lists need not look at claims.
-    flapped_at timestamptz,
     -- Whether the last request changed aliases or metadata, and the aliases that it took away: the same transaction writes the
     -- audit event.
     changed boolean NOT NULL DEFAULT false,
@@ -84,9 +81,6 @@ CREATE INDEX installations_touched ON installations (app_number, environment, to
 
 -- An erasure finds the installations of a signed-in user.
 CREATE INDEX installations_of_subject ON installations (app_number, environment, subject) WHERE subject IS NOT NULL;
-
--- The overview lists those that seem to be cloned.
-CREATE INDEX installations_flapped ON installations (app_number, environment, flapped_at) WHERE flapped_at IS NOT NULL;
 
 -- One row an activity, its tombstone included: were the tombstone a row of its own, an end and a registration that
 -- meet head-on could miss each other. Everything here is a join (a greatest or a least) of what requests said, so the
@@ -286,6 +280,12 @@ CREATE INDEX token_values_unclaimed ON token_values (app_number, environment, to
 CREATE INDEX token_values_of_installations ON token_values (app_number, environment, touched_at)
     WHERE activity_id IS NULL AND (installation_hash IS NOT NULL OR start_observed_at IS NOT NULL);
 
+-- An erasure finds the values that an installation owns, and those that another took from it last.
+CREATE INDEX token_values_of_installation ON token_values (installation_hash, app_number, environment)
+    WHERE installation_hash IS NOT NULL;
+CREATE INDEX token_values_displaced ON token_values (displaced_installation_hash, app_number, environment)
+    WHERE displaced_installation_hash IS NOT NULL;
+
 -- Whether too many tokens of a kind were reported at once, which is a sender's fault and not the tokens'. Feedback
 -- that would quarantine locks these rows first.
 CREATE TABLE quarantine_guards (
@@ -435,30 +435,6 @@ CREATE INDEX installation_tokens_of_value ON installation_tokens (app_number, en
 CREATE INDEX installation_tokens_removed ON installation_tokens (app_number, environment, touched_at)
     WHERE token IS NULL;
 
--- When each value of a start or device token was first and last claimed. Two values whose times interleave (A, B, A)
--- show a cloned installation, in whatever order the claims came.
-CREATE TABLE installation_token_claims (
-    app_number bigint NOT NULL,
-    environment apns_environment NOT NULL,
-    installation_hash bytea NOT NULL,
-    kind text COLLATE "C" NOT NULL,
-    -- Empty for kinds that an installation has one of.
-    attributes_type text COLLATE "C" NOT NULL,
-    token_digest bytea NOT NULL,
-    first_observed_at timestamptz NOT NULL,
-    last_observed_at timestamptz NOT NULL,
-    CONSTRAINT installation_token_claims_pkey
-        PRIMARY KEY (app_number, environment, installation_hash, kind, attributes_type, token_digest)
-);
-
--- A claim is compared with the latest others of its place, however many there were.
-CREATE INDEX installation_token_claims_of_place ON installation_token_claims
-    (app_number, environment, installation_hash, kind, attributes_type, last_observed_at);
-
--- The sweep finds claims that are too old to tell of anything.
-CREATE INDEX installation_token_claims_last ON installation_token_claims (app_number, environment, last_observed_at)
-    WHERE last_observed_at > '-infinity';
-
 -- Broadcast channels: at most one an alias.
 CREATE TABLE channels (
     app_number bigint NOT NULL,
@@ -606,7 +582,7 @@ CREATE VIEW current_activities AS SELECT * FROM activity_verdicts r WHERE r.verd
 -- The same definition for tokens of installations. Values and installations are looked up for each token by itself, as above.
 CREATE VIEW installation_token_verdicts AS
 SELECT
-    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, t.installation_kind AS owner_kind,
     t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
     t.quarantine_reason,
     CASE
@@ -622,7 +598,7 @@ SELECT
     END AS verdict
 FROM installation_tokens r
 LEFT JOIN LATERAL (
-    SELECT its.subject, its.aliases, its.removed_at, its.flapped_at FROM installations its
+    SELECT its.subject, its.aliases, its.removed_at FROM installations its
     WHERE its.app_number = r.app_number AND its.environment = r.environment AND its.installation_hash = r.installation_hash
     LIMIT 1
 ) AS i ON true

@@ -47,7 +47,7 @@ GROUP BY 1, 2, 3;
 SELECT r.environment::text, r.kind, CASE WHEN v.verdict IS NULL THEN 'current' WHEN v.verdict = 'quarantined' THEN 'quarantined' ELSE 'withheld' END, count(*)
 FROM installation_tokens AS r TABLESAMPLE SYSTEM (5.0) REPEATABLE (7) CROSS JOIN LATERAL (
     SELECT * FROM (SELECT
-    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, t.installation_kind AS owner_kind,
     t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
     t.quarantine_reason,
     CASE
@@ -61,7 +61,7 @@ FROM installation_tokens AS r TABLESAMPLE SYSTEM (5.0) REPEATABLE (7) CROSS JOIN
     END AS verdict
 FROM installation_tokens r
 LEFT JOIN LATERAL (
-    SELECT its.subject, its.aliases, its.removed_at, its.flapped_at FROM installations its
+    SELECT its.subject, its.aliases, its.removed_at FROM installations its
     WHERE its.app_number = $1 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
     LIMIT 1
 ) AS i ON true

@@ -45,52 +45,47 @@ DELETE FROM installation_tokens WHERE app_number = $1 AND (tableoid, ctid) IN (
 );
 
 -- deletion of an app, 12: $1 bigint, $2 bigint
-DELETE FROM installation_token_claims WHERE app_number = $1 AND (tableoid, ctid) IN (
-    SELECT tableoid, ctid FROM installation_token_claims WHERE app_number = $2 LIMIT 10000
-);
-
--- deletion of an app, 13: $1 bigint, $2 bigint
 DELETE FROM installation_aliases WHERE app_number = $1 AND (tableoid, ctid) IN (
     SELECT tableoid, ctid FROM installation_aliases WHERE app_number = $2 LIMIT 10000
 );
 
--- deletion of an app, 14: $1 bigint, $2 bigint
+-- deletion of an app, 13: $1 bigint, $2 bigint
 DELETE FROM installations WHERE app_number = $1 AND (tableoid, ctid) IN (
     SELECT tableoid, ctid FROM installations WHERE app_number = $2 LIMIT 10000
 );
 
--- deletion of an app, 15: $1 bigint, $2 bigint
+-- deletion of an app, 14: $1 bigint, $2 bigint
 DELETE FROM channels WHERE app_number = $1 AND (tableoid, ctid) IN (
     SELECT tableoid, ctid FROM channels WHERE app_number = $2 LIMIT 10000
 );
 
--- deletion of an app, 16: $1 bigint, $2 bigint
+-- deletion of an app, 15: $1 bigint, $2 bigint
 DELETE FROM channel_quotas WHERE app_number = $1 AND (tableoid, ctid) IN (
     SELECT tableoid, ctid FROM channel_quotas WHERE app_number = $2 LIMIT 10000
 );
 
--- deletion of an app, 17: $1 bigint, $2 bigint
+-- deletion of an app, 16: $1 bigint, $2 bigint
 DELETE FROM quarantine_guards WHERE app_number = $1 AND (tableoid, ctid) IN (
     SELECT tableoid, ctid FROM quarantine_guards WHERE app_number = $2 LIMIT 10000
 );
 
--- deletion of an app, 18: $1 bigint, $2 bigint
+-- deletion of an app, 17: $1 bigint, $2 bigint
 DELETE FROM events WHERE app_number = $1 AND (tableoid, ctid) IN (
     SELECT tableoid, ctid FROM events WHERE app_number = $2 LIMIT 10000
 );
 
--- deletion of an app, 19: $1 bigint, $2 bigint
+-- deletion of an app, 18: $1 bigint, $2 bigint
 DELETE FROM token_counts WHERE app_number = $1 AND (tableoid, ctid) IN (
     SELECT tableoid, ctid FROM token_counts WHERE app_number = $2 LIMIT 10000
 );
 
--- deletion of an app, 20: $1 bigint, $2 bigint
+-- deletion of an app, 19: $1 bigint, $2 bigint
 DELETE FROM api_keys WHERE app_number = $1 AND (tableoid, ctid) IN (
     SELECT tableoid, ctid FROM api_keys WHERE app_number = $2 LIMIT 10000
 );
 
--- deletion of an app, 21: $1 bigint
+-- deletion of an app, 20: $1 bigint
 DELETE FROM deleted_apps WHERE app_number = $1 AND deleted_at <= now() - interval '1 minute';
 
--- deletion of an app, 22
+-- deletion of an app, 21
 SELECT app_number FROM deleted_apps ORDER BY app_number;

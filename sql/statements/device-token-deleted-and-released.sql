@@ -84,7 +84,7 @@ FROM token_values t CROSS JOIN LATERAL (
     UNION ALL
     SELECT r.kind, r.attributes_type, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, r.subject, r.aliases
     FROM (SELECT
-    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, t.installation_kind AS owner_kind,
     t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
     t.quarantine_reason,
     CASE
@@ -98,7 +98,7 @@ FROM token_values t CROSS JOIN LATERAL (
     END AS verdict
 FROM installation_tokens r
 LEFT JOIN LATERAL (
-    SELECT its.subject, its.aliases, its.removed_at, its.flapped_at FROM installations its
+    SELECT its.subject, its.aliases, its.removed_at FROM installations its
     WHERE its.app_number = $6 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
     LIMIT 1
 ) AS i ON true
@@ -113,7 +113,7 @@ LEFT JOIN LATERAL (
     UNION ALL
     SELECT r.kind, r.attributes_type, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, r.subject, r.aliases
     FROM (SELECT
-    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, t.installation_kind AS owner_kind,
     t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
     t.quarantine_reason,
     CASE
@@ -127,7 +127,7 @@ LEFT JOIN LATERAL (
     END AS verdict
 FROM installation_tokens r
 LEFT JOIN LATERAL (
-    SELECT its.subject, its.aliases, its.removed_at, its.flapped_at FROM installations its
+    SELECT its.subject, its.aliases, its.removed_at FROM installations its
     WHERE its.app_number = $9 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
     LIMIT 1
 ) AS i ON true
@@ -169,7 +169,7 @@ FROM token_values t CROSS JOIN LATERAL (
     UNION ALL
     SELECT r.kind, r.attributes_type, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, r.subject, r.aliases
     FROM (SELECT
-    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, t.installation_kind AS owner_kind,
     t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
     t.quarantine_reason,
     CASE
@@ -183,7 +183,7 @@ FROM token_values t CROSS JOIN LATERAL (
     END AS verdict
 FROM installation_tokens r
 LEFT JOIN LATERAL (
-    SELECT its.subject, its.aliases, its.removed_at, its.flapped_at FROM installations its
+    SELECT its.subject, its.aliases, its.removed_at FROM installations its
     WHERE its.app_number = $4 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
     LIMIT 1
 ) AS i ON true
@@ -198,7 +198,7 @@ LEFT JOIN LATERAL (
     UNION ALL
     SELECT r.kind, r.attributes_type, r.claimed_at, NULL::text COLLATE "C", r.installation_hash, r.subject, r.aliases
     FROM (SELECT
-    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, t.installation_kind AS owner_kind,
     t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
     t.quarantine_reason,
     CASE
@@ -212,7 +212,7 @@ LEFT JOIN LATERAL (
     END AS verdict
 FROM installation_tokens r
 LEFT JOIN LATERAL (
-    SELECT its.subject, its.aliases, its.removed_at, its.flapped_at FROM installations its
+    SELECT its.subject, its.aliases, its.removed_at FROM installations its
     WHERE its.app_number = $7 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
     LIMIT 1
 ) AS i ON true

@@ -11,7 +11,3 @@
 -- device token without a time, 6: the same as device token, 6
 
 -- device token without a time, 7: the same as device token, 7
-
--- device token without a time, 8: the same as device token, 8
-
--- device token without a time, 9: the same as device token, 9

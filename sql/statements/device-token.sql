@@ -87,41 +87,7 @@ WHEN (stored.token_digest IS NULL
 OR (excluded.observed_at, excluded.token_digest) > (stored.observed_at, stored.token_digest)) THEN 'rotated' ELSE 'superseded' END,
 touched_at = excluded.touched_at, installation_removed_at = excluded.installation_removed_at;
 
--- device token, 4: $1 bytea, $2 timestamp with time zone, $3 timestamp with time zone, $4 bigint, $5 text, $6 bytea, $7 text, $8 text, $9 bigint, $10 text, $11 bytea, $12 bigint, $13 timestamp with time zone, $14 bytea
-INSERT INTO installation_token_claims AS stored (app_number, environment, installation_hash, kind,
-    attributes_type, token_digest, first_observed_at, last_observed_at)
-SELECT r.app_number, r.environment, r.installation_hash, r.kind, r.attributes_type, sha256($1),
-    coalesce($2, r.observed_at), coalesce($3, r.observed_at)
-FROM installation_tokens r WHERE r.app_number = $4 AND r.environment = $5::apns_environment
-AND r.installation_hash = $6 AND r.kind = $7
-AND r.attributes_type = $8 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $9 AND held.environment = $10::apns_environment
-AND held.installation_hash = $11 AND held.request_number = $12)
-AND ($13 IS NOT NULL OR r.token_digest = sha256($14))
-ON CONFLICT (app_number, environment, installation_hash, kind, attributes_type, token_digest) DO UPDATE SET
-    first_observed_at = least(stored.first_observed_at, excluded.first_observed_at),
-    last_observed_at = greatest(stored.last_observed_at, excluded.last_observed_at);
-
--- device token, 5: $1 bigint, $2 text, $3 bytea, $4 text, $5 text, $6 bigint, $7 bytea, $8 bigint, $9 text, $10 bytea, $11 bigint, $12 text, $13 bytea, $14 bigint
-WITH latest AS MATERIALIZED (
-    SELECT c.token_digest, c.first_observed_at, c.last_observed_at FROM installation_token_claims c
-    WHERE c.app_number = $1 AND c.environment = $2::apns_environment
-AND c.installation_hash = $3 AND c.kind = $4
-AND c.attributes_type = $5
-    ORDER BY c.last_observed_at DESC LIMIT $6
-)
-UPDATE installations i SET flapped_at = seen.at
-FROM (
-    SELECT max(least(own.last_observed_at, other.last_observed_at)) AS at
-    FROM latest own JOIN latest other ON other.token_digest <> own.token_digest
-        AND other.first_observed_at < own.last_observed_at AND own.first_observed_at < other.last_observed_at
-    WHERE own.token_digest = sha256($7)
-) AS seen
-WHERE i.app_number = $8 AND i.environment = $9::apns_environment
-AND i.installation_hash = $10 AND EXISTS (SELECT FROM installations held WHERE held.app_number = $11 AND held.environment = $12::apns_environment
-AND held.installation_hash = $13 AND held.request_number = $14)
-    AND seen.at > coalesce(i.flapped_at, '-infinity');
-
--- device token, 6: $1 bytea, $2 timestamp with time zone, $3 bigint, $4 text, $5 bytea, $6 text, $7 text, $8 bigint, $9 text, $10 bytea, $11 bigint, $12 timestamp with time zone, $13 bytea
+-- device token, 4: $1 bytea, $2 timestamp with time zone, $3 bigint, $4 text, $5 bytea, $6 text, $7 text, $8 bigint, $9 text, $10 bytea, $11 bigint, $12 timestamp with time zone, $13 bytea
 INSERT INTO token_values AS stored (app_number, environment, token_digest, installation_kind, installation_hash,
     installation_observed_at, became_installations)
 SELECT r.app_number, r.environment, sha256($1), r.kind, r.installation_hash, coalesce($2, r.observed_at), true
@@ -148,14 +114,14 @@ OR (excluded.installation_observed_at, excluded.installation_hash, excluded.inst
 became_installations = stored.installation_hash IS NULL,
 touched_at = excluded.touched_at;
 
--- device token, 7: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 bytea, $6 text, $7 text, $8 bigint, $9 text, $10 bytea, $11 text, $12 text, $13 bigint, $14 text, $15 bytea, $16 bigint
+-- device token, 5: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 bytea, $6 text, $7 text, $8 bigint, $9 text, $10 bytea, $11 text, $12 text, $13 bigint, $14 text, $15 bytea, $16 bigint
 UPDATE installation_tokens r SET outcome = CASE WHEN r.outcome = 'refreshed' AND (
         (r.previous_claimed_at <= greatest(v.dead_at, v.quarantined_at)
             AND r.claimed_at > greatest(v.dead_at, v.quarantined_at))
         OR (r.has_one_owner AND v.displaced_installation_hash IS NOT NULL)
     ) THEN 'reactivated' ELSE r.outcome END
 FROM (SELECT * FROM (SELECT
-    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, t.installation_kind AS owner_kind,
     t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
     t.quarantine_reason,
     CASE
@@ -169,7 +135,7 @@ FROM (SELECT * FROM (SELECT
     END AS verdict
 FROM installation_tokens r
 LEFT JOIN LATERAL (
-    SELECT its.subject, its.aliases, its.removed_at, its.flapped_at FROM installations its
+    SELECT its.subject, its.aliases, its.removed_at FROM installations its
     WHERE its.app_number = $1 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
     LIMIT 1
 ) AS i ON true
@@ -186,7 +152,7 @@ AND r.attributes_type = $12 AND EXISTS (SELECT FROM installations held WHERE hel
 AND held.installation_hash = $15 AND held.request_number = $16)
 RETURNING r.outcome, r.observed_at, r.confirmed_at, r.deleted_at, v.removed_at, v.verdict, v.owner_kind, r.touched_at;
 
--- device token, 8: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bytea, $8 text, $9 text, $10 bigint, $11 text, $12 bytea, $13 bigint, $14 bigint, $15 text, $16 bigint, $17 text, $18 bytea, $19 text, $20 text, $21 bigint, $22 text, $23 bytea, $24 bigint, $25 bigint, $26 text, $27 bigint, $28 text, $29 bigint, $30 text, $31 bytea, $32 text, $33 text, $34 bigint, $35 text, $36 bytea, $37 bigint, $38 timestamp with time zone, $39 bytea, $40 bigint, $41 text, $42 bytea, $43 bigint, $44 text, $45 bigint, $46 text, $47 bigint, $48 text, $49 bytea, $50 text, $51 text, $52 bigint, $53 text, $54 bytea, $55 bigint, $56 bigint, $57 text, $58 bigint, $59 text, $60 bigint, $61 text, $62 bytea, $63 text, $64 text, $65 bigint, $66 text, $67 bytea, $68 bigint, $69 timestamp with time zone, $70 bytea, $71 bigint, $72 text, $73 bytea, $74 bigint, $75 text, $76 bigint, $77 text, $78 bytea, $79 text, $80 text, $81 bigint, $82 text, $83 bytea, $84 bigint, $85 timestamp with time zone, $86 bytea, $87 bigint, $88 text, $89 bytea, $90 bigint, $91 text, $92 bigint, $93 bigint, $94 text
+-- device token, 6: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bytea, $8 text, $9 text, $10 bigint, $11 text, $12 bytea, $13 bigint, $14 bigint, $15 text, $16 bigint, $17 text, $18 bytea, $19 text, $20 text, $21 bigint, $22 text, $23 bytea, $24 bigint, $25 bigint, $26 text, $27 bigint, $28 text, $29 bigint, $30 text, $31 bytea, $32 text, $33 text, $34 bigint, $35 text, $36 bytea, $37 bigint, $38 timestamp with time zone, $39 bytea, $40 bigint, $41 text, $42 bytea, $43 bigint, $44 text, $45 bigint, $46 text, $47 bigint, $48 text, $49 bytea, $50 text, $51 text, $52 bigint, $53 text, $54 bytea, $55 bigint, $56 bigint, $57 text, $58 bigint, $59 text, $60 bigint, $61 text, $62 bytea, $63 text, $64 text, $65 bigint, $66 text, $67 bytea, $68 bigint, $69 timestamp with time zone, $70 bytea, $71 bigint, $72 text, $73 bytea, $74 bigint, $75 text, $76 bigint, $77 text, $78 bytea, $79 text, $80 text, $81 bigint, $82 text, $83 bytea, $84 bigint, $85 timestamp with time zone, $86 bytea, $87 bigint, $88 text, $89 bytea, $90 bigint, $91 text, $92 bigint, $93 bigint, $94 text
 INSERT INTO events (
     app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
 token_kind, attributes_type
@@ -274,7 +240,7 @@ WHERE t.became_installations AND loser.token IS NOT NULL) AS given) AS e
 )
 SELECT * FROM given;
 
--- device token, 9: $1 bigint, $2 text, $3 bigint, $4 text, $5 bytea, $6 bytea
+-- device token, 7: $1 bigint, $2 text, $3 bigint, $4 text, $5 bytea, $6 bytea
 UPDATE activities a SET token_is_doubted = true
 WHERE a.app_number = $1 AND a.environment = $2::apns_environment AND a.activity_id = (
     SELECT t.activity_id FROM token_values t

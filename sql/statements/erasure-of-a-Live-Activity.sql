@@ -119,45 +119,46 @@ WHERE app.app_number = $3
 ORDER BY 3
 ON CONFLICT (app_number, environment, erased_digest) DO UPDATE SET erased_at = excluded.erased_at;
 
--- erasure of a Live Activity, 14: $1 bytea[], $2 bigint, $3 text, $4 bigint, $5 bigint, $6 bytea[], $7 bigint, $8 text, $9 bytea[], $10 bigint, $11 text, $12 bytea[], $13 bigint, $14 text, $15 bytea[], $16 bytea[], $17 bigint, $18 text, $19 bytea[], $20 bigint, $21 text, $22 bigint
+-- erasure of a Live Activity, 14: $1 bytea[], $2 bigint, $3 text, $4 bigint, $5 bigint, $6 text, $7 bigint, $8 bigint, $9 bytea[], $10 bigint, $11 text, $12 bytea[], $13 bigint, $14 text, $15 bytea[], $16 bigint, $17 text, $18 bytea[], $19 bytea[], $20 bigint, $21 text, $22 bytea[], $23 bigint, $24 text
 WITH page AS MATERIALIZED (
-    SELECT c.place, c.token_digest FROM unnest($1) AS named (hash) CROSS JOIN LATERAL (
-        SELECT its.ctid AS place, its.token_digest FROM installation_token_claims its
-        WHERE its.app_number = $2 AND its.environment = $3::apns_environment AND its.installation_hash = named.hash
-        LIMIT $4
-    ) AS c LIMIT $5
+    SELECT v.token_digest FROM unnest($1) AS named (hash) CROSS JOIN LATERAL (
+        (SELECT its.token_digest FROM token_values its
+            WHERE its.app_number = $2 AND its.environment = $3::apns_environment AND its.installation_hash = named.hash
+            LIMIT $4)
+        UNION ALL
+        (SELECT its.token_digest FROM token_values its
+            WHERE its.app_number = $5 AND its.environment = $6::apns_environment AND its.displaced_installation_hash = named.hash
+            LIMIT $7)
+    ) AS v LIMIT $8
 ), theirs AS MATERIALIZED (
-    SELECT t.token_digest, (t.activity_id IS NULL AND (t.installation_hash = ANY($6) OR (
+    SELECT t.token_digest, (t.activity_id IS NULL AND (t.installation_hash = ANY($9) OR (
         -- One value, not a set that all tokens are read for.
         t.installation_hash IS NULL AND (SELECT true FROM installation_tokens r
-            WHERE r.app_number = $7 AND r.environment = $8::apns_environment AND NOT r.has_one_owner AND r.token_digest = t.token_digest
-                AND r.installation_hash <> ALL($9) LIMIT 1) IS NULL
+            WHERE r.app_number = $10 AND r.environment = $11::apns_environment AND NOT r.has_one_owner AND r.token_digest = t.token_digest
+                AND r.installation_hash <> ALL($12) LIMIT 1) IS NULL
     ))) IS TRUE AS is_nobodys
-    FROM token_values t WHERE t.app_number = $10 AND t.environment = $11::apns_environment AND t.token_digest = ANY(ARRAY(
+    FROM token_values t WHERE t.app_number = $13 AND t.environment = $14::apns_environment AND t.token_digest = ANY(ARRAY(
         SELECT page.token_digest FROM page
-        UNION ALL SELECT found.it FROM unnest($12) AS named (hash) CROSS JOIN LATERAL (
+        UNION ALL SELECT found.it FROM unnest($15) AS named (hash) CROSS JOIN LATERAL (
     SELECT its.token_digest AS it FROM installation_tokens its
-    WHERE its.app_number = $13 AND its.environment = $14::apns_environment
+    WHERE its.app_number = $16 AND its.environment = $17::apns_environment
         AND its.installation_hash = named.hash OFFSET 0
 ) AS found
-    )) AND (t.installation_hash = ANY($15) OR t.displaced_installation_hash = ANY($16)
+    )) AND (t.installation_hash = ANY($18) OR t.displaced_installation_hash = ANY($19)
         OR (t.activity_id IS NULL AND t.installation_hash IS NULL))
     ORDER BY t.token_digest FOR UPDATE
 ), deleted AS (
-    DELETE FROM token_values t WHERE t.app_number = $17 AND t.environment = $18::apns_environment
+    DELETE FROM token_values t WHERE t.app_number = $20 AND t.environment = $21::apns_environment
         AND t.token_digest = ANY(ARRAY(SELECT theirs.token_digest FROM theirs WHERE theirs.is_nobodys))
     RETURNING t.token_digest
 ), released AS (
     UPDATE token_values t SET installation_hash = CASE WHEN NOT t.installation_hash = ANY(gone.hashes) THEN t.installation_hash END, installation_kind = CASE WHEN NOT t.installation_hash = ANY(gone.hashes) THEN t.installation_kind END, installation_observed_at = CASE WHEN NOT t.installation_hash = ANY(gone.hashes) THEN t.installation_observed_at END,
         displaced_installation_hash = NULL, displaced_installation_kind = NULL
-    FROM (SELECT $19::bytea[] AS hashes OFFSET 0) AS gone
-    WHERE t.app_number = $20 AND t.environment = $21::apns_environment
+    FROM (SELECT $22::bytea[] AS hashes OFFSET 0) AS gone
+    WHERE t.app_number = $23 AND t.environment = $24::apns_environment
         AND t.token_digest = ANY(ARRAY(SELECT theirs.token_digest FROM theirs WHERE NOT theirs.is_nobodys))
         AND (t.installation_hash = ANY(gone.hashes) OR t.displaced_installation_hash = ANY(gone.hashes))
     RETURNING t.token_digest
-), forgotten AS (
-    DELETE FROM installation_token_claims d
-    WHERE d.app_number = $22::numeric AND d.ctid = ANY(ARRAY(SELECT page.place FROM page))
 )
 SELECT (SELECT count(*) FROM page), (SELECT count(*) FROM deleted) + (SELECT count(*) FROM released);
 

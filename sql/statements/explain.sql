@@ -58,7 +58,7 @@ SELECT r.kind, r.installation_hash, nullif(r.attributes_type, ''), coalesce(r.ve
 FROM (SELECT al.installation_hash FROM installation_aliases al
 WHERE al.app_number = $1 AND al.environment = $2::apns_environment
     AND al.kind = $3 AND al.value = $4 ORDER BY al.installation_hash LIMIT $5) AS named CROSS JOIN LATERAL (SELECT * FROM (SELECT
-    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, t.installation_kind AS owner_kind,
     t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
     t.quarantine_reason,
     CASE
@@ -72,7 +72,7 @@ WHERE al.app_number = $1 AND al.environment = $2::apns_environment
     END AS verdict
 FROM installation_tokens r
 LEFT JOIN LATERAL (
-    SELECT its.subject, its.aliases, its.removed_at, its.flapped_at FROM installations its
+    SELECT its.subject, its.aliases, its.removed_at FROM installations its
     WHERE its.app_number = $6 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
     LIMIT 1
 ) AS i ON true

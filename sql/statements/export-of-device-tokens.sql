@@ -12,7 +12,7 @@ AND r.environment = $8::apns_environment AND r.kind = $9 AND r.token_number > $1
 
 -- export of device tokens, 2: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 bigint, $6 text, $7 text, $8 bigint, $9 bigint
 SELECT r.installation_hash, r.attributes_type, r.token, r.observed_at FROM (SELECT * FROM (SELECT
-    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, t.installation_kind AS owner_kind,
     t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
     t.quarantine_reason,
     CASE
@@ -26,7 +26,7 @@ SELECT r.installation_hash, r.attributes_type, r.token, r.observed_at FROM (SELE
     END AS verdict
 FROM installation_tokens r
 LEFT JOIN LATERAL (
-    SELECT its.subject, its.aliases, its.removed_at, its.flapped_at FROM installations its
+    SELECT its.subject, its.aliases, its.removed_at FROM installations its
     WHERE its.app_number = $1 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
     LIMIT 1
 ) AS i ON true

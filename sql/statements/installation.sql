@@ -73,16 +73,14 @@ AND i.installation_hash = $7 AND EXISTS (SELECT FROM installations held WHERE he
 AND held.installation_hash = $10 AND held.request_number = $11)
 RETURNING r.given_at, i.aliases_observed_at, i.metadata_observed_at, i.removed_at, coalesce(i.subject <> r.subject, false), i.touched_at;
 
--- installation, 4: $1 interval, $2 bigint, $3 text, $4 bytea
-SELECT i.installation_hash, i.flaps, i.touched_at, i.subject, i.aliases, i.aliases_observed_at, i.metadata, i.metadata_observed_at, i.full_state_at, i.removed_at
-FROM (SELECT i.*, coalesce(i.flapped_at
-    > greatest(i.removed_at, now() - $1), false) AS flaps FROM installations i) AS i WHERE i.app_number = $2 AND i.environment = $3::apns_environment
-AND i.installation_hash = $4;
+-- installation, 4: $1 bigint, $2 text, $3 bytea
+SELECT i.installation_hash, i.touched_at, i.subject, i.aliases, i.aliases_observed_at, i.metadata, i.metadata_observed_at, i.full_state_at, i.removed_at FROM installations i WHERE i.app_number = $1 AND i.environment = $2::apns_environment
+AND i.installation_hash = $3;
 
 -- installation, 5: $1 bigint, $2 bigint, $3 bigint, $4 text, $5 bytea
 SELECT r.kind, nullif(r.attributes_type, ''), substr(r.token_digest, 1, 4), r.observed_at, r.confirmed_at, r.verdict
 FROM (SELECT
-    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, t.installation_kind AS owner_kind,
     t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
     t.quarantine_reason,
     CASE
@@ -96,7 +94,7 @@ FROM (SELECT
     END AS verdict
 FROM installation_tokens r
 LEFT JOIN LATERAL (
-    SELECT its.subject, its.aliases, its.removed_at, its.flapped_at FROM installations its
+    SELECT its.subject, its.aliases, its.removed_at FROM installations its
     WHERE its.app_number = $1 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
     LIMIT 1
 ) AS i ON true

@@ -86,7 +86,7 @@ LEFT JOIN LATERAL (
 ) AS l ON true
 LEFT JOIN LATERAL (
     SELECT its.token, its.confirmed_at FROM (SELECT * FROM (SELECT
-    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, t.installation_kind AS owner_kind,
     t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
     t.quarantine_reason,
     CASE
@@ -100,7 +100,7 @@ LEFT JOIN LATERAL (
     END AS verdict
 FROM installation_tokens r
 LEFT JOIN LATERAL (
-    SELECT its.subject, its.aliases, its.removed_at, its.flapped_at FROM installations its
+    SELECT its.subject, its.aliases, its.removed_at FROM installations its
     WHERE its.app_number = $26 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
     LIMIT 1
 ) AS i ON true
@@ -217,7 +217,7 @@ LEFT JOIN LATERAL (
 ) AS l ON true
 LEFT JOIN LATERAL (
     SELECT its.token, its.confirmed_at FROM (SELECT * FROM (SELECT
-    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, t.installation_kind AS owner_kind,
     t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
     t.quarantine_reason,
     CASE
@@ -231,7 +231,7 @@ LEFT JOIN LATERAL (
     END AS verdict
 FROM installation_tokens r
 LEFT JOIN LATERAL (
-    SELECT its.subject, its.aliases, its.removed_at, its.flapped_at FROM installations its
+    SELECT its.subject, its.aliases, its.removed_at FROM installations its
     WHERE its.app_number = $18 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
     LIMIT 1
 ) AS i ON true
@@ -303,7 +303,7 @@ CROSS JOIN LATERAL (
 ) AS cur ON true
 LEFT JOIN LATERAL (
     SELECT its.token FROM (SELECT * FROM (SELECT
-    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, t.installation_kind AS owner_kind,
     t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
     t.quarantine_reason,
     CASE
@@ -317,7 +317,7 @@ LEFT JOIN LATERAL (
     END AS verdict
 FROM installation_tokens r
 LEFT JOIN LATERAL (
-    SELECT its.subject, its.aliases, its.removed_at, its.flapped_at FROM installations its
+    SELECT its.subject, its.aliases, its.removed_at FROM installations its
     WHERE its.app_number = $33 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
     LIMIT 1
 ) AS i ON true

@@ -13,13 +13,13 @@ AND its.environment = $3::apns_environment AND its.kind = $4 AND its.token_numbe
     LIMIT 1 FOR UPDATE
 ) AS locked;
 
--- purge of device tokens, 2: $1 bigint[], $2 bigint, $3 bigint, $4 text, $5 bigint, $6 text, $7 text, $8 bigint, $9 text, $10 interval, $11 bigint, $12 text, $13 text, $14 interval, $15 interval, $16 interval
+-- purge of device tokens, 2: $1 bigint[], $2 bigint, $3 bigint, $4 text, $5 bigint, $6 text, $7 text, $8 bigint, $9 text, $10 interval, $11 bigint, $12 text, $13 text, $14 interval
 SELECT r.number FROM unnest($1) AS named (number) CROSS JOIN LATERAL (
     SELECT s.app_number, s.environment, s.token_number AS number, s.installation_hash,
     s.token_digest, s.confirmed_at, NULL::text AS activity_id, nullif(s.attributes_type, '') AS attributes_type, s.observed_at,
-NULL::timestamptz AS expires_at, NULL::timestamptz AS starts_at, s.verdict, s.removed_at, s.flapped_at
+NULL::timestamptz AS expires_at, NULL::timestamptz AS starts_at, s.verdict
 FROM (SELECT
-    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, t.installation_kind AS owner_kind,
     t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
     t.quarantine_reason,
     CASE
@@ -33,7 +33,7 @@ FROM (SELECT
     END AS verdict
 FROM installation_tokens r
 LEFT JOIN LATERAL (
-    SELECT its.subject, its.aliases, its.removed_at, its.flapped_at FROM installations its
+    SELECT its.subject, its.aliases, its.removed_at FROM installations its
     WHERE its.app_number = $2 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
     LIMIT 1
 ) AS i ON true
@@ -47,9 +47,7 @@ AND s.environment = $6::apns_environment AND s.kind = $7 AND s.token_number = na
     LIMIT 1
 ) AS r
 WHERE r.app_number = $8 AND r.environment = $9::apns_environment AND true AND (greatest(r.confirmed_at, r.starts_at) <= now() - $10 OR r.token_digest IN (SELECT q.token_digest FROM token_values q
-    WHERE q.app_number = $11 AND q.environment = $12::apns_environment AND q.quarantined_kind = $13 AND q.quarantined_at IS NOT NULL) OR coalesce(r.flapped_at
-    > greatest(r.removed_at, now() - $14), false)) AND (greatest(r.confirmed_at, r.starts_at) <= now() - $15 OR r.verdict = 'quarantined' OR coalesce(r.flapped_at
-    > greatest(r.removed_at, now() - $16), false))
+    WHERE q.app_number = $11 AND q.environment = $12::apns_environment AND q.quarantined_kind = $13 AND q.quarantined_at IS NOT NULL)) AND (greatest(r.confirmed_at, r.starts_at) <= now() - $14 OR r.verdict = 'quarantined')
 AND (r.verdict = 'quarantined') IS NOT FALSE ORDER BY 1;
 
 -- purge of device tokens, 3: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bigint, $8 bigint[], $9 bigint, $10 text, $11 text, $12 text

@@ -202,7 +202,7 @@ CROSS JOIN LATERAL (
 SELECT c.* FROM installation_aliases al CROSS JOIN LATERAL (
     SELECT cur.token, cur.installation_hash, cur.attributes_type, cur.observed_at, cur.confirmed_at
     FROM (SELECT * FROM (SELECT
-    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, i.flapped_at, t.installation_kind AS owner_kind,
+    r.*, r.ctid AS place, i.subject, i.aliases, i.removed_at, t.installation_kind AS owner_kind,
     t.installation_observed_at AS owned_at, t.displaced_installation_hash, t.dead_at, t.quarantined_at,
     t.quarantine_reason,
     CASE
@@ -216,7 +216,7 @@ SELECT c.* FROM installation_aliases al CROSS JOIN LATERAL (
     END AS verdict
 FROM installation_tokens r
 LEFT JOIN LATERAL (
-    SELECT its.subject, its.aliases, its.removed_at, its.flapped_at FROM installations its
+    SELECT its.subject, its.aliases, its.removed_at FROM installations its
     WHERE its.app_number = $1 AND its.environment = r.environment AND its.installation_hash = r.installation_hash
     LIMIT 1
 ) AS i ON true

@@ -2,12 +2,8 @@
 
 -- start token without a time, 2: the same as start token, 2
 
--- start token without a time, 3: the same as device token, 4
+-- start token without a time, 3: the same as start token, 3
 
 -- start token without a time, 4: the same as device token, 5
 
 -- start token without a time, 5: the same as start token, 5
-
--- start token without a time, 6: the same as device token, 7
-
--- start token without a time, 7: the same as start token, 7

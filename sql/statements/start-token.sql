@@ -64,11 +64,7 @@ WHEN (stored.token_digest IS NULL
 OR (excluded.observed_at, excluded.token_digest) > (stored.observed_at, stored.token_digest)) THEN 'rotated' ELSE 'superseded' END,
 touched_at = excluded.touched_at, installation_removed_at = excluded.installation_removed_at;
 
--- start token, 3: the same as device token, 4
-
--- start token, 4: the same as device token, 5
-
--- start token, 5: $1 bytea, $2 timestamp with time zone, $3 bigint, $4 text, $5 bytea, $6 text, $7 text, $8 bigint, $9 text, $10 bytea, $11 bigint, $12 timestamp with time zone, $13 bytea
+-- start token, 3: $1 bytea, $2 timestamp with time zone, $3 bigint, $4 text, $5 bytea, $6 text, $7 text, $8 bigint, $9 text, $10 bytea, $11 bigint, $12 timestamp with time zone, $13 bytea
 INSERT INTO token_values AS stored (app_number, environment, token_digest, start_observed_at)
 SELECT r.app_number, r.environment, sha256($1), coalesce($2, r.observed_at)
 FROM installation_tokens r WHERE r.app_number = $3 AND r.environment = $4::apns_environment
@@ -80,9 +76,9 @@ ON CONFLICT (app_number, environment, token_digest) DO UPDATE SET
     start_observed_at = greatest(stored.start_observed_at, excluded.start_observed_at),
     touched_at = excluded.touched_at;
 
--- start token, 6: the same as device token, 7
+-- start token, 4: the same as device token, 5
 
--- start token, 7: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bytea, $8 text, $9 text, $10 bigint, $11 text, $12 bytea, $13 bigint, $14 bigint, $15 text, $16 bigint, $17 text, $18 bytea, $19 text, $20 text, $21 bigint, $22 text, $23 bytea, $24 bigint, $25 bigint, $26 text, $27 bigint, $28 text
+-- start token, 5: $1 bigint, $2 interval, $3 text, $4 text, $5 bigint, $6 text, $7 bytea, $8 text, $9 text, $10 bigint, $11 text, $12 bytea, $13 bigint, $14 bigint, $15 text, $16 bigint, $17 text, $18 bytea, $19 text, $20 text, $21 bigint, $22 text, $23 bytea, $24 bigint, $25 bigint, $26 text, $27 bigint, $28 text
 INSERT INTO events (
     app_number, drop_on, environment, type, who, activity_id, installation_hash, subject, aliases, token_fingerprint,
 token_kind, attributes_type

@@ -5,15 +5,7 @@ DELETE FROM installation_tokens r WHERE r.app_number = $1::numeric AND r.ctid = 
     ORDER BY s.touched_at LIMIT $5 FOR UPDATE SKIP LOCKED
 ));
 
--- sweep of installations, 2: $1 bigint, $2 bigint, $3 text, $4 interval, $5 bigint
-DELETE FROM installation_token_claims c WHERE c.app_number = $1::numeric AND c.ctid = ANY(ARRAY(
-    SELECT o.ctid FROM installation_token_claims o
-    WHERE o.app_number = $2 AND o.environment = $3::apns_environment AND o.last_observed_at > '-infinity'
-        AND o.last_observed_at <= now() - $4
-    ORDER BY o.last_observed_at LIMIT $5 FOR UPDATE SKIP LOCKED
-));
-
--- sweep of installations, 3: $1 bigint, $2 text, $3 bigint, $4 text, $5 interval, $6 bigint, $7 text, $8 interval, $9 interval, $10 bigint, $11 bigint, $12 bigint
+-- sweep of installations, 2: $1 bigint, $2 text, $3 bigint, $4 text, $5 interval, $6 bigint, $7 text, $8 interval, $9 interval, $10 bigint, $11 bigint, $12 bigint
 WITH old AS MATERIALIZED (
     SELECT v.ctid AS place, EXISTS (SELECT FROM installation_tokens r WHERE r.app_number = $1 AND r.environment = $2::apns_environment
             AND NOT r.has_one_owner AND r.token_digest = v.token_digest AND r.token IS NOT NULL)
@@ -35,7 +27,7 @@ WITH old AS MATERIALIZED (
 )
 SELECT count(*) FROM old;
 
--- sweep of installations, 4: $1 bigint, $2 text, $3 bytea, $4 bigint, $5 bigint, $6 text, $7 bytea, $8 bigint, $9 bigint, $10 bigint, $11 text, $12 interval, $13 interval, $14 bigint, $15 text, $16 bigint, $17 text
+-- sweep of installations, 3: $1 bigint, $2 text, $3 bytea, $4 bigint, $5 bigint, $6 text, $7 bytea, $8 bigint, $9 bigint, $10 bigint, $11 text, $12 interval, $13 interval, $14 bigint, $15 text, $16 bigint, $17 text
 WITH page AS MATERIALIZED (
     (SELECT i.installation_hash FROM installations i
         WHERE i.app_number = $1 AND i.environment = $2::apns_environment AND i.installation_hash >= $3
@@ -57,7 +49,7 @@ SELECT i.installation_hash FROM page CROSS JOIN LATERAL (
     FOR UPDATE SKIP LOCKED
 ) AS i;
 
--- sweep of installations, 5: $1 bigint, $2 bytea[], $3 bigint, $4 text
+-- sweep of installations, 4: $1 bigint, $2 bytea[], $3 bigint, $4 text
 DELETE FROM installation_aliases d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.it FROM unnest($2) AS named (hash) CROSS JOIN LATERAL (
     SELECT its.ctid AS it FROM installation_aliases its
@@ -66,7 +58,7 @@ DELETE FROM installation_aliases d WHERE d.app_number = $1::numeric AND d.ctid =
 ) AS found
 ));
 
--- sweep of installations, 6: $1 bigint, $2 bytea[], $3 bigint, $4 text
+-- sweep of installations, 5: $1 bigint, $2 bytea[], $3 bigint, $4 text
 DELETE FROM installations d WHERE d.app_number = $1::numeric AND d.ctid = ANY(ARRAY(
     SELECT found.it FROM unnest($2) AS named (hash) CROSS JOIN LATERAL (
     SELECT its.ctid AS it FROM installations its

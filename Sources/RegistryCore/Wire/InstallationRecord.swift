@@ -32,8 +32,6 @@ package struct InstallationRecord: Sendable, Hashable {
     }
 
     package let installation: InstallationHash
-    /// The values of one of its tokens went A, B, A: two devices seem to share its id.
-    package let isFlapping: Bool
     /// When anything was last heard of it, on the server's clock.
     package let touchedAt: Date
     /// The `sub` of the signed-in user to whom it belongs; nil when it belongs to none.
@@ -54,7 +52,6 @@ package struct InstallationRecord: Sendable, Hashable {
 
     package init(
         installation: InstallationHash,
-        isFlapping: Bool,
         touchedAt: Date,
         subject: UTF8Text? = nil,
         aliases: [UInt8]? = nil,
@@ -66,7 +63,6 @@ package struct InstallationRecord: Sendable, Hashable {
         tokens: [Token] = []
     ) {
         self.installation = installation
-        self.isFlapping = isFlapping
         self.touchedAt = touchedAt
         self.subject = subject
         self.aliases = aliases
@@ -83,7 +79,6 @@ extension InstallationRecord: JSONEncodable {
     package func encode(to json: inout JSONWriter) {
         json.object { json in
             json.hex("installation", installation.bytes)
-            json.member("flapping", isFlapping)
             json.member("subject", ifPresent: subject)
             json.raw("aliases", ifPresent: aliases)
             json.member("aliasesObservedAt", ifPresent: aliasesObservedAt)

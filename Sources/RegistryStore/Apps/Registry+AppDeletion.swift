@@ -85,9 +85,8 @@ enum AppDeletionStatements {
     }
 
     static let indexedTables = [
-        "alias_registrations", "alias_identities", "installation_tokens", "installation_token_claims",
-        "installation_aliases", "installations", "channels", "channel_quotas", "quarantine_guards", "events",
-        "token_counts", "api_keys",
+        "alias_registrations", "alias_identities", "installation_tokens", "installation_aliases", "installations",
+        "channels", "channel_quotas", "quarantine_guards", "events", "token_counts", "api_keys",
     ]
 
     static func deleteRows(of app: Int64, from table: String) -> SQL {

@@ -11,8 +11,6 @@ package struct ListedInstallation: Sendable, Hashable {
     /// The greatest time of its full states and log-outs; nil when there was none.
     package let fullStateAt: Date?
     package let loggedOutAt: Date?
-    /// Two devices seem to share its id.
-    package let isFlapping: Bool
 }
 
 package struct ListedChannel: Sendable, Hashable {
@@ -44,14 +42,6 @@ extension Registry {
         return try await read { try $0.execute(statement).decode(ListedInstallation.columns) }
     }
 
-    /// Recently active installations whose tokens went A, B, A.
-    package func clonedInstallations(limit: Int, in scope: Scope) async throws -> [InstallationHash] {
-        let statement = OverviewStatements(scope: scope).cloned(limit: limit)
-        return try await read { session in
-            try session.execute(statement).decode(InstallationHash.self)
-        }
-    }
-
     /// In the order of their aliases.
     ///
     /// - Parameter alias: the last one of the previous page; nil for the first page.
@@ -77,7 +67,6 @@ extension ListedInstallation {
         .one("i.touched_at"),
         .one("i.full_state_at"),
         .one("i.removed_at"),
-        .one("i.flaps"),
         as: ListedInstallation.init
     )
 }
@@ -110,27 +99,10 @@ struct OverviewStatements {
     /// Most recently active first, after a given one: its time and its hash.
     func installations(after last: (Date, [UInt8]), limit: Int) -> SQL {
         """
-        SELECT \(ListedInstallation.columns)
-        FROM (
-            SELECT heard.*, \(sql: InstallationStatements.isFlapping("heard", in: scope)) AS flaps FROM installations heard WHERE \(sql: scope.contains("heard")) AND heard.touched_at > '-infinity'
-                AND (heard.touched_at, heard.installation_hash) < (\(last.0), \(last.1))
-            ORDER BY heard.touched_at DESC, heard.installation_hash DESC LIMIT \(limit)
-        ) AS i
-        ORDER BY i.touched_at DESC, i.installation_hash DESC
-        """
-    }
-
-    /// The number of flapping installations to examine, whether or not they logged out since.
-    static let flappedSearched = 1000
-
-    func cloned(limit: Int) -> SQL {
-        """
-        SELECT i.installation_hash FROM (
-            SELECT * FROM installations flapped WHERE \(sql: scope.contains("flapped")) AND flapped.flapped_at IS NOT NULL
-            ORDER BY flapped.flapped_at DESC LIMIT \(Self.flappedSearched)
-        ) AS i
-        WHERE \(sql: InstallationStatements.isFlapping("i", in: scope))
-        ORDER BY i.flapped_at DESC LIMIT \(limit)
+        SELECT \(ListedInstallation.columns) FROM installations i
+        WHERE \(sql: scope.contains("i")) AND i.touched_at > '-infinity'
+            AND (i.touched_at, i.installation_hash) < (\(last.0), \(last.1))
+        ORDER BY i.touched_at DESC, i.installation_hash DESC LIMIT \(limit)
         """
     }
 

@@ -157,6 +157,6 @@ private struct StaleSearch {
         guard !statements.isIndexed else { return (.max, true) }
         let row = try session.execute(statements.range(after: position.number))[0]
         let (end, count) = try row.decode(Int64?.self, Int.self)
-        return (end ?? position.number, count < statements.rangeSize)
+        return (end ?? position.number, count < StaleStatements.rangeSize)
     }
 }

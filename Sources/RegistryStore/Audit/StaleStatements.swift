@@ -16,10 +16,9 @@ struct StaleStatements {
     private var staleAge: Duration { filter.staleAge(with: kind) }
     var numbered: NumberedRows { NumberedRows(kind: kind, scope: scope) }
 
-    /// Smaller for flapping, which needs a lookup per token.
-    var rangeSize: Int { reasons.contains(.flapping) ? 10_000 : 50_000 }
+    static let rangeSize = 50_000
     var isIndexed: Bool { reasons == [.quarantined] }
-    func range(after position: Int64) -> SQL { numbered.range(after: position, size: rangeSize) }
+    func range(after position: Int64) -> SQL { numbered.range(after: position, size: Self.rangeSize) }
 
     func page(after position: Int64, through last: Int64, limit: Int) -> SQL {
         """
@@ -86,7 +85,7 @@ struct StaleStatements {
             """
             : """
             NULL::text AS activity_id, nullif(s.attributes_type, '') AS attributes_type, s.observed_at,
-            NULL::timestamptz AS expires_at, NULL::timestamptz AS starts_at, s.verdict, s.removed_at, s.flapped_at
+            NULL::timestamptz AS expires_at, NULL::timestamptz AS starts_at, s.verdict
             """
         return """
             SELECT s.app_number, s.environment, s.\(unescaped: numbered.number) AS number, s.installation_hash,
@@ -130,7 +129,6 @@ struct StaleStatements {
         case .unconfirmed: "greatest(r.confirmed_at, r.starts_at) <= now() - \(staleAge)"
         case .expired: "r.expires_at <= now()"
         case .quarantined: "r.verdict = 'quarantined'"
-        case .flapping: InstallationStatements.isFlapping("r", in: scope)
         }
     }
 

@@ -209,7 +209,7 @@ struct ErasureStatements {
     /// Leaves tombstones for installations, and deletes a page of their data. The installations stay until no data is
     /// left, which is found by them; from the first page on, their tokens are withheld.
     ///
-    /// After the tombstones the results are: the number of claims of the page, and of deleted or released values; the
+    /// After the tombstones the results are: the number of values of the page, and of deleted or released values; the
     /// tokens; the leases; the number of redacted events.
     func delete(installations hashes: [[UInt8]]) -> [SQL] {
         let names: SQL = "unnest(\(hashes)) AS q (installation_hash)"
@@ -222,26 +222,30 @@ struct ErasureStatements {
         }
         let events = redactPage(of: "o.installation_hash = ANY(\(hashes))", limit: Self.eventPageSize)
         return [
-            tombstones("'installation:' || encode(q.installation_hash, 'hex')", of: names), claims(of: hashes),
+            tombstones("'installation:' || encode(q.installation_hash, 'hex')", of: names), values(of: hashes),
         ] + tables + [events]
     }
 
-    /// Deletes a page of the claims of installations, and removes them from the values of those claims and of their
-    /// tokens, before the link is lost.
+    /// Removes installations from a page of the values that they own or lost to others, and from the values of their
+    /// tokens.
     ///
     /// A value without another holder is deleted; one without an owner may be another installation's, too. Remaining
     /// values keep APNs's reports: those claimed by another's activity, and those that others took over.
-    private func claims(of hashes: [[UInt8]]) -> SQL {
+    private func values(of hashes: [[UInt8]]) -> SQL {
         let columns = ["installation_hash", "installation_kind", "installation_observed_at"].map {
             "\($0) = CASE WHEN NOT t.installation_hash = ANY(gone.hashes) THEN t.\($0) END"
         }
         return """
             WITH page AS MATERIALIZED (
-                SELECT c.place, c.token_digest FROM unnest(\(hashes)) AS named (hash) CROSS JOIN LATERAL (
-                    SELECT its.ctid AS place, its.token_digest FROM installation_token_claims its
-                    WHERE \(sql: scope.contains("its")) AND its.installation_hash = named.hash
-                    LIMIT \(SweepStatements.tokenPageSize)
-                ) AS c LIMIT \(SweepStatements.tokenPageSize)
+                SELECT v.token_digest FROM unnest(\(hashes)) AS named (hash) CROSS JOIN LATERAL (
+                    (SELECT its.token_digest FROM token_values its
+                        WHERE \(sql: scope.contains("its")) AND its.installation_hash = named.hash
+                        LIMIT \(SweepStatements.tokenPageSize))
+                    UNION ALL
+                    (SELECT its.token_digest FROM token_values its
+                        WHERE \(sql: scope.contains("its")) AND its.displaced_installation_hash = named.hash
+                        LIMIT \(SweepStatements.tokenPageSize))
+                ) AS v LIMIT \(SweepStatements.tokenPageSize)
             ), theirs AS MATERIALIZED (
                 SELECT t.token_digest, (t.activity_id IS NULL AND (t.installation_hash = ANY(\(hashes)) OR (
                     -- One value, not a set that all tokens are read for.
@@ -267,9 +271,6 @@ struct ErasureStatements {
                     AND t.token_digest = ANY(ARRAY(SELECT theirs.token_digest FROM theirs WHERE NOT theirs.is_nobodys))
                     AND (t.installation_hash = ANY(gone.hashes) OR t.displaced_installation_hash = ANY(gone.hashes))
                 RETURNING t.token_digest
-            ), forgotten AS (
-                DELETE FROM installation_token_claims d
-                WHERE \(sql: RowPlaces.isOf(app, "d")) AND d.ctid = ANY(ARRAY(SELECT page.place FROM page))
             )
             SELECT (SELECT count(*) FROM page), (SELECT count(*) FROM deleted) + (SELECT count(*) FROM released)
             """

@@ -117,7 +117,7 @@ extension Registry {
     }
 
     private static func isLast(events count: Int) -> Bool { count < ErasureStatements.eventPageSize }
-    /// For a page of claims, values, tokens or leases.
+    /// For a page of values, tokens or leases.
     private static func isLast(tokens count: Int) -> Bool { count < SweepStatements.tokenPageSize }
 
     private static func deleteInstallations(
@@ -132,13 +132,13 @@ extension Registry {
             let parts = [AuditEventStatements.preferIndexes] + statements.delete(installations: hashes)
             let results = try transaction.pipeline(parts)
             // Before them come the results of the setting and of the tombstones.
-            let (claims, values) = try results[2][0].decode(Int.self, Int.self)
+            let (page, values) = try results[2][0].decode(Int.self, Int.self)
             let (tokens, leases) = (results[3].affectedRows, results[4].affectedRows)
             let events = try results[5][0].decode(Int.self)
-            let isLast = Self.isLast(events: events) && [claims, tokens, leases].allSatisfy(Self.isLast(tokens:))
+            let isLast = Self.isLast(events: events) && [page, tokens, leases].allSatisfy(Self.isLast(tokens:))
             let end = isLast ? InstallationSweepStatements(scope: statements.scope).delete(hashes) : []
             let deleted = try transaction.pipeline(event + end, finishing: true).suffix(end.count)
-            let records = claims + values + tokens + leases + deleted.map(\.affectedRows).reduce(0, +)
+            let records = values + tokens + leases + deleted.map(\.affectedRows).reduce(0, +)
             return ErasureCounts(records: records, events: events)
         }
     }

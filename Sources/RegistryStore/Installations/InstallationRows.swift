@@ -5,7 +5,6 @@ import RegistryCore
 extension InstallationRecord {
     static let columns = Columns(
         .one("i.installation_hash"),
-        .one("i.flaps"),
         .one("i.touched_at"),
         .one("i.subject"),
         .json("i.aliases"),

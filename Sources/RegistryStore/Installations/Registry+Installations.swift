@@ -217,20 +217,9 @@ struct InstallationStatements {
         ]
     }
 
-    /// The installation called `row` has had two values of a token with interleaved times (A, B, A): two devices share
-    /// its id. Claims that ended before its last log-out, or before the retention of events, do not count.
-    static func isFlapping(_ row: String, in scope: Scope) -> SQL {
-        """
-        coalesce(\(unescaped: row).flapped_at
-            > greatest(\(unescaped: row).removed_at, now() - \(scope.app.settings.eventRetention)), false)
-        """
-    }
 
     var record: SQL {
-        """
-        SELECT \(InstallationRecord.columns)
-        FROM (SELECT i.*, \(sql: Self.isFlapping("i", in: scope)) AS flaps FROM installations i) AS i WHERE \(sql: isOf("i"))
-        """
+        "SELECT \(InstallationRecord.columns) FROM installations i WHERE \(sql: isOf("i"))"
     }
 
     /// All tokens that are not deleted, each with the reason if it is withheld.

@@ -18,11 +18,11 @@ struct TokenRegistrationStatements {
 
     var all: [SQL] {
         let lock = rows.statements.lock(observedAt: registration.observedAt)
-        guard slot.kind.hasOneOwner else { return [lock, merge, claim, flapping, noteValue, reactivation, event] }
-        return [lock, holderLock, merge, claim, flapping, ownership, reactivation, event, flagHolders]
+        guard slot.kind.hasOneOwner else { return [lock, merge, noteValue, reactivation, event] }
+        return [lock, holderLock, merge, ownership, reactivation, event, flagHolders]
     }
 
-    var reactivationIndex: Int { slot.kind.hasOneOwner ? 6 : 5 }
+    var reactivationIndex: Int { slot.kind.hasOneOwner ? 4 : 3 }
 
     // MARK: The merge
 
@@ -68,46 +68,6 @@ struct TokenRegistrationStatements {
             ON CONFLICT (app_number, environment, installation_hash, kind, attributes_type)
             DO UPDATE SET \(unescaped: TokenMerge.assignments)
             """
-    }
-
-    /// The first and last claim of the value: the evidence for A, B, A.
-    private var claim: SQL {
-        """
-        INSERT INTO installation_token_claims AS stored (app_number, environment, installation_hash, kind,
-            attributes_type, token_digest, first_observed_at, last_observed_at)
-        SELECT r.app_number, r.environment, r.installation_hash, r.kind, r.attributes_type, sha256(\(token)),
-            \(sql: claimTime), \(sql: claimTime)
-        FROM installation_tokens r WHERE \(sql: claims)
-        ON CONFLICT (app_number, environment, installation_hash, kind, attributes_type, token_digest) DO UPDATE SET
-            first_observed_at = least(stored.first_observed_at, excluded.first_observed_at),
-            last_observed_at = greatest(stored.last_observed_at, excluded.last_observed_at)
-        """
-    }
-
-    /// The most recently claimed values of the slot to compare. A clone of an installation keeps claiming its value, so
-    /// that value is among them; an interleaving seventeen values ago is missed if it arrives late.
-    static let valuesCompared = 17
-
-    /// Records that the claim interleaves with another (A, B, A). Either of two such claims sees the other, in any
-    /// order, and the record is final: its greatest value is independent of the order (R0). The claim itself is
-    /// searched among the latest, too: by its key the planner might read the whole slot.
-    private var flapping: SQL {
-        """
-        WITH latest AS MATERIALIZED (
-            SELECT c.token_digest, c.first_observed_at, c.last_observed_at FROM installation_token_claims c
-            WHERE \(sql: rows.matches("c"))
-            ORDER BY c.last_observed_at DESC LIMIT \(Self.valuesCompared)
-        )
-        UPDATE installations i SET flapped_at = seen.at
-        FROM (
-            SELECT max(least(own.last_observed_at, other.last_observed_at)) AS at
-            FROM latest own JOIN latest other ON other.token_digest <> own.token_digest
-                AND other.first_observed_at < own.last_observed_at AND own.first_observed_at < other.last_observed_at
-            WHERE own.token_digest = sha256(\(token))
-        ) AS seen
-        WHERE \(sql: rows.isOfInstallation("i")) AND \(sql: rows.isLocked)
-            AND seen.at > coalesce(i.flapped_at, '-infinity')
-        """
     }
 
     /// The row called `r` is in the slot, and the request claims the value: one without `observedAt` that did not

@@ -3,7 +3,7 @@ import PostgresDriver
 extension Registry {
     private static let largeTables = [
         "activities", "token_values", "activity_aliases", "former_claims", "installations", "installation_aliases",
-        "installation_tokens", "installation_token_claims", "alias_identities", "alias_registrations",
+        "installation_tokens", "alias_identities", "alias_registrations",
     ]
 
     /// Updates Postgres's row counts after many rows arrived at once.

@@ -19,18 +19,6 @@ struct InstallationSweepStatements {
         """
     }
 
-    /// Deletes claims too old to reveal a cloned installation.
-    func deleteOldClaims(limit: Int) -> SQL {
-        """
-        DELETE FROM installation_token_claims c WHERE \(sql: RowPlaces.isOf(app, "c")) AND c.ctid = ANY(ARRAY(
-            SELECT o.ctid FROM installation_token_claims o
-            WHERE \(sql: scope.contains("o")) AND o.last_observed_at > '-infinity'
-                AND o.last_observed_at <= now() - \(settings.eventRetention)
-            ORDER BY o.last_observed_at LIMIT \(limit) FOR UPDATE SKIP LOCKED
-        ))
-        """
-    }
-
     /// Deletes values claimed by installations that no request touched for as long as events are kept, if no
     /// installation holds them. Held ones are examined again after as long.
     ///

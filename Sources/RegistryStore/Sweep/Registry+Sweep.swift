@@ -13,8 +13,6 @@ package enum SweepTask: String, Sendable, Hashable, CaseIterable {
     case identities
     /// Start and device tokens that were deleted, past their retention.
     case removals
-    /// Claims of start and device tokens that are too old to reveal a cloned installation.
-    case claims
     /// Empty installations that were silent for long.
     case installations
     /// Start leases whose attempts are more than a day old.
@@ -59,7 +57,6 @@ extension Registry {
                 )
             case .identities: try Self.sweepIdentities(statements, limit, session)
             case .removals: try session.execute(installations.deleteRemovedTokens(limit: limit)).affectedRows
-            case .claims: try session.execute(installations.deleteOldClaims(limit: limit)).affectedRows
             case .installations:
                 try Self.sweep(
                     installations.emptyInstallations(from: (0..<32).map { _ in .random(in: 0...255) }, limit: limit),

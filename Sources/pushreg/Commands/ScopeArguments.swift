@@ -72,7 +72,7 @@ func readOption<Value>(
 struct StaleOptions: ParsableArguments {
     @Option(help: "Only tokens of this kind: update, start, device or widget.") var kind: String?
     @Option(help: "Only tokens of this attributes type.") var attributesType: String?
-    @Option(help: "Only tokens with this reason: unconfirmed, expired, quarantined or flapping.") var reason: String?
+    @Option(help: "Only tokens with this reason: unconfirmed, expired or quarantined.") var reason: String?
     @Option(help: "How long a token may be unconfirmed, such as PT2H or P30D.") var unconfirmedFor: String?
 
     func filter() throws(CommandFailure) -> StaleFilter {

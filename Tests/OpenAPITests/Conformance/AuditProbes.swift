@@ -30,7 +30,7 @@ extension Probe {
         Probe("listStaleTokens", "all", .get("…/audit/stale?limit=1000"))
             .after(activity("audit-2", 221), startToken)
             .gives(200),
-        Probe("listStaleTokens", "with filters", .get("…/audit/stale?kind=start&reason=flapping&attributesType=x"))
+        Probe("listStaleTokens", "with filters", .get("…/audit/stale?kind=start&reason=quarantined&attributesType=x"))
             .gives(200, ["tokens": []]),
         Probe("listStaleTokens", "of an unheard-of kind", .get("…/audit/stale?kind=watch"))
             .fails(.invalidRequest),

@@ -36,7 +36,7 @@ extension Probe {
             .fails(.clockSkew),
         Probe("getInstallation", "with all that there is", .get(path + "i-6"))
             .after(profile("i-6", "u-1", 1), start("i-6", 120, 1), device("i-6", 121, 1), device("i-7", 121, 0))
-            .gives(200, ["flapping": false, "aliases": ["userId": ["u-1"]]]),
+            .gives(200, ["aliases": ["userId": ["u-1"]]]),
         Probe("getInstallation", "logged out", .get(path + "i-8"))
             .after(.delete(path + "i-8"))
             .gives(200, ["tokens": []]),

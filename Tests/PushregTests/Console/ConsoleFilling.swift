@@ -11,15 +11,15 @@ struct ConsoleFilling {
     let count: Int
 
     private static let phone = InstallationHash.sample(7)
-    /// The hash of the installation whose device token goes A, B, A.
-    static let cloned = phone.description
+    /// The hash of the installation that lives.
+    static let installation = phone.description
 
     func fill() async throws {
         try await fillInBulk()
         try await live()
         try await database.pool.withSession(.never, timeout: .seconds(900)) { session in
             try session.simple("SET statement_timeout = 0")
-            // Not of claims: a table that grew at once is looked through before Postgres knows it.
+            // A table that grew at once is looked through before Postgres knows it.
             try session.simple("ANALYZE activities, token_values, activity_aliases, installations, installation_tokens")
             try session.simple("ANALYZE channels, events")
         }
@@ -80,13 +80,6 @@ struct ConsoleFilling {
             FROM generate_series(1, \(count / 4)) AS n
             CROSS JOIN LATERAL (SELECT convert_to('start ' || n, 'UTF8') AS token) AS t
             CROSS JOIN LATERAL (SELECT now() - (n % 96) * interval '1 hour' AS at) AS m
-            """,
-            """
-            INSERT INTO installation_token_claims (app_number, environment, installation_hash, kind, attributes_type,
-                token_digest, first_observed_at, last_observed_at)
-            SELECT s.app_number, s.environment, s.installation_hash, s.kind, s.attributes_type, s.token_digest,
-                s.observed_at, s.observed_at
-            FROM installation_tokens s
             """,
             """
             INSERT INTO events (app_number, drop_on, recorded_at, environment, type, who, activity_id,
@@ -150,21 +143,12 @@ struct ConsoleFilling {
         try await registry.end(.sample("ended"), reason: .dismissed, observedAt: nil, in: scope, by: "prc_0aB1cD2eF3gH")
         try await report(11, 410, "Unregistered")
         try await register("thief", 12, 2, on: .sample(23))
-        try await clone()
-    }
-
-    /// Two devices that share an id register in turn.
-    private func clone() async throws {
-        for (token, minutes) in [(31, 9.0), (32, 8), (31, 7)] {
-            var registration = TokenRegistration(token: .sample(token))
-            registration.observedAt = .minutesAgo(minutes)
-            _ = try await database.registry.register(
-                registration,
-                in: .only(.device),
-                of: Self.phone,
-                in: scope,
-                by: "prc_0aB1cD2eF3gH"
-            )
-        }
+        _ = try await registry.register(
+            TokenRegistration(token: .sample(31)),
+            in: .only(.device),
+            of: Self.phone,
+            in: scope,
+            by: "prc_0aB1cD2eF3gH"
+        )
     }
 }

@@ -70,8 +70,12 @@ struct ConsolePlace {
             Page(name: "alias", path: base + "/aliases/liveactivityId/order-42", words: "Left out, and why"),
             Page(name: "stale", path: base + "/stale", words: "By reason"),
             Page(name: "purge", path: base + "/stale/purge?kind=update&reason=quarantined", words: "would be purged"),
-            Page(name: "installations", path: base + "/installations", words: "two devices share one id"),
-            Page(name: "installation", path: base + "/installations/" + ConsoleFilling.cloned, words: "Audit trail"),
+            Page(name: "installations", path: base + "/installations", words: "Heard of last"),
+            Page(
+                name: "installation",
+                path: base + "/installations/" + ConsoleFilling.installation,
+                words: "Audit trail"
+            ),
             Page(name: "channels", path: base + "/channels", words: "of 10,000"),
             Page(name: "keys", path: base + "/keys", words: "push gateway"),
             Page(name: "system", path: base + "/system", words: "Configuration in force"),
@@ -84,7 +88,7 @@ struct ConsolePlace {
         let base = "/v1/apps/com.example.food/sandbox/"
         return [
             "stats", "stats?window=P30D", "audit/stale", "audit/stale?reason=unconfirmed&unconfirmedFor=PT2H",
-            "audit/stale?reason=quarantined", "audit/stale?reason=flapping", "audit/stale?kind=start&limit=1000",
+            "audit/stale?reason=quarantined", "audit/stale?kind=start&limit=1000",
             "audit/events", "audit/events?limit=1000", "audit/events?type=dropped", "audit/events?type=purged",
             "audit/events?activityId=life", "audit/events?alias=liveactivityId:order-42", "audit/events?subject=u-7",
             "audit/explain?kind=liveactivityId&value=order-42", "audit/explain?kind=orderId&value=o-77",

@@ -6,8 +6,6 @@ package enum StaleReason: String, Sendable, Hashable, CaseIterable {
     case expired
     /// A sender reported it, and no client or admin cleared it since.
     case quarantined
-    /// Its installation's tokens went A, B, A: a cloned installation id.
-    case flapping
 }
 
 /// A nil member filters nothing.
@@ -44,8 +42,7 @@ package struct StaleFilter: Sendable, Hashable {
 
     package func reasons(of kind: TokenKind) -> Set<StaleReason> {
         let possible: Set<StaleReason> =
-            kind.holder == .activity
-            ? [.unconfirmed, .expired, .quarantined] : [.unconfirmed, .quarantined, .flapping]
+            kind.holder == .activity ? [.unconfirmed, .expired, .quarantined] : [.unconfirmed, .quarantined]
         return reason.map { possible.intersection([$0]) } ?? possible
     }
 
@@ -136,7 +133,6 @@ package struct StaleToken: Sendable, Hashable {
             "Its activity's lifetime was over at \(expiresAt.map { RFC3339.format($0) } ?? "some time"); no sweep wrote it down yet."
         case .quarantined:
             "A sender reported \(quarantineReason ?? "it") at \(quarantinedAt.map { RFC3339.format($0) } ?? "some time")."
-        case .flapping: "The values of its installation's tokens went A, B, A: two devices seem to share its id."
         }
     }
 }

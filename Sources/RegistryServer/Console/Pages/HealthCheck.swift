@@ -84,17 +84,6 @@ extension HealthCheck {
         )
     }
 
-    /// - Parameter isWhole: whether these are all.
-    static func cloned(_ count: Int, isWhole: Bool, _ link: ConsoleLink) -> HealthCheck {
-        guard count > 0 else { return HealthCheck(true, "No installation heard of lately seems to be cloned.") }
-        return HealthCheck(
-            false,
-            "\(isWhole ? "" : "At least ")\(DisplayText.count(count, "installation")) had tokens go A, B, A: two devices share an id, as after a restored"
-                + " backup. The app should keep its id out of backups.",
-            more: ("See them", link.page("installations"))
-        )
-    }
-
     static func channels(_ count: Int, _ link: ConsoleLink) -> HealthCheck {
         let quota = Registry.channelQuota
         guard QuotaCheck.isNear(count) else {

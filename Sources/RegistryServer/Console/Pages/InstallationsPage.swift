@@ -13,7 +13,6 @@ extension ConsoleCall {
             limit: Self.pageSize + 1,
             in: scope
         )
-        let cloned = try await registry.clonedInstallations(limit: Self.pageSize, in: scope)
         let shown = found.prefix(Self.pageSize)
         let last = found.count > Self.pageSize ? shown.last : nil
         let next = last.map {
@@ -29,21 +28,7 @@ extension ConsoleCall {
             "installations",
             part: "Installations",
             title: "Installations",
-            [
-                "cloned": .list(
-                    cloned.sorted { $0.description < $1.description }.map {
-                        [
-                            "installation": .text(DisplayText.short($0)),
-                            "installationPath": .text(link.installation($0)),
-                        ]
-                    }
-                ),
-                "clonedCount": .text(
-                    (cloned.count < Self.pageSize ? "" : "at least ") + DisplayText.count(cloned.count, "installation")
-                ),
-                "morePath": .text(link.page("stale", [("reason", "flapping")])),
-                "installations": .list(shown.map { row($0, link) }), "nextPath": .optional(next),
-            ]
+            ["installations": .list(shown.map { row($0, link) }), "nextPath": .optional(next)]
         )
     }
 
@@ -52,7 +37,7 @@ extension ConsoleCall {
             "installation": .text(DisplayText.short(listed.installation)),
             "installationPath": .text(link.installation(listed.installation)), "subject": .optional(listed.subject),
             "heard": .row(.moment(listed.touchedAt, now)), "fullState": .optional(.moment(listed.fullStateAt, now)),
-            "loggedOut": .optional(.moment(listed.loggedOutAt, now)), "isCloned": .flag(listed.isFlapping),
+            "loggedOut": .optional(.moment(listed.loggedOutAt, now)),
         ]
     }
 
@@ -75,8 +60,8 @@ extension ConsoleCall {
             part: "Installations",
             title: "Installation \(DisplayText.short(record.installation))",
             [
-                "hash": .text(record.installation.description), "isCloned": .flag(record.isFlapping),
-                "user": .optional(record.subject), "heard": .row(.moment(record.touchedAt, now)),
+                "hash": .text(record.installation.description), "user": .optional(record.subject),
+                "heard": .row(.moment(record.touchedAt, now)),
                 "fullState": .optional(.moment(record.fullStateAt, now)),
                 "loggedOut": .optional(.moment(record.loggedOutAt, now)),
                 "aliases": .list(

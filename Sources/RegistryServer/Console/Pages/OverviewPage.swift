@@ -63,12 +63,10 @@ extension ConsoleCall {
         let link = ConsoleLink(scope)
         let findings = try await registry.findings(in: scope, sweepInterval: console.sweepInterval)
         let channels = try await registry.channelCounts(in: scope).channels
-        let cloned = try await registry.clonedInstallations(limit: Self.pageSize, in: scope)
         let system = ("See the system", link.page("system"))
         var checks = try await postgresChecks(system)
         checks += [.unconfirmed(statistics, link), .drops(statistics, link)]
         checks += HealthCheck.checks(findings, of: [.burstGuard], orElse: "The burst guard is off.")
-        checks.append(.cloned(cloned.count, isWhole: cloned.count < Self.pageSize, link))
         checks += HealthCheck.checks(findings, of: [.sweepBehind], orElse: "The sweep keeps up.", more: system)
         checks.append(.channels(channels, link))
         if Access.keyCalls.allows(principal) { checks += try await keyChecks(of: scope) }

@@ -34,7 +34,7 @@ extension ConsoleCall {
         else { return nil }
         switch state {
         case "stale": return link.page("stale")
-        case "quarantined", "unconfirmed", "flapping": return link.page("stale", [("reason", state)])
+        case "quarantined", "unconfirmed": return link.page("stale", [("reason", state)])
         default: return nil
         }
     }

@@ -124,7 +124,6 @@ extension StaleReason {
         case .unconfirmed: "No client has registered or refreshed it for long: 2 hours, or 3 days for other kinds."
         case .expired: "The activity's lifetime is over, and no sweep has written that down yet."
         case .quarantined: "A sender reported it, and neither a client nor an admin has cleared it since."
-        case .flapping: "The installation's tokens went A, B, A: a cloned installation id."
         }
     }
 }
