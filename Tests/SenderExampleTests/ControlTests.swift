@@ -53,7 +53,7 @@ struct BrokenRule: Sendable, CustomTestStringConvertible {
 }
 
 /// The checks of a played hour find what they look for.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct ControlTests {
+@Suite(.timeLimit(.minutes(10))) struct ControlTests {
     @Test("A sender that breaks a rule is found", arguments: BrokenRule.all)
     func findsBrokenRules(_ rule: BrokenRule) async throws {
         let directory = "/tmp/pushreg-hour-\(UUID().uuidString.prefix(8))"

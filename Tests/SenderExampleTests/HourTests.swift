@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The examples of senders keep what the guide promises of them, in an hour that is played in a minute.
-@Suite(.serialized, .timeLimit(.minutes(TestScale.isLong ? 45 : 15))) struct HourTests {
+@Suite(.timeLimit(.minutes(TestScale.isLong ? 45 : 15))) struct HourTests {
     @Test(
         "An example shows the last content everywhere, once, by Apple's and the registry's rules",
         arguments: Example.allCases
