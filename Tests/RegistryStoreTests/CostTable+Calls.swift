@@ -1,0 +1,180 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import TestSupport
+import Testing
+
+@testable import RegistryStore
+
+extension CostTable {
+    typealias Make = @Sendable (CostMeter) async throws -> Void
+
+    static let phone = InstallationHash.sample(1)
+    static let alias = Alias.sample("liveactivityId", "match-7")
+
+    /// The token of an activity that `addActivities` made.
+    static func token(_ number: Int) -> PushToken {
+        PushToken(bytes: withUnsafeBytes(of: Int64(number).bigEndian) { Array($0) })
+    }
+
+    /// Reports of dead tokens and of ones that work.
+    static func report(_ token: @escaping @Sendable (Int) -> PushToken) -> Make {
+        { meter in
+            let reports = (1...meter.count).map { number in
+                FeedbackReport(
+                    token: token(number),
+                    status: number % 2 == 0 ? 410 : 200,
+                    timestamp: .minutesAgo(Double(number) / 1000)
+                )
+            }
+            _ = try await meter.registry.apply(reports, in: meter.scope, by: "sender")
+        }
+    }
+
+    static func resolve(_ value: @escaping @Sendable (Int) -> String) -> Make {
+        { meter in
+            let aliases = (1...meter.count).map { Alias.sample("orderId", value($0)) }
+            let found = try await meter.registry.resolve(aliases, limitPerAlias: 10, in: meter.scope)
+            #expect(found.map(\.activities.count).reduce(0, +) == meter.count)
+        }
+    }
+
+    /// As an import does: many at once, in whatever batches they come to share.
+    static func register(_ activity: @escaping @Sendable (Int) -> Int) -> Make {
+        { meter in
+            await withTaskGroup(of: Void.self) { group in
+                for number in 1...meter.count {
+                    group.addTask {
+                        let registration = ActivityRegistration.sample(
+                            token: .sample(number),
+                            observedAt: .minutesAgo(Double(10_000 - number) / 100),
+                            aliases: [.sample("orderId", "\(activity(number))")]
+                        )
+                        let id = ActivityID.sample("new-\(activity(number))")
+                        _ = try? await meter.registry.register(registration, as: id, in: meter.scope, by: "test")
+                    }
+                }
+            }
+        }
+    }
+
+    static func fullState(
+        activity: @escaping @Sendable (Int) -> Int,
+        token: @escaping @Sendable (Int) -> Int
+    ) -> Make {
+        { meter in
+            let items = (1...meter.count).map { number in
+                FullState.Item(
+                    activityID: .sample("new-\(activity(number))"),
+                    registration: .sample(token: .sample(token(number)))
+                )
+            }
+            let state = FullState(observedAt: .minutesAgo(1), items: items)
+            let answer = try await meter.registry.apply(state, of: phone, in: meter.scope, by: "test")
+            #expect(answer.results.count == meter.count)
+        }
+    }
+
+    static func events(_ change: @escaping @Sendable (inout EventFilter) -> Void) -> Make {
+        { meter in
+            var filter = EventFilter()
+            change(&filter)
+            let found = try await meter.registry.events(filter, limit: 100, in: meter.scope)
+            #expect(!found.items.isEmpty)
+        }
+    }
+
+    static let endAll: Make = { meter in
+        let ended = try await meter.registry.endAll(under: alias, in: meter.scope, by: "test")
+        #expect(ended == meter.count)
+    }
+
+    static func sweep(_ task: SweepTask) -> Make {
+        { meter in
+            let swept = try await meter.registry.sweep(task, limit: meter.count, in: meter.scope)
+            #expect(swept == meter.count)
+        }
+    }
+
+    static func erase(_ subject: ErasureSubject) -> Make {
+        { meter in
+            let counts = try await meter.registry.erase(subject, in: meter.scope, by: "admin")
+            #expect(counts.activities + counts.records >= meter.count)
+        }
+    }
+
+    /// Twenty days old, and over for longer than they are remembered.
+    static let addTombstones: Make = { meter in
+        try await meter.addActivities(under: alias, 20 * 24 * 60)
+        _ = try await meter.registry.sweep(.expiry, limit: meter.count, in: meter.scope)
+        try await meter.database.pool.withSession { session in
+            try session.simple("UPDATE activities SET touched_at = earlier(touched_at, '20 days')")
+        }
+    }
+}
+
+extension CostMeter {
+    /// Running activities `bulk-…`, observed so many minutes ago.
+    func addActivities(
+        of installation: InstallationHash? = nil,
+        under alias: Alias? = nil,
+        _ minutes: Double = 1
+    ) async throws {
+        try await database.addActivities(1...count, of: installation, under: alias, at: .minutesAgo(minutes), in: scope)
+    }
+
+    func addInstallations(startToken: PushToken?) async throws {
+        try await database.addInstallations(1...count, under: CostTable.alias, startToken: startToken, in: scope)
+    }
+
+    func registerDeviceToken(_ token: PushToken) async {
+        _ = try? await registry.register(
+            TokenRegistration(token: token),
+            in: TestInstallation.device,
+            of: CostTable.phone,
+            in: scope,
+            by: "test"
+        )
+    }
+
+    /// A plan that has some entry.
+    func plan(limit: Int) async throws {
+        var request = PlanRequest(
+            alias: CostTable.alias,
+            to: [CostTable.alias],
+            attributesType: TestInstallation.types[1]
+        )
+        request.limit = limit
+        let page = try await registry.plan(request, in: scope, by: "sender")
+        #expect(!page.entries.isEmpty)
+    }
+
+    func reportSharedToken() async throws {
+        let report = FeedbackReport(token: .sample(7), status: 400, reason: "BadDeviceToken")
+        let outcome = try await registry.apply([report], in: scope, by: "sender")
+        #expect(outcome.actions == [.quarantined])
+    }
+
+    /// A full state of now, of new activities.
+    func applyFullState(listing count: Int) async throws {
+        let items = (0..<count).map {
+            FullState.Item(activityID: .sample("new-\($0)"), registration: .sample(token: .random))
+        }
+        let state = FullState(observedAt: .minutesAgo(0), items: items)
+        _ = try await registry.apply(state, of: CostTable.phone, in: scope, by: "test")
+    }
+
+    /// Registers tokens one after another under a `liveactivityId`, and ends every twentieth activity.
+    func useName(_ registrations: Int, isTimed: Bool) async throws {
+        let identity = TestIdentity(database: database, scope: scope, alias: "match-7")
+        for number in 1...registrations {
+            _ = try? await identity.post(.random(in: 1..<1 << 40), at: isTimed ? .minutesAgo(0) : nil)
+            if number % 20 == 0 { try await identity.end(at: isTimed ? .minutesAgo(0) : nil) }
+        }
+    }
+}
+
+extension PushToken {
+    /// One that nobody has.
+    static var random: PushToken { PushToken(bytes: (0..<32).map { _ in UInt8.random(in: .min ... .max) }) }
+}
