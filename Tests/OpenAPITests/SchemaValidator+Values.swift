@@ -116,6 +116,14 @@ extension JSONValue {
         return object
     }
 
+    /// The value at a JSON Pointer without escapes.
+    func value(at pointer: String) -> JSONValue? {
+        pointer.split(separator: "/").reduce(JSONValue?.some(self)) { value, step in
+            guard case .array(let elements)? = value else { return value?[String(step)] }
+            return Int(step).flatMap { elements.indices.contains($0) ? elements[$0] : nil }
+        }
+    }
+
     fileprivate var double: Double? {
         switch self {
         case .integer(let integer): Double(integer)

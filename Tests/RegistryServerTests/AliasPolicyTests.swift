@@ -50,36 +50,6 @@ import Testing
         #expect(throws: Problem.self) { try AliasPolicy(app).check([.sample("userId", "e\u{301}")], by: user) }
     }
 
-    @Test("Every call that sets aliases asks the policy") func everyCallThatSetsAliasesAsks() async throws {
-        try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
-            let (client, sender) = (try await server.key(.client), try await server.key(.sender))
-            var phone = client.fields
-            phone[.installationID] = "phone"
-            let (wrong, right): (JSONValue, JSONValue) = (["userId": "u"], ["liveactivityId": "o"])
-            for (aliases, problem) in [(wrong, "alias-not-allowed"), (right, "")] {
-                let put: JSONValue = ["token": .token(1), "aliases": aliases]
-                #expect(try await server.call(.put, "…/activities/a", put, phone).problem == problem)
-                let post: JSONValue = ["token": .token(2), "alias": "match", "aliases": aliases]
-                #expect(try await server.call(.post, "…/activities", post, phone).problem == problem)
-            }
-            let backend: JSONValue = ["token": .token(9), "aliases": wrong]
-            #expect(try await server.call(.put, "…/activities/b", backend, sender.fields).status == 201)
-            // In a full state the item alone is refused, and its activity counts as present.
-            let state: JSONValue = [
-                "observedAt": .minutesAgo(0),
-                "activities": [
-                    ["activityId": "f-1", "token": .token(3), "aliases": wrong],
-                    ["activityId": "f-2", "token": .token(4), "aliases": right],
-                ],
-            ]
-            let reply = try await server.call(.put, "…/installations/phone/activities", state, phone)
-            #expect(reply["results"][0]["problem"]?["code"] == "alias-not-allowed")
-            #expect(reply["results"][1]["outcome"] == "registered")
-            let unset = try await server.call(.get, "…/aliases/userId/u/activities", nil, sender.fields)
-            #expect(unset["activities"].all("activityId") == ["b"])
-        }
-    }
-
     @Test("An app's own rules hold") func anAppsOwnRulesHold() async throws {
         try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
             let (client, admin) = (try await server.key(.client), try await server.key(.admin))
@@ -91,28 +61,6 @@ import Testing
             #expect(try await server.call(.post, "…/activities", post, phone).problem == "alias-not-allowed")
             let put: JSONValue = ["token": .token(1), "aliases": ["tableId": "7"]]
             #expect(try await server.call(.put, "…/activities/a", put, phone).status == 201)
-        }
-    }
-
-    @Test("Publishable keys name their installation") func publishableKeysNameTheirInstallation() async throws {
-        try await LiveServer.run(insecureNoAuth: false) { (server: LiveServer) async throws in
-            let client = try await server.key(.client)
-            var phone = client.fields
-            phone[.installationID] = "phone"
-            let token: JSONValue = ["token": .token(1)]
-            let named: JSONValue = ["token": .token(1), "installationId": "phone"]
-            let calls: [(HTTPRequest.Method, String, JSONValue?)] = [
-                (.put, "…/activities/a", token), (.post, "…/activities", ["token": .token(1), "alias": "x"]),
-                (.delete, "…/activities/a", nil), (.delete, "…/activities?alias=x", nil),
-            ]
-            for (method, path, body) in calls {
-                #expect(try await server.call(method, path, body, client.fields).problem == "installation-required")
-                #expect(try await server.call(method, path, body, phone).status < 300, "\(method) \(path)")
-            }
-            #expect(try await server.call(.put, "…/activities/b", named, client.fields).status < 300)
-            phone[.installationID] = "tablet"
-            let differing = try await server.call(.put, "…/activities/c", named, phone)
-            #expect(differing.problem == "invalid-request /installationId")
         }
     }
 }

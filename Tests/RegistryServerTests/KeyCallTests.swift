@@ -40,22 +40,6 @@ import Testing
         }
     }
 
-    @Test(
-        "Bad requests for keys are refused",
-        arguments: [
-            (["role": "root"], "/role"), ([:], "/role"), (["role": "king", "name": ""], "/role /name"),
-            (["role": "client", "expiresIn": "PT0S"], "/expiresIn"),
-            (["role": "client", "expiresIn": "P1Y"], "/expiresIn"),
-            (["role": "client", "expiresAt": "2001-01-01T00:00:00Z"], "/expiresAt"),
-            (["role": "client", "expiresAt": "2999-01-01T00:00:00Z", "expiresIn": "PT1H"], "/expiresIn"),
-        ] as [(JSONValue, String)]
-    )
-    func badRequests(_ body: JSONValue, _ pointers: String) async throws {
-        try await LiveServer.run { (server: LiveServer) async throws in
-            #expect(try await server.call(.post, Self.path, body).problem == "invalid-request \(pointers)")
-        }
-    }
-
     @Test("A key that was revoked on another instance or expired lets nobody in") func revokedElsewhereAndExpired()
         async throws
     {

@@ -9,18 +9,6 @@ import Testing
 @testable import RegistryServer
 
 @Suite(.timeLimit(.minutes(15))) struct ServiceCallTests {
-    @Test("Health and description are answered") func healthAndDescription() async throws {
-        try await LiveServer.run { (server: LiveServer) async throws in
-            #expect(try await server.call(.get, "/livez").json == ["status": "ok"])
-            #expect(try await server.call(.get, "/readyz").json == ["status": "ok"])
-            let verbose = try await server.call(.get, "/readyz?verbose")
-            #expect(verbose["checks"]["postgres"]?["status"] == "ok" && verbose["checks"]["schema"]?["status"] == "ok")
-            let description = try await server.call(.get, "/openapi.json")
-            #expect(description["openapi"] == "3.1.0" && description.fields[.contentType] == "application/json")
-            #expect(description.fields[.cacheControl] == "public, max-age=300")
-        }
-    }
-
     @Test("HEAD is GET without its body") func headIsGetWithoutItsBody() async throws {
         try await LiveServer.run { (server: LiveServer) async throws in
             let get = try await server.call(.get, "/openapi.json")

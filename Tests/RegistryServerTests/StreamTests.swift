@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import Hummingbird
 import PostgresDriver
 import RegistryCore
@@ -8,7 +9,7 @@ import Testing
 
 @testable import RegistryServer
 
-/// Streams that do not come to their end. That of a whole one is in `AliasCallTests`.
+/// Streams of all activities of an alias: whole ones, and streams that do not come to their end.
 @Suite(.timeLimit(.minutes(15))) struct StreamTests {
     /// A page so large that it fits no socket's buffers; the next one cannot be read, for there is no Postgres.
     private static func stream(pageOf count: Int) throws -> ActivityStream {
@@ -67,6 +68,31 @@ import Testing
     }
 
     /// The last line tells a whole stream from one that Postgres cut short, and so does HTTP's last chunk.
+    @Test func `A stream holds all activities of an alias`() async throws {
+        try await LiveServer.run { server in
+            // More than one page.
+            let (installations, size) = (3, ActivityStream.firstPageSize / 3 + 1)
+            for installation in 0..<installations {
+                let items = (0..<size).map { number -> JSONValue in
+                    [
+                        "activityId": .string("a-\(installation)-\(number)"), "aliases": ["orderId": "o"],
+                        "token": .token(installation * 1000 + number),
+                    ]
+                }
+                let body: JSONValue = ["observedAt": .minutesAgo(1), "activities": .array(items)]
+                let reply = try await server.call(.put, "…/installations/i-\(installation)/activities", body)
+                #expect(reply.status == 200)
+            }
+            let path = "…/aliases/orderId/o/activities"
+            let stream = try await server.call(.get, path, nil, [.accept: "application/x-ndjson"])
+            #expect(stream.fields[.contentType] == "application/x-ndjson")
+            #expect(stream.fields[.contentLength] == nil)
+            #expect(stream.fields[.cacheControl] == "no-store")
+            #expect(stream.lines.last == ["end": true, "count": .integer(Int64(installations * size))])
+            #expect(Set(stream.lines.compactMap { $0["token"] }).count == installations * size)
+        }
+    }
+
     @Test("A stream ends without its last line when Postgres goes") func endsWithoutItsLastLineWhenPostgresGoes()
         async throws
     {

@@ -1,3 +1,4 @@
+import Foundation
 import RegistryCore
 
 extension Probe {
@@ -21,6 +22,10 @@ extension Probe {
         "metadata": ["appVersion": "7.4.1"],
     ]
 
+    private static let aMinuteAgo = Sample.minutesAgo(1)
+    private static let thirtyDaysAhead: JSONObject = ["startsAt": Sample.minutesAgo(-30 * 1440 + 1)]
+    private static let tooFarAhead: JSONObject = ["startsAt": Sample.minutesAgo(-30 * 1440 - 1)]
+
     private static let nulls: JSONObject = [
         "observedAt": .null, "startedAt": .null, "startsAt": .null, "installationId": .null, "attributesType": .null,
         "aliases": .null, "frequentPushesEnabled": .null, "metadata": .null,
@@ -28,7 +33,8 @@ extension Probe {
 
     static let registrations: [Probe] = [
         Probe("registerActivity", "a first token", put("first", 1, 1, everything))
-            .gives(201, ["activityId": "first", "outcome": "registered", "state": "active"]),
+            .gives(201, ["activityId": "first", "outcome": "registered", "state": "active", "revision": 1])
+            .names("confirmedAt", "expiresAt"),
         Probe("registerActivity", "nulls", put("nulls", 2, nil, nulls))
             .gives(201, ["outcome": "registered"]),
         Probe("registerActivity", "another token", put("rotated", 4, 1))
@@ -40,18 +46,28 @@ extension Probe {
         Probe("registerActivity", "of a dismissed activity", put("back", 6, 1, ["installationId": "phone-2"]))
             .after(put("back", 6, 3, ["installationId": "phone-2"]), nothingRuns(on: "phone-2"))
             .gives(200, ["outcome": "reactivated"]),
+        Probe(
+            "registerActivity",
+            "of an installation named twice",
+            put("agreed", 400, 1, ["installationId": "phone-1"])
+                .with("X-Installation-Id", "phone-1")
+        )
+        .gives(201),
+        Probe("registerActivity", "thirty days ahead", put("ahead", 401, 1, thirtyDaysAhead))
+            .gives(201),
     ]
 
     static let refusedRegistrations: [Probe] = [
         Probe("registerActivity", "observed before the current one", put("older", 8, 2))
-            .after(put("older", 7, 1))
-            .fails(.superseded, ["activityId": "older", "reason": "rotated", "state": "active"]),
+            .after(.put(path + "older", ["token": Sample.token(7), "observedAt": aMinuteAgo]))
+            .fails(.superseded, ["activityId": "older", "reason": "rotated", "observedAt": aMinuteAgo]),
         Probe("registerActivity", "of a token that another took over", put("robbed", 9, 2))
             .after(put("owner", 9, 1))
             .fails(.superseded, ["reason": "taken-over"]),
         Probe("registerActivity", "after the end", put("over", 11, 0))
             .after(put("over", 10, 1), .delete(path + "over"))
-            .fails(.activityEnded, ["activityId": "over", "state": "ended", "reason": "ended"]),
+            .fails(.activityEnded, ["activityId": "over", "state": "ended", "reason": "ended"])
+            .names("endedAt", "serverTime"),
         Probe("registerActivity", "nine hours after the start", put("old", 12, 0, Sample.startedLongAgo))
             .fails(.activityExpired, ["state": "expired", "reason": "expired"]),
         Probe("registerActivity", "without a token", .put(path + "x", ["aliases": ["1": [7]]]))
@@ -63,15 +79,26 @@ extension Probe {
             "for two installations",
             put("x", 13, 1, ["installationId": "phone-1"]).with("X-Installation-Id", "phone-2")
         )
-        .fails(.invalidRequest),
+        .fails(.invalidRequest).at("/installationId"),
+        Probe("registerActivity", "more than thirty days ahead", put("x", 13, 1, tooFarAhead))
+            .fails(.invalidRequest).at("/startsAt"),
         Probe("registerActivity", "from the future", put("x", 13, -10))
             .fails(.clockSkew),
     ]
 
     static let reads: [Probe] = [
-        Probe("getActivity", "with a token", .get(path + "read"))
-            .after(put("read", 20, 1, everything))
-            .gives(200, ["state": "active", "token": Sample.token(20), "environment": "sandbox"]),
+        Probe("getActivity", "with a token", .get(path + "read%2F1"))
+            .after(put("read%2F1", 20, 1, everything))
+            .gives([
+                "activityId": "read/1", "state": "active", "token": Sample.token(20), "environment": "sandbox",
+                "topic": "com.example.food.push-type.liveactivity", "pushType": "liveactivity",
+                "attributesType": "DeliveryAttributes", "frequentPushesEnabled": true,
+                "startedAt": everything["startedAt"] ?? .null, "startsAt": everything["startsAt"] ?? .null,
+                "installation": .string(Sample.hash("phone-1")),
+            ]),
+        Probe("getActivity", "ended", .get(path + "ended"))
+            .after(put("ended", 403), .delete(path + "ended?reason=dismissed"))
+            .gives(200, ["state": "ended", "reason": "dismissed", "token": .null]),
         Probe("getActivity", "ended before it was ever seen", .get(path + "tombstone"))
             .after(.delete(path + "tombstone?reason=dismissed"))
             .gives(200, ["state": "ended", "reason": "dismissed"]),
@@ -93,9 +120,35 @@ extension Probe {
         Probe("endActivity", "with its time", .delete(path + "done?reason=dismissed&observedAt=2026-01-01T00:00:00Z"))
             .after(put("done", 23))
             .gives(204),
+        Probe("endActivity", "twice", .delete(path + "twice"))
+            .after(put("twice", 404), .delete(path + "twice"))
+            .gives(204),
         Probe("endActivity", "for no reason", .delete(path + "x?reason=boredom"))
             .fails(.invalidRequest),
         Probe("endActivity", "in the future", .delete(path + "x?observedAt=2999-01-01T00:00:00Z"))
             .fails(.clockSkew),
+    ]
+
+    private static let opening = Date(timeIntervalSince1970: (Date().timeIntervalSince1970 + 36_000).rounded(.down))
+    private static let opens = JSONValue.string(RFC3339.format(opening))
+    private static let closes = JSONValue.string(RFC3339.format(opening.addingTimeInterval(8 * 3600)))
+    private static let scheduled = put("scheduled", 405, 1, ["startsAt": opens, "aliases": ["orderId": "opening"]])
+
+    /// An activity that starts in ten hours lives for eight hours from then.
+    static let scheduledActivities: [Probe] = [
+        Probe("registerActivity", "ten hours ahead", scheduled)
+            .gives(201, ["expiresAt": closes]),
+        Probe("getActivity", "scheduled", .get(path + "scheduled"))
+            .gives(200, ["startsAt": opens]),
+        Probe("listActivitiesByAlias", "scheduled", .get("…/aliases/orderId/opening/activities"))
+            .gives(200, ["/activities/0/startsAt": opens]),
+        Probe(
+            "resolveAliases",
+            "scheduled",
+            .post("…/resolve", ["aliases": [["kind": "orderId", "value": "opening"]]])
+        )
+        .gives(200, ["/results/0/activities/0/startsAt": opens]),
+        Probe("explainAlias", "scheduled", .get("…/audit/explain?kind=orderId&value=opening"))
+            .gives(200, ["/activities/0/startsAt": opens]),
     ]
 }

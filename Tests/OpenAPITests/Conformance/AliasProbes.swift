@@ -8,18 +8,33 @@ extension Probe {
     static let lists: [Probe] = [
         Probe("listActivitiesByAlias", "a page", .get("…/aliases/orderId/o-2/activities?limit=1"))
             .after(put("list-1", 50, alias: "o-2"), put("list-2", 51, alias: "o-2"))
-            .gives(200, ["alias": ["kind": "orderId", "value": "o-2"], "pushType": "liveactivity", "channels": []]),
-        Probe("listActivitiesByAlias", "nothing", .get("…/aliases/orderId/o-3/activities"))
-            .gives(200, ["activities": []]),
+            .gives([
+                "alias": ["kind": "orderId", "value": "o-2"], "pushType": "liveactivity", "channels": [],
+                "topic": "com.example.food.push-type.liveactivity", "/activities/0/activityId": "list-1",
+                "/activities/1": .null,
+            ])
+            .names("nextCursor"),
+        Probe("listActivitiesByAlias", "nothing", .get("…/aliases/userId/nobody%2F%2B/activities"))
+            .gives(200, ["activities": [], "channels": [], "alias": ["kind": "userId", "value": "nobody/+"]]),
         Probe(
             "listActivitiesByAlias",
             "as lines",
             .get("…/aliases/orderId/o-4/activities").with("Accept", "application/x-ndjson")
         )
         .after(put("list-3", 52, alias: "o-4"))
-        .gives(200),
-        Probe("listActivitiesByAlias", "too many", .get("…/aliases/orderId/x/activities?limit=1001"))
-            .fails(.invalidRequest),
+        .gives([
+            "/0/alias/value": "o-4", "/1/activityId": "list-3", "/2": ["end": true, "count": 1], "/3": .null,
+        ]),
+        Probe(
+            "listActivitiesByAlias",
+            "nothing as lines",
+            .get("…/aliases/orderId/o-3/activities").with("Accept", "application/x-ndjson")
+        )
+        .gives(200, ["/0/alias/value": "o-3", "/1": ["end": true, "count": 0], "/2": .null]),
+        Probe("listActivitiesByAlias", "too many", .get("…/aliases/orderId/x/activities?limit=1001&cursor=x"))
+            .fails(.invalidRequest).at("/limit", "/cursor"),
+        Probe("listActivitiesByAlias", "from an empty cursor", .get("…/aliases/orderId/x/activities?cursor="))
+            .fails(.invalidCursor).at("/cursor"),
         Probe("listActivitiesByAlias", "of no kind", .get("…/aliases/7/x/activities"))
             .fails(.invalidRequest),
         Probe("listActivitiesByAlias", "from nowhere", .get("…/aliases/orderId/x/activities?cursor=MTAw"))
@@ -27,6 +42,8 @@ extension Probe {
         Probe("endActivitiesByAlias", "two", .delete("…/aliases/orderId/o-5/activities"))
             .after(put("end-1", 53, alias: "o-5"), put("end-2", 54, alias: "o-5"))
             .gives(200, ["ended": 2]),
+        Probe("endActivitiesByAlias", "none", .delete("…/aliases/orderId/o-8/activities"))
+            .gives(200, ["ended": 0]),
         Probe("endActivitiesByAlias", "of no kind", .delete("…/aliases/7/x/activities"))
             .fails(.invalidRequest),
     ]
@@ -34,7 +51,11 @@ extension Probe {
     static let resolutions: [Probe] = [
         Probe("resolveAliases", "found and not", .post("…/resolve", foundAndNot))
             .after(put("resolve-1", 55, alias: "o-6"), put("resolve-2", 56, alias: "o-6"))
-            .gives(200),
+            .gives([
+                "/results/0/activities/0/token": Sample.token(55), "/results/0/activities/1": .null,
+                "/results/0/truncated": true, "/results/1/alias/value": "o-7", "/results/1/activities": [],
+                "/results/1/channels": [], "/results/1/truncated": false, "/results/2": .null,
+            ]),
         Probe("resolveAliases", "nothing", .post("…/resolve", ["aliases": []]))
             .gives(200, ["results": []]),
         Probe("resolveAliases", "without aliases", .post("…/resolve", ["limitPerAlias": 0]))

@@ -13,23 +13,53 @@ extension Probe {
         ],
     ]
 
+    private static func jwt(keys count: Int) -> JSONValue {
+        var settings = TestUsers.shared.settings
+        let key = settings["jwks"]?["keys"]?.elements.first ?? .null
+        settings["jwks"] = ["keys": .array([JSONValue](repeating: key, count: count))]
+        return .object(settings)
+    }
+
     private static let forgetful: JSONValue = ["activityLifetime": "PT8H", "tombstoneRetention": "PT8H"]
 
     static let apps: [Probe] = [
         Probe("listApps", "all", .get("/v1/apps"))
             .gives(200),
         Probe("putApp", "a new one", .put(path + "com.example.new", [:]))
-            .gives(201, ["bundleId": "com.example.new", "activityLifetime": "PT8H", "tombstoneRetention": "P7D"]),
+            .gives(
+                201,
+                [
+                    "bundleId": "com.example.new", "activityLifetime": "PT8H", "tombstoneRetention": "P7D",
+                    "eventRetention": "P90D", "jwt": .null,
+                ]
+            ),
         Probe("putApp", "with all settings", .put(path + "com.example.full", settings))
             .after(.put(path + "com.example.full", [:]))
             .gives(200, settings.members),
+        Probe("putApp", "with a name, the rest being kept", .put(path + "com.example.kept", ["name": "Kept"]))
+            .after(.put(path + "com.example.kept", settings))
+            .gives(200, ["name": "Kept", "activityLifetime": "PT4H", "jwt": settings["jwt"] ?? .null]),
+        Probe("putApp", "without JWTs again", .put(path + "com.example.kept", ["jwt": [:]]))
+            .after(.put(path + "com.example.kept", settings))
+            .gives(200, ["jwt": .null]),
+        Probe("putApp", "with four keys of one kid", .put(path + "com.example.keys", ["jwt": jwt(keys: 4)]))
+            .gives(201),
+        Probe("putApp", "with five keys of one kid", .put(path + "com.example.keys", ["jwt": jwt(keys: 5)]))
+            .fails(.invalidRequest).at("/jwt/jwks/keys/4"),
         Probe("putApp", "that forgets too early", .put(path + "com.example.short", forgetful))
-            .fails(.invalidRequest),
+            .fails(.invalidRequest).at("/tombstoneRetention"),
+        // Against the stored lifetime it is the store that sees it.
+        Probe("putApp", "that forgets early", .put(path + "com.example.early", ["tombstoneRetention": "PT1H"]))
+            .after(.put(path + "com.example.early", [:]))
+            .fails(.invalidRequest).at("/tombstoneRetention"),
+        Probe("putApp", "with a space", .put(path + "b%20d", [:]))
+            .fails(.invalidRequest).at("/bundleId"),
         Probe("putApp", "without a bundle id", .put(path + "com_example", ["name": ""]))
             .fails(.invalidRequest),
         Probe("getApp", "with all settings", .get(path + "com.example.read"))
             .after(.put(path + "com.example.read", settings))
-            .gives(200, settings.members),
+            .gives(200, settings.members)
+            .names("quarantineGuards", "updatedAt"),
         Probe("getApp", "unknown", .get(path + "com.example.none"))
             .fails(.unknownApp),
         Probe("deleteApp", "with what it holds", .delete(path + "com.example.gone"))
@@ -56,7 +86,17 @@ extension Probe {
         Probe("createKey", "of an admin", .post(keys, ["role": "client"]).with(TestKeys.shared.key(.admin)))
             .gives(201, ["role": "client"]),
         Probe("createKey", "of root", .post(keys, ["role": "root"]))
-            .fails(.invalidRequest),
+            .fails(.invalidRequest).at("/role"),
+        Probe("createKey", "of nobody", .post(keys, [:]))
+            .fails(.invalidRequest).at("/role"),
+        Probe("createKey", "of a king without a name", .post(keys, ["role": "king", "name": ""]))
+            .fails(.invalidRequest).at("/role", "/name"),
+        Probe("createKey", "for no time", .post(keys, ["role": "client", "expiresIn": "PT0S"]))
+            .fails(.invalidRequest).at("/expiresIn"),
+        Probe("createKey", "for a year", .post(keys, ["role": "client", "expiresIn": "P1Y"]))
+            .fails(.invalidRequest).at("/expiresIn"),
+        Probe("createKey", "of the past", .post(keys, ["role": "client", "expiresAt": "2001-01-01T00:00:00Z"]))
+            .fails(.invalidRequest).at("/expiresAt"),
         Probe("listKeys", "of all roles", .get(keys))
             .gives(200),
         Probe("revokeKey", "that is valid", .delete(keys + "/" + TestKeys.shared.key(.sender).id.rawValue))
@@ -73,7 +113,7 @@ extension Probe {
         Probe("getReadiness", "ready", .get("/readyz"))
             .gives(200, ["status": "ok"]),
         Probe("getReadiness", "in words", .get("/readyz?verbose"))
-            .gives(200),
+            .gives(200, ["/checks/postgres/status": "ok", "/checks/schema/status": "ok"]),
         Probe("getReadiness", "in words for nobody", .get("/readyz?verbose").with("Authorization", "Bearer nonsense"))
             .fails(.unauthenticated),
         Probe("getReadiness", "in words for a client", .get("/readyz?verbose").with(TestKeys.shared.key(.client)))
@@ -88,11 +128,13 @@ extension Probe {
 
     /// Everything that is asked of one operation in particular.
     static var specific: [Probe] {
-        registrations + refusedRegistrations + reads + ends + namedRegistrations + namedEnds + lists + resolutions
-            + feedback + plans + fullStates + malformedItems + installations + startTokens + deviceTokens
-            + tokensOfKinds
-            + tokenLists
-            + channels + ofOthers + audit
-            + apps + apiKeys + forbidden + service + excluded + erased
+        [
+            registrations, refusedRegistrations, reads, ends, namedRegistrations, namedEnds, lists, resolutions,
+            feedback,
+            plans, fullStates, malformedItems, installations, startTokens, deviceTokens, tokensOfKinds, tokenLists,
+            channels, refusedChannels, ofOthers, audit, scheduledActivities, apps, apiKeys, forbidden, service,
+            excluded,
+            erased, paths,
+        ].flatMap { $0 }
     }
 }

@@ -19,7 +19,7 @@ extension Probe {
             "that expires twice",
             .post(keys, ["role": "client", "expiresIn": "P90D", "expiresAt": later])
         )
-        .fails(.invalidRequest),
+        .fails(.invalidRequest).at("/expiresIn"),
         Probe("purgeStaleTokens", "of an unheard-of kind", .post("…/audit/stale/purge", ["kind": "watch"]))
             .fails(.invalidRequest),
         Probe("purgeStaleTokens", "of no kind", .post("…/audit/stale/purge", ["kind": ""]))
@@ -32,8 +32,34 @@ extension Probe {
         ]
     ]
 
-    /// Requests that were observed before the erasure of their installation.
+    private static func named(_ id: String, _ token: Int, _ order: String) -> Message {
+        .put("…/activities/" + id, Sample.registration(token, minutesAgo: 1, ["aliases": ["orderId": .string(order)]]))
+    }
+
+    private static func eraseAlias(_ order: String) -> Message {
+        .post(erasures, ["alias": ["kind": "orderId", "value": .string(order)]])
+    }
+
     static let erased: [Probe] = [
+        Probe("erase", "two activities of an alias", eraseAlias("erased-2"))
+            .after(named("erased-1", 430, "erased-2"), named("erased-2", 431, "erased-2"))
+            .gives(200, ["activities": 2, "events": 2]),
+        Probe("getActivity", "of another alias", .get("…/activities/spared"))
+            .after(named("spared", 432, "spared"), named("erased-3", 433, "erased-3"), eraseAlias("erased-3"))
+            .gives(200, ["token": Sample.token(432)]),
+        Probe("registerActivity", "that was erased", named("erased-4", 434, "erased-4"))
+            .after(named("erased-4", 434, "erased-4"), eraseAlias("erased-4"))
+            .fails(.activityEnded).names("serverTime"),
+        Probe("getActivity", "that was erased and ended", .get("…/activities/erased-5"))
+            .after(named("erased-5", 435, "erased-5"), eraseAlias("erased-5"), .delete("…/activities/erased-5"))
+            .fails(.activityNotFound),
+        Probe("erase", "no kind of alias", .post(erasures, ["alias": ["kind": "1", "value": "x"]]))
+            .fails(.invalidRequest),
+        Probe("erase", "no name of a user", .post(erasures, ["subject": ""]))
+            .fails(.invalidRequest),
+        Probe("erase", "no installation", .post(erasures, ["installationId": 7]))
+            .fails(.invalidRequest),
+        // Observed before the erasure of their installation.
         Probe("putInstallation", "that was erased", .put(phone, ["observedAt": Sample.minutesAgo(5)]))
             .after(erasure)
             .fails(.activityEnded),

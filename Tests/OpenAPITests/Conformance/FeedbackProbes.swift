@@ -16,20 +16,53 @@ extension Probe {
         .post("…/feedback", ["reports": [report(token, status, reason)]])
     }
 
-    private static func gorush(_ platform: String) -> JSONValue {
-        [
-            "notif_id": "", "type": "failed-push", "platform": .string(platform), "token": .string("aa11bb22"),
-            "message": "Welcome", "error": "Unregistered",
+    /// A post as gorush 1.18 writes it.
+    private static func gorush(_ error: String, _ token: JSONValue, platform: String = "ios") -> Message {
+        let post: JSONValue = [
+            "notif_id": "", "type": "failed-push", "platform": .string(platform), "token": token,
+            "message": "Welcome", "error": .string(error),
         ]
+        return .post("…/feedback/gorush", post)
     }
 
+    private static func reports(_ reports: [JSONValue]) -> Message {
+        .post("…/feedback", ["reports": .array(reports)])
+    }
+
+    /// Twelve different reports of one token, each twice.
+    private static let repeated = (0..<24).map { number -> JSONValue in
+        ["token": Sample.token(440), "status": 410, "timestamp": .integer(1_700_000_000_000 + Int64(number % 12))]
+    }
+    private static let eightOfTwelve = JSONObject(
+        (0..<24).map { number -> (String, JSONValue) in
+            number % 12 < 8 ? ("/results/\(number)/action", "kept-newer") : ("/results/\(number)/problem/status", 422)
+        }
+    )
+
     static let feedback: [Probe] = [
-        Probe("giveGorushFeedback", "of Android", .post("…/feedback/gorush", gorush("android")))
+        Probe("giveGorushFeedback", "of Android", gorush("Unregistered", "aa11bb22", platform: "android"))
             .gives(200, ["action": "ignored"]),
-        Probe("giveGorushFeedback", "of an unknown token", .post("…/feedback/gorush", gorush("ios")))
+        Probe("giveGorushFeedback", "of an unknown token", gorush("Unregistered", "aa11bb22"))
             .gives(200, ["action": "unknown"]),
-        Probe("giveGorushFeedback", "of nothing", .post("…/feedback/gorush", [:]))
+        Probe("giveGorushFeedback", "of a busy APNs", gorush("TooManyRequests", Sample.token(450)))
+            .after(put("gorush-1", 450))
+            .gives(200, ["action": "kept"]),
+        Probe("giveGorushFeedback", "of its own fault", gorush("dial tcp: no such host", Sample.token(450)))
+            .after(put("gorush-1", 450))
+            .gives(200, ["action": "kept"]),
+        Probe("giveGorushFeedback", "of a dead token", gorush("Unregistered", Sample.token(451)))
+            .after(put("gorush-2", 451))
+            .gives(200, ["action": "dropped"]),
+        Probe("giveGorushFeedback", "of a bad token", gorush("BadDeviceToken", Sample.token(452)))
+            .after(put("gorush-3", 452))
+            .gives(200, ["action": "quarantined"]),
+        Probe("giveGorushFeedback", "of no platform", .post("…/feedback/gorush", ["type": "failed-push"]))
+            .fails(.invalidRequest).at("/platform"),
+        Probe("giveGorushFeedback", "of no token", gorush("Unregistered", "no hex"))
             .fails(.invalidRequest),
+        // Also if the post would be ignored.
+        Probe("giveGorushFeedback", "of a number", gorush("Unregistered", 1, platform: "android"))
+            .fails(.invalidRequest).at("/token"),
         Probe(
             "reportFeedback",
             "of many kinds",
@@ -48,9 +81,20 @@ extension Probe {
             )
         )
         .after(put("fed-1", 61), put("fed-2", 62), put("fed-3", 63))
-        .gives(200),
+        .gives([
+            "/results/0/action": "delivered", "/results/1/action": "kept", "/results/2/action": "dropped",
+            "/results/3/action": "quarantined", "/results/4/action": "unknown", "/results/5/action": "kept-newer",
+            "/results/6": .null,
+        ]),
+        Probe("reportFeedback", "of one token again and again", reports(repeated))
+            .after(put("fed-6", 440))
+            .gives(200, eightOfTwelve),
+        Probe("reportFeedback", "of nothing", reports([]))
+            .gives(200, ["results": []]),
+        Probe("reportFeedback", "of too much", reports([JSONValue](repeating: report(61, 200, nil), count: 1001)))
+            .fails(.invalidRequest).at("/reports"),
         Probe("reportFeedback", "without reports", .post("…/feedback", ["reports": .null]))
-            .fails(.invalidRequest),
+            .fails(.invalidRequest).at("/reports"),
         Probe("registerActivity", "of a dead token", put("fed-4", 65))
             .after(report(65, 410))
             .fails(.tokenUnregistered, ["reason": "unregistered"]),
@@ -85,6 +129,8 @@ extension Probe {
         Probe("releaseActivity", "quarantined", .post("…/activities/fed-5/release"))
             .after(put("fed-5", 66), report(66, 400, reason: "BadDeviceToken"))
             .gives(200, ["released": 1]),
+        Probe("releaseActivity", "released before", .post("…/activities/fed-5/release"))
+            .gives(200, ["released": 0]),
         Probe("releaseActivity", "unknown", .post("…/activities/nobody/release"))
             .fails(.activityNotFound),
         Probe("releaseActivity", "with a long id", .post("…/activities/\(Sample.longID)/release"))
@@ -95,7 +141,7 @@ extension Probe {
             .gives(200),
         Probe("erase", "a user, the rest being null", .post("…/erasures", ["subject": "u-9", "alias": .null]))
             .gives(200),
-        Probe("releaseAll", "none or some", .post("…/release"))
-            .gives(200),
+        Probe("releaseAll", "of two reports", .post("…/release"))
+            .gives(200, ["released": 2]),
     ]
 }

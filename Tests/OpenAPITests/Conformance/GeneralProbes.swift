@@ -38,6 +38,52 @@ enum Mistake: String, Sendable, CaseIterable {
 }
 
 extension Probe {
+    private static let activities = "…/activities/"
+
+    private static func register(_ id: String, _ token: Int) -> Message {
+        .put(activities + id, Sample.registration(token))
+    }
+
+    /// Bad scopes, paths and queries, each fault named.
+    static let paths = [unknownScopes, limits, ids, refusedIDs, everyFault].flatMap { $0 }
+
+    private static let unknownScopes = [
+        "com.example.none/sandbox", "com.example.food/mars", "com.example.food/Sandbox", "b%20d/sandbox",
+    ].map { Probe("getActivity", "in \($0)", .get("/v1/apps/\($0)/activities/a")).fails(.unknownApp) }
+
+    private static let limits = ["0", "-1", "x", "", "1.5", "9999999999999999999"].map { limit in
+        Probe("listActivitiesByAlias", "\(limit) a page", .get("…/aliases/userId/u/activities?limit=\(limit)"))
+            .fails(.invalidRequest).at("/limit")
+    }
+
+    private static let ids = [
+        String(repeating: "x", count: 128), String(repeating: "%C3%A9", count: 64), "a%2Fb", "%20", "...",
+    ].enumerated().map { Probe("registerActivity", "as \($1)", register($1, 490 + $0)).gives(201) }
+
+    private static let refusedIDs = [String(repeating: "%C3%A9", count: 65), "a%0Ab", "a%C2%85b", ".", "%2E."].map {
+        Probe("registerActivity", "as \($0)", register($0, 499)).fails(.invalidRequest)
+    }
+
+    private static let everyFault: [Probe] = [
+        Probe(
+            "registerActivity",
+            "with every fault",
+            .put(
+                activities + Sample.longID,
+                ["token": "xyz", "observedAt": "now", "aliases": ["userId": ""], "installationId": ".."]
+            )
+            .with("X-Installation-Id", "..")
+        )
+        .fails(.invalidRequest)
+        .at("/activityId", "/X-Installation-Id", "/token", "/observedAt", "/aliases/userId", "/installationId"),
+        Probe("endActivity", "with every fault", .delete(activities + "..?reason=bored&observedAt=never"))
+            .fails(.invalidRequest).at("/activityId", "/reason", "/observedAt"),
+        Probe("listActivitiesByAlias", "with every fault", .get("…/aliases/1/%00/activities?limit=5&limit=6"))
+            .fails(.invalidRequest).at("/kind", "/value", "/limit"),
+        Probe("endActivityByAlias", "with two names", .delete("…/activities?alias=a&alias=b"))
+            .fails(.invalidRequest).at("/alias"),
+    ]
+
     /// A request to each operation in which nothing is wrong; the first of the probes that succeed.
     static func sound(_ operation: String) -> Probe? {
         specific.first { $0.operation == operation && $0.succeeds }

@@ -32,14 +32,29 @@ extension Probe {
             .fails(.superseded),
         Probe("putInstallation", "of two installations", profile("i-4", "u-1", 1).with("X-Installation-Id", "i-5"))
             .fails(.invalidRequest),
+        Probe(
+            "putInstallation",
+            "with every fault",
+            .put(path + "i-4", ["aliases": ["1": "x"], "metadata": [], "observedAt": ""])
+        )
+        .fails(.invalidRequest).at("/aliases/1", "/metadata", "/observedAt"),
         Probe("putInstallation", "from the future", profile("i-4", "u-1", -10))
             .fails(.clockSkew),
         Probe("getInstallation", "with all that there is", .get(path + "i-6"))
             .after(profile("i-6", "u-1", 1), start("i-6", 120, 1), device("i-6", 121, 1), device("i-7", 121, 0))
-            .gives(200, ["aliases": ["userId": ["u-1"]]]),
+            .gives(200, ["flapping": false, "aliases": ["userId": ["u-1"]]]),
+        Probe("getInstallation", "with metadata and tokens", .get(path + "i-11"))
+            .after(.put(path + "i-11", ["metadata": ["build": 7]]), start("i-11", 460, 1), device("i-11", 461, 1))
+            .gives(200, ["metadata": ["build": 7], "/tokens/0/kind": "device", "/tokens/1/kind": "start"]),
         Probe("getInstallation", "logged out", .get(path + "i-8"))
-            .after(.delete(path + "i-8"))
-            .gives(200, ["tokens": []]),
+            .after(profile("i-8", "u-8", 2), start("i-8", 462, 2), device("i-8", 463, 2), .delete(path + "i-8"))
+            .gives(200, ["tokens": [], "aliases": .null]),
+        Probe("getActivity", "of an installation that logged out", .get("…/activities/logged-out"))
+            .after(
+                .put("…/activities/logged-out", Sample.registration(464, minutesAgo: 1, ["installationId": "i-12"])),
+                .delete(path + "i-12")
+            )
+            .gives(200, ["state": "ended"]),
         Probe("getInstallation", "unknown", .get(path + "i-none"))
             .fails(.installationNotFound),
         Probe("getInstallation", "with a long id", .get(path + Sample.longID))
@@ -49,8 +64,8 @@ extension Probe {
         Probe("logOutInstallation", "with its time", .delete(path + "i-10?observedAt=2026-01-01T00:00:00Z"))
             .after(start("i-10", 122, 1))
             .gives(204),
-        Probe("logOutInstallation", "at no time", .delete(path + "i-10?observedAt=then"))
-            .fails(.invalidRequest),
+        Probe("logOutInstallation", "of no place at no time", .delete(path + "..?observedAt=then"))
+            .fails(.invalidRequest).at("/installationId", "/observedAt"),
         Probe("logOutInstallation", "in the future", .delete(path + "i-10?" + inTheFuture))
             .fails(.clockSkew),
     ]
@@ -63,12 +78,24 @@ extension Probe {
             .gives(200, ["outcome": "rotated"]),
         Probe("putStartToken", "an older one", start("s-3", 134, 2))
             .after(start("s-3", 133, 1))
-            .fails(.superseded, ["reason": "rotated", "kind": "start"]),
+            .fails(.superseded, ["reason": "rotated", "kind": "start"])
+            .names("serverTime"),
+        Probe("putStartToken", "deleted since", start("s-10", 465, 2))
+            .after(.delete(path + "s-10/start-tokens/Delivery?observedAt=" + aMinuteAgo))
+            .fails(.superseded, ["reason": "deleted", "observedAt": .string(aMinuteAgo)]),
+        Probe("putStartToken", "after a log-out", start("s-11", 466))
+            .after(start("s-11", 466, 1), .delete(path + "s-11"))
+            .gives(200),
         Probe("putStartToken", "a device token", start("s-4", 135, 1))
             .after(device("s-4", 135, 2))
             .fails(.tokenKindConflict, ["reason": "kind-conflict"]),
-        Probe("putStartToken", "without a token", .put(path + "s-5/start-tokens/Delivery", [:]))
-            .fails(.invalidRequest),
+        Probe(
+            "putStartToken",
+            "with every fault",
+            .put(path + "s-5/start-tokens/" + Sample.longID, ["token": "0", "observedAt": 1, "installationId": "s-6"])
+                .with("X-Installation-Id", "s-7")
+        )
+        .fails(.invalidRequest).at("/installationId", "/attributesType", "/token", "/observedAt"),
         Probe("putStartToken", "from the future", start("s-5", 136, -10))
             .fails(.clockSkew),
         Probe("deleteStartToken", "unknown", .delete(path + "s-6/start-tokens/Delivery"))

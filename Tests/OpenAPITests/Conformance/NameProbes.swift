@@ -24,6 +24,9 @@ extension Probe {
         )
         .after(post("match-2", 41, 2, ["installationId": "phone-4"]))
         .gives(200, ["outcome": "rotated"]),
+        Probe("registerActivityByAlias", "another token of the app", post("match-12", 415))
+            .after(post("match-12", 414))
+            .gives(200, ["outcome": "rotated"]),
         Probe("registerActivityByAlias", "a retired token", post("match-3", 43))
             .after(post("match-3", 43), post("match-3", 44))
             .fails(.superseded),
@@ -33,7 +36,13 @@ extension Probe {
         Probe("registerActivityByAlias", "nine hours after the start", post("match-5", 47, 1, Sample.startedLongAgo))
             .fails(.activityExpired, ["state": "expired"]),
         Probe("registerActivityByAlias", "without a name", .post(path, ["token": "no hex"]))
-            .fails(.invalidRequest),
+            .fails(.invalidRequest).at("/token", "/alias"),
+        Probe(
+            "registerActivityByAlias",
+            "more than thirty days ahead",
+            post("match-6", 48, nil, ["startsAt": Sample.minutesAgo(-30 * 1440 - 1)])
+        )
+        .fails(.invalidRequest).at("/startsAt"),
         Probe("registerActivityByAlias", "from the future", post("match-6", 48, -10))
             .fails(.clockSkew),
     ]
@@ -68,6 +77,38 @@ extension Probe {
         .fails(.aliasNotAllowed),
         Probe("registerActivityByAlias", "by a key for nobody", post("match-9", 91).with(client))
             .fails(.installationRequired),
+        Probe(
+            "registerActivity",
+            "by a key, the installation being in the body",
+            .put(path + "/key-2", Sample.registration(92, minutesAgo: nil, ["installationId": "phone-9"])).with(client)
+        )
+        .gives(201),
+        Probe(
+            "registerActivityByAlias",
+            "by a key, with an alias for all",
+            post("match-13", 93, nil, ["aliases": ["liveactivityId": "o-20"]]).with(client)
+                .with("X-Installation-Id", "phone-9")
+        )
+        .gives(201),
+        // In a full state the item alone is refused.
+        Probe(
+            "putFullState",
+            "with aliases of another user",
+            .put(
+                "…/installations/phone-9/activities",
+                [
+                    "observedAt": Sample.minutesAgo(0),
+                    "activities": [
+                        ["activityId": "key-3", "aliases": ["userId": "u-20"]],
+                        ["activityId": "key-4", "aliases": ["liveactivityId": "o-20"]],
+                    ],
+                ]
+            )
+            .with(client)
+        )
+        .gives(["/results/0/problem/code": "alias-not-allowed", "/results/1/outcome": "registered"]),
+        Probe("listActivitiesByAlias", "that nobody could set", .get("…/aliases/userId/u-20/activities"))
+            .gives(200, ["activities": []]),
     ]
 
     static let namedEnds: [Probe] = [
@@ -80,6 +121,19 @@ extension Probe {
         )
         .after(post("match-8", 49, 1, ["installationId": "phone-5"]))
         .gives(204),
+        Probe("listActivitiesByAlias", "of two installations", .get("…/aliases/liveactivityId/match-10/activities"))
+            .after(
+                post("match-10", 410, 1, ["installationId": "phone-31"]),
+                post("match-10", 411, 1, ["installationId": "phone-32"])
+            )
+            .gives(200, ["/activities/0/token": Sample.token(410), "/activities/1/token": Sample.token(411)]),
+        Probe("listActivitiesByAlias", "ended at one of two", .get("…/aliases/liveactivityId/match-11/activities"))
+            .after(
+                post("match-11", 412, 1, ["installationId": "phone-31"]),
+                post("match-11", 413, 1, ["installationId": "phone-32"]),
+                .delete(path + "?alias=match-11").with("X-Installation-Id", "phone-31")
+            )
+            .gives(200, ["/activities/0/token": Sample.token(413), "/activities/1": .null]),
         Probe("endActivityByAlias", "without a name", .delete(path))
             .fails(.invalidRequest),
         Probe("endActivityByAlias", "in the future", .delete(path + "?alias=x&observedAt=2999-01-01T00:00:00Z"))

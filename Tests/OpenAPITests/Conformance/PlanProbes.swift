@@ -18,23 +18,79 @@ extension Probe {
         ]
     }
 
-    private static func activity(_ order: String, _ token: Int) -> Message {
+    private static func activity(_ order: String, _ token: Int, of phone: String = "phone-72") -> Message {
         .put(
             "…/activities/\(order)",
-            Sample.registration(token, ["installationId": "phone-72", "aliases": ["orderId": .string(order)]])
+            Sample.registration(token, ["installationId": .string(phone), "aliases": ["orderId": .string(order)]])
         )
     }
+
+    private static let twoFaults: JSONValue = [["kind": "userId"], 7]
+    private static let everyFault: JSONValue = [
+        "alias": ["kind": "7", "value": ""], "to": twoFaults, "attributesType": 7, "lease": "PT59S",
+        "maxStartTokenAge": "P1Y", "restartDismissed": "no", "planId": "", "limit": 1001, "cursor": 7,
+    ]
+    private static let manyUsers = JSONValue.array(
+        [JSONValue](repeating: ["kind": "userId", "value": "u-7"], count: 101)
+    )
 
     static let plans: [Probe] = [
         Probe("makePlan", "to start", plan("p-1", to: "planned-1", ["lease": "PT5M", "planId": "plan-1"]))
             .after(phone("phone-71", "planned-1", 171)[0], phone("phone-71", "planned-1", 171)[1])
-            .gives(200, ["pushType": "liveactivity", "channels": []]),
+            .gives([
+                "pushType": "liveactivity", "channels": [], "topic": "com.example.food.push-type.liveactivity",
+                "/installations/0/action": "start", "/installations/0/token": Sample.token(171),
+                "/installations/0/attempt": 1,
+            ]),
         Probe("makePlan", "to wait", plan("p-2", to: "planned-1"))
             .after(plan("p-2", to: "planned-1"))
-            .gives(200),
+            .gives([
+                "/installations/0/action": "wait", "/installations/0/reason": "leased",
+                "/installations/0/token": .null,
+            ]),
         Probe("makePlan", "to update", plan("p-3", to: "nobody"))
             .after(activity("p-3", 172))
+            .gives([
+                "/installations/0/action": "update", "/installations/0/token": Sample.token(172),
+                "/installations/0/activityId": "p-3",
+            ]),
+        Probe("makePlan", "to alert of what was dismissed", plan("p-9", to: "planned-9"))
+            .after(
+                .put("…/installations/phone-79", ["aliases": ["orderId": "planned-9"]]),
+                .put("…/installations/phone-79/device-token", Sample.registration(480)),
+                activity("p-9", 481, of: "phone-79"),
+                .delete("…/activities/p-9?reason=dismissed")
+            )
+            .gives([
+                "/installations/0/action": "alert", "/installations/0/reason": "dismissed",
+                "/installations/0/token": Sample.token(480), "/installations/0/topic": "com.example.food",
+                "/installations/0/pushType": "alert",
+            ]),
+        Probe("makePlan", "for eight hours", plan("p-10", to: "nobody", ["lease": "PT8H"]))
             .gives(200),
+        Probe("makePlan", "for longer", plan("p-10", to: "nobody", ["lease": "PT8H1S"]))
+            .fails(.invalidRequest).at("/lease"),
+        Probe("makePlan", "with every fault", .post("…/plan", everyFault))
+            .fails(.invalidRequest)
+            .at(
+                "/alias/kind",
+                "/alias/value",
+                "/to/0/value",
+                "/to/1",
+                "/attributesType",
+                "/lease",
+                "/maxStartTokenAge",
+                "/restartDismissed",
+                "/planId",
+                "/limit",
+                "/cursor"
+            ),
+        Probe("makePlan", "of nothing", .post("…/plan", [:]))
+            .fails(.invalidRequest).at("/alias", "/attributesType"),
+        Probe("makePlan", "to too many", plan("p-10", to: "nobody", ["to": manyUsers]))
+            .fails(.invalidRequest).at("/to"),
+        Probe("makePlan", "to a number", plan("p-10", to: "nobody", ["to": 7]))
+            .fails(.invalidRequest).at("/to"),
         Probe("makePlan", "to alert", plan("p-4", to: "planned-1"))
             .after(
                 .put("…/installations/phone-71/device-token", Sample.registration(174)),
@@ -51,12 +107,14 @@ extension Probe {
         Probe("makePlan", "of nobody, all else being null", plan("p-7", to: "nobody", ["to": .null, "lease": .null]))
             .gives(200, ["installations": []]),
         Probe("makePlan", "without a type", plan("p-8", to: "nobody", ["attributesType": .null]))
-            .fails(.invalidRequest),
+            .fails(.invalidRequest).at("/attributesType"),
         Probe("makePlan", "from nowhere", plan("p-8", to: "nobody", ["cursor": "MTAw"]))
-            .fails(.invalidCursor),
+            .fails(.invalidCursor).at("/cursor"),
+        Probe("makePlan", "from an empty cursor", plan("p-8", to: "nobody", ["cursor": ""]))
+            .fails(.invalidCursor).at("/cursor"),
         Probe("releaseLease", "that is not known", .delete("…/plan/leases/\(String(repeating: "0a", count: 16))"))
             .gives(204),
         Probe("releaseLease", "that is none", .delete("…/plan/leases/x"))
-            .fails(.invalidRequest),
+            .fails(.invalidRequest).at("/leaseId"),
     ]
 }

@@ -1,5 +1,6 @@
 import Foundation
 import RegistryCore
+import RegistryStore
 
 /// A request to one operation and the answer that it must get.
 struct Probe: Sendable, CustomStringConvertible {
@@ -10,8 +11,14 @@ struct Probe: Sendable, CustomStringConvertible {
     private(set) var preparation: [Message] = []
     /// Nil where any documented answer will do.
     private(set) var status: Int?
-    /// Members that the answer must have with these values.
+    /// Values that the answer must have, by member or, with slashes, by JSON Pointer; null for none.
+    ///
+    /// The pointer into lines begins with the number of the line.
     private(set) var members: JSONObject = [:]
+    /// Members that the answer must have with some value.
+    private(set) var names: [String] = []
+    /// Where the faults must be; nil where any will do.
+    private(set) var pointers: Set<String>?
 
     init(_ operation: String, _ name: String, _ message: Message) {
         self.operation = operation
@@ -36,10 +43,28 @@ struct Probe: Sendable, CustomStringConvertible {
         return probe
     }
 
+    /// The same with members of a 200.
+    func gives(_ members: JSONObject) -> Probe { gives(200, members) }
+
     /// The same with the problem that it must get.
     func fails(_ code: Problem.Code, _ members: JSONObject = [:]) -> Probe {
         var probe = gives(code.status, members)
         probe.members["code"] = .string(code.rawValue)
+        guard code == .clockSkew else { return probe }
+        return probe.at("/observedAt").names("serverTime")
+    }
+
+    /// The same with the places of all faults that the problem names.
+    func at(_ pointers: String...) -> Probe {
+        var probe = self
+        probe.pointers = Set(pointers)
+        return probe
+    }
+
+    /// The same with members that the answer must have.
+    func names(_ names: String...) -> Probe {
+        var probe = self
+        probe.names = names
         return probe
     }
 
@@ -49,9 +74,10 @@ struct Probe: Sendable, CustomStringConvertible {
 
 /// Values for bodies.
 enum Sample {
-    /// A token of its own for each number.
+    /// A token of its own for each number below 65,536.
     static func token(_ number: Int) -> JSONValue {
-        .string(Hexadecimal.encode([UInt8](repeating: UInt8(truncatingIfNeeded: number), count: 80)))
+        let bytes = [UInt8(number >> 8), UInt8(number & 0xFF)]
+        return .string(Hexadecimal.encode([[UInt8]](repeating: bytes, count: 40).flatMap { $0 }))
     }
 
     /// A time some minutes before now; after it, where negative.
@@ -68,6 +94,11 @@ enum Sample {
         if let minutes { body["observedAt"] = minutesAgo(minutes) }
         for member in more { body[member.key] = member.value }
         return .object(body)
+    }
+
+    /// The hash by which an installation is shown.
+    static func hash(_ installation: String) -> String {
+        InstallationHash(of: try! InstallationID(installation), in: try! BundleID(Message.bundleID)).description
     }
 
     /// 129 bytes.

@@ -32,7 +32,8 @@ extension Probe {
             .after(.delete(path + "w-5/tokens/widget"))
             .fails(.superseded, ["reason": "deleted"]),
         Probe("putTokenOfKind", "of no kind", .put(path + "w-6/tokens/update", Sample.registration(304)))
-            .fails(.invalidRequest),
+            .fails(.invalidRequest, ["/errors/0/detail": "(in the path) must be one of device, widget"])
+            .at("/tokenKind"),
         Probe("putTokenOfKind", "from the future", widget("w-6", 304, -10))
             .fails(.clockSkew),
         Probe("putTokenOfKind", "of another's", widget("w-7", 306).by(user: "u-2"))
@@ -60,7 +61,10 @@ extension Probe {
                 widget("w-12", 309, 1),
                 device("w-12", 310)
             )
-            .gives(200, ["pushType": "widgets", "topic": "com.example.food.push-type.widgets"]),
+            .gives([
+                "pushType": "widgets", "topic": "com.example.food.push-type.widgets",
+                "/tokens/0/token": Sample.token(309), "/tokens/0/pushType": "widgets", "/tokens/1": .null,
+            ]),
         Probe("listTokensOfKindByAlias", "nothing", .get("…/aliases/userId/w-13/tokens/device"))
             .gives(200, ["tokens": [], "pushType": "alert"]),
         Probe("listTokensOfKindByAlias", "of no kind", .get("…/aliases/userId/w-13/tokens/update"))
