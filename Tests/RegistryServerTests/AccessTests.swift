@@ -8,31 +8,6 @@ import Testing
 @testable import RegistryServer
 
 @Suite struct AccessTests {
-    /// The roles that have each access, spelled out: a slip in the table of accesses must not go unseen.
-    @Test(
-        "Each group of roles lets in its roles and nobody else",
-        arguments: [
-            (Access.clientCalls, [Role.client, .sender, .admin, .root]),
-            (.senderCalls, [.sender, .admin, .root]),
-            (.appReads, [.auditor, .admin, .root]),
-            (.appChanges, [.admin, .root]),
-            (.keyCalls, [.admin, .root]),
-            (.rootCalls, [.root]),
-            (.operatorReads, [.auditor, .admin, .root]),
-            (.everyone, Role.allCases),
-        ]
-    )
-    func letsInThoseAndNobodyElse(_ access: Access, _ allowed: [Role]) {
-        for role in Role.allCases {
-            let principal = Principal(role: role, who: "test")
-            if allowed.contains(role) {
-                #expect(throws: Never.self) { try access.check(principal) }
-            } else {
-                #expect(throws: Problem.self) { try access.check(principal) }
-            }
-        }
-    }
-
     @Test("A refusal of a role names the reason") func refusalsNameTheReason() {
         let missing = #expect(throws: Problem.self) { try Access.clientCalls.check(.anonymous) }
         #expect(missing?.code == .unauthenticated)
@@ -42,12 +17,6 @@ import Testing
         #expect(wrong?.code == .forbidden)
         #expect(wrong?.detail.contains("sender, admin, root") == true)
         #expect(throws: Never.self) { try Access.everyone.check(.anonymous) }
-    }
-
-    @Test("No route that reads is for clients") func noRouteThatReadsIsForClients() {
-        for route in Route.all where route.method == .get && route.access != .everyone {
-            #expect(route.access.roles?.contains(.client) == false, "\(route.template)")
-        }
     }
 
     @Test(

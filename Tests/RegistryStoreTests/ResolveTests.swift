@@ -90,19 +90,6 @@ import Testing
         #expect(seen == 3)
     }
 
-    @Test("A batch keeps the order asked, and tells what it cut") func batchKeepsTheOrderAskedAndTellsWhatItCut()
-        async throws
-    {
-        let activity = try await TestActivity.make()
-        let (a, b, none) = (Alias.sample("orderId", "a"), Alias.sample("orderId", "b"), Alias.sample("orderId", "none"))
-        for number in 1...3 { try await activity.another("a\(number)").register(number, at: nil, aliases: [a]) }
-        try await activity.another("b").register(9, at: nil, aliases: [b])
-        let found = try await activity.database.registry.resolve([b, none, a, b], limitPerAlias: 2, in: activity.scope)
-        #expect(found.map(\.alias) == [b, none, a, b])
-        #expect(found.map(\.activities.count) == [1, 0, 2, 1])
-        #expect(found.map(\.isTruncated) == [false, false, true, false])
-    }
-
     @Test("Ending an alias ends all that run under it") func endingAnAliasEndsAllThatRunUnderIt() async throws {
         let activity = try await TestActivity.make()
         let alias = Alias.sample("matchId", "7")
@@ -117,18 +104,5 @@ import Testing
         #expect(try await activity.column(written) != before)
         #expect(try await activity.tokens(alias) == [])
         #expect(try await activity.another("a3").events() == ["registered", "ended"])
-    }
-
-    @Test("Aliases are compared byte by byte") func aliasesAreComparedByteByByte() async throws {
-        let activity = try await TestActivity.make()
-        try await activity.register(
-            1,
-            at: nil,
-            aliases: [.sample("name", "caf\u{E9}"), .sample("name", "Order 42/ü+%")]
-        )
-        #expect(try await activity.tokens(.sample("name", "cafe\u{301}")) == [])
-        #expect(try await activity.tokens(.sample("name", "caf\u{E9}")).count == 1)
-        #expect(try await activity.tokens(.sample("name", "order 42/ü+%")) == [])
-        #expect(try await activity.tokens(.sample("name", "Order 42/ü+%")).count == 1)
     }
 }

@@ -60,6 +60,9 @@ import Testing
             #expect(sentence.hasPrefix(words) && sentence.hasSuffix("."), "\(sentence)")
             #expect(!sentence.dropLast().contains(". "), "more than one sentence: \(sentence)")
             #expect(try await Self.tokens(server, keeping).isEmpty == (verdict != .handedOut))
+            if keeping == .activity {
+                #expect(try await server.call(.get, "…/activities/a-1")["state"] == found["state"] ?? .null)
+            }
             let said = verdict == .handedOut ? "handed out Senders get it." : sentence
             let page = try await browser.get(Self.page)
             #expect(page.words.contains(said), "\(said) in \(page.words)")
