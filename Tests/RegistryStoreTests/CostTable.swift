@@ -194,16 +194,11 @@ enum CostTable {
             "token values of an installation",
             fill: {
                 await $0.registerDeviceToken(.sample(1))
-                try await $0.database.addClaims(1...$0.count, of: phone, in: $0.scope)
+                try await $0.database.addValues(1...$0.count, of: phone, in: $0.scope)
             },
             .call("registration", atMost: 200) { await $0.registerDeviceToken(.random) },
             .call("record", atMost: 50) { _ = try await $0.registry.installation(phone, in: $0.scope) },
-            .call("stale, flapping", atMost: 50) {
-                var filter = StaleFilter()
-                filter.reason = .flapping
-                _ = try await $0.registry.staleTokens(filter, limit: 100, in: $0.scope)
-            },
-            .call("overview", atMost: 50) { _ = try await $0.registry.clonedInstallations(limit: 100, in: $0.scope) }
+            .call("stale", atMost: 50) { _ = try await $0.registry.staleTokens(limit: 100, in: $0.scope) }
         ),
     ]
 

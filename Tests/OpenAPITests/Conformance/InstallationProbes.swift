@@ -42,7 +42,7 @@ extension Probe {
             .fails(.clockSkew),
         Probe("getInstallation", "with all that there is", .get(path + "i-6"))
             .after(profile("i-6", "u-1", 1), start("i-6", 120, 1), device("i-6", 121, 1), device("i-7", 121, 0))
-            .gives(200, ["flapping": false, "aliases": ["userId": ["u-1"]]]),
+            .gives(200, ["aliases": ["userId": ["u-1"]]]),
         Probe("getInstallation", "with metadata and tokens", .get(path + "i-11"))
             .after(.put(path + "i-11", ["metadata": ["build": 7]]), start("i-11", 460, 1), device("i-11", 461, 1))
             .gives(200, ["metadata": ["build": 7], "/tokens/0/kind": "device", "/tokens/1/kind": "start"]),
