@@ -189,8 +189,7 @@ import Testing
         func contents() async throws -> Set<String> {
             let tables = [
                 "activities", "activity_aliases", "alias_identities", "alias_registrations", "former_claims", "events",
-                "installations", "installation_aliases", "installation_tokens", "installation_token_claims",
-                "token_values",
+                "installations", "installation_aliases", "installation_tokens", "token_values",
             ]
             return try await database.pool.withSession { session in
                 var rows: Set<String> = []
