@@ -6,7 +6,7 @@ package enum Migrations {
         ("0002_keys.sql", PackageResources._002_keys_sql),
         ("0003_owners.sql", PackageResources._003_owners_sql),
         ("0004_audit.sql", PackageResources._004_audit_sql),
-        ("0005_token_counts.sql", PackageResources._005_token_counts_sql),
+        ("0005_counts.sql", PackageResources._005_counts_sql),
         ("0006_start_leases.sql", PackageResources._006_start_leases_sql),
         ("0007_all_aliases.sql", PackageResources._007_all_aliases_sql),
         ("0008_smaller_indexes.sql", PackageResources._008_smaller_indexes_sql),

@@ -46,17 +46,19 @@ import Testing
         #expect(offences.isEmpty, "\(offences.joined(separator: "\n"))")
     }
 
+    /// As its display name or as a raw identifier.
     @Test("Every test says its rule in a sentence") func testsHaveNames() throws {
         let root = Self.repository.appendingPathComponent("Tests")
         let files = try #require(FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil))
         var (named, nameless) = (0, Set<String>())
         for case let file as URL in files where file.pathExtension == "swift" && file.path != #filePath {
             let text = try String(contentsOf: file, encoding: .utf8)
-            named += text.matches(of: #/@Test\(\s*"/#).count
-            if text.contains(#/@Test\b(?!\(\s*")/#) { nameless.insert(file.lastPathComponent) }
+            let raw = text.matches(of: #/func `/#).count
+            named += text.matches(of: #/@Test\(\s*"/#).count + raw
+            if text.matches(of: #/@Test\b(?!\(\s*")/#).count > raw { nameless.insert(file.lastPathComponent) }
         }
         #expect(named > 900)
-        #expect(nameless.isEmpty, "tests without a display name: \(nameless.sorted())")
+        #expect(nameless.isEmpty, "tests without a name: \(nameless.sorted())")
     }
 
     @Test("The check sees them", arguments: words) func theCheckSeesThem(word: String) {

@@ -24,7 +24,7 @@ import Testing
         "RegistryServer/Metrics/PrometheusMetrics.swift": "names of our metrics",
         "RegistryServer/Metrics/RegistrationMeters.swift": "kinds of token",
         "RegistryServer/Pages/": "names in our templates, and of our files",
-        "RegistryStore/Audit/Registry+Statistics.swift": "names of our tables, and types of event",
+        "RegistryStore/Counts/Registry+Statistics.swift": "types of event",
         "RegistryStore/Changes/PreparedTransactions.swift": "names that Citus gives to transactions",
         "RegistryStore/Schema/DistributionCondition.swift": "settings of Postgres",
         "RegistryStore/Work/RepeatedErrors.swift": "kinds of error, all our words",

@@ -59,7 +59,13 @@ import Testing
         }
         return [
             ("explain", { _ = try await registry.explain(alias, limit: 100, in: scope) }),
-            ("stats of a day", { _ = try await registry.statistics(over: .seconds(86_400), in: scope) }),
+            (
+                "counts",
+                {
+                    try await registry.write { _ = try $0.execute("DELETE FROM counts") }
+                    try await registry.counts(in: scope)
+                }
+            ), ("stats of a day", { _ = try await registry.statistics(over: .seconds(86_400), in: scope) }),
             ("stats of a month", { _ = try await registry.statistics(over: .seconds(30 * 86_400), in: scope) }),
             ("stale", stale { _ in }), ("stale, quarantined", stale { $0.reason = .quarantined }),
             ("stale, nothing found", stale { ($0.kind, $0.unconfirmedFor) = (.update, .seconds(86_400)) }),

@@ -50,11 +50,8 @@ import Testing
         #expect(explanation.activities.map(\.facts.verdict) == [.loggedOut])
         #expect(explanation.activities.map(\.state) == [.expired])
         #expect(try await activity.record()?.answer.state == .expired)
-        #expect(
-            try await activity.database.registry.census().activities.filter { $0.value > 0 }.map(\.key.state) == [
-                .expired
-            ]
-        )
+        let counts = try await activity.database.registry.counts(in: activity.scope)
+        #expect(counts[.activities(.expired)] == 1 && counts[.activities(.ended)] == 0)
     }
 
     // MARK: Notes and pages

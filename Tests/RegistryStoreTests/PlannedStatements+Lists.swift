@@ -15,9 +15,8 @@ extension PlannedStatements {
     // MARK: Counts
 
     private static func counts(_ scope: Scope) -> [PlannedStatements] {
-        let statistics = StatisticsStatements(scope: scope)
-        let sizes: [SQL] = [StatisticsStatements.sizes(of: StatisticsStatements.tables)]
-        let tokens: [SQL] = [100, 5].flatMap { [statistics.activities(percent: $0), statistics.tokens(percent: $0)] }
+        let (counts, statistics) = (CountStatements(scope: scope), StatisticsStatements(scope: scope))
+        let counting: [SQL] = [100, 5].flatMap { [counts.activities(percent: $0), counts.tokens(percent: $0)] }
         let events: [SQL] = [
             statistics.sampledEvents(areCommon: true, since: .minutesAgo(60), step: .seconds(60), percent: 5),
             statistics.sampledEvents(areCommon: false, since: .minutesAgo(60), step: .seconds(60), percent: 5),
@@ -26,10 +25,13 @@ extension PlannedStatements {
         return [
             Self(
                 name: "statistics",
-                statements: sizes + tokens + events + [statistics.tokenCounts(since: .minutesAgo(60))]
+                statements: [TableSample.rows(of: "events")] + events + [counts.history(since: .minutesAgo(60))]
             ),
-            Self(name: "census", statements: census(of: nil) + [CensusStatements.eventsWritten]),
-            Self(name: "token counts", statements: tokenCounts(of: nil)),
+            Self(
+                name: "counts",
+                statements: [counts.latest, TableSample.rows(of: "activities")] + counting
+                    + [counts.store(JSONB(Array("{}".utf8)), isEstimated: false), counts.thinOut]
+            ), Self(name: "totals", statements: TotalStatements.all(of: nil) + [TotalStatements.eventsWritten]),
         ]
     }
 
@@ -39,30 +41,15 @@ extension PlannedStatements {
         let request = PlanRequest(alias: .sample("orderId", "77"), attributesType: try AttributesType("Delivery"))
         let plan = PlanStatements(request: request, scope: scope, who: "test")
         return [
-            Self(name: "census on Citus", statements: census(of: app)),
-            Self(name: "token counts on Citus", statements: tokenCounts(of: app)),
+            Self(name: "totals on Citus", statements: TotalStatements.all(of: app)),
             Self(name: "plan on Citus", statements: plan.takeOnCitus([[1], [2]], after: 0)),
             Self(
                 name: "sizes on Citus",
                 statements: [
-                    DistributedSizes.rows(of: StatisticsStatements.tables, holding: app),
+                    DistributedSizes.rows(of: "activities", holding: app),
                     DistributedSizes.pages(of: "activities", holding: app),
                 ]
             ),
-        ]
-    }
-
-    private static func census(of app: Int64?) -> [SQL] {
-        [
-            CensusStatements.activities(percent: 5, of: app), CensusStatements.tokens(percent: 5, of: app),
-            CensusStatements.sweepLag(of: app), CensusStatements.activeGuards(of: app),
-        ]
-    }
-
-    private static func tokenCounts(of app: Int64?) -> [SQL] {
-        [
-            TokenCountStatements.isDue(of: app), TokenCountStatements.record(percents: [5, 5], of: app),
-            TokenCountStatements.thinOut(app),
         ]
     }
 

@@ -61,8 +61,8 @@ extension ServerConfiguration {
         package var backlog = 1024
         /// How long what is known of an app is believed before it is read again.
         package var appLifetime: Duration = .seconds(5)
-        /// How long a count of what there is in Postgres is believed before metrics ask for another.
-        package var censusLifetime: Duration = .seconds(30)
+        /// How long metrics show what they read in Postgres before they read it again.
+        package var totalsLifetime: Duration = .seconds(30)
 
         /// Makes the limits that hold by default.
         package init() {}

@@ -11,7 +11,7 @@ final class ServiceMetrics: Sendable {
     let version: String
 
     private let registry: Registry
-    private let census: TimedCache<Census>
+    private let totals: TimedCache<Totals>
     private let build: MetricsText.Labels
 
     init(registry: Registry, configuration: ServerConfiguration, clock: ServiceClock = .system) {
@@ -20,8 +20,8 @@ final class ServiceMetrics: Sendable {
         registrations = RegistrationMeters(factory)
         refusals = RefusalMeters(factory)
         unmatched = RouteMeters(method: "any", template: "none", factory)
-        census = TimedCache(lifetime: configuration.limits.censusLifetime, clock: clock) {
-            try await registry.census()
+        totals = TimedCache(lifetime: configuration.limits.totalsLifetime, clock: clock) {
+            try await registry.totals()
         }
         build = MetricsText.labels([
             ("version", configuration.version), ("schema", String(SchemaMigrator.currentVersion)),
@@ -34,13 +34,13 @@ final class ServiceMetrics: Sendable {
 
     /// Without Postgres, its metrics are left out.
     func answer() async -> Answer {
-        let census = try? await census.value()
+        let totals = try? await totals.value()
         var text = MetricsText()
-        for metric in Metric.allCases { write(metric, census, to: &text) }
+        for metric in Metric.allCases { write(metric, totals, to: &text) }
         return Answer(fields: [.contentType: MetricsText.mediaType], body: .bytes(Array(text.text.utf8)))
     }
 
-    private func write(_ metric: Metric, _ census: Census?, to text: inout MetricsText) {
+    private func write(_ metric: Metric, _ totals: Totals?, to text: inout MetricsText) {
         let (connections, measures) = (registry.connections, registry.measures)
         switch metric {
         case .requests, .requestSeconds, .refusedBodies, .refusedHeavyCalls, .limitedCredentials, .registrations,
@@ -59,17 +59,17 @@ final class ServiceMetrics: Sendable {
         case .connectFailures: text.add(metric, Double(connections.failures))
         case .retries: text.add(metric, Double(connections.retries))
         case .followers: text.add(metric, Double(followers.value))
-        case .postgresUp: text.add(metric, census == nil ? 0 : 1)
-        case .activeGuards, .activities, .tokens, .events, .sweepLag: census?.write(metric, to: &text)
+        case .postgresUp: text.add(metric, totals == nil ? 0 : 1)
+        case .activeGuards, .activities, .tokens, .countsAge, .events, .sweepLag: totals?.write(metric, to: &text)
         }
     }
 }
 
-extension Census {
+extension Totals {
     fileprivate func write(_ metric: Metric, to text: inout MetricsText) {
         switch metric {
-        case .activities: text.add(metric, Self.series(activities) { $0.labels })
-        case .tokens: text.add(metric, Self.series(tokens) { $0.labels })
+        case .activities, .tokens: text.add(metric, series(of: metric))
+        case .countsAge: text.add(metric, age / .seconds(1))
         case .activeGuards: text.add(metric, Double(activeGuards))
         case .events: text.add(metric, Double(eventsWritten))
         case .sweepLag: text.add(metric, sweepLag / .seconds(1))
@@ -77,21 +77,30 @@ extension Census {
         }
     }
 
-    private static func series<Group>(
-        _ counts: [Group: Int],
-        _ labels: (Group) -> [(String, String)]
-    ) -> [(labels: MetricsText.Labels, value: Double)] {
-        counts.map { (MetricsText.labels(labels($0)), Double($1)) }.sorted { $0.0 < $1.0 }
+    private func series(of metric: Metric) -> [(labels: MetricsText.Labels, value: Double)] {
+        counts.flatMap { environment, counts in
+            counts.compactMap { group, count in
+                guard group.metric == metric else { return nil }
+                let labels = MetricsText.labels([("environment", environment.rawValue)] + group.labels)
+                return (labels, Double(count))
+            }
+        }.sorted { $0.labels < $1.labels }
     }
 }
 
-extension Census.ActivityGroup {
-    fileprivate var labels: [(String, String)] { [("environment", environment.rawValue), ("state", state.rawValue)] }
-}
+extension Counts.Group {
+    fileprivate var metric: Metric {
+        switch self {
+        case .activities: .activities
+        case .tokens: .tokens
+        }
+    }
 
-extension Census.TokenGroup {
     fileprivate var labels: [(String, String)] {
-        [("environment", environment.rawValue), ("kind", kind), ("state", state.rawValue)]
+        switch self {
+        case .activities(let state): [("state", state.rawValue)]
+        case .tokens(let kind, let state): [("kind", kind.name), ("state", state.rawValue)]
+        }
     }
 }
 

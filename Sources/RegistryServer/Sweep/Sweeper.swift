@@ -5,8 +5,8 @@ import RegistryCore
 import RegistryStore
 import ServiceLifecycle
 
-/// Records expiries, deletes rows past their retention, in small steps, and stores counts of tokens, while the service
-/// runs.
+/// Stores counts of activities and tokens, records expiries, and deletes rows past their retention, in small steps, while
+/// the service runs.
 ///
 /// Nothing depends on its timing: expired tokens are withheld, swept or not. Any number of instances share the work,
 /// each page is a transaction without waits, and the next sweep continues an interrupted one.
@@ -57,21 +57,21 @@ struct Sweeper: Service {
     /// order of apps changes each time, so that none is always after the failing ones.
     func sweepOnce() async {
         let start = ContinuousClock.now
-        await countTokens()
         do {
             var failures =
                 try await attempt("event-partitions") { _ = try await registry.renewEventPartitions() } ? 0 : 1
             if try await !attempt("deleted apps", { _ = try await registry.finishDeletions() }) { failures += 1 }
             var isComplete = failures == 0
-            for app in try await registry.apps().shuffled() {
-                for environment in APNSEnvironment.allCases where failures < Self.mostFailures {
-                    let scope = Scope(app: app, environment: environment)
-                    let isSwept = try await attempt("\(app.bundleID) \(environment.rawValue)") {
-                        try await sweep(scope)
-                    }
-                    failures = isSwept ? 0 : failures + 1
-                    isComplete = isComplete && isSwept
+            let scopes = try await registry.apps().shuffled().flatMap { app in
+                APNSEnvironment.allCases.map { Scope(app: app, environment: $0) }
+            }
+            try await count(scopes)
+            for scope in scopes where failures < Self.mostFailures {
+                let isSwept = try await attempt("\(scope.app.bundleID) \(scope.environment.rawValue)") {
+                    try await sweep(scope)
                 }
+                failures = isSwept ? 0 : failures + 1
+                isComplete = isComplete && isSwept
             }
             note(isComplete: isComplete, since: start)
         } catch is CancellationError {
@@ -103,12 +103,16 @@ struct Sweeper: Service {
         journal.note(.init(endedAt: Date(), duration: ContinuousClock.now - start, isComplete: isComplete))
     }
 
-    /// Only for charts: a failure does not affect the sweep.
-    private func countTokens() async {
-        do {
-            try await registry.recordTokenCounts()
-        } catch {
-            logger.warning("live tokens were not counted", metadata: ["error": "\(error)"])
+    /// Only for metrics and charts: a failure does not affect the sweep.
+    private func count(_ scopes: [Scope]) async throws {
+        var failures = 0
+        for scope in scopes where failures < Self.mostFailures {
+            let start = ContinuousClock.now
+            let isCounted = try await attempt("counts of \(scope.app.bundleID) \(scope.environment.rawValue)") {
+                try await registry.counts(in: scope)
+                try await Task.sleep(for: (ContinuousClock.now - start) * Self.rest)
+            }
+            failures = isCounted ? 0 : failures + 1
         }
     }
 

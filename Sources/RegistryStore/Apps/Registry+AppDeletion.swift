@@ -86,7 +86,7 @@ enum AppDeletionStatements {
 
     static let indexedTables = [
         "alias_registrations", "alias_identities", "installation_tokens", "installation_aliases", "installations",
-        "channels", "channel_quotas", "quarantine_guards", "events", "token_counts", "api_keys",
+        "channels", "channel_quotas", "quarantine_guards", "events", "counts", "api_keys",
     ]
 
     static func deleteRows(of app: Int64, from table: String) -> SQL {

@@ -54,7 +54,7 @@ struct ErasureStatements {
         """
         SELECT count(*) FROM pg_locks l JOIN pg_stat_activity s ON s.pid = l.pid
         WHERE l.locktype = 'relation' AND l.mode = 'RowExclusiveLock' AND l.pid <> pg_backend_pid()
-            AND l.relation = ANY(ARRAY['activities', 'installations', 'alias_identities', 'token_values', 'channels', 'channel_quotas', 'start_leases', 'quarantine_guards', 'token_counts']::regclass[]::oid[])
+            AND l.relation = ANY(ARRAY['activities', 'installations', 'alias_identities', 'token_values', 'channels', 'channel_quotas', 'start_leases', 'quarantine_guards', 'counts']::regclass[]::oid[])
             AND s.xact_start <= \(time)
         """
     }

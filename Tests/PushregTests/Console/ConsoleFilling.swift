@@ -94,14 +94,16 @@ struct ConsoleFilling {
             FROM activities a
             """,
             """
-            INSERT INTO token_counts (app_number, environment, counted_at, counts)
-            SELECT \(app), 'sandbox', t.at, jsonb_build_object('update', a.share::bigint, 'start', \(count / 4),
-                'device', (a.share / 3)::bigint)
+            INSERT INTO counts (app_number, environment, counted_at, is_estimated, ages)
+            SELECT \(app), 'sandbox', t.at, false, jsonb_object_agg(k.kind, jsonb_build_object('current',
+                jsonb_build_array(k.count::bigint, 0, 0, 0, 0, 0, 0, 0, 0)))
             FROM (
                 SELECT date_bin('5 minutes', now(), '2020-01-01') - n * interval '5 minutes' AS at
                 FROM generate_series(1, 31 * 288) AS n WHERE n < 300 OR n % 12 = 0
             ) AS t
             CROSS JOIN LATERAL (SELECT \(Double(count)) * (0.6 + 0.4 * sin(extract(epoch FROM t.at) / 14000)) AS share) AS a
+            CROSS JOIN LATERAL (VALUES ('update', a.share), ('start', \(Double(count) / 4)), ('device', a.share / 3)) AS k (kind, count)
+            GROUP BY t.at
             """,
             """
             INSERT INTO channels (app_number, environment, kind, value, channel_id, message_storage_policy)

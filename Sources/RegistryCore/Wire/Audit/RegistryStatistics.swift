@@ -21,13 +21,14 @@ package struct RegistryStatistics: Sendable, Hashable {
         /// The kind of the tokens.
         package let kind: TokenKind
         /// How many there are, of all ages.
-        package var count = 0
+        package var count: Int
         /// By the time since a client last confirmed them.
         package var ages: [AgeGroup]
 
-        /// Makes an entry with a count of 0.
-        package init(kind: TokenKind, ages: [AgeGroup]) {
+        /// Makes an entry of its parts.
+        package init(kind: TokenKind, count: Int, ages: [AgeGroup]) {
             self.kind = kind
+            self.count = count
             self.ages = ages
         }
     }
@@ -46,7 +47,7 @@ package struct RegistryStatistics: Sendable, Hashable {
         }
     }
 
-    /// Postgres's clock when everything was counted.
+    /// The minute in which everything was counted, by Postgres's clock.
     package let computedAt: Date
     /// Some of the counts are extrapolated from a sample: exact ones would take too long.
     package var isEstimated = false
@@ -78,7 +79,7 @@ package struct RegistryStatistics: Sendable, Hashable {
         .seconds(7 * 86_400), .seconds(30 * 86_400),
     ]
 
-    /// For how long after a count of tokens it may be taken for the present one: twice the time between two.
+    /// For how long after a count of tokens it may be taken for the present one: twice the longest time between two within a day.
     package static let tokenCountValidity = Duration.seconds(600)
 
     /// Groups without anything in them.

@@ -12,7 +12,7 @@ extension ConsoleCall {
         let link = ConsoleLink(scope)
         let chosen = Self.windows.first { $0.0 == parameter("window") } ?? Self.windows[2]
         let window = ISO8601Duration.parse(chosen.0) ?? .seconds(86_400)
-        let counted = try await console.recent.statistics(over: window, in: scope, registry)
+        let counted = try await registry.statistics(over: window, in: scope)
         let checks = try await findChecks(of: scope, counted)
         return try page(
             "overview",

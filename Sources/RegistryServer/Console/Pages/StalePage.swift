@@ -53,13 +53,13 @@ extension ConsoleCall {
             in: scope
         )
         let counts = try await console.recent.staleCounts(in: scope, registry)
-        let statistics = try await console.recent.statistics(over: .seconds(86_400), in: scope, registry)
+        let tokens = try await registry.counts(in: scope).tokens
         let next = page.next.map { Cursor.encode(after: $0.number, part: $0.part, of: list, in: scope) }
         var fields: TemplateContext = [
             "reasons": .list(reasons(counts, link)), "isCounted": .flag(counts.isComplete),
             "hasCounts": .flag(!counts.entries.isEmpty),
-            "heat": .rows(statistics.tokens.map { ["heatKind": .text($0.kind.name)] }),
-            "heatRows": .rows(HeatMap.rows(statistics.tokens)),
+            "heat": .rows(tokens.map { ["heatKind": .text($0.kind.name)] }),
+            "heatRows": .rows(HeatMap.rows(tokens)),
             "tokens": .list(page.items.map { Self.row($0, link) }), "asked": .text(question.words),
             "goesOn": .flag(next != nil && page.items.isEmpty),
             "nextPath": .optional(next.map { link.page("stale", question.parameters + [("cursor", $0)]) }),

@@ -1,0 +1,96 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+
+/// How many activities and tokens an app has in one environment, as Postgres counted them in one minute.
+package struct Counts: Sendable, Hashable {
+    /// Whether a token is handed out.
+    package enum TokenState: String, Sendable, Hashable, CaseIterable {
+        /// It is.
+        case current
+        /// APNs called it bad, and no client has claimed it since.
+        case quarantined
+        /// Dead, taken over, or of an installation that logged out.
+        case withheld
+    }
+
+    /// Activities or tokens that are counted together. Update tokens are those of active activities.
+    package enum Group: Sendable, Hashable {
+        case activities(ActivityState)
+        case tokens(TokenKind, TokenState)
+
+        package static let all: [Group] =
+            ActivityState.allCases.map(Group.activities)
+            + TokenKind.all.flatMap { kind in TokenState.allCases.map { .tokens(kind, $0) } }
+
+        /// The names in the database.
+        fileprivate var names: (kind: String, state: String) {
+            switch self {
+            case .activities(let state): ("activity", state.rawValue)
+            case .tokens(let kind, let state): (kind.name, state.rawValue)
+            }
+        }
+
+        init?(kind: String, state: String) {
+            guard let group = Self.all.first(where: { $0.names == (kind, state) }) else { return nil }
+            self = group
+        }
+    }
+
+    /// The minute, by Postgres's clock.
+    package let countedAt: Date
+    /// Some counts are extrapolated from a sample: exact ones would take too long.
+    package let isEstimated: Bool
+    /// How many there are in each of the groups of ``RegistryStatistics/emptyAges``; groups of which there are none are missing.
+    private let ages: [Group: [Int]]
+
+    /// How many there are, of all ages.
+    package subscript(group: Group) -> Int { ages[group]?.reduce(0, +) ?? 0 }
+
+    /// How many there are in some groups, by age.
+    func ages(of groups: Group...) -> [RegistryStatistics.AgeGroup] {
+        RegistryStatistics.emptyAges.enumerated().map { index, age in
+            .init(upTo: age.upTo, count: groups.map { ages[$0]?.dropFirst(index).first ?? 0 }.reduce(0, +))
+        }
+    }
+
+    /// Current tokens, an entry for each kind.
+    package var tokens: [RegistryStatistics.Tokens] {
+        TokenKind.all.map { kind in
+            .init(kind: kind, count: self[.tokens(kind, .current)], ages: ages(of: .tokens(kind, .current)))
+        }
+    }
+}
+
+extension Counts {
+    /// Reads a row of `counts`: its minute, whether it is estimated, and its ages.
+    init(_ row: PostgresRow) throws {
+        let (countedAt, isEstimated, ages) = try row.decode(Date.self, Bool.self, JSONB.self)
+        self.init(countedAt: countedAt, isEstimated: isEstimated, ages: try Self.ages(stored: ages))
+    }
+
+    /// A later version may store groups that this one does not know; they are left out.
+    static func ages(stored json: JSONB) throws -> [Group: [Int]] {
+        guard let value = JSONValue(stored: json.bytes) else { throw UnreadableRow(detail: "counts are not JSON") }
+        var ages: [Group: [Int]] = [:]
+        for (kind, states) in try JSONReader.object(value) {
+            for (state, counts) in try JSONReader.object(states) {
+                guard let group = Group(kind: kind, state: state) else { continue }
+                ages[group] = try JSONReader.array(counts).map(JSONReader.integer)
+            }
+        }
+        return ages
+    }
+
+    static func json(_ ages: [Group: [Int]]) -> JSONB {
+        var json = JSONWriter()
+        json.object { json in
+            for (kind, groups) in Dictionary(grouping: ages.keys, by: \.names.kind) {
+                json.object(kind) { json in
+                    for group in groups { json.member(group.names.state, ifPresent: ages[group]) }
+                }
+            }
+        }
+        return JSONB(json.bytes)
+    }
+}

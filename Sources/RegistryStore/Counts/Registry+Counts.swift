@@ -1,0 +1,77 @@
+import PostgresDriver
+import RegistryCore
+
+extension Registry {
+    /// The counts of this minute, which are made and kept now unless they already are. Of instances that count at once one
+    /// has its counts kept, and all give those.
+    ///
+    /// - Throws: `unavailable`.
+    @discardableResult
+    package func counts(in scope: Scope) async throws -> Counts {
+        let statements = CountStatements(scope: scope)
+        return try await write { session in
+            if let (counts, true) = try Self.latestCounts(statements, session) { return counts }
+            var count = Count(statements: statements)
+            try count.addActivities(session)
+            try count.addTokens(session)
+            let store = statements.store(Counts.json(count.ages), isEstimated: count.isEstimated)
+            _ = try session.pipeline([store, statements.thinOut])
+            guard let (counts, _) = try Self.latestCounts(statements, session) else {
+                throw UnreadableRow(detail: "counts were not kept")
+            }
+            return counts
+        }
+    }
+
+    private static func latestCounts(
+        _ statements: CountStatements,
+        _ session: borrowing PostgresSession
+    ) throws -> (Counts, isOfThisMinute: Bool)? {
+        try session.execute(statements.latest).rows.first.map { row in
+            (try Counts(row), try row.decode(Date.self, Bool.self, JSONB.self, Bool.self).3)
+        }
+    }
+}
+
+/// Counts that are being made, table after table.
+private struct Count {
+    let statements: CountStatements
+    var ages: [Counts.Group: [Int]] = [:]
+    var isEstimated = false
+
+    mutating func addActivities(_ session: borrowing PostgresSession) throws {
+        let sample = try makeSample(of: "activities", session)
+        let counted = try sample.count(session, { statements.activities(percent: $0) }) { row in
+            let (state, age, tokenState, tokenAge, count) =
+                try row.decode(String.self, Int.self, String?.self, Int?.self, Int.self)
+            return ((state: state, age: age, tokenState: tokenState, tokenAge: tokenAge), count)
+        }
+        isEstimated = isEstimated || counted.isEstimated
+        for (group, count) in counted.groups {
+            try add(count, "activity", group.state, age: group.age)
+            guard let state = group.tokenState, let age = group.tokenAge else { continue }
+            try add(count, TokenKind.update.name, state, age: age)
+        }
+    }
+
+    mutating func addTokens(_ session: borrowing PostgresSession) throws {
+        let sample = try makeSample(of: "installation_tokens", session)
+        let counted = try sample.count(session, { statements.tokens(percent: $0) }) { row in
+            let (kind, state, age, count) = try row.decode(String.self, String.self, Int.self, Int.self)
+            return ((kind: kind, state: state, age: age), count)
+        }
+        isEstimated = isEstimated || counted.isEstimated
+        for (group, count) in counted.groups { try add(count, group.kind, group.state, age: group.age) }
+    }
+
+    private func makeSample(of table: String, _ session: borrowing PostgresSession) throws -> TableSample {
+        try TableSample(table, size: CountStatements.sampleSize, of: statements.scope.app.number, session)
+    }
+
+    private mutating func add(_ count: Int, _ kind: String, _ state: String, age: Int) throws {
+        guard let group = Counts.Group(kind: kind, state: state) else {
+            throw UnreadableRow(detail: "an unknown kind or state")
+        }
+        ages[group, default: RegistryStatistics.emptyAges.map { _ in 0 }][age] += count
+    }
+}

@@ -1,0 +1,232 @@
+import Foundation
+import PostgresDriver
+import RegistryCore
+import TestSupport
+import Testing
+
+@testable import RegistryStore
+
+/// Activities and tokens, counted once for metrics, statistics and charts as the rules have them.
+@Suite struct CountTests {
+    private static func groups(_ counts: Counts) -> [Counts.Group: Int] {
+        Dictionary(uniqueKeysWithValues: Counts.Group.all.map { ($0, counts[$0]) }).filter { $0.value > 0 }
+    }
+
+    private static func groups(_ totals: Totals, in environment: APNSEnvironment) -> [Counts.Group: Int] {
+        totals.counts[environment, default: [:]].filter { $0.value > 0 }
+    }
+
+    /// How many there are in each group of ages that has any, by the seconds at which it ends.
+    private static func ages(_ ages: [RegistryStatistics.AgeGroup]) -> [Int64?: Int] {
+        Dictionary(uniqueKeysWithValues: ages.map { ($0.upTo?.components.seconds, $0.count) }).filter { $0.value > 0 }
+    }
+
+    private static func history(_ window: Duration, _ activity: TestActivity) async throws -> [[String: Int]] {
+        try await activity.database.registry.statistics(over: window, in: activity.scope).tokenCounts.map(\.counts)
+    }
+
+    // MARK: Counting
+
+    @Test("An empty registry has every group") func anEmptyRegistryHasEveryGroup() async throws {
+        let totals = try await TestDatabase.make().registry.totals()
+        #expect(totals.counts.count == 2 && totals.counts.values.allSatisfy { $0.count == 16 })
+        #expect(totals.counts.values.allSatisfy { $0.values.allSatisfy { $0 == 0 } })
+        #expect(totals.age == .zero && totals.sweepLag == .zero)
+        #expect(totals.activeGuards == 0 && totals.eventsWritten == 0)
+    }
+
+    @Test("Activities and their tokens are counted by state and age") func activitiesAndTheirTokensAreCounted()
+        async throws
+    {
+        let activity = try await TestActivity.make("a1")
+        let (database, scope) = (activity.database, activity.scope)
+        for number in 1...9 { try await activity.another("a\(number)").register(number, at: .minutesAgo(30)) }
+        try await activity.another("a2").end()
+        #expect(try await activity.another("a3").report(3, 410) == .dropped)
+        #expect(try await activity.another("a4").report(4, 400, "BadDeviceToken") == .quarantined)
+        // a6 takes the token of a5 over.
+        try await activity.another("a6").register(5, at: .minutesAgo(20))
+        let phone = InstallationHash.sample(1)
+        try await activity.another("b1").register(20, at: .minutesAgo(30), installation: phone)
+        let nothing = FullState(observedAt: .minutesAgo(5), items: [])
+        _ = try await database.registry.apply(nothing, of: phone, in: scope, by: "test")
+        let elsewhere = try await database.scope("com.example.taxi", .production)
+        let registration = ActivityRegistration.sample(token: .sample(1), observedAt: .minutesAgo(5))
+        _ = try await database.registry.register(registration, as: activity.id, in: elsewhere, by: "test")
+        try await database.run(
+            """
+            UPDATE activities SET started_at = now() - interval '3 hours', confirmed_at = now() - interval '90 minutes'
+            WHERE activity_id = 'a9'
+            """
+        )
+        try await database.run("UPDATE activities SET confirmed_at = now() WHERE activity_id <> 'a9'")
+        let counts = try await database.registry.counts(in: scope)
+        #expect(
+            Self.groups(counts) == [
+                .activities(.active): 8, .activities(.ended): 1, .activities(.dismissed): 1,
+                .tokens(.update, .current): 5, .tokens(.update, .quarantined): 1, .tokens(.update, .withheld): 2,
+            ]
+        )
+        #expect(try await database.handedOut(in: scope) == 5 && !counts.isEstimated)
+        #expect(Self.ages(counts.ages(of: .tokens(.update, .current))) == [900: 4, 7200: 1])
+        #expect(Self.ages(counts.ages(of: .activities(.active), .activities(.dismissed))) == [3600: 8, 14_400: 1])
+        try await database.registry.counts(in: elsewhere)
+        let totals = try await database.registry.totals()
+        #expect(Self.groups(totals, in: .sandbox) == Self.groups(counts))
+        #expect(
+            Self.groups(totals, in: .production) == [.activities(.active): 1, .tokens(.update, .current): 1]
+        )
+        #expect(try await activity.count("SELECT count(*) FROM events") == totals.eventsWritten)
+    }
+
+    @Test("Tokens of installations are counted by state") func tokensOfInstallationsAreCountedByState() async throws {
+        let phone = try await TestInstallation.make()
+        for number in 1...5 {
+            try await phone.another(number).register(number, at: .minutesAgo(30))
+            try await phone.another(number).register(number + 50, in: TestInstallation.device, at: .minutesAgo(30))
+        }
+        let reports = [1, 51].map { FeedbackReport(token: .sample($0), status: 400, reason: "BadDeviceToken") }
+        _ = try await phone.database.registry.apply(reports, in: phone.scope, by: "test")
+        try await phone.another(2).logOut(at: .minutesAgo(1))
+        try await phone.another(3).delete(at: .minutesAgo(1))
+        // 4 takes the device token of 5 over.
+        try await phone.another(4).register(55, in: TestInstallation.device, at: .minutesAgo(10))
+        let counts = try await phone.database.registry.counts(in: phone.scope)
+        for kind in [TokenKind.start, .device] {
+            #expect(counts[.tokens(kind, .current)] == 2 && counts[.tokens(kind, .quarantined)] == 1)
+        }
+        let current = try await phone.column("SELECT kind FROM current_installation_tokens ORDER BY kind")
+        #expect(current == ["device", "device", "start", "start"])
+    }
+
+    @Test("The lag of the sweep is the age of what waits for it") func whatWaitsForTheSweepIsItsLag() async throws {
+        let activity = try await TestActivity.make()
+        try await activity.register(1, at: .minutesAgo(5))
+        #expect(try await activity.database.registry.totals().sweepLag == .zero)
+        try await activity.age(by: "9 hours")
+        let lag = try await activity.database.registry.totals().sweepLag
+        // It began 9 hours and 5 minutes ago, and lives for 8 hours.
+        #expect(lag >= .seconds(3900) && lag < .seconds(4000))
+        #expect(try await activity.sweep(.expiry) == 1)
+        #expect(try await activity.database.registry.totals().sweepLag == .zero)
+        #expect(
+            Self.groups(try await activity.database.registry.counts(in: activity.scope)) == [.activities(.expired): 1]
+        )
+    }
+
+    @Test("Guards that are on are counted") func guardsThatAreOnAreCounted() async throws {
+        let activity = try await TestActivity.make()
+        for number in 1...5 { try await activity.another("a\(number)").register(number, at: .minutesAgo(30)) }
+        let reports = (1...5).map { FeedbackReport(token: .sample($0), status: 400, reason: "BadDeviceToken") }
+        _ = try await activity.database.registry.apply(reports, in: activity.scope, by: "test")
+        #expect(try await activity.database.registry.totals().activeGuards == 1)
+    }
+
+    // MARK: Keeping
+
+    @Test("Statistics are the counts of the minute, and the history of tokens") func statisticsAreTheCounts()
+        async throws
+    {
+        let activity = try await TestActivity.make("a1")
+        let (database, scope) = (activity.database, activity.scope)
+        for number in 1...3 { try await activity.another("a\(number)").register(number, at: .minutesAgo(5)) }
+        try await activity.another("a1").end()
+        let phone = TestInstallation(database: database, scope: scope, hash: .sample(1))
+        try await phone.register(10, in: TestInstallation.device, at: .minutesAgo(5))
+        let statistics = try await database.registry.statistics(over: .seconds(3600), in: scope)
+        #expect(statistics.activities == ["active": 2, "ended": 1])
+        #expect(Self.ages(statistics.activityAges) == [900: 2])
+        let current: [TokenKind: Int] = [.update: 2, .device: 1]
+        #expect(statistics.tokens.map(\.count) == TokenKind.all.map { current[$0] ?? 0 })
+        #expect(statistics.tokens.allSatisfy { $0.ages.map(\.count).reduce(0, +) == $0.count })
+        #expect(statistics.tokenCounts.map(\.counts) == [["update": 2, "device": 1]])
+        #expect(statistics.tokenCounts.map(\.start) == [statistics.computedAt])
+        // That there was nothing is known, too.
+        let elsewhere = try await database.scope("com.example.taxi", .production)
+        let other = try await database.registry.statistics(over: .seconds(3600), in: elsewhere)
+        #expect(other.activities == [:] && other.tokenCounts.map(\.counts) == [[:]])
+    }
+
+    @Test("A scope is counted once a minute, by one of all instances") func onceAMinute() async throws {
+        let activity = try await TestActivity.make()
+        let registry = activity.database.registry
+        try await activity.register(1, at: .minutesAgo(5))
+        let registries = (0..<4).map { _ in activity.database.anotherRegistry(maximumConnections: 2) }
+        let answers = try await withThrowingTaskGroup(of: Counts.self) { group in
+            for registry in registries { group.addTask { try await registry.counts(in: activity.scope) } }
+            return try await group.reduce(into: Set<Counts>()) { $0.insert($1) }
+        }
+        let rows = try await activity.count("SELECT count(*) FROM counts")
+        // A minute may have passed meanwhile.
+        #expect((1...2).contains(rows) && answers.count <= rows)
+        // Of a later minute, so that nothing is counted again.
+        try await activity.database.run("UPDATE counts SET counted_at = counted_at + interval '1 hour'")
+        try await activity.another("b").register(2, at: .minutesAgo(5))
+        #expect(try await registry.counts(in: activity.scope)[.activities(.active)] == 1)
+        try await activity.database.run("UPDATE counts SET counted_at = counted_at - interval '65 minutes'")
+        #expect(try await registry.counts(in: activity.scope)[.activities(.active)] == 2)
+        #expect(try await Self.history(.seconds(3600), activity).suffix(2) == [["update": 1], ["update": 2]])
+    }
+
+    @Test("Of older counts the last of five minutes is kept, and of old ones the last of an hour")
+    func historyThinsOut()
+        async throws
+    {
+        let activity = try await TestActivity.make()
+        let day = 24 * 60
+        // In minutes before this hour: of two days ago, of today, and one too old.
+        let old = [2 * day + 5, 2 * day, 2 * day - 5, 2 * day - 55, 32 * day]
+        let young = [180, 179, 176, 175, 125]
+        // Taken once: the next hour may begin meanwhile.
+        let thisHour = Date(timeIntervalSince1970: (Date().timeIntervalSince1970 / 3600).rounded(.down) * 3600)
+        try await activity.database.run(
+            """
+            INSERT INTO counts
+            SELECT \(activity.scope.app.number), 'sandbox', \(thisHour) - age.minutes * interval '1 minute', false,
+                '{"update": {"current": [7, 0, 0, 0, 0, 0, 0, 0, 0]}, "later-kind": {"current": [1]}}'
+            FROM unnest(\(old + young)) AS age (minutes)
+            """
+        )
+        // All of the last hour stay.
+        let now = Date()
+        try await activity.database.run(
+            """
+            INSERT INTO counts SELECT \(activity.scope.app.number), 'sandbox', \(now) - n * interval '1 minute', false, '{}'
+            FROM generate_series(1, 50) AS n
+            """
+        )
+        try await activity.database.registry.counts(in: activity.scope)
+        let kept = try await activity.column(
+            """
+            SELECT (extract(epoch FROM \(thisHour) - counted_at)::int / 60)::text
+            FROM counts WHERE ages <> '{}' ORDER BY counted_at
+            """
+        )
+        #expect(kept == [2 * day + 5, 2 * day - 55, 176, 175, 125].map(String.init))
+        #expect(try await activity.count("SELECT count(*) FROM counts WHERE ages = '{}'") == 51)
+        let month = try await Self.history(.seconds(30 * 86_400), activity)
+        #expect(month.count == 56 && month.first == ["update": 7] && month.last == [:])
+        #expect(try await Self.history(.seconds(3600), activity).first == [:])
+    }
+
+    @Test("An app that is counted no more makes the counts old") func anAppThatIsCountedNoMore() async throws {
+        let activity = try await TestActivity.make()
+        let (database, registry) = (activity.database, activity.database.registry)
+        try await activity.register(1, at: .minutesAgo(5))
+        for environment in APNSEnvironment.allCases {
+            try await registry.counts(in: Scope(app: activity.scope.app, environment: environment))
+        }
+        #expect(try await registry.totals().age < .seconds(120))
+        try await database.run(
+            "UPDATE counts SET counted_at = earlier(counted_at, '2 hours') WHERE environment = 'sandbox'"
+        )
+        let old = try await registry.totals()
+        #expect(old.age >= .seconds(7200) && Self.groups(old, in: .sandbox)[.activities(.active)] == 1)
+        // An app that was never counted is as old as itself.
+        try await registry.counts(in: activity.scope)
+        _ = try await database.scope("com.example.taxi")
+        #expect(try await registry.totals().age < .seconds(120))
+        try await database.run("UPDATE apps SET created_at = earlier(created_at, '3 hours')")
+        #expect(try await registry.totals().age >= .seconds(10_800))
+    }
+}

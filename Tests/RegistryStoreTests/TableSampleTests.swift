@@ -1,0 +1,63 @@
+import PostgresDriver
+import RegistryCore
+import TestSupport
+import Testing
+
+@testable import RegistryStore
+
+/// Large tables are counted by samples, which cost the same however much there is and come near the truth.
+@Suite struct TableSampleTests {
+    @Test("A large registry is sampled") func aLargeRegistryIsSampled() async throws {
+        let count = TestScale.isLong ? 1_000_000 : 100_000
+        let database = try await TestDatabase.make(requestTimeout: .seconds(900))
+        let scope = try await database.scope()
+        try await PlanFilling.fill(database, scope, count: count)
+        try await database.pool.withSession {
+            try $0.simple("VACUUM ANALYZE activities, token_values, installation_tokens")
+        }
+        let counts = try await database.registry.counts(in: scope)
+        let active = counts[.activities(.active)]
+        // Exact it would be exactly that.
+        #expect((count * 8 / 10...count * 12 / 10).contains(active) && active != count, "\(active)")
+        #expect(counts.isEstimated && counts[.tokens(.update, .current)] == active)
+        let statements = CountStatements(scope: scope)
+        for statement in [statements.activities(percent: 1), statements.tokens(percent: 1)] {
+            let plan = try await ProductionPlan.plan(of: statement, in: database)
+            #expect(plan.text.contains("Sample Scan") && plan.wholeReads == [], "\(plan.text)")
+        }
+        let lag = try await ProductionPlan.plan(of: TotalStatements.sweepLag(of: nil), in: database)
+        #expect(!lag.wholeReads.contains("activities"), "\(lag.text)")
+    }
+
+    @Test("Few rows beside many of another app are counted exactly") func fewRowsAreCountedExactly() async throws {
+        let database = try await TestDatabase.make(requestTimeout: .seconds(900))
+        try await PlanFilling.fill(database, try await database.scope(), count: 100_000)
+        let small = try await database.scope("com.example.small")
+        for number in 1...3 {
+            let registration = ActivityRegistration.sample(token: .sample(number), observedAt: .minutesAgo(5))
+            _ = try await database.registry.register(registration, as: .sample("a\(number)"), in: small, by: "test")
+        }
+        let counts = try await database.registry.counts(in: small)
+        #expect(counts[.activities(.active)] == 3 && counts[.tokens(.update, .current)] == 3 && !counts.isEstimated)
+    }
+
+    /// Postgres may last have noted that a table was empty; counting must not read all of it for that.
+    @Test("A table that grew is not taken for a small one") func aTableThatGrewIsNotTakenForASmallOne() async throws {
+        let database = try await TestDatabase.make()
+        let scope = try await database.scope()
+        try await database.pool.withSession { session in
+            try session.simple("VACUUM ANALYZE activities")
+            _ = try session.execute(PlanFilling.activityRows(scope.app.number, 1...20_000))
+        }
+        func estimate() async throws -> Double {
+            try await database.pool.withSession {
+                try $0.execute(TableSample.rows(of: "activities"))[0].decode(Double.self)
+            }
+        }
+        #expect(try await (5000...80_000).contains(estimate()))
+        try await database.pool.withSession { try $0.simple("ANALYZE activities") }
+        #expect(try await (19_000...21_000).contains(estimate()))
+        try await database.pool.withSession { try $0.simple("TRUNCATE activities CASCADE") }
+        #expect(try await estimate() == 0)
+    }
+}
