@@ -1,16 +1,15 @@
--- How many activities and tokens there are, over time; metrics, statistics and charts all read these rows. The sweep adds a row
--- every minute. Of what is older than an hour it keeps the last row of every five minutes, of what is older than 25 hours the
--- last of every hour, and deletes all after 31 days.
+-- Counts of activities and tokens over time, read by metrics, statistics and charts. The sweep adds a row every minute. It keeps
+-- all rows for an hour, the last row of every five minutes for 25 hours, and the last row of every hour for 31 days.
 CREATE TABLE counts (
     app_number bigint NOT NULL,
     environment apns_environment NOT NULL,
-    -- A whole minute, so that instances that count at once write the same row; the first one stays.
+    -- A whole minute, so that instances that count at once insert the same row: the first one stays.
     counted_at timestamptz NOT NULL,
-    -- Whether a sample was counted because a table is large.
+    -- A large table is counted by a sample of its pages.
     is_estimated boolean NOT NULL,
-    -- By kind and state, how many there are in each group of ages: {"activity": {"active": [2, 0, …]}, "update": {"current":
-    -- [2, 0, …]}}. The age of activities is the time since they started, that of tokens the time since they were confirmed.
-    -- A kind or state that is missing had none.
+    -- A count for each group of ages, by kind and state: {"activity": {"active": [2, 0, …]}, "update": {"current": [2, 0, …]}}.
+    -- The age of an activity is the time since its start, the age of a token the time since its last confirmation. A missing
+    -- kind or state has the count 0.
     ages jsonb NOT NULL,
     CONSTRAINT counts_pkey PRIMARY KEY (app_number, environment, counted_at)
 );

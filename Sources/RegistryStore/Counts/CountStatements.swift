@@ -1,29 +1,28 @@
 import PostgresDriver
 import RegistryCore
 
-/// The statements that count the activities and tokens of an app in one environment, and keep the counts.
+/// The statements that count the activities and tokens of an app in one environment, and store the counts.
 struct CountStatements {
     let scope: Scope
 
-    /// About how many rows of a table are read at most. Each costs two lookups by key, some 16 microseconds together, so a
-    /// table takes half a second. Counts are a few percent off.
+    /// The approximate limit of rows read of a table. A row costs two lookups by key, about 16 microseconds together, so a
+    /// table takes at most half a second. Counts are a few percent off.
     static let sampleSize = 30_000
 
     // MARK: Counting
 
-    /// The state of a token that there is, by its verdict.
     private static let tokenState = """
         CASE WHEN v.verdict IS NULL THEN 'current' WHEN v.verdict = 'quarantined' THEN 'quarantined' ELSE 'withheld' END
         """
 
-    /// The number of the group of the time since then, from 0.
+    /// The index of the age in ``RegistryStatistics/emptyAges``.
     private static func age(_ time: String) -> String {
         let limits = RegistryStatistics.ageLimits.map { "'\($0.components.seconds) seconds'::interval" }
         return "width_bucket(now() - \(time), ARRAY[\(limits.joined(separator: ", "))])"
     }
 
-    /// Rows `r` of pages of a table, each with its verdict as `v`. A view has no pages, so it is asked for each row by the
-    /// row's place.
+    /// Rows `r` of pages of a table, each with its verdict `v`. A view has no pages, so each row is looked up in it by its
+    /// place.
     private func judged(_ table: String, _ view: VerdictView, _ percent: Double) -> SQL {
         """
         \(sql: TableSample.pages("\(table) AS r", percent)) CROSS JOIN LATERAL (
@@ -33,8 +32,8 @@ struct CountStatements {
         """
     }
 
-    /// Activities by state and age, and by the state and age of their token; those are null where an activity is over or
-    /// has no token. Their number is asked for, so that an index has those of an app by themselves.
+    /// Activities by state and age, and by the state and age of their token, which are null if the activity is over or has no
+    /// token. The condition on `activity_number` makes an index of the app's rows usable.
     func activities(percent: Double) -> SQL {
         """
         SELECT v.state, \(unescaped: Self.age("r.started_at")),
@@ -57,11 +56,11 @@ struct CountStatements {
         """
     }
 
-    // MARK: Keeping
+    // MARK: Storing
 
     private static let columns = "c.counted_at, c.is_estimated, c.ages"
 
-    /// Keeps the counts of this minute, unless another instance was first.
+    /// Stores the counts of this minute, unless another instance was first.
     func store(_ ages: JSONB, isEstimated: Bool) -> SQL {
         """
         INSERT INTO counts (app_number, environment, counted_at, is_estimated, ages)
@@ -79,7 +78,7 @@ struct CountStatements {
         """
     }
 
-    /// All counts since a time, in their order.
+    /// All counts since a time, the earliest first.
     func history(since start: Date) -> SQL {
         """
         SELECT \(unescaped: Self.columns)
@@ -87,8 +86,8 @@ struct CountStatements {
         """
     }
 
-    /// Deletes what is older than the longest window of charts, and what is older than the windows that show each minute or five
-    /// minutes, but for the last of every five minutes or hour.
+    /// Keeps the last row of every five minutes after an hour, the last row of every hour after 25 hours, and none after 31
+    /// days: charts show no more.
     var thinOut: SQL {
         """
         DELETE FROM counts c WHERE \(sql: scope.contains("c")) AND (
@@ -99,7 +98,6 @@ struct CountStatements {
         """
     }
 
-    /// There are later counts in the same step of time.
     private func isFollowed(within step: String) -> SQL {
         let end = "date_bin('\(step)', c.counted_at, '2020-01-01'::timestamptz) + interval '\(step)'"
         return """

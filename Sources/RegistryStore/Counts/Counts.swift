@@ -2,19 +2,18 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// How many activities and tokens an app has in one environment, as Postgres counted them in one minute.
+/// The counts of activities and tokens of an app in one environment, made in one minute.
 package struct Counts: Sendable, Hashable {
-    /// Whether a token is handed out.
     package enum TokenState: String, Sendable, Hashable, CaseIterable {
-        /// It is.
+        /// Handed out.
         case current
-        /// APNs called it bad, and no client has claimed it since.
+        /// Reported as bad, and not claimed by a client since.
         case quarantined
         /// Dead, taken over, or of an installation that logged out.
         case withheld
     }
 
-    /// Activities or tokens that are counted together. Update tokens are those of active activities.
+    /// Activities or tokens that are counted together. Update tokens count only for active activities.
     package enum Group: Sendable, Hashable {
         case activities(ActivityState)
         case tokens(TokenKind, TokenState)
@@ -37,24 +36,24 @@ package struct Counts: Sendable, Hashable {
         }
     }
 
-    /// The minute, by Postgres's clock.
+    /// The start of the minute, by Postgres's clock.
     package let countedAt: Date
-    /// Some counts are extrapolated from a sample: exact ones would take too long.
+    /// Whether some counts are extrapolated from a sample.
     package let isEstimated: Bool
-    /// How many there are in each of the groups of ``RegistryStatistics/emptyAges``; groups of which there are none are missing.
+    /// A count for each age of ``RegistryStatistics/emptyAges``. Empty groups are missing.
     private let ages: [Group: [Int]]
 
-    /// How many there are, of all ages.
+    /// The count of a group, of all ages.
     package subscript(group: Group) -> Int { ages[group]?.reduce(0, +) ?? 0 }
 
-    /// How many there are in some groups, by age.
+    /// The sums of some groups, by age.
     func ages(of groups: Group...) -> [RegistryStatistics.AgeGroup] {
         RegistryStatistics.emptyAges.enumerated().map { index, age in
             .init(upTo: age.upTo, count: groups.map { ages[$0]?.dropFirst(index).first ?? 0 }.reduce(0, +))
         }
     }
 
-    /// Current tokens, an entry for each kind.
+    /// The current tokens of each kind.
     package var tokens: [RegistryStatistics.Tokens] {
         TokenKind.all.map { kind in
             .init(kind: kind, count: self[.tokens(kind, .current)], ages: ages(of: .tokens(kind, .current)))
@@ -63,13 +62,13 @@ package struct Counts: Sendable, Hashable {
 }
 
 extension Counts {
-    /// Reads a row of `counts`: its minute, whether it is estimated, and its ages.
+    /// Reads the first columns of ``CountStatements/latest`` and ``CountStatements/history(since:)``.
     init(_ row: PostgresRow) throws {
         let (countedAt, isEstimated, ages) = try row.decode(Date.self, Bool.self, JSONB.self)
         self.init(countedAt: countedAt, isEstimated: isEstimated, ages: try Self.ages(stored: ages))
     }
 
-    /// A later version may store groups that this one does not know; they are left out.
+    /// Leaves out unknown groups, because a later version may store more.
     static func ages(stored json: JSONB) throws -> [Group: [Int]] {
         guard let value = JSONValue(stored: json.bytes) else { throw UnreadableRow(detail: "counts are not JSON") }
         var ages: [Group: [Int]] = [:]

@@ -1,12 +1,13 @@
 import PostgresDriver
 
-/// How large distributed tables are. The coordinator has none of them, and asks the workers for the sizes of their shards.
+/// The sizes of distributed tables. The coordinator has no rows of them, and asks the workers for the sizes of their
+/// shards.
 enum DistributedSizes {
-    /// About how many rows a table has, partitions included, as ``TableSample/rowSum`` has it.
+    /// The approximate number of rows of a table, partitions included, as in ``TableSample/rowSum``.
     ///
-    /// A worker that does not answer counts as empty: who reads its rows is told so by them.
+    /// A worker that does not answer counts as empty: a read of its rows reports the failure.
     ///
-    /// - Parameter app: only the shards are counted that have its rows.
+    /// - Parameter app: counts only the shards with its rows.
     static func rows(of table: String, holding app: Int64) -> SQL {
         """
         SELECT coalesce(sum(answer.result::float8) FILTER (WHERE answer.success), 0)
@@ -28,7 +29,7 @@ enum DistributedSizes {
 
     private static let rowQuestion = question(TableSample.rowSum)
 
-    /// A question to a worker about shards `c`, with the schema, the name of the table and the app to be put in.
+    /// A question about the shards `c`, as a format for the schema, the table and the app.
     private static func question(_ sum: String) -> String {
         """
         SELECT \(sum)

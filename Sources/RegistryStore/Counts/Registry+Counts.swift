@@ -2,8 +2,8 @@ import PostgresDriver
 import RegistryCore
 
 extension Registry {
-    /// The counts of this minute, which are made and kept now unless they already are. Of instances that count at once one
-    /// has its counts kept, and all give those.
+    /// The counts of this minute, made and stored now unless they already are. If several instances count at once, the counts
+    /// of one are stored, and all return these.
     ///
     /// - Throws: `unavailable`.
     @discardableResult
@@ -17,7 +17,7 @@ extension Registry {
             let store = statements.store(Counts.json(count.ages), isEstimated: count.isEstimated)
             _ = try session.pipeline([store, statements.thinOut])
             guard let (counts, _) = try Self.latestCounts(statements, session) else {
-                throw UnreadableRow(detail: "counts were not kept")
+                throw UnreadableRow(detail: "counts were not stored")
             }
             return counts
         }
@@ -33,7 +33,6 @@ extension Registry {
     }
 }
 
-/// Counts that are being made, table after table.
 private struct Count {
     let statements: CountStatements
     var ages: [Counts.Group: [Int]] = [:]

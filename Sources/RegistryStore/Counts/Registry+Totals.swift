@@ -2,7 +2,7 @@ import PostgresDriver
 import RegistryCore
 
 extension Registry {
-    /// The latest counts of all apps together, and what is found at once by indexes.
+    /// The latest counts of all apps together, with the sweep's lag, the active guards and the number of events.
     ///
     /// - Throws: `unavailable`.
     package func totals() async throws -> Totals {
@@ -11,7 +11,7 @@ extension Registry {
             totals.eventsWritten = try session.execute(TotalStatements.eventsWritten)[0].decode(Int.self)
             return (try AppNumbers.counted(session), totals)
         }
-        // Units of work of their own, for there may be more apps than one has time for.
+        // A unit of work for each, because the deadline of one may be too short for many apps.
         for app in apps {
             totals = try await read { [totals] session in
                 var totals = totals
@@ -24,7 +24,6 @@ extension Registry {
 }
 
 extension Totals {
-    /// Adds what ``TotalStatements/all(of:)`` found.
     fileprivate mutating func add(_ results: [PostgresResult]) throws {
         for row in results[0].rows {
             let (place, age, json) = try row.decode(String.self, Duration.self, JSONB?.self)
@@ -40,9 +39,8 @@ extension Totals {
     }
 }
 
-/// The statements about all apps at once, or one of them, for metrics.
+/// The statements for metrics, about all apps at once or about one.
 enum TotalStatements {
-    /// All of them, of an app; of all apps where it is nil.
     static func all(of app: Int64?) -> [SQL] { [counts(of: app), sweepLag(of: app), activeGuards(of: app)] }
 
     /// Every app, or one, in every environment.
@@ -62,7 +60,6 @@ enum TotalStatements {
         """
     }
 
-    /// For how long the oldest expired activity has waited for the sweep.
     static func sweepLag(of app: Int64?) -> SQL {
         """
         SELECT now() - min(oldest.expires_at) FROM \(unescaped: scopes)
@@ -76,7 +73,6 @@ enum TotalStatements {
         """
     }
 
-    /// How many guards are on.
     static func activeGuards(of app: Int64?) -> SQL {
         """
         SELECT count(*) FROM quarantine_guards g
@@ -84,7 +80,7 @@ enum TotalStatements {
         """
     }
 
-    /// How many events were numbered.
+    /// The last number given to an event.
     static let eventsWritten: SQL =
         "SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence('events', 'event_number')::regclass), 0)"
 }

@@ -2,11 +2,11 @@ import Foundation
 import PostgresDriver
 import RegistryCore
 
-/// The statements that count an app's events over time. Common events are counted by a sample.
+/// The statements that count an app's events over time.
 struct StatisticsStatements {
     let scope: Scope
 
-    /// About how many rows of `events` a sample reads at most.
+    /// The approximate limit of rows of `events` in a sample.
     static let sampleSize = 100_000
 
     private static let common = AuditEventStatements.commonTypes.sorted()

@@ -1,16 +1,16 @@
 import Foundation
 import PostgresDriver
 
-/// A table that is counted by some of its pages, so that counting takes as long however large it is.
+/// A sample of a table's pages, so that counting a large table takes no longer than counting a small one.
 struct TableSample {
     private let size: Int
-    /// How much of the table is read: all of it up to the size of a sample; of larger ones a half, a quarter, an eighth and so
-    /// on, because each part is a text of its own.
+    /// The part of the table that is read: all of a table up to the sample's size, else a half, a quarter, an eighth and so
+    /// on, because each part makes another statement text.
     let percent: Double
 
     /// - Parameters:
-    ///   - size: about how many rows are read at most.
-    ///   - app: whose rows are counted; of a distributed table only the shard that has them is read.
+    ///   - size: the approximate limit of rows.
+    ///   - app: counts only the shard with its rows, if the table is distributed.
     init(_ table: String, size: Int, of app: Int64, _ session: borrowing PostgresSession) throws {
         let statement = session.isDistributed ? DistributedSizes.rows(of: table, holding: app) : Self.rows(of: table)
         let rows = try session.execute(statement)[0].decode(Double.self)
@@ -18,10 +18,10 @@ struct TableSample {
         percent = 100 / exp2(max(0, log2(rows / Double(size)).rounded(.up)))
     }
 
-    /// About how many rows the tables `c` of `pg_class` have: as many a page as Postgres last noted, and at least one, on the
-    /// pages that there are now. What was noted nothing about is judged by its size.
+    /// The approximate number of rows of the tables `c` of `pg_class`: the current pages times the rows per page of the last
+    /// ANALYZE, at least one. A table without ANALYZE is estimated by its size.
     ///
-    /// A table that was empty when it was last looked at, and has a million rows since, is not taken for a small one.
+    /// So a table that was empty at its last ANALYZE and has a million rows now is not taken for a small one.
     static let rowSum = """
         coalesce(sum(pg_relation_size(c.oid)::float8
             * CASE WHEN c.reltuples >= 0 AND c.relpages > 0
@@ -29,7 +29,7 @@ struct TableSample {
                 ELSE 1 / 300.0 END)::float8, 0)
         """
 
-    /// About how many rows a table has, partitions included.
+    /// The approximate number of rows of a table, partitions included.
     static func rows(of table: String) -> SQL {
         """
         SELECT \(unescaped: rowSum)
@@ -38,15 +38,15 @@ struct TableSample {
         """
     }
 
-    /// Pages of a table; the same ones each time, so that charts do not flicker. Their part is no parameter, which Citus does
-    /// not pass on as it is where there are joins.
+    /// Pages of a table, the same ones each time, so that charts do not flicker. The percentage is no parameter, because Citus
+    /// changes parameters of statements with joins.
     static func pages(_ table: String, _ percent: Double) -> SQL {
         percent >= 100
             ? "\(unescaped: table)"
             : "\(unescaped: table) TABLESAMPLE SYSTEM (\(unescaped: "\(percent)")) REPEATABLE (7)"
     }
 
-    /// Groups of rows with their counts, as many as the whole table would give, and whether these are estimates.
+    /// Groups of rows with their counts, extrapolated to the whole table, and whether the counts are estimates.
     func count<Group>(
         _ session: borrowing PostgresSession,
         _ statement: (Double) -> SQL,
@@ -55,7 +55,7 @@ struct TableSample {
         let groups = try session.execute(statement(percent)).rows.map(read)
         guard percent < 100 else { return (groups, false) }
         let scale = 100 / percent
-        // Of an app with so few rows a sample says little, and its index has them at once.
+        // A sample says little about an app with few rows, and its index finds them fast.
         guard Double(groups.map(\.1).reduce(0, +)) * scale > Double(size) else {
             return (try session.execute(statement(100)).rows.map(read), false)
         }

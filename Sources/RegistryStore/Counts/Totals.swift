@@ -1,16 +1,15 @@
 import RegistryCore
 
-/// How much there is in the registry, of all apps together.
+/// The counts of all apps together.
 package struct Totals: Sendable, Hashable {
-    /// The latest counts of every app, by environment; every group is there.
+    /// The sums of the latest counts of every app. Every group is present.
     package internal(set) var counts: [APNSEnvironment: [Counts.Group: Int]]
-    /// How long ago the app was counted that was counted longest ago. An app that was never counted is as old as itself.
+    /// The age of the oldest of the latest counts. An app without counts contributes its own age.
     package internal(set) var age: Duration = .zero
-    /// For how long the oldest activity has been expired that no sweep has written down yet; zero when there is none.
+    /// The time since the oldest expiry that no sweep has recorded; zero if there is none.
     package internal(set) var sweepLag: Duration = .zero
-    /// How many burst guards are on.
     package internal(set) var activeGuards = 0
-    /// How many audit events were ever written, by all instances; those of failed transactions count, too.
+    /// The audit events ever written by all instances, including those of failed transactions.
     package internal(set) var eventsWritten = 0
 
     init() {
