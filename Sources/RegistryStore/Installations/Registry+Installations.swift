@@ -217,7 +217,6 @@ struct InstallationStatements {
         ]
     }
 
-
     var record: SQL {
         "SELECT \(InstallationRecord.columns) FROM installations i WHERE \(sql: isOf("i"))"
     }
