@@ -1,3 +1,4 @@
+import Foundation
 import PostgresDriver
 import RegistryCore
 
@@ -10,23 +11,23 @@ extension Registry {
     package func counts(in scope: Scope) async throws -> Counts {
         let statements = CountStatements(scope: scope)
         return try await write { session in
-            if let (counts, true) = try Self.latestCounts(statements, session) { return counts }
+            if let latest = try Self.latestCounts(statements, session), latest.isOfThisMinute { return latest.counts }
             var count = Count(statements: statements)
             try count.addActivities(session)
             try count.addTokens(session)
             let store = statements.store(Counts.json(count.ages), isEstimated: count.isEstimated)
             _ = try session.pipeline([store, statements.thinOut])
-            guard let (counts, _) = try Self.latestCounts(statements, session) else {
+            guard let latest = try Self.latestCounts(statements, session) else {
                 throw UnreadableRow(detail: "counts were not stored")
             }
-            return counts
+            return latest.counts
         }
     }
 
     private static func latestCounts(
         _ statements: CountStatements,
         _ session: borrowing PostgresSession
-    ) throws -> (Counts, isOfThisMinute: Bool)? {
+    ) throws -> (counts: Counts, isOfThisMinute: Bool)? {
         try session.execute(statements.latest).rows.first.map { row in
             (try Counts(row), try row.decode(Date.self, Bool.self, JSONB.self, Bool.self).3)
         }
